@@ -1,0 +1,1 @@
+"""GraphReader: questions about texts far larger than a model's window."""

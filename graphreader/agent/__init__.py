@@ -1,0 +1,1 @@
+"""The exploring agent: plan, initial nodes, paths, answer."""

@@ -1,0 +1,1 @@
+"""Taking decisions: what is asked, what is answered, and by whom."""

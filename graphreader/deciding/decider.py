@@ -1,0 +1,44 @@
+"""The one narrow door to whatever takes decisions; nobody else knows what stands behind it."""
+
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from graphreader.deciding.decisions import Decision
+from graphreader.deciding.tasks import Task
+from graphreader.reading import Usage
+
+D = TypeVar("D", bound=Decision)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided(Generic[D]):
+    """A decision, and what it cost."""
+
+    decision: D
+    usage: Usage = field(default_factory=Usage)
+
+
+class Decider(Protocol):
+    """Takes the decisions that reading and exploring need.
+
+    `name` is what a corpus and a reading record ("offline", "openai:gpt-5.4-mini"); `prompts` is
+    the version of its prompts or rules; `notice` is a sentence that a person must see wherever the
+    decider could be mistaken for something that it is not, or empty; `concurrency` is how many
+    decisions may run at once.
+    """
+
+    name: str
+    prompts: str
+    notice: str
+    concurrency: int
+
+    async def decide(self, task: Task[D]) -> Decided[D]:
+        """Take one decision, valid for the task (`task.problem(decision)` is None).
+
+        Raises DecisionError where none can be had.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        ...

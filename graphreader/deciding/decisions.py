@@ -1,0 +1,132 @@
+"""The typed answers of a decider: one flat pydantic class a step, never a string that we cut.
+
+Flat on purpose: a function is a `Literal`, its argument a plain number or list of numbers.
+A discriminated union would need `oneOf`, which strict JSON schemas of providers refuse.
+Fields stand in the order in which a model should think: notes first, then reasons, then the choice.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Decision(BaseModel):
+    """What every decision has in common: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ExtractedFact(Decision):
+    """One atomic fact of a chunk (paper, figure 6)."""
+
+    fact: str = Field(
+        description="One indivisible statement as a short full sentence, pronouns replaced by names, "
+        "in the language of the text."
+    )
+    key_elements: list[str] = Field(
+        description="The nouns, names, places, times, numbers, verbs and adjectives that this fact "
+        "is about, each worded as in the fact."
+    )
+
+
+class Extraction(Decision):
+    """All atomic facts of one chunk (paper, figure 6)."""
+
+    facts: list[ExtractedFact] = Field(description="Every fact of the text, in its order.")
+
+
+class RationalPlan(Decision):
+    """How the question will be answered (paper, figure 7)."""
+
+    plan: str = Field(
+        description="The steps that lead to the answer and the information that each one needs, "
+        "in two to five sentences."
+    )
+
+
+class ProposedNode(Decision):
+    """One proposed initial node."""
+
+    number: int = Field(description="The number of a listed node.")
+    score: int = Field(description="How much it may help to answer, from 0 to 100.")
+
+
+class InitialNodes(Decision):
+    """The proposed initial nodes with their scores (paper, figure 8)."""
+
+    nodes: list[ProposedNode] = Field(
+        description="At least 10 different and diverse nodes (all, where fewer are listed), best first."
+    )
+
+
+class FactsDecision(Decision):
+    """What follows from a node's atomic facts (paper, figure 9)."""
+
+    notebook: str = Field(
+        description="The notebook anew: everything useful that it held, joined with what these facts "
+        "add to the answer."
+    )
+    rationale: str = Field(
+        description="Why the next function is the right one, in a sentence or two."
+    )
+    function: Literal["read_chunk", "stop_and_read_neighbor"] = Field(
+        description="read_chunk to read chunks of the list in full; stop_and_read_neighbor only when "
+        "none of them can matter."
+    )
+    chunks: list[int] = Field(
+        description="For read_chunk: the numbers of the chunks, in the order to read them. "
+        "Otherwise empty."
+    )
+
+
+class ChunkDecision(Decision):
+    """What follows from a chunk's text (paper, figure 10)."""
+
+    notebook: str = Field(
+        description="The notebook anew: everything useful that it held, joined with what this chunk "
+        "adds to the answer."
+    )
+    quotes: list[str] = Field(
+        description="The passages of this chunk that support the notes, copied word for word, each "
+        "at most two sentences long. Empty if nothing does."
+    )
+    rationale: str = Field(
+        description="Why the next function is the right one, in a sentence or two."
+    )
+    function: Literal[
+        "search_more", "read_previous_chunk", "read_subsequent_chunk", "termination"
+    ] = Field(
+        description="search_more while information is missing; read_previous_chunk or "
+        "read_subsequent_chunk when it likely stands right before or after this chunk; termination "
+        "when the notebook answers the question."
+    )
+
+
+class NeighborDecision(Decision):
+    """What follows from a node's neighbors (paper, figure 11). It leaves the notebook as it is."""
+
+    rationale: str = Field(
+        description="Why the next function is the right one, in a sentence or two."
+    )
+    function: Literal["read_neighbor_node", "termination"] = Field(
+        description="read_neighbor_node to go on at one listed node; termination when none can help."
+    )
+    neighbor: int = Field(
+        description="For read_neighbor_node: the number of the one node to read. Otherwise 0."
+    )
+
+
+class Answer(Decision):
+    """The answer from all notebooks (paper, figure 12)."""
+
+    analysis: str = Field(
+        description="What each notebook contributes, how they fit together, and where they contradict."
+    )
+    answer: str = Field(
+        description="The answer alone, as short as the question allows, in its language; or a sentence "
+        "that says that the texts do not tell."
+    )
+    answered: bool = Field(description="Whether the notebooks really answer the question.")
+    citations: list[int] = Field(
+        description="The numbers of the quotes that support the answer, the most important first."
+    )

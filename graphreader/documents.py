@@ -1,0 +1,61 @@
+"""What a text is made of: documents, chunks, atomic facts, key elements. Data only, no behaviour."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text: one path in one corpus.
+
+    `id` comes from the corpus and the path; `sha256` is that of the text in UTF-8;
+    `language` is "zh" where Chinese characters prevail, otherwise "en".
+    """
+
+    corpus: str
+    id: str
+    title: str
+    source: str
+    text: str
+    sha256: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A run of whole paragraphs of a document, at most L tokens (paper, section 3.2).
+
+    `start` and `end` count characters of the document's text, and `text` is exactly that slice:
+    joined in the order of `index`, the chunks give the document back. `id` comes from the
+    document, the chunk's text and how often the same text stood before it, not from `index`.
+    """
+
+    id: str
+    document: str
+    index: int
+    start: int
+    end: int
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyElement:
+    """A noun, verb, adjective, name, number or date as one fact names it.
+
+    `key` is the normalized form that makes it one node of the corpus; `surface` is the wording here.
+    """
+
+    id: str
+    key: str
+    surface: str
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicFact:
+    """One indivisible statement that a chunk makes, and the key elements it is about."""
+
+    id: str
+    chunk: str
+    index: int
+    text: str
+    key_elements: tuple[KeyElement, ...]

@@ -1,0 +1,1 @@
+"""From files to a graph: loading, chunking, extraction, normalization, writing."""

@@ -1,0 +1,92 @@
+"""What a reader gives back. The same shape for every reader, so that all are compared alike."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
+
+Stopped = Literal["termination", "call_limit", "nothing_left", "budget", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run cost: decisions asked for, tokens in and out, seconds of wall clock."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together."""
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Words of a document that support the answer.
+
+    `document` is its title; `chunk` the chunk's index in it; `start` and `end` count characters
+    of the document's text, and `quote` is exactly that slice.
+    """
+
+    document: str
+    document_id: str
+    chunk: int
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """One chosen exploration function (paper, section 3.3.2) with its argument in words."""
+
+    name: str
+    argument: str
+    rationale: str
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One exploration: `calls` equals the number of `functions`, at most the call limit."""
+
+    initial_node: str
+    notebook: str
+    calls: int
+    stopped: Stopped
+    error: str | None = None
+    functions: tuple[FunctionCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An answered question. `answer` is always a string; `notes` say what a person should know."""
+
+    question: str
+    answer: str
+    analysis: str
+    answered: bool
+    corpus: str
+    plan: str
+    citations: tuple[Citation, ...] = ()
+    paths: tuple[Path, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    decider: str = ""
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Plain JSON types. Keys may be added in later versions; none is ever removed."""
+        return asdict(self)
+
+
+class Reader(Protocol):
+    """Anything that answers a question about documents."""
+
+    async def aask(self, question: str) -> Reading:
+        """Answer `question` from the documents that the reader holds."""
+        ...

@@ -1,0 +1,107 @@
+"""The one place that reads the environment. Entry points call `load_environment` first."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from dotenv import find_dotenv, load_dotenv
+from platformdirs import user_cache_path, user_data_path
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from graphreader.errors import SettingsError
+
+OFFLINE = "offline"
+DEFAULT_MODEL = "openai:gpt-5.4-mini"
+DEFAULT_EMBEDDINGS = "openai:text-embedding-3-small"
+DEFAULT_DIMENSION = 256
+
+
+def load_environment() -> None:
+    """Read `.env` of the working folder or a parent of it; what is set already is kept."""
+    load_dotenv(find_dotenv(usecwd=True))
+
+
+class Settings(BaseSettings):
+    """What can be configured, by environment variables or by keyword.
+
+    Sizes are tokens unless the name says otherwise; times are seconds. Secrets are `SecretStr`.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="GRAPHREADER_", extra="ignore", populate_by_name=True, env_ignore_empty=True
+    )
+
+    model: str | None = Field(None, description="provider:model, or offline")
+    embeddings: str | None = Field(None, description="provider:model, or offline")
+    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(
+        None, validation_alias=AliasChoices("OPENAI_BASE_URL", "OPENAI_API_BASE")
+    )
+    temperature: float = Field(0.2, ge=0, le=2, description="the paper's, section 4.1")
+    timeout: float = Field(60.0, gt=0, description="seconds that a model's service may take")
+    concurrency: int = Field(8, ge=1, le=256, description="decisions of a model at once")
+
+    neo4j_uri: str | None = Field(None, validation_alias="NEO4J_URI")
+    neo4j_username: str = Field("neo4j", validation_alias="NEO4J_USERNAME")
+    neo4j_password: SecretStr | None = Field(None, validation_alias="NEO4J_PASSWORD")
+    neo4j_database: str | None = Field(None, validation_alias="NEO4J_DATABASE")
+
+    home: Path = Field(
+        default_factory=lambda: user_data_path("graphreader"),
+        description="where the embedded server keeps its data",
+    )
+    cache: Path = Field(
+        default_factory=lambda: user_cache_path("graphreader"),
+        description="where downloaded jars are kept",
+    )
+    neo4j_version: Literal["2026.08.1", "5.26.30"] = "2026.08.1"
+    neo4j_heap: Annotated[str, Field(pattern=r"^\d+[mg]$")] = "512m"
+    neo4j_page_cache: Annotated[str, Field(pattern=r"^\d+[mg]$")] = "128m"
+    maven_mirror: str | None = Field(None, description="address of a Maven repository")
+
+    chunk_tokens: int = Field(2000, ge=50, description="L of the paper, section 4.1")
+    window: int = Field(4096, ge=1024, description="input of one prompt")
+    initial_nodes: int = Field(5, ge=1, le=50, description="N of the paper: paths side by side")
+    calls: int = Field(10, ge=1, le=100, description="function calls of one path")
+
+    @model_validator(mode="after")
+    def _password_goes_with_uri(self) -> Self:
+        if self.neo4j_uri and not self.neo4j_password and "@" not in self.neo4j_uri:
+            raise ValueError("NEO4J_URI is set but NEO4J_PASSWORD is not: set both")
+        return self
+
+    @classmethod
+    def read(cls, **given: object) -> "Settings":
+        """The settings of this process; `given` wins over the environment.
+
+        Raises SettingsError with the variable's name where a value makes no sense.
+        """
+        try:
+            return cls(**given)  # type: ignore[arg-type]  # names are checked by pydantic
+        except ValidationError as error:
+            raise SettingsError(_sentence(error)) from None
+
+    @cached_property
+    def chosen_model(self) -> str:
+        """The model to use: what is configured, else OpenAI's default with a key, else offline."""
+        return self.model or (DEFAULT_MODEL if self.openai_api_key else OFFLINE)
+
+    @cached_property
+    def chosen_embeddings(self) -> str:
+        """The embeddings to use, by the same rule; offline beside other providers' models."""
+        if self.embeddings:
+            return self.embeddings
+        uses_openai = self.openai_api_key and self.chosen_model.startswith("openai:")
+        return DEFAULT_EMBEDDINGS if uses_openai else OFFLINE
+
+
+def _sentence(error: ValidationError) -> str:
+    """One line for a person, without the values: they may be secrets."""
+    lines = []
+    for one in error.errors(include_input=False, include_url=False):
+        name = str(one["loc"][0]) if one["loc"] else ""
+        variable = name if name.isupper() else f"GRAPHREADER_{name.upper()}"
+        message = one["msg"].removeprefix("Value error, ")
+        lines.append(f"{variable}: {message}" if name else message)
+    return "A setting makes no sense. " + "; ".join(lines) + "."
