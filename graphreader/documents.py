@@ -1,4 +1,4 @@
-"""What a text is made of: documents, chunks, atomic facts, key elements. Data only, no behaviour."""
+"""What a text is made of: documents, chunks, atomic facts, key elements."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ class Chunk:
 class KeyElement:
     """A noun, verb, adjective, name, number or date as one fact names it.
 
-    `key` is the normalized form that makes it one node of the corpus; `surface` is the wording here.
+    `key` is the normalized form that makes it one node of the corpus; `surface` the wording here.
     """
 
     id: str

@@ -20,12 +20,12 @@ class ExtractedFact(Decision):
     """One atomic fact of a chunk (paper, figure 6)."""
 
     fact: str = Field(
-        description="One indivisible statement as a short full sentence, pronouns replaced by names, "
-        "in the language of the text."
+        description="One indivisible statement as a short full sentence, pronouns replaced by names, in "
+        "the language of the text."
     )
     key_elements: list[str] = Field(
-        description="The nouns, names, places, times, numbers, verbs and adjectives that this fact "
-        "is about, each worded as in the fact."
+        description="The nouns, names, places, times, numbers, verbs and adjectives that this fact is "
+        "about, each worded as in the fact."
     )
 
 
@@ -39,8 +39,8 @@ class RationalPlan(Decision):
     """How the question will be answered (paper, figure 7)."""
 
     plan: str = Field(
-        description="The steps that lead to the answer and the information that each one needs, "
-        "in two to five sentences."
+        description="The steps that lead to the answer and the information that each one needs, in two "
+        "to five sentences."
     )
 
 
@@ -63,8 +63,8 @@ class FactsDecision(Decision):
     """What follows from a node's atomic facts (paper, figure 9)."""
 
     notebook: str = Field(
-        description="The notebook anew: everything useful that it held, joined with what these facts "
-        "add to the answer."
+        description="The notebook anew: everything useful that it held, joined with what these facts add "
+        "to the answer."
     )
     rationale: str = Field(
         description="Why the next function is the right one, in a sentence or two."
@@ -74,8 +74,8 @@ class FactsDecision(Decision):
         "none of them can matter."
     )
     chunks: list[int] = Field(
-        description="For read_chunk: the numbers of the chunks, in the order to read them. "
-        "Otherwise empty."
+        description="For read_chunk: the numbers of the chunks, in the order to read them. Otherwise "
+        "empty."
     )
 
 
@@ -83,12 +83,12 @@ class ChunkDecision(Decision):
     """What follows from a chunk's text (paper, figure 10)."""
 
     notebook: str = Field(
-        description="The notebook anew: everything useful that it held, joined with what this chunk "
-        "adds to the answer."
+        description="The notebook anew: everything useful that it held, joined with what this chunk adds "
+        "to the answer."
     )
     quotes: list[str] = Field(
-        description="The passages of this chunk that support the notes, copied word for word, each "
-        "at most two sentences long. Empty if nothing does."
+        description="The passages of this chunk that support the notes, copied word for word, each at "
+        "most two sentences long. Empty if nothing does."
     )
     rationale: str = Field(
         description="Why the next function is the right one, in a sentence or two."
@@ -97,8 +97,8 @@ class ChunkDecision(Decision):
         "search_more", "read_previous_chunk", "read_subsequent_chunk", "termination"
     ] = Field(
         description="search_more while information is missing; read_previous_chunk or "
-        "read_subsequent_chunk when it likely stands right before or after this chunk; termination "
-        "when the notebook answers the question."
+        "read_subsequent_chunk when it likely stands right before or after this chunk; "
+        "termination when the notebook answers the question."
     )
 
 
