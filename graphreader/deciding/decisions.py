@@ -20,12 +20,12 @@ class ExtractedFact(Decision):
     """One atomic fact of a chunk (paper, figure 6)."""
 
     fact: str = Field(
-        description="One indivisible statement as a short full sentence, pronouns replaced by names, in "
-        "the language of the text."
+        description="One indivisible statement as a short full sentence, pronouns replaced by "
+        "names, in the language of the text."
     )
     key_elements: list[str] = Field(
-        description="The nouns, names, places, times, numbers, verbs and adjectives that this fact is "
-        "about, each worded as in the fact."
+        description="The nouns, names, places, times, numbers, verbs and adjectives that this "
+        "fact is about, each worded as in the fact."
     )
 
 
@@ -39,8 +39,8 @@ class RationalPlan(Decision):
     """How the question will be answered (paper, figure 7)."""
 
     plan: str = Field(
-        description="The steps that lead to the answer and the information that each one needs, in two "
-        "to five sentences."
+        description="The steps that lead to the answer and the information that each one "
+        "needs, in two to five sentences."
     )
 
 
@@ -55,7 +55,8 @@ class InitialNodes(Decision):
     """The proposed initial nodes with their scores (paper, figure 8)."""
 
     nodes: list[ProposedNode] = Field(
-        description="At least 10 different and diverse nodes (all, where fewer are listed), best first."
+        description="At least 10 different and diverse nodes (all, where fewer are listed), "
+        "best first."
     )
 
 
@@ -63,19 +64,19 @@ class FactsDecision(Decision):
     """What follows from a node's atomic facts (paper, figure 9)."""
 
     notebook: str = Field(
-        description="The notebook anew: everything useful that it held, joined with what these facts add "
-        "to the answer."
+        description="The notebook anew: everything useful that it held, joined with what these "
+        "facts add to the answer."
     )
     rationale: str = Field(
         description="Why the next function is the right one, in a sentence or two."
     )
     function: Literal["read_chunk", "stop_and_read_neighbor"] = Field(
-        description="read_chunk to read chunks of the list in full; stop_and_read_neighbor only when "
-        "none of them can matter."
+        description="read_chunk to read chunks of the list in full; stop_and_read_neighbor "
+        "only when none of them can matter."
     )
     chunks: list[int] = Field(
-        description="For read_chunk: the numbers of the chunks, in the order to read them. Otherwise "
-        "empty."
+        description="For read_chunk: the numbers of the chunks, in the order to read them. "
+        "Otherwise empty."
     )
 
 
@@ -83,12 +84,12 @@ class ChunkDecision(Decision):
     """What follows from a chunk's text (paper, figure 10)."""
 
     notebook: str = Field(
-        description="The notebook anew: everything useful that it held, joined with what this chunk adds "
-        "to the answer."
+        description="The notebook anew: everything useful that it held, joined with what this "
+        "chunk adds to the answer."
     )
     quotes: list[str] = Field(
-        description="The passages of this chunk that support the notes, copied word for word, each at "
-        "most two sentences long. Empty if nothing does."
+        description="The passages of this chunk that support the notes, copied word for word, "
+        "each at most two sentences long. Empty if nothing does."
     )
     rationale: str = Field(
         description="Why the next function is the right one, in a sentence or two."
@@ -109,7 +110,8 @@ class NeighborDecision(Decision):
         description="Why the next function is the right one, in a sentence or two."
     )
     function: Literal["read_neighbor_node", "termination"] = Field(
-        description="read_neighbor_node to go on at one listed node; termination when none can help."
+        description="read_neighbor_node to go on at one listed node; termination when none can "
+        "help."
     )
     neighbor: int = Field(
         description="For read_neighbor_node: the number of the one node to read. Otherwise 0."
@@ -120,11 +122,12 @@ class Answer(Decision):
     """The answer from all notebooks (paper, figure 12)."""
 
     analysis: str = Field(
-        description="What each notebook contributes, how they fit together, and where they contradict."
+        description="What each notebook contributes, how they fit together, and where they "
+        "contradict."
     )
     answer: str = Field(
-        description="The answer alone, as short as the question allows, in its language; or a sentence "
-        "that says that the texts do not tell."
+        description="The answer alone, as short as the question allows, in its language; or a "
+        "sentence that says that the texts do not tell."
     )
     answered: bool = Field(description="Whether the notebooks really answer the question.")
     citations: list[int] = Field(
