@@ -1,0 +1,8 @@
+// The key elements nearest to a vector out of all corpora; the caller keeps those of its own and
+// asks for more where too few are left.
+CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, $vector)
+YIELD node AS k, score
+WHERE k.corpus = $corpus
+RETURN k.id AS id, k.name AS name, score
+ORDER BY score DESC, id
+LIMIT $limit

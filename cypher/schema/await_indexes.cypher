@@ -1,0 +1,2 @@
+// Waits until every index answers.
+CALL db.awaitIndexes($seconds)

@@ -1,0 +1,3 @@
+// A corpus is known by its name.
+CREATE CONSTRAINT graphreader_corpus_name IF NOT EXISTS
+FOR (n:Corpus) REQUIRE n.name IS UNIQUE

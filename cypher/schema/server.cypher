@@ -1,0 +1,4 @@
+// What server this is.
+CALL dbms.components() YIELD name, versions, edition
+WITH name, versions, edition WHERE name = 'Neo4j Kernel'
+RETURN versions[0] AS version, edition

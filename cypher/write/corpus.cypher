@@ -1,0 +1,6 @@
+// Creates a corpus, or leaves it as it is, and returns how it was made.
+MERGE (c:Corpus {name: $corpus})
+ON CREATE SET c.decider = $decider, c.prompts = $prompts, c.embedding = $embedding,
+              c.dimension = $dimension, c.created = datetime()
+RETURN c.decider AS decider, c.prompts AS prompts, c.embedding AS embedding,
+       c.dimension AS dimension

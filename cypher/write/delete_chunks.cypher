@@ -1,0 +1,6 @@
+// Deletes chunks whose facts are gone.
+UNWIND $chunks AS id
+MATCH (c:Chunk {id: id})
+CALL (c) {
+  DETACH DELETE c
+} IN TRANSACTIONS OF 500 ROWS

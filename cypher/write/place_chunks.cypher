@@ -1,0 +1,4 @@
+// Says where each chunk of a document stands now.
+UNWIND $chunks AS row
+MATCH (c:Chunk {id: row.id})
+SET c.index = row.index, c.start = row.start, c.end = row.end

@@ -1,0 +1,77 @@
+"""Answer reasoning (paper, section 3.4): one answer out of all notebooks, with citations."""
+
+from collections import Counter
+
+from langgraph.runtime import Runtime
+
+from graphreader.agent.exploration import label
+from graphreader.agent.parts import Parts, Update
+from graphreader.agent.state import Notes, Quote, Run
+from graphreader.deciding.decisions import Answer
+from graphreader.deciding.tasks import AnswerTask, Evidence
+from graphreader.errors import DecisionError
+from graphreader.sentences import language_of
+
+NOT_IN_THE_TEXTS = {"en": "The texts do not tell.", "zh": "文中没有提到。"}
+
+
+class Answering:
+    """The step after the exploration."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def answer_reasoning(self, state: Run, runtime: Runtime[None]) -> Update:
+        """Join what the notebooks know, vote where they contradict, and answer (figure 12).
+
+        Raises DecisionError if every path failed.
+        """
+        paths = sorted(state.get("paths", []), key=lambda notes: notes["path"])
+        failed = [notes for notes in paths if notes["stopped"] == "error"]
+        if paths and len(failed) == len(paths):
+            raise DecisionError(f"Every path failed, the first one so: {failed[0]['error']}")
+        notes = [f"Path {one['path']} stopped early: {one['error']}" for one in failed]
+        if not any(one["notebook"].strip() or one["quotes"] for one in paths):
+            return {**_nothing(state["question"]), "notes": notes}
+        quotes = _by_paths(paths)
+        task = AnswerTask(
+            state["question"],
+            state["plan"],
+            tuple(one["notebook"] for one in paths),
+            tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes),
+        )
+        decision, cost = await self._parts.decide(task)
+        return {
+            "answer": decision.answer,
+            "analysis": decision.analysis,
+            "answered": decision.answered,
+            "citations": _cited(decision, quotes),
+            "cost": cost,
+            "notes": notes,
+        }
+
+
+def _by_paths(paths: list[Notes]) -> list[Quote]:
+    """Every quote once: those that several paths found first, then in the order of the paths."""
+    found = [quote for notes in paths for quote in notes["quotes"]]
+    times = Counter((q["document_id"], q["start"], q["end"]) for q in found)
+    unique = {(q["document_id"], q["start"], q["end"]): q for q in reversed(found)}
+    order = list(dict.fromkeys((q["document_id"], q["start"], q["end"]) for q in found))
+    return [unique[key] for key in sorted(order, key=lambda key: -times[key])]
+
+
+def _cited(decision: Answer, quotes: list[Quote]) -> list[Quote]:
+    """The quotes that the answer names; one that was not shown is dropped."""
+    if not decision.answered:
+        return []
+    return [quotes[n - 1] for n in dict.fromkeys(decision.citations) if 1 <= n <= len(quotes)]
+
+
+def _nothing(question: str) -> Update:
+    """No path found anything: there is nothing to decide on."""
+    return {
+        "answer": NOT_IN_THE_TEXTS[language_of(question)],
+        "analysis": "No path found anything about the question.",
+        "answered": False,
+        "citations": [],
+    }

@@ -1,0 +1,216 @@
+"""Exploring one path (paper, section 3.3.2): atomic facts, then chunks, then neighbors.
+
+A call is one decision that names a function; reading a node's facts when it is entered is none.
+A step never changes the state that it is given. Where a step leads is wired in `graph`.
+"""
+
+from langgraph.runtime import Runtime
+
+from graphreader.agent.events import FunctionChosen, PathEnded
+from graphreader.agent.parts import Parts, Update
+from graphreader.agent.quoting import locate
+from graphreader.agent.ranking import by_words
+from graphreader.agent.state import ChunkRef, Exploring, Function, NodeRef, Notes, Quote, Run
+from graphreader.deciding.tasks import ChunkTask, FactGroup, FactsTask, NeighborTask
+from graphreader.reading import FunctionCall
+from graphreader.store.explorer import ChunkFacts, StoredChunk
+
+FACTS_SHOWN = 15
+"""Facts of one chunk that are shown at a node; the rest is counted."""
+
+NEIGHBORS_RANKED = 300
+NEIGHBORS_SHOWN = 60
+
+
+class Exploration:
+    """The steps of one path."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def explore_atomic_facts(self, state: Exploring, runtime: Runtime[None]) -> Update:
+        """Look at the node's facts: which chunks to read in full, if any (figure 9)."""
+        wanted = f"{state['question']} {state['plan']}"
+        found = await self._parts.explorer.facts(state["node"]["id"])
+        if not found:
+            return {"function": "stop_and_read_neighbor"}
+        groups = by_words(found, lambda group: " ".join(group.facts), wanted)
+        shown = tuple(_shown(group, wanted, state["read"]) for group in groups)
+        task = FactsTask(*_asked(state), state["node"]["name"], shown)
+        decision, cost = await self._parts.decide(task)
+        queue: list[ChunkRef] = []
+        if decision.function == "read_chunk":
+            numbers = dict.fromkeys(n for n in decision.chunks if 1 <= n <= len(groups))
+            queue = [_ref(groups[n - 1]) for n in numbers if not shown[n - 1].read]
+        argument = ", ".join(label(ref["document"], ref["index"]) for ref in queue)
+        function = _function(decision.function, argument, decision.rationale)
+        called = self._called(state, function, runtime)
+        return {**called, "notebook": decision.notebook, "queue": queue, "cost": cost}
+
+    async def explore_chunks(self, state: Exploring, runtime: Runtime[None]) -> Update:
+        """Read the first chunk of the queue and decide how to go on (figure 10)."""
+        first, *rest = state["queue"]
+        chunk = await self._parts.explorer.chunk(first["id"])
+        read = [*state["read"], first["id"]]
+        if chunk is None:
+            return {"function": "search_more", "queue": rest, "read": read}
+        task = ChunkTask(
+            *_asked(state),
+            state["node"]["name"],
+            label(chunk.document, chunk.index),
+            chunk.text,
+            queued=tuple(label(ref["document"], ref["index"]) for ref in rest),
+            has_previous=chunk.previous is not None,
+            has_subsequent=chunk.subsequent is not None,
+        )
+        decision, cost = await self._parts.decide(task)
+        argument, queue = _beside(chunk, decision.function, rest, read)
+        function = _function(decision.function, argument, decision.rationale)
+        return {
+            **self._called(state, function, runtime),
+            "notebook": decision.notebook,
+            "quotes": _with_quotes(state["quotes"], chunk, decision.quotes),
+            "queue": queue,
+            "read": read,
+            "cost": cost,
+        }
+
+    async def explore_neighbors(self, state: Exploring, runtime: Runtime[None]) -> Update:
+        """Choose a neighbor of the current node to go on at, or end the path (figure 11)."""
+        found = await self._parts.explorer.neighbors(
+            state["node"]["id"], state["visited"], NEIGHBORS_RANKED
+        )
+        if not found:
+            return {"stopped": "nothing_left"}
+        wanted = f"{state['question']} {state['plan']} {state['notebook']}"
+        nodes = by_words(found, lambda node: node.name, wanted)[:NEIGHBORS_SHOWN]
+        names = tuple(node.name for node in nodes)
+        task = NeighborTask(
+            *_asked(state), state["node"]["name"], names, left_out=len(found) - len(nodes)
+        )
+        decision, cost = await self._parts.decide(task)
+        if decision.function == "termination":
+            function = _function("termination", "", decision.rationale)
+            return {**self._called(state, function, runtime), "cost": cost}
+        node = nodes[decision.neighbor - 1]
+        function = _function("read_neighbor_node", node.name, decision.rationale)
+        return {
+            **self._called(state, function, runtime),
+            "node": {"id": node.id, "name": node.name},
+            "visited": [*state["visited"], node.id],
+            "cost": cost,
+        }
+
+    async def end_path(self, state: Exploring, runtime: Runtime[None]) -> Update:
+        """Bring the notebook home."""
+        stopped = state["stopped"] or "nothing_left"
+        notes: Notes = {
+            "path": state["path"],
+            "initial_node": state["initial_node"],
+            "notebook": state["notebook"],
+            "functions": state["functions"],
+            "quotes": state["quotes"],
+            "stopped": stopped,
+            "error": state["error"],
+        }
+        runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
+        return {"paths": [notes]}
+
+    def _called(self, state: Exploring, function: Function, runtime: Runtime[None]) -> Update:
+        """Count the call, and stop the path by termination or by its last call."""
+        call = FunctionCall(**function)
+        runtime.stream_writer(FunctionChosen(state["path"], state["node"]["name"], call))
+        functions = [*state["functions"], function]
+        stopped = None
+        if function["name"] == "termination":
+            stopped = "termination"
+        elif len(functions) >= self._parts.limits.calls:
+            stopped = "call_limit"
+        return {"functions": functions, "function": function["name"], "stopped": stopped}
+
+
+def enter(state: Run, path: int, node: NodeRef) -> Exploring:
+    """What a path knows when it sets out from an initial node; `path` counts from 1."""
+    return {
+        "question": state["question"],
+        "plan": state["plan"],
+        "path": path,
+        "initial_node": node["name"],
+        "node": node,
+        "visited": [node["id"]],
+        "queue": [],
+        "read": [],
+        "notebook": "",
+        "quotes": [],
+        "functions": [],
+        "function": "",
+        "stopped": None,
+        "error": None,
+        "cost": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
+    }
+
+
+def label(document: str, index: int) -> str:
+    """How a chunk is called in prompts and records."""
+    return f"{document} [{index}]"
+
+
+def _asked(state: Exploring) -> tuple[str, str, tuple[str, ...], str]:
+    """What every exploring task begins with: question, plan, previous actions, notebook."""
+    actions = tuple(f"{f['name']}({f['argument']})" for f in state["functions"])
+    return state["question"], state["plan"], actions, state["notebook"]
+
+
+def _function(name: str, argument: str, rationale: str) -> Function:
+    return {"name": name, "argument": argument, "rationale": rationale}
+
+
+def _shown(group: ChunkFacts, wanted: str, read: list[str]) -> FactGroup:
+    """What is shown of a chunk's facts: the most promising ones, in the order of the text."""
+    best = set(by_words(group.facts, str, wanted)[:FACTS_SHOWN])
+    facts = [fact for fact in group.facts if fact in best]
+    if len(facts) < len(group.facts):
+        facts.append(f"({len(group.facts) - len(facts)} more facts stand in this chunk.)")
+    name = label(group.document, group.index)
+    return FactGroup(name, tuple(facts), group.chunk in read)
+
+
+def _ref(group: ChunkFacts) -> ChunkRef:
+    return {"id": group.chunk, "document": group.document, "index": group.index}
+
+
+def _beside(
+    chunk: StoredChunk, function: str, queue: list[ChunkRef], read: list[str]
+) -> tuple[str, list[ChunkRef]]:
+    """The function's argument in words, and the queue: the chunk asked for goes to its front.
+
+    At an edge of the document, or beside a chunk that was read, the queue stays as it is.
+    """
+    sides = {"read_previous_chunk": chunk.previous, "read_subsequent_chunk": chunk.subsequent}
+    if function not in sides:
+        return "", queue
+    beside = sides[function]
+    if beside is None:
+        return "there is none", queue
+    name = label(chunk.document, beside[1])
+    if beside[0] in read:
+        return f"{name}, already read", queue
+    first: ChunkRef = {"id": beside[0], "document": chunk.document, "index": beside[1]}
+    return name, [first, *(ref for ref in queue if ref["id"] != beside[0])]
+
+
+def _with_quotes(quotes: list[Quote], chunk: StoredChunk, said: list[str]) -> list[Quote]:
+    """The path's quotes and those of `said` that really stand in the chunk, each once."""
+    spans = [span for quote in said if (span := locate(quote, chunk.text))]
+    found: list[Quote] = [
+        {
+            "document": chunk.document,
+            "document_id": chunk.document_id,
+            "chunk": chunk.index,
+            "start": chunk.start + start,
+            "end": chunk.start + end,
+            "quote": chunk.text[start:end],
+        }
+        for start, end in spans
+    ]
+    return [*quotes, *(quote for quote in found if quote not in quotes)]

@@ -1,0 +1,117 @@
+"""The wiring of the agent: a plan, initial nodes, N paths side by side, one answer.
+
+Nothing but wiring: the steps stand in `planning`, `exploration` and `answering`.
+"""
+
+from typing import Any, Protocol
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from graphreader.agent.answering import Answering
+from graphreader.agent.exploration import Exploration, enter
+from graphreader.agent.parts import Parts, Update
+from graphreader.agent.planning import Planning
+from graphreader.agent.state import Answered, Exploring, PathNotes, Question, Run
+from graphreader.errors import GraphReaderError
+
+
+class Step(Protocol):
+    """A step of a path, as LangGraph calls it."""
+
+    async def __call__(self, state: Exploring, runtime: Runtime[None]) -> Update:
+        """What changes."""
+        ...
+
+
+AFTER_FACTS: dict[Any, str] = {
+    "read_chunk": "explore_chunks",
+    "stop_and_read_neighbor": "explore_neighbors",
+    "stopped": "end_path",
+}
+AFTER_CHUNK: dict[Any, str] = {
+    "search_more": "explore_chunks",
+    "read_previous_chunk": "explore_chunks",
+    "read_subsequent_chunk": "explore_chunks",
+    "search_more, queue empty": "explore_neighbors",
+    "termination": "end_path",
+    "stopped": "end_path",
+}
+AFTER_NEIGHBORS: dict[Any, str] = {
+    "read_neighbor_node": "explore_atomic_facts",
+    "termination": "end_path",
+    "stopped": "end_path",
+}
+
+
+def build_agent(parts: Parts) -> CompiledStateGraph[Run, None, Question, Answered]:
+    """The agent as a graph, ready to run; it holds nothing between two runs."""
+    planning, answering = Planning(parts), Answering(parts)
+    graph = StateGraph(Run, input_schema=Question, output_schema=Answered)
+    graph.add_node("rational_plan", planning.rational_plan)
+    graph.add_node("initial_nodes", planning.initial_nodes)
+    graph.add_node("path", build_path(parts))
+    graph.add_node("answer_reasoning", answering.answer_reasoning)
+    graph.add_edge(START, "rational_plan")
+    graph.add_edge("rational_plan", "initial_nodes")
+    graph.add_conditional_edges("initial_nodes", set_out, ["path", "answer_reasoning"])
+    graph.add_edge("path", "answer_reasoning")
+    graph.add_edge("answer_reasoning", END)
+    return graph.compile(name="graphreader")
+
+
+def build_path(parts: Parts) -> CompiledStateGraph[Exploring, None, Exploring, PathNotes]:
+    """One path; its edges carry the paper's function names."""
+    steps = Exploration(parts)
+    graph = StateGraph(Exploring, output_schema=PathNotes)
+    graph.add_node("explore_atomic_facts", in_its_path(steps.explore_atomic_facts))
+    graph.add_node("explore_chunks", in_its_path(steps.explore_chunks))
+    graph.add_node("explore_neighbors", in_its_path(steps.explore_neighbors))
+    graph.add_node("end_path", steps.end_path)
+    graph.add_edge(START, "explore_atomic_facts")
+    graph.add_conditional_edges("explore_atomic_facts", after_facts, AFTER_FACTS)
+    graph.add_conditional_edges("explore_chunks", after_chunk, AFTER_CHUNK)
+    graph.add_conditional_edges("explore_neighbors", after_neighbors, AFTER_NEIGHBORS)
+    graph.add_edge("end_path", END)
+    return graph.compile(name="path")
+
+
+def in_its_path(step: Step) -> Step:
+    """The step, ending its path with the notebook when it fails; the other paths go on."""
+
+    async def guarded(state: Exploring, runtime: Runtime[None]) -> Update:
+        try:
+            return await step(state, runtime=runtime)
+        except GraphReaderError as error:
+            return {"stopped": "error", "error": str(error)}
+
+    return guarded
+
+
+def set_out(state: Run) -> list[Send] | str:
+    """Send one path from each initial node; without any there is nothing to explore."""
+    sends = [Send("path", enter(state, n, node)) for n, node in enumerate(state["nodes"], 1)]
+    return sends or "answer_reasoning"
+
+
+def after_facts(state: Exploring) -> str:
+    """Where the function chosen at the facts leads."""
+    if state["stopped"]:
+        return "stopped"
+    return state["function"] if state["queue"] else "stop_and_read_neighbor"
+
+
+def after_chunk(state: Exploring) -> str:
+    """Where the function chosen at a chunk leads: the queue first, then the neighbors."""
+    if state["stopped"]:
+        return "termination" if state["stopped"] == "termination" else "stopped"
+    return state["function"] if state["queue"] else "search_more, queue empty"
+
+
+def after_neighbors(state: Exploring) -> str:
+    """Where the function chosen at the neighbors leads."""
+    if state["stopped"]:
+        return "termination" if state["stopped"] == "termination" else "stopped"
+    return "read_neighbor_node"

@@ -1,0 +1,47 @@
+"""Putting what may be too much into an order: by shared words, the rarer the better.
+
+Plain counting, no model: it decides what is shown first, never what is true.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from math import log
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_WORD = re.compile(r"[^\W_\u3400-\u9fff]+")
+_CHINESE = re.compile(r"[\u3400-\u9fff]+")
+
+
+def words(text: str) -> set[str]:
+    """The words of a text, shortened to their stems by length; Chinese by pairs of characters."""
+    text = text.casefold()
+    stems = {word[:6] for word in _WORD.findall(text) if len(word) > 2 or word.isdigit()}
+    return stems | {a + b for run in _CHINESE.findall(text) for a, b in pairwise(run)}
+
+
+def by_words(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[T]:
+    """The items, those first whose text shares more and rarer words with `wanted`.
+
+    A word is rare when few items hold it. Items that share the same keep their order.
+    """
+    asked = words(wanted)
+    held = [words(text(item)) & asked for item in items]
+    times = Counter(word for words_ in held for word in words_)
+    scores = [sum(log(1 + len(items) / times[word]) for word in words_) for words_ in held]
+    order = sorted(range(len(items)), key=lambda i: -scores[i])
+    return [items[i] for i in order]
+
+
+def fused(rankings: Iterable[Sequence[T]], key: Callable[[T], str]) -> list[T]:
+    """One ranking out of several, by reciprocal ranks (Cormack et al. 2009, with their k = 60)."""
+    scores: Counter[str] = Counter()
+    items: dict[str, T] = {}
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, 1):
+            scores[key(item)] += 1 / (60 + rank)  # type: ignore[assignment]  # a Counter of floats
+            items.setdefault(key(item), item)
+    return [items[id_] for id_ in sorted(items, key=lambda id_: -scores[id_])]

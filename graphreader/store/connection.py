@@ -1,0 +1,180 @@
+"""A connection to one Neo4j database: runs statements by name, and says in words what goes wrong.
+
+It knows nothing of documents and facts.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from neo4j import (
+    READ_ACCESS,
+    WRITE_ACCESS,
+    AsyncDriver,
+    AsyncGraphDatabase,
+    AsyncManagedTransaction,
+)
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    ConfigurationError,
+    DriverError,
+    Forbidden,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+    TransientError,
+)
+
+from graphreader.errors import (
+    Neo4jRefusedError,
+    Neo4jUnavailableError,
+    SettingsError,
+    StoreError,
+)
+from graphreader.store.statements import dialect_of, statement
+
+Row = dict[str, Any]
+Call = tuple[str, Mapping[str, Any]]
+
+PATIENCE = 20.0
+"""Seconds that a server may take to answer for the first time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a Neo4j is and how to enter. `database` None is the user's home database."""
+
+    uri: str
+    username: str
+    password: str = field(repr=False)
+    database: str | None = None
+
+
+class Connection:
+    """An open driver of one database. Every method raises StoreError in words for a person."""
+
+    def __init__(self, driver: AsyncDriver, address: Address, version: str) -> None:
+        self.address = address
+        self.version = version
+        self.dialect = dialect_of(version)
+        self._driver = driver
+
+    @classmethod
+    async def open(cls, address: Address) -> "Connection":
+        """Connect, and make sure that somebody answers whom we can talk to.
+
+        Raises Neo4jUnavailableError within 20 s, Neo4jRefusedError, SchemaError, SettingsError.
+        """
+        try:
+            driver = AsyncGraphDatabase.driver(
+                address.uri,
+                auth=(address.username, address.password),
+                connection_timeout=PATIENCE / 2,
+                connection_acquisition_timeout=PATIENCE * 1.5,
+                max_transaction_retry_time=PATIENCE,
+                notifications_min_severity="OFF",
+                telemetry_disabled=True,
+            )
+        except (ConfigurationError, ValueError) as error:
+            raise SettingsError(f"NEO4J_URI cannot be used: {error}") from error
+        try:
+            async with asyncio.timeout(PATIENCE), _in_words(address):
+                found, _, _ = await driver.execute_query(
+                    statement("schema/server"), database_=address.database, routing_="r"
+                )
+            return cls(driver, address, found[0]["version"])
+        except TimeoutError:
+            await driver.close()
+            raise Neo4jUnavailableError(_nobody(address.uri)) from None
+        except BaseException:
+            await driver.close()
+            raise
+
+    async def aclose(self) -> None:
+        """Close the driver."""
+        await self._driver.close()
+
+    async def read(self, name: str, /, **values: Any) -> list[Row]:
+        """Run a reading statement in a read-only transaction."""
+        async with self._session(READ_ACCESS) as session:
+            rows: list[Row] = await session.execute_read(_run, [(self._text(name), values)])
+        return rows
+
+    async def write(self, calls: Sequence[Call]) -> list[Row]:
+        """Run statements in one transaction, tried again when the server says so (deadlocks).
+
+        Returns the rows of the last one.
+        """
+        texts = [(self._text(name), values) for name, values in calls]
+        async with self._session(WRITE_ACCESS) as session:
+            rows: list[Row] = await session.execute_write(_run, texts)
+        return rows
+
+    async def run(self, name: str, /, **values: Any) -> list[Row]:
+        """Run a statement that cannot be part of a transaction: schema, and work in batches."""
+        async with self._session(WRITE_ACCESS) as session:
+            result = await session.run(self._text(name), dict(values))
+            rows: list[Row] = await result.data()
+        return rows
+
+    def _text(self, name: str) -> Any:
+        return statement(name, self.dialect)
+
+    @asynccontextmanager
+    async def _session(self, access: str) -> AsyncIterator[Any]:
+        async with (
+            _in_words(self.address),
+            self._driver.session(
+                database=self.address.database, default_access_mode=access
+            ) as session,
+        ):
+            yield session
+
+
+async def _run(transaction: AsyncManagedTransaction, calls: Sequence[tuple[Any, Any]]) -> list[Row]:
+    """Run the calls in order and return the last one's rows."""
+    rows: list[Row] = []
+    for text, values in calls:
+        result = await transaction.run(text, dict(values))
+        rows = await result.data()
+    return rows
+
+
+@asynccontextmanager
+async def _in_words(address: Address) -> AsyncIterator[None]:
+    """Turn the driver's exceptions into ours."""
+    try:
+        yield
+    except AuthError as error:
+        raise Neo4jRefusedError(
+            f"Neo4j at {address.uri} refuses the user or the password: check NEO4J_USERNAME and "
+            "NEO4J_PASSWORD."
+        ) from error
+    except (ServiceUnavailable, SessionExpired) as error:
+        raise Neo4jUnavailableError(_nobody(address.uri)) from error
+    except Forbidden as error:
+        raise StoreError(
+            f"Neo4j does not let {address.username} do this: {error.message}"
+        ) from error
+    except TransientError as error:
+        raise StoreError(f"Neo4j could not finish this now, try again: {error.message}") from error
+    except ClientError as error:
+        raise StoreError(_client(address, error)) from error
+    except (Neo4jError, DriverError) as error:
+        raise StoreError(f"Neo4j failed: {error}") from error
+
+
+def _nobody(uri: str) -> str:
+    return (
+        f"No Neo4j answers at {uri}: start it, or check NEO4J_URI (unset it to use the embedded "
+        "server)."
+    )
+
+
+def _client(address: Address, error: ClientError) -> str:
+    if (error.code or "").endswith("DatabaseNotFound"):
+        return f"Neo4j at {address.uri} has no database {address.database!r}: check NEO4J_DATABASE."
+    return f"Neo4j refuses a statement: {error.message}"

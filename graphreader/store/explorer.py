@@ -1,0 +1,142 @@
+"""Reading one corpus as the agent explores it. Read-only transactions; every answer is bounded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphreader.store.connection import Connection, Row
+from graphreader.store.full_text import lucene
+
+EXACT_UP_TO = 10_000
+"""Key elements that a scan compares with a vector faster than an over-fetching index finds them."""
+
+FACTS_OF_A_NODE = 2_000
+"""Facts that are looked at for one node: a hub has more, and costs no more than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A key element as the agent sees it."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFacts:
+    """The facts of one node that stand in one chunk; `index` is the chunk's in its document."""
+
+    chunk: str
+    index: int
+    document: str
+    document_id: str
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk in full. `previous` and `subsequent` are (id, index), or None at the edges."""
+
+    id: str
+    index: int
+    document: str
+    document_id: str
+    start: int
+    text: str
+    previous: tuple[str, int] | None
+    subsequent: tuple[str, int] | None
+
+
+class GraphExplorer:
+    """Looks into one corpus, never out of it."""
+
+    def __init__(self, connection: Connection, corpus: str) -> None:
+        self._connection = connection
+        self.corpus = corpus
+
+    async def count(self) -> int:
+        """How many key elements there are."""
+        rows = await self._connection.read("read/count_key_elements", corpus=self.corpus)
+        return int(rows[0]["number"])
+
+    async def nodes(self, limit: int) -> list[Node]:
+        """Key elements, those with the most facts first."""
+        return _nodes(
+            await self._connection.read("read/key_elements", corpus=self.corpus, limit=limit)
+        )
+
+    async def nearest(self, vector: Sequence[float], limit: int) -> list[Node]:
+        """The key elements whose embeddings are nearest to a vector, nearest first."""
+        values: dict[str, Any] = {"corpus": self.corpus, "vector": list(vector), "limit": limit}
+        if self._connection.dialect == "2026":
+            return _nodes(await self._connection.read("read/search_by_vector", **values))
+        size = await self.count()
+        wide = limit * 4
+        while size > EXACT_UP_TO and wide <= EXACT_UP_TO:
+            rows = await self._connection.read("read/search_by_vector", wide=wide, **values)
+            if len(rows) == limit:
+                return _nodes(rows)
+            wide *= 4
+        return _nodes(await self._connection.read("read/scan_by_vector", **values))
+
+    async def matching(self, text: str, limit: int) -> list[Node]:
+        """The key elements whose names hold words of `text`, best first; any text is fine."""
+        query = lucene(text, self.corpus)
+        if query is None:
+            return []
+        rows = await self._connection.read(
+            "read/search_by_words", corpus=self.corpus, query=query, limit=limit, wide=limit * 10
+        )
+        return _nodes(rows)
+
+    async def facts(self, node: str) -> list[ChunkFacts]:
+        """The facts of a node by its id, grouped by chunk in the order of the texts."""
+        rows = await self._connection.read(
+            "read/atomic_facts", corpus=self.corpus, id=node, limit=FACTS_OF_A_NODE
+        )
+        return [
+            ChunkFacts(
+                row["id"], row["index"], row["document"], row["document_id"], tuple(row["facts"])
+            )
+            for row in rows
+        ]
+
+    async def chunk(self, id_: str) -> StoredChunk | None:
+        """Return a chunk by its id, or None if it is gone."""
+        rows = await self._connection.read("read/chunk", corpus=self.corpus, id=id_)
+        if not rows:
+            return None
+        row = rows[0]
+        return StoredChunk(
+            row["id"],
+            row["index"],
+            row["document"],
+            row["document_id"],
+            row["start"],
+            row["text"],
+            _beside(row["previous"]),
+            _beside(row["subsequent"]),
+        )
+
+    async def neighbors(self, node: str, visited: Sequence[str], limit: int) -> list[Node]:
+        """The nodes that share a fact with a node, but for the visited ones.
+
+        Those that share the most facts come first, among equals the rarest.
+        """
+        rows = await self._connection.read(
+            "read/neighbors",
+            corpus=self.corpus,
+            id=node,
+            visited=list(visited),
+            facts=FACTS_OF_A_NODE,
+            limit=limit,
+        )
+        return _nodes(rows)
+
+
+def _nodes(rows: Sequence[Row]) -> list[Node]:
+    return [Node(row["id"], row["name"]) for row in rows]
+
+
+def _beside(row: Row | None) -> tuple[str, int] | None:
+    return None if row is None else (row["id"], row["index"])

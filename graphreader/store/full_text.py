@@ -1,0 +1,36 @@
+"""Full-text queries out of any words, without Lucene's syntax ever being triggered."""
+
+import re
+
+MOST_TERMS = 200
+"""Lucene refuses queries of more than 1,024 clauses; each term makes two."""
+
+_WORD = re.compile(r"\w+")
+_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
+
+
+def lucene(text: str, corpus: str) -> str | None:
+    """Return a query for key elements of `corpus` that hold any word of `text`, None without words.
+
+    Every word is quoted, so AND, brackets and stars mean themselves. Chinese has no spaces: its
+    runs are asked for by pairs of characters.
+    """
+    terms = list(dict.fromkeys(_terms(text)))[:MOST_TERMS]
+    if not terms:
+        return None
+    either = " ".join(f'name:"{term}" aliases:"{term}"' for term in terms)
+    return f'+corpus:"{_quoted(corpus)}" +({either})'
+
+
+def _terms(text: str) -> list[str]:
+    terms: list[str] = []
+    for word in _WORD.findall(text.lower()):
+        for part in _CHINESE.findall(word):
+            terms += [part[i : i + 2] for i in range(len(part) - 1)] or [part]
+        rest = _CHINESE.sub(" ", word).split()
+        terms += rest
+    return terms
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

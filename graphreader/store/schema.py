@@ -1,0 +1,66 @@
+"""Constraints and indexes: made once, checked at every start."""
+
+from graphreader.errors import EmbeddingMismatchError, SchemaError
+from graphreader.store.connection import Connection, Row
+
+NUMBER = 1
+"""Of the schema. Another number in the graph means another version of GraphReader made it."""
+
+VECTOR_INDEX = "graphreader_key_element_embeddings"
+_STATEMENTS = (
+    "corpus_name",
+    "document_id",
+    "chunk_id",
+    "atomic_fact_id",
+    "key_element_id",
+    "document_corpus",
+    "key_element_corpus",
+    "key_element_stale",
+    "key_element_names",
+)
+_ALL = len(_STATEMENTS) + 1
+
+
+async def prepare(connection: Connection, dimension: int) -> None:
+    """Make what is missing; a graph that is ready costs one or two short reads.
+
+    Raises SchemaError for a graph of another version, and EmbeddingMismatchError where the vector
+    index has another dimension: vectors of a wrong length would be stored and never found.
+    """
+    number = (await connection.read("schema/number"))[0]["number"]
+    if number is not None and number != NUMBER:
+        raise SchemaError(
+            f"This graph was made with schema {number}, this version of GraphReader uses {NUMBER}: "
+            "use the version that made it, or another database (NEO4J_DATABASE)."
+        )
+    indexes = await connection.read("schema/indexes")
+    if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _ALL:
+        indexes = await _make(connection, dimension)
+    _check_dimension(indexes, dimension)
+
+
+async def rebuild(connection: Connection, dimension: int) -> None:
+    """Make the vector index anew with another dimension. What was embedded is found no more."""
+    await connection.run("schema/drop_embeddings")
+    await _make(connection, dimension)
+
+
+async def _make(connection: Connection, dimension: int) -> list[Row]:
+    for name in _STATEMENTS:
+        await connection.run(f"schema/{name}")
+    await connection.run("schema/key_element_embeddings", dimension=dimension)
+    await connection.run("schema/await_indexes", seconds=120)
+    await connection.write([("schema/set_number", {"number": NUMBER})])
+    return await connection.read("schema/indexes")
+
+
+def _check_dimension(indexes: list[Row], dimension: int) -> None:
+    for index in indexes:
+        if index["name"] == VECTOR_INDEX:
+            real = index["options"]["indexConfig"]["vector.dimensions"]
+            if real != dimension:
+                raise EmbeddingMismatchError(
+                    f"The vector index of this database has {real} dimensions, the configured "
+                    f"embedding gives {dimension}: set GRAPHREADER_EMBEDDINGS back to the one that "
+                    "the corpora were read with, or delete them and run `graphreader reindex`."
+                )
