@@ -1,1 +1,73 @@
-"""GraphReader: questions about texts far larger than a model's window."""
+"""GraphReader: questions about texts far larger than a model's window.
+
+The names here are the public ones. They are imported when first used, because the agent's libraries
+take seconds to load.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphreader.agent.events import (
+        Event,
+        FunctionChosen,
+        NodesChosen,
+        PathEnded,
+        PlanMade,
+        QuestionAnswered,
+    )
+    from graphreader.errors import GraphReaderError
+    from graphreader.graph_reader import GraphReader
+    from graphreader.ingestion.report import DocumentReport, IngestReport
+    from graphreader.reading import Citation, FunctionCall, Path, Reader, Reading, Usage
+    from graphreader.settings import Settings
+
+_PLACES = {
+    "Citation": "reading",
+    "DocumentReport": "ingestion.report",
+    "Event": "agent.events",
+    "FunctionCall": "reading",
+    "FunctionChosen": "agent.events",
+    "GraphReader": "graph_reader",
+    "GraphReaderError": "errors",
+    "IngestReport": "ingestion.report",
+    "NodesChosen": "agent.events",
+    "Path": "reading",
+    "PathEnded": "agent.events",
+    "PlanMade": "agent.events",
+    "QuestionAnswered": "agent.events",
+    "Reader": "reading",
+    "Reading": "reading",
+    "Settings": "settings",
+    "Usage": "reading",
+}
+
+__all__ = [
+    "Citation",
+    "DocumentReport",
+    "Event",
+    "FunctionCall",
+    "FunctionChosen",
+    "GraphReader",
+    "GraphReaderError",
+    "IngestReport",
+    "NodesChosen",
+    "Path",
+    "PathEnded",
+    "PlanMade",
+    "QuestionAnswered",
+    "Reader",
+    "Reading",
+    "Settings",
+    "Usage",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

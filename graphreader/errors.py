@@ -80,7 +80,12 @@ class DownloadError(ServerError):
 
 
 class DecisionError(GraphReaderError):
-    """A decider gave no usable decision."""
+    """A decider gave no usable decision.
+
+    `spent` is what was paid nevertheless: replies, input tokens, output tokens.
+    """
+
+    spent: tuple[int, int, int] = (0, 0, 0)
 
 
 class ModelUnavailableError(DecisionError):

@@ -1,5 +1,6 @@
 """The one place that reads the environment. Entry points call `load_environment` first."""
 
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -20,6 +21,12 @@ DEFAULT_DIMENSION = 256
 def load_environment() -> None:
     """Read `.env` of the working folder or a parent of it; what is set already is kept."""
     load_dotenv(find_dotenv(usecwd=True))
+
+
+def bare_environment() -> dict[str, str]:
+    """What a program that outlives us may know of our environment: no keys, no settings."""
+    names = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 class Settings(BaseSettings):
@@ -67,7 +74,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _password_goes_with_uri(self) -> Self:
-        if self.neo4j_uri and not self.neo4j_password and "@" not in self.neo4j_uri:
+        if self.neo4j_uri and not self.neo4j_password:
             raise ValueError("NEO4J_URI is set but NEO4J_PASSWORD is not: set both")
         return self
 

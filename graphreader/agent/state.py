@@ -21,11 +21,11 @@ class Cost(TypedDict):
 
 
 def add_cost(one: Cost, other: Cost) -> Cost:
-    """Both together."""
+    """Both together; LangGraph begins with an empty one."""
     return {
-        "calls": one["calls"] + other["calls"],
-        "input_tokens": one["input_tokens"] + other["input_tokens"],
-        "output_tokens": one["output_tokens"] + other["output_tokens"],
+        "calls": one.get("calls", 0) + other["calls"],
+        "input_tokens": one.get("input_tokens", 0) + other["input_tokens"],
+        "output_tokens": one.get("output_tokens", 0) + other["output_tokens"],
     }
 
 

@@ -4,7 +4,8 @@ import asyncio
 
 from graphreader.settings import Settings
 from graphreader.store.connection import Address, Connection
-from graphreader.store.embedded.server import Progress, ensure_running
+from graphreader.store.embedded.progress import Progress
+from graphreader.store.embedded.server import ensure_running
 
 
 async def open_connection(settings: Settings, progress: Progress | None = None) -> Connection:
@@ -22,5 +23,5 @@ async def open_connection(settings: Settings, progress: Progress | None = None) 
         )
     else:
         server = await asyncio.to_thread(ensure_running, settings, progress)
-        address = Address(server.uri, server.username, server.password)
+        address = Address(server.uri, server.username, server.password.get_secret_value())
     return await Connection.open(address)

@@ -27,16 +27,25 @@ async def prepare(connection: Connection, dimension: int) -> None:
     Raises SchemaError for a graph of another version, and EmbeddingMismatchError where the vector
     index has another dimension: vectors of a wrong length would be stored and never found.
     """
-    number = (await connection.read("schema/number"))[0]["number"]
+    number = await check(connection)
+    indexes = await connection.read("schema/indexes")
+    if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _ALL:
+        indexes = await _make(connection, dimension)
+    _check_dimension(indexes, dimension)
+
+
+async def check(connection: Connection) -> int | None:
+    """Return the number of the graph's schema, None for a graph without one.
+
+    Raises SchemaError for a graph of another version.
+    """
+    number: int | None = (await connection.read("schema/number"))[0]["number"]
     if number is not None and number != NUMBER:
         raise SchemaError(
             f"This graph was made with schema {number}, this version of GraphReader uses {NUMBER}: "
             "use the version that made it, or another database (NEO4J_DATABASE)."
         )
-    indexes = await connection.read("schema/indexes")
-    if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _ALL:
-        indexes = await _make(connection, dimension)
-    _check_dimension(indexes, dimension)
+    return number
 
 
 async def rebuild(connection: Connection, dimension: int) -> None:

@@ -1,0 +1,53 @@
+# What a person types here. Everything is installed into .venv, nothing needs root.
+PYTHON ?= python3
+BIN := .venv/bin
+# uv installs in seconds and pip in minutes, with the same hashes: pip only where uv does not run.
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
+	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
+
+.PHONY: demo test check format lock pictures clean
+
+demo: .venv/run.stamp
+	@$(BIN)/python examples/demo.py
+
+test: check
+	$(BIN)/python -m pytest
+
+check: .venv/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: .venv/test.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.venv/install.stamp: requirements/install.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	"GraphReader needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
+	@echo "Installing into .venv ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+.venv/run.stamp: .venv/install.stamp requirements/run.lock pyproject.toml
+	@$(call INSTALL,requirements/run.lock)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/test.stamp: .venv/run.stamp requirements/test.lock
+	@$(call INSTALL,requirements/test.lock)
+	@touch $@
+
+# Needs uv on the path. The locks name no host and fit every platform.
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		requirements/install.in -o requirements/install.lock --quiet
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		pyproject.toml -o requirements/run.lock --quiet
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		pyproject.toml --group dev -c requirements/run.lock -o requirements/test.lock --quiet
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

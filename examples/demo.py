@@ -1,0 +1,49 @@
+"""The main job from end to end, with the commands that a person types. `make demo` runs this."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from graphreader.settings import OFFLINE, Settings, load_environment
+
+TEXT = Path(__file__).with_name("joan_of_arc.txt")
+QUESTION = (
+    "Which saints appeared to Joan of Arc in her visions, and in which year was she canonized?"
+)
+
+
+def main() -> int:
+    """Read the text, ask the question, say where to look next."""
+    load_environment()
+    settings = Settings.read()
+    corpus = "demo"
+    if settings.chosen_model != OFFLINE:
+        # What a model reads stays apart from what word overlap reads.
+        corpus += "-" + re.sub(r"\W+", "-", settings.chosen_model)
+    text = str(TEXT.relative_to(Path.cwd()) if TEXT.is_relative_to(Path.cwd()) else TEXT)
+    for arguments in (
+        ["ingest", text, "--corpus", corpus],
+        ["ask", QUESTION, "--corpus", corpus],
+        ["browser"],
+    ):
+        code = run(arguments)
+        if code:
+            return code
+    if not settings.neo4j_uri:
+        print(
+            "\nThe Neo4j server stays running (about 700 MB of memory), so that the next command "
+            "is quick.\nStop it with: .venv/bin/graphreader neo4j stop"
+        )
+    return 0
+
+
+def run(arguments: list[str]) -> int:
+    """Show a command and run it."""
+    shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
+    print(f"\n$ graphreader {shown}", flush=True)
+    return subprocess.run([sys.executable, "-m", "graphreader", *arguments], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

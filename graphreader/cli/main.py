@@ -1,0 +1,74 @@
+"""The `graphreader` command: which subcommands there are, and what happens when one fails."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from graphreader.cli import ask, browser, corpora, doctor, ingest, neo4j
+from graphreader.cli.failing import Debug, exit_code_of
+from graphreader.settings import load_environment
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader ingest books/ notes.md
+  graphreader ask "Who taught the founder of the school?"
+  graphreader ask "..." --corpus books --json
+  graphreader browser --open
+  graphreader doctor
+
+A model is used when OPENAI_API_KEY or GRAPHREADER_MODEL is set, in the environment or in .env.
+"""
+
+app = typer.Typer(
+    help="Answers questions about texts far larger than a model's window.",
+    epilog=EXAMPLES,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("ingest")(ingest.ingest)
+app.command("ask")(ask.ask)
+app.command("list")(corpora.list_)
+app.command("stats")(corpora.stats)
+app.command("delete")(corpora.delete)
+app.command("browser")(browser.browser)
+app.command("doctor")(doctor.doctor)
+app.add_typer(neo4j.app, name="neo4j")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"graphreader {version('graphreader')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where a failure comes from.")
+    ] = False,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that all commands share."""
+    Debug.wanted = debug
+
+
+def main() -> None:
+    """Run the command line; exits with 0, 1 (it failed), 2 (wrong usage) or 130 (Ctrl-C)."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    load_environment()
+    try:
+        app()
+    except BaseException as error:
+        sys.exit(exit_code_of(error))

@@ -1,0 +1,91 @@
+"""The embedder that asks a model: any LangChain embeddings."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+
+from langchain_core.embeddings import Embeddings
+
+from graphreader.deciding.service import Declined, ModelService
+from graphreader.errors import DecisionError, ModelRefusedError
+
+_BATCH = 256  # texts a request: far below providers' limits, since key elements are short
+_LONGEST = 8_000  # characters; providers refuse more than about 8,000 tokens
+
+
+class ModelEmbedder:
+    """Turns texts into vectors by asking an embedding model, in batches.
+
+    Texts are cut at 8,000 characters; key elements and questions are far shorter.
+    """
+
+    def __init__(self, embeddings: Embeddings, service: ModelService, *, dimension: int) -> None:
+        self.name = service.name
+        self.dimension = dimension
+        self._embeddings = embeddings
+        self._service = service
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in the same order. Raises DecisionError."""
+        batches = [
+            [_askable(text) for text in texts[start : start + _BATCH]]
+            for start in range(0, len(texts), _BATCH)
+        ]
+        vectors = await asyncio.gather(*(self._embed(batch) for batch in batches))
+        return [_storable(vector) for batch in vectors for vector in batch]
+
+    async def aclose(self) -> None:
+        """Close the connections, where the model's client lets us."""
+        await _close(self._embeddings)
+
+    async def _embed(self, batch: list[str]) -> list[list[float]]:
+        vectors = await _ask(self._embeddings, self._service, batch)
+        wrong = {len(vector) for vector in vectors} - {self.dimension}
+        if wrong or len(vectors) != len(batch):
+            raise DecisionError(
+                f"{self.name} gave {len(vectors)} vectors of length "
+                f"{', '.join(map(str, sorted(wrong))) or self.dimension} for {len(batch)} texts, "
+                f"not one of length {self.dimension} each: choose other embeddings "
+                "(GRAPHREADER_EMBEDDINGS)."
+            )
+        return vectors
+
+
+async def dimension_of(embeddings: Embeddings, service: ModelService) -> int:
+    """The length of the model's vectors, by embedding one text; closes the connections.
+
+    Raises DecisionError.
+    """
+    try:
+        return len((await _ask(embeddings, service, ["length"]))[0])
+    finally:
+        await _close(embeddings)
+
+
+async def _ask(
+    embeddings: Embeddings, service: ModelService, texts: list[str]
+) -> list[list[float]]:
+    try:
+        return await service.call(lambda: embeddings.aembed_documents(texts))
+    except Declined as declined:
+        raise ModelRefusedError(
+            f"{service.name} refuses the request ({declined.failure})."
+        ) from declined
+
+
+async def _close(embeddings: Embeddings) -> None:
+    client = getattr(getattr(embeddings, "async_client", None), "_client", None)
+    if client is not None:
+        await client.close()
+
+
+def _askable(text: str) -> str:
+    """Providers refuse empty texts."""
+    return text[:_LONGEST] if text.strip() else "-"
+
+
+def _storable(vector: Sequence[float]) -> list[float]:
+    """Neo4j refuses a vector of zeros, and one that is not finite."""
+    if any(vector) and all(map(math.isfinite, vector)):
+        return list(vector)
+    return [1.0] + [0.0] * (len(vector) - 1)

@@ -1,0 +1,88 @@
+"""The decider that needs no model, no network and no key."""
+
+from functools import singledispatchmethod
+from typing import Any, TypeVar, cast
+
+from graphreader.deciding.decider import Decided
+from graphreader.deciding.decisions import (
+    Answer,
+    ChunkDecision,
+    Decision,
+    Extraction,
+    FactsDecision,
+    InitialNodes,
+    NeighborDecision,
+    RationalPlan,
+)
+from graphreader.deciding.offline import answering, choosing
+from graphreader.deciding.offline.facts import facts_of
+from graphreader.deciding.offline.planning import plan
+from graphreader.deciding.tasks import (
+    AnswerTask,
+    ChunkTask,
+    ExtractionTask,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+    Task,
+)
+from graphreader.reading import Usage
+
+D = TypeVar("D", bound=Decision)
+
+
+class OfflineDecider:
+    """Decides by weighted word overlap and by following names; answers by quoting.
+
+    A real reader of modest means: it finds and quotes sentences, and says so when they do not
+    hold what is asked. It does not draw conclusions, calculate, or understand a paraphrase beyond
+    a short list of near synonyms. The same task always gets the same decision.
+    """
+
+    name = "offline"
+    prompts = "offline-1"
+    notice = (
+        "No language model is in use: answers are sentences picked by word overlap "
+        "(set OPENAI_API_KEY or GRAPHREADER_MODEL for a real reader)."
+    )
+    concurrency = 2  # it computes and never waits, so more would gain nothing
+
+    async def decide(self, task: Task[D]) -> Decided[D]:
+        """Take one decision; it is always valid for the task. Costs a call and no tokens."""
+        return Decided(cast(D, self._decision(task)), Usage(calls=1))
+
+    async def aclose(self) -> None:
+        """There is nothing to let go of."""
+
+    @singledispatchmethod
+    def _decision(self, task: Any) -> Decision:
+        raise TypeError(f"{type(task).__name__} is no task that can be decided")
+
+    @_decision.register
+    def _(self, task: ExtractionTask) -> Extraction:
+        return Extraction(facts=facts_of(task.text))
+
+    @_decision.register
+    def _(self, task: PlanTask) -> RationalPlan:
+        return RationalPlan(plan=plan(task.question))
+
+    @_decision.register
+    def _(self, task: InitialNodesTask) -> InitialNodes:
+        return choosing.choose_initial_nodes(task)
+
+    @_decision.register
+    def _(self, task: FactsTask) -> FactsDecision:
+        return choosing.choose_chunks(task)
+
+    @_decision.register
+    def _(self, task: ChunkTask) -> ChunkDecision:
+        return choosing.read_chunk(task)
+
+    @_decision.register
+    def _(self, task: NeighborTask) -> NeighborDecision:
+        return choosing.choose_neighbor(task)
+
+    @_decision.register
+    def _(self, task: AnswerTask) -> Answer:
+        return answering.answer(task)

@@ -1,0 +1,32 @@
+"""The rational plan of a reader without a model: what to look for, in words."""
+
+from graphreader.deciding.offline.question import Question, understand
+
+_KINDS = {
+    "en": {"time": "a date or a year", "number": "a number", "name": "a name"},
+    "zh": {"time": "日期或年份", "number": "数字", "name": "名称"},
+}
+
+
+def plan(question: str) -> str:
+    """What is looked for, about what, and how to get from one to the other; as asked."""
+    asked = understand(question)
+    return (_in_chinese if asked.language == "zh" else _in_english)(asked, question.strip())
+
+
+def _in_english(asked: Question, question: str) -> str:
+    steps = [f"Find what the texts say about {', '.join(asked.names)}."] if asked.names else []
+    if asked.asked:
+        steps.append(f"Look there for these words or near ones: {', '.join(asked.asked)}.")
+    if kind := _KINDS["en"].get(asked.kind):
+        steps.append(f"The answer should hold {kind}.")
+    steps.append("Where a sentence leads to another name, follow it.")
+    return " ".join(steps) if asked.needs else f"Find sentences that answer: {question}"
+
+
+def _in_chinese(asked: Question, question: str) -> str:
+    words = "、".join((*asked.names, *asked.asked))
+    kind = _KINDS["zh"].get(asked.kind)
+    steps = [f"在文中查找：{words or question}。"]
+    steps += [f"答案应包含{kind}。"] if kind else []
+    return "".join([*steps, "若句子提到其他名称，则继续查找该名称。"])

@@ -1,0 +1,164 @@
+"""What a question needs: its words with weights, its names, and the kind of answer it asks for."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from graphreader.deciding.offline.names import dates_of, names_of, numbers_of, titles_of
+from graphreader.deciding.offline.vocabulary import CHINESE_ASKING, CHINESE_PARTICLES
+from graphreader.deciding.offline.words import (
+    HAN_RUN,
+    alike,
+    fold,
+    is_common,
+    is_kind,
+    is_scaffolding,
+    is_stop_word,
+    term_of,
+    terms_of,
+    words_of,
+)
+from graphreader.sentences import language_of
+
+NAME_WEIGHT = 2.0
+RARE_WEIGHT = 2.0
+COMMON_WEIGHT = 1.0
+KIND_WEIGHT = 0.5  # "country" in "which country": texts name one and leave the word out
+ALIKE_SUPPORT = 0.7  # a near synonym supports a word by so much
+
+_KINDS = (
+    ("time", re.compile(r"(?i)^when\b|(what|which) (year|date|day|month|century|decade)|何时|什么时候|哪一?年|几年|时期|年代")),
+    ("number", re.compile(r"(?i)how (many|much|long|old|far|tall|large)|what (percent|number)|多少|几[个次名位]|多[大长高]")),
+    ("name", re.compile(r"(?i)\bwho|\bwhere\b|\bwhich\b|what (is|was) the (name|capital)|谁|哪")),
+)  # fmt: skip
+_ASKING = re.compile("|".join(CHINESE_ASKING))
+_PARTICLES = re.compile(f"[{''.join(sorted(CHINESE_PARTICLES))}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One term that an answer must be supported by. `alike` are terms that may stand for it.
+
+    `is_anchor`: it says what the question is about, a name or, where there is none, a rare word.
+    """
+
+    term: str
+    weight: float
+    in_name: bool
+    is_anchor: bool
+    alike: frozenset[str] = frozenset()
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a question can hardly be answered without it."""
+        return self.weight > KIND_WEIGHT
+
+    def support(self, terms: frozenset[str]) -> float:
+        """How well `terms` support it, from 0 to 1."""
+        if self.term in terms:
+            return 1.0
+        return ALIKE_SUPPORT if not self.alike.isdisjoint(terms) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question taken apart; `asked` are the words for what is asked about the names."""
+
+    language: Literal["en", "zh"]
+    names: tuple[str, ...]
+    asked: tuple[str, ...]
+    kind: Literal["time", "number", "name", "other"]
+    needs: tuple[Need, ...]
+
+    @property
+    def weight(self) -> float:
+        """The weight of all needs together."""
+        return sum(need.weight for need in self.needs)
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """The terms of all needs."""
+        return frozenset(need.term for need in self.needs)
+
+    def overlap(self, terms: frozenset[str], without: frozenset[str] = frozenset()) -> float:
+        """The weight of the needs that `terms` support, leaving the terms `without` out."""
+        return sum(
+            need.weight * need.support(terms) for need in self.needs if need.term not in without
+        )
+
+    def fits_kind(self, text: str, new_terms: frozenset[str]) -> bool:
+        """Whether `text` holds something of the kind asked for that the question itself lacks."""
+        if self.kind == "time":
+            return bool(dates_of(text))
+        if self.kind == "number":
+            return bool(numbers_of(text))
+        if self.kind == "name" and self.language == "en":
+            return any(not terms_of(name) <= self.terms for name in names_of(text))
+        return bool(new_terms - self.terms)
+
+
+@lru_cache(maxsize=256)
+def understand(question: str) -> Question:
+    """Take a question apart. One that asks for nothing at all has no needs."""
+    text = " ".join(question.split())
+    return (_chinese if language_of(text) == "zh" else _english)(text)
+
+
+def _english(text: str) -> Question:
+    names = _names_in(text)
+    in_names = frozenset(term for name in names for term in terms_of(name))
+    needs: dict[str, Need] = {}
+    asked: list[str] = []
+    for word in words_of(text):
+        if is_stop_word(word):
+            continue
+        term = term_of(fold(word))
+        if term in needs or (is_scaffolding(term) and term not in in_names):
+            continue
+        needs[term] = _need(term, in_names)
+        if term not in in_names:
+            asked.append(word)
+    needs.update((t, _need(t, in_names)) for t in terms_of(text) - set(needs) if HAN_RUN.match(t))
+    return Question("en", names, tuple(asked), _kind(text), tuple(needs.values()))
+
+
+def _chinese(text: str) -> Question:
+    names = _names_in(text)
+    left = _ASKING.sub(" ", text)
+    pieces = [p for run in HAN_RUN.findall(left) for p in _PARTICLES.split(run) if p]
+    in_names = frozenset(term for name in names for term in terms_of(name))
+    terms: Iterable[str] = (
+        term
+        for piece in (*pieces, *names, " ".join(words_of(left)))
+        for term in sorted(terms_of(piece))
+    )
+    needs = {
+        term: _need(term, in_names) for term in terms if len(term) > 1 or not HAN_RUN.match(term)
+    }
+    asked = tuple(p for p in pieces if len(p) > 1 and not terms_of(p) <= in_names)
+    return Question("zh", names, asked, _kind(text), tuple(needs.values()))
+
+
+def _names_in(text: str) -> tuple[str, ...]:
+    """Names without what stands in a title besides ("Return to Nim's Island")."""
+    titles = titles_of(text)
+    inside = {name for title in titles for name in names_of(title) if name != title}
+    return tuple(name for name in names_of(text) if name not in inside)
+
+
+def _need(term: str, in_names: frozenset[str]) -> Need:
+    if term in in_names:
+        return Need(term, NAME_WEIGHT, True, True)
+    if HAN_RUN.match(term):
+        return Need(term, COMMON_WEIGHT, False, True)
+    weight = KIND_WEIGHT if is_kind(term) else COMMON_WEIGHT if is_common(term) else RARE_WEIGHT
+    return Need(term, weight, False, not in_names and weight == RARE_WEIGHT, alike(term))
+
+
+def _kind(text: str) -> Literal["time", "number", "name", "other"]:
+    for kind, pattern in _KINDS:
+        if pattern.search(text):
+            return kind  # type: ignore[return-value]
+    return "other"

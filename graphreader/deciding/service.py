@@ -1,0 +1,176 @@
+"""One model service and how we treat it: how many requests at once, how long, how often again.
+
+Nobody else retries: the providers' own clients are opened with `max_retries=0`, or they would
+wait behind our back. The times, in seconds:
+
+- First contact. Before the first request, anything at all must answer at the service's address
+  within FIRST_CONTACT. Only so can a real reply take as long as a reasoning model needs
+  (`timeout`, 60 by default), while a service that never answers is reported within 30.
+  A service that answers the contact with a server error (5xx) must also bring its first reply
+  within FIRST_REPLY, without a second try.
+- A reply must come within `timeout`; a request that timed out is tried once more.
+- Errors of the server and lost connections are tried again with growing, jittered pauses that
+  add up to at most PATIENCE; where the service asks to wait (429), at most PATIENCE_WHEN_BUSY.
+  `Retry-After` is obeyed; where it asks for more than that, we give up at once and say so.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeVar
+from weakref import WeakKeyDictionary
+
+from graphreader.deciding.contact import Contact, first_contact
+from graphreader.deciding.failures import Failure, failure_of
+from graphreader.errors import ModelRefusedError, ModelUnavailableError, WindowError
+
+T = TypeVar("T")
+
+FIRST_CONTACT = 12.0
+FIRST_REPLY = 15.0
+PATIENCE = 15.0
+PATIENCE_WHEN_BUSY = 60.0
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 20.0
+
+
+class Declined(Exception):
+    """The service declines this way of asking: the temperature, the form, the content.
+
+    Not an error yet: the caller may ask in another way. It never leaves this package.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+@dataclass(slots=True)
+class _Loop:
+    """What belongs to one event loop."""
+
+    slots: asyncio.Semaphore
+    contact: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class ModelService:
+    """Calls one provider. `address` is where first contact is made; None: not known, none made.
+
+    `name` is the configured "provider:model", `setting` the variable in which it stands and
+    `key` the variable that holds the provider's key; they only serve for messages.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        setting: str = "GRAPHREADER_MODEL",
+        key: str = "OPENAI_API_KEY",
+        address: str | None = None,
+        timeout: float = 60.0,
+        concurrency: int = 8,
+    ) -> None:
+        self.name = name
+        self.concurrency = concurrency
+        self._setting = setting
+        self._key = key
+        self._address = address
+        self._timeout = timeout
+        self._contact: Contact | None = None if address else "good"
+        self._has_replied = False
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = WeakKeyDictionary()
+
+    async def call(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What `ask` gives, which makes one request; it is called again where that may help.
+
+        Raises Declined, ModelRefusedError, ModelUnavailableError or WindowError.
+        """
+        loop = self._of_this_loop()
+        async with loop.slots:
+            await self._make_contact(loop)
+            return await self._persist(ask)
+
+    def _of_this_loop(self) -> _Loop:
+        running = asyncio.get_running_loop()
+        if running not in self._loops:
+            self._loops[running] = _Loop(asyncio.Semaphore(self.concurrency))
+        return self._loops[running]
+
+    async def _make_contact(self, loop: _Loop) -> None:
+        async with loop.contact:
+            if self._contact is None and self._address:
+                self._contact = await first_contact(self._address, FIRST_CONTACT)
+
+    async def _persist(self, ask: Callable[[], Awaitable[T]]) -> T:
+        waited, tries = 0.0, 0
+        while True:
+            tries += 1
+            on_trial = self._contact == "doubtful" and not self._has_replied
+            limit = min(self._timeout, FIRST_REPLY) if on_trial else self._timeout
+            try:
+                async with asyncio.timeout(limit):
+                    reply = await ask()
+            except Exception as error:
+                failure = failure_of(error)
+                pause = self._pause(failure, tries, waited, on_trial)
+                if pause is None:
+                    self._give_up(failure, error)
+                waited += pause
+                await asyncio.sleep(pause)
+            else:
+                self._has_replied = True
+                return reply
+
+    def _pause(self, failure: Failure, tries: int, waited: float, on_trial: bool) -> float | None:
+        """Seconds until the next try, or None where there is none."""
+        if failure.kind not in ("busy", "broken", "connection", "timeout"):
+            return None
+        if failure.kind == "timeout":
+            return None if on_trial or tries > 1 else 0.0
+        patience = PATIENCE_WHEN_BUSY if failure.kind == "busy" or failure.wait else PATIENCE
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)
+        if failure.wait is not None:
+            pause = failure.wait + pause / 10  # not all of us at the same moment
+        return pause if waited + pause <= patience else None
+
+    def _give_up(self, failure: Failure, error: Exception) -> NoReturn:
+        if failure.kind in ("temperature", "form", "content"):
+            raise Declined(failure) from error
+        if failure.kind == "window":
+            raise WindowError(
+                f"The prompt is too large for {self.name} ({failure}): set GRAPHREADER_WINDOW, and "
+                "with it GRAPHREADER_CHUNK_TOKENS, lower, or use a model with a larger window."
+            ) from error
+        sentence = self._refusals().get(failure.kind)
+        if sentence:
+            raise ModelRefusedError(sentence.format(failure=failure)) from error
+        raise ModelUnavailableError(self._unavailable(failure)) from error
+
+    def _refusals(self) -> dict[str, str]:
+        at = f" at {self._address}" if self._address else ""
+        return {
+            # No words of the service here: they may repeat parts of the key.
+            "key": f"{self.name}{at} refuses the key: check {self._key}.",
+            "quota": f"The quota of {self.name} is used up: add credit there, or use another key "
+            f"({self._key}).",
+            "unknown": f"{self.name} is not known{at} ({{failure}}): check {self._setting} and the "
+            "base URL.",
+            "request": f"{self.name}{at} refuses the request ({{failure}}).",
+        }
+
+    def _unavailable(self, failure: Failure) -> str:
+        at = f" at {self._address}" if self._address else ""
+        if failure.kind == "timeout":
+            return (
+                f"{self.name}{at} did not reply in time: try again later, or set "
+                f"GRAPHREADER_TIMEOUT (now {self._timeout:g} seconds) higher."
+            )
+        if failure.kind == "busy":
+            asked = f" and asks to wait {failure.wait:.0f} seconds" if failure.wait else ""
+            return (
+                f"{self.name}{at} takes no more requests for now{asked}: try again later, or set "
+                f"GRAPHREADER_CONCURRENCY (now {self.concurrency}) lower."
+            )
+        what = "cannot be reached" if failure.kind == "connection" else "fails"
+        return f"{self.name}{at} {what} ({failure}), also after several tries: try again later."

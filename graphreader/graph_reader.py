@@ -1,0 +1,205 @@
+"""GraphReader: read texts into a graph once, then ask questions about them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from graphreader.agent.asking import explore
+from graphreader.agent.events import Event, QuestionAnswered
+from graphreader.background import Background
+from graphreader.deciding.decider import Decider
+from graphreader.deciding.embedder import Embedder
+from graphreader.errors import UsageError
+from graphreader.ingestion.pipeline import Pipeline
+from graphreader.ingestion.report import IngestReport, Progress, quiet
+from graphreader.reading import Reading
+from graphreader.session import Session
+from graphreader.settings import Settings
+from graphreader.store.embedded.progress import Progress as ServerProgress
+from graphreader.store.library import CorpusSummary, DocumentSummary, Library, Stats
+from graphreader.store.writer import GraphWriter, check_embedding
+
+T = TypeVar("T")
+
+
+class GraphReader:
+    """Reads texts into one corpus and answers questions about it.
+
+        with GraphReader(corpus="books") as reader:
+            reader.ingest("books/")
+            print(reader.ask("Who was the teacher of the founder of the school?").answer)
+
+    Neo4j and the model are those of the environment (see `Settings`): without NEO4J_URI an embedded
+    server is started, without a model decisions are taken by word overlap, and `Reading.notes` says
+    so. `decider` and `embedder` put others in their place.
+
+    Nothing is opened before the first call. Each method has an asynchronous twin, which may be
+    awaited in any loop; the synchronous ones also work inside Jupyter. Failures are
+    GraphReaderErrors, whose message says what to do.
+    """
+
+    def __init__(
+        self,
+        corpus: str = "default",
+        *,
+        settings: Settings | None = None,
+        decider: Decider | None = None,
+        embedder: Embedder | None = None,
+        server_progress: ServerProgress | None = None,
+    ) -> None:
+        if not corpus.strip():
+            raise UsageError("A corpus needs a name: leave it out for `default`.")
+        self.corpus = corpus
+        self._session = Session(settings or Settings.read(), decider, embedder, server_progress)
+        self._background = Background()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def aingest(
+        self, *paths: str | PathLike[str], progress: Progress = quiet
+    ) -> IngestReport:
+        """Read files and folders of .txt and .md into the corpus.
+
+        What is there already is not asked for again; a file that changed is read anew where it
+        changed. A file that cannot be read stands in the report, the others are read all the same.
+        """
+        return await self._background.arun(self._ingest(paths, progress))
+
+    def ingest(self, *paths: str | PathLike[str], progress: Progress = quiet) -> IngestReport:
+        """Do the same as `aingest`."""
+        return self._background.run(self._ingest(paths, progress))
+
+    async def aask(self, question: str) -> Reading:
+        """Explore the corpus and answer. It never changes what was read in."""
+        return await self._background.arun(_last(self._explore(question)))
+
+    def ask(self, question: str) -> Reading:
+        """Do the same as `aask`."""
+        return self._background.run(_last(self._explore(question)))
+
+    def astream(self, question: str) -> AsyncIterator[Event]:
+        """Answer and show what happens on the way; the last event is QuestionAnswered."""
+        return self._background.aiterate(self._explore(question))
+
+    def stream(self, question: str) -> Iterator[Event]:
+        """Do the same as `astream`."""
+        return self._background.iterate(self._explore(question))
+
+    async def adelete(self, document: str | None = None, *, everything: bool = False) -> int:
+        """Take out the document of that id, path or title, or the whole corpus.
+
+        Returns how many documents are gone. Key elements that other facts name stay.
+        """
+        return await self._background.arun(self._delete(document, everything))
+
+    def delete(self, document: str | None = None, *, everything: bool = False) -> int:
+        """Do the same as `adelete`."""
+        return self._background.run(self._delete(document, everything))
+
+    def corpora(self) -> list[CorpusSummary]:
+        """List all corpora of the database, not only the reader's own."""
+        return self._background.run(self._corpora())
+
+    def documents(self) -> list[DocumentSummary]:
+        """List the documents of the corpus."""
+        return self._background.run(self._documents())
+
+    def stats(self) -> Stats:
+        """Count what the corpus holds."""
+        return self._background.run(self._stats())
+
+    async def aclose(self) -> None:
+        """Close the connections; an embedded server goes on running."""
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        """Do the same as `aclose`."""
+        self._background.run(self._session.aclose())
+        self._background.close()
+
+    async def _ingest(
+        self, paths: tuple[str | PathLike[str], ...], progress: Progress
+    ) -> IngestReport:
+        if not paths:
+            raise UsageError("Name at least one file or folder to read.")
+        decider, embedder = self._session.decider(), self._session.embedder()
+        await self._session.prepare()
+        connection = await self._session.connection()
+        pipeline = Pipeline(
+            GraphWriter(connection, self.corpus),
+            decider,
+            embedder,
+            chunk_tokens=self._session.settings.chunk_tokens,
+            progress=progress,
+        )
+        known = await Library(connection).documents(self.corpus)
+        return await pipeline.run([Path(path).expanduser() for path in paths], known)
+
+    async def _explore(self, question: str) -> AsyncIterator[Event]:
+        if not question.strip():
+            raise UsageError("The question is empty: ask something.")
+        library = Library(await self._session.connection())
+        record = await library.corpus(self.corpus)
+        parts = await self._session.parts(self.corpus)
+        check_embedding(self.corpus, record.embedding, parts.embedder.name)
+        documents = await library.documents(self.corpus)
+        if not documents:
+            raise UsageError(
+                f"The corpus {self.corpus!r} is empty: read texts into it with `graphreader ingest "
+                f"PATH --corpus {self.corpus}`."
+            )
+        notes = [parts.decider.notice] if parts.decider.notice else []
+        waiting = [one.title for one in documents if one.status != "complete"]
+        if waiting:
+            notes.append(f"Not read completely yet: {', '.join(waiting[:5])}.")
+        async for event in explore(question.strip(), parts, notes):
+            yield event
+
+    async def _delete(self, document: str | None, everything: bool) -> int:
+        if (document is None) == (not everything):
+            raise UsageError("Name one document to delete, or say that everything shall go.")
+        library = await self._library()
+        writer = GraphWriter(await self._session.connection(), self.corpus)
+        if document is None:
+            ids = [one.id for one in await library.documents(self.corpus)]
+        else:
+            ids = [await library.find(self.corpus, document)]
+        await writer.delete(ids)
+        if everything:
+            await writer.delete_corpus()
+        return len(ids)
+
+    async def _corpora(self) -> list[CorpusSummary]:
+        return await Library(await self._session.connection()).corpora()
+
+    async def _documents(self) -> list[DocumentSummary]:
+        return await (await self._library()).documents(self.corpus)
+
+    async def _stats(self) -> Stats:
+        return await (await self._library()).stats(self.corpus)
+
+    async def _library(self) -> Library:
+        """What the database holds, if the corpus is in it."""
+        library = Library(await self._session.connection())
+        await library.corpus(self.corpus)
+        return library
+
+
+async def _last(events: AsyncIterator[Event]) -> Reading:
+    """Follow a run to its end."""
+    async for event in events:
+        if isinstance(event, QuestionAnswered):
+            return event.reading
+    raise AssertionError("a run ends with its answer")

@@ -1,0 +1,185 @@
+"""Reading files into one corpus: load, chunk, extract, write, arrange, embed.
+
+Documents are read side by side, and so are the chunks of each. What was extracted is written before
+more is asked for, so a run that breaks off loses little, and the next one asks only for what is
+missing: chunks are known by their content.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from graphreader.deciding.decider import Decider
+from graphreader.deciding.embedder import Embedder
+from graphreader.documents import Chunk, Document
+from graphreader.errors import DocumentError
+from graphreader.ingestion.chunking import split
+from graphreader.ingestion.extraction import extract
+from graphreader.ingestion.loading import find_files, load
+from graphreader.ingestion.report import (
+    ChunksRead,
+    DocumentBegun,
+    DocumentEnded,
+    DocumentReport,
+    Embedded,
+    IngestReport,
+    Progress,
+    quiet,
+)
+from graphreader.reading import Usage
+from graphreader.store.library import DocumentSummary
+from graphreader.store.writer import GraphWriter
+
+DOCUMENTS_AT_ONCE = 4
+EMBEDDED_AT_ONCE = 1000
+
+T = TypeVar("T")
+
+
+class Pipeline:
+    """Reads files into the corpus of a writer."""
+
+    def __init__(
+        self,
+        writer: GraphWriter,
+        decider: Decider,
+        embedder: Embedder,
+        *,
+        chunk_tokens: int,
+        progress: Progress = quiet,
+    ) -> None:
+        self._writer = writer
+        self._decider = decider
+        self._embedder = embedder
+        self._chunk_tokens = chunk_tokens
+        self._progress = progress
+        self._turn = asyncio.Semaphore(decider.concurrency)
+        self._usage = Usage()
+        self._facts = 0
+
+    async def run(self, paths: Iterable[Path], known: Sequence[DocumentSummary]) -> IngestReport:
+        """Read files and folders; `known` are the documents that the corpus has.
+
+        A file that cannot be read is reported and the others are read all the same.
+        """
+        files, refused = _found(paths)
+        for report in refused:
+            self._progress(DocumentEnded(report))
+        await self._writer.finish_deletes()
+        await self._writer.begin_corpus(
+            decider=self._decider.name,
+            prompts=self._decider.prompts,
+            embedding=self._embedder.name,
+            dimension=self._embedder.dimension,
+        )
+        by_id = {summary.id: summary for summary in known}
+        gate = asyncio.Semaphore(DOCUMENTS_AT_ONCE)
+        ended = await together(self._file(file, by_id, gate) for file in files)
+        await self._finish([document for document, _ in ended if document])
+        reports = (*refused, *(report for _, report in ended))
+        return IngestReport(
+            self._writer.corpus, reports, self._facts, self._usage, self._decider.name
+        )
+
+    async def _file(
+        self, file: Path, known: dict[str, DocumentSummary], gate: asyncio.Semaphore
+    ) -> tuple[str | None, DocumentReport]:
+        """Read one file: the id of its document, if it was written, and what became of it."""
+        async with gate:
+            try:
+                document = await asyncio.to_thread(load, file, self._writer.corpus)
+            except DocumentError as error:
+                report = DocumentReport(file.stem, str(file), "refused", error=str(error))
+                self._progress(DocumentEnded(report))
+                return None, report
+            summary = known.get(document.id)
+            if summary and self._is_unchanged(document, summary):
+                report = DocumentReport(
+                    document.title, document.source, "unchanged", summary.chunks
+                )
+                self._progress(DocumentEnded(report))
+                return None, report
+            report = await self._document(document)
+            self._progress(DocumentEnded(report))
+            return document.id, report
+
+    def _is_unchanged(self, document: Document, summary: DocumentSummary) -> bool:
+        return (
+            summary.status == "complete"
+            and summary.sha256 == document.sha256
+            and summary.chunk_tokens == self._chunk_tokens
+        )
+
+    async def _document(self, document: Document) -> DocumentReport:
+        """Extract what is missing of a document and put its chunks in their order."""
+        chunks = await asyncio.to_thread(split, document, self._chunk_tokens)
+        await self._writer.begin_document(document, self._chunk_tokens)
+        extracted = await self._writer.extracted(document.id)
+        missing = [chunk for chunk in chunks if chunk.id not in extracted]
+        self._progress(DocumentBegun(document.title, len(chunks), len(missing)))
+        errors = await self._chunks(document, missing)
+        await self._writer.arrange(document.id, chunks)
+        return DocumentReport(
+            document.title,
+            document.source,
+            "incomplete" if errors else "read",
+            chunks=len(chunks),
+            asked=len(missing),
+            failed=len(errors),
+            error=errors[0] if errors else None,
+        )
+
+    async def _chunks(self, document: Document, chunks: Sequence[Chunk]) -> list[str]:
+        """Extract and write chunks, some at a time; returns the errors of those that failed."""
+        errors: list[str] = []
+        step = 2 * self._decider.concurrency
+        for start in range(0, len(chunks), step):
+            part = chunks[start : start + step]
+            read = await together(self._extract(document, chunk) for chunk in part)
+            await self._writer.write_chunks(document.id, [one for one, _ in read])
+            facts = sum(len(one.facts) for one, _ in read)
+            self._facts += facts
+            self._usage = sum((usage for _, usage in read), self._usage)
+            errors += [one.error for one, _ in read if one.error]
+            self._progress(ChunksRead(document.title, len(part), facts))
+        return errors
+
+    async def _extract(self, document: Document, chunk: Chunk) -> Any:
+        async with self._turn:
+            return await extract(self._decider, document, chunk)
+
+    async def _finish(self, documents: Sequence[str]) -> None:
+        """Settle the names of key elements, embed the new ones, mark documents as complete."""
+        await self._writer.settle()
+        missing = await self._writer.unembedded()
+        for start in range(0, len(missing), EMBEDDED_AT_ONCE):
+            part = missing[start : start + EMBEDDED_AT_ONCE]
+            vectors = await self._embedder.embed([key for _, key in part])
+            await self._writer.write_embeddings(
+                (id_, vector) for (id_, _), vector in zip(part, vectors, strict=True)
+            )
+            self._progress(Embedded(start + len(part), len(missing)))
+        await self._writer.complete(documents)
+
+
+def _found(paths: Iterable[Path]) -> tuple[list[Path], list[DocumentReport]]:
+    """The files that the paths name or hold, and a report on each path that names none."""
+    files: list[Path] = []
+    refused = []
+    for path in paths:
+        try:
+            files += find_files([path])
+        except DocumentError as error:
+            refused.append(DocumentReport(path.stem, str(path), "refused", error=str(error)))
+    return find_files(files), refused
+
+
+async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all at once, results in order; the first failure ends the others and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]

@@ -1,0 +1,1 @@
+"""GraphReader as a part of what people already have."""

@@ -1,0 +1,185 @@
+"""Fakes for tests of code that uses GraphReader: a chat model and a decider made of functions.
+
+`FunctionChatModel` is a LangChain chat model whose reply is a function of the request. It goes
+the whole way of a real model: prompt, window, structured output, reading of the reply.
+
+    model = FunctionChatModel(function=lambda request: {"plan": "Look for the date."})
+    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
+
+`ScriptedDecider` takes the model's place altogether: one function for each class of task.
+
+    decider = ScriptedDecider({PlanTask: lambda task: RationalPlan(plan="Look for the date.")})
+
+Both are functions and not lists of replies on purpose: five paths ask side by side, in any order.
+"""
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import BaseModel, Field
+
+from graphreader.deciding.decider import Decided
+from graphreader.deciding.decisions import Decision
+from graphreader.deciding.tasks import Task
+from graphreader.errors import ReplyError
+from graphreader.reading import Usage
+
+D = TypeVar("D", bound=Decision)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What a model was asked.
+
+    `decision` is the name of the decision class and `schema` its JSON schema; both are empty
+    where neither `response_format` nor a tool was bound. `options` are all bound arguments.
+    """
+
+    messages: Sequence[BaseMessage]
+    decision: str
+    schema: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    @property
+    def system(self) -> str:
+        """The text of the first message."""
+        return str(self.messages[0].text)
+
+    @property
+    def user(self) -> str:
+        """The text of the last message."""
+        return str(self.messages[-1].text)
+
+
+class RequestRefused(Exception):
+    """The fake's HTTP error, shaped as those of providers' clients."""
+
+    def __init__(self, status_code: int, message: str) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+
+
+class FunctionChatModel(BaseChatModel):
+    """A chat model that replies with `function(request)`, which may be a coroutine function.
+
+    A dict or a pydantic object is handed in as the bound form wants it: as JSON content, or as
+    the arguments of the bound tool. A string is the content, an AIMessage the whole message, an
+    exception is raised. What `refuses` names ("response_format", "tools", "temperature") is
+    answered with status 400, as by servers that do not know it. `requests` keeps all requests.
+    It does not stream and gives no usage (put an AIMessage with `usage_metadata` for that).
+    """
+
+    function: Callable[[ChatRequest], Any]
+    refuses: frozenset[str] = frozenset()
+    temperature: float | None = None
+    requests: list[ChatRequest] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "function"
+
+    def bind_tools(
+        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Bind tools, given in OpenAI's format."""
+        bound = self.bind(tools=list(tools), tool_choice=tool_choice, **kwargs)
+        return cast(Runnable[LanguageModelInput, AIMessage], bound)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        request = self._request(messages, kwargs)
+        return _result(request, self.function(request))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        request = self._request(messages, kwargs)
+        reply = self.function(request)
+        return _result(request, await reply if inspect.isawaitable(reply) else reply)
+
+    def _request(self, messages: list[BaseMessage], options: dict[str, Any]) -> ChatRequest:
+        given = {**options, "temperature": self.temperature}
+        bound = options.get("response_format", {}).get("json_schema", {})
+        name, schema = bound.get("name", ""), bound.get("schema", {})
+        if options.get("tools"):
+            tool = options["tools"][0]["function"]
+            name, schema = tool["name"], tool["parameters"]
+        request = ChatRequest(tuple(messages), name, schema, given)
+        self.requests.append(request)
+        for part in sorted(self.refuses):
+            if given.get(part) is not None:
+                raise RequestRefused(400, f"Unsupported parameter: '{part}'.")
+        return request
+
+
+def _result(request: ChatRequest, reply: Any) -> ChatResult:
+    if isinstance(reply, Exception):
+        raise reply
+    return ChatResult(generations=[ChatGeneration(message=_message(request, reply))])
+
+
+def _message(request: ChatRequest, reply: Any) -> AIMessage:
+    if isinstance(reply, AIMessage):
+        return reply
+    if isinstance(reply, str):
+        return AIMessage(reply)
+    fields = reply.model_dump() if isinstance(reply, BaseModel) else dict(reply)
+    if request.options.get("tools"):
+        call = ToolCall(name=request.decision, args=fields, id="call-1", type="tool_call")
+        return AIMessage("", tool_calls=[call])
+    return AIMessage(json.dumps(fields, ensure_ascii=False))
+
+
+Script = Mapping[type[Task[Any]], Callable[[Any], Decision | Awaitable[Decision]]]
+
+
+class ScriptedDecider:
+    """A decider made of functions, keyed by the class of task; they may be coroutine functions.
+
+    `asked` keeps all tasks in the order in which they came. A decision that its task refuses
+    (`task.problem`) is a ReplyError, as from a model that insists; what a function raises is
+    passed on. A task that has no function is a mistake of the test: LookupError.
+    """
+
+    def __init__(self, script: Script, *, name: str = "scripted", notice: str = "") -> None:
+        self.name = name
+        self.prompts = "scripted"
+        self.notice = notice
+        self.concurrency = 8
+        self.asked: list[Task[Any]] = []
+        self._script = script
+
+    async def decide(self, task: Task[D]) -> Decided[D]:
+        """Call the function of the task's class; it costs one call and no tokens."""
+        self.asked.append(task)
+        function = self._script.get(type(task))
+        if function is None:
+            raise LookupError(f"The script has no function for {type(task).__name__}")
+        taken = function(task)
+        decision = await taken if inspect.isawaitable(taken) else taken
+        if not isinstance(decision, task.decision):
+            raise TypeError(f"{type(task).__name__} needs a {task.decision.__name__}")
+        problem = task.problem(cast(D, decision))
+        if problem is not None:
+            raise ReplyError(f"The scripted decision cannot be carried out: {problem}")
+        return Decided(cast(D, decision), Usage(calls=1))
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""

@@ -1,0 +1,415 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from graphreader.deciding import service
+from graphreader.deciding.decider import Decider
+from graphreader.deciding.fitting import fit, tokens_of
+from graphreader.deciding.language_model import LanguageModelDecider
+from graphreader.deciding.replies import UnusableReply
+from graphreader.deciding.service import ModelService
+from graphreader.deciding.tasks import (
+    AnswerTask,
+    ChunkTask,
+    Evidence,
+    ExtractionTask,
+    FactGroup,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+)
+from graphreader.errors import (
+    DecisionError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    ReplyError,
+    WindowError,
+)
+from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused
+
+PLAN = PlanTask("Who was born first?")
+GOOD = {"plan": "Compare the dates."}
+
+
+def decider_of(
+    function: Callable[[ChatRequest], Any], *, window: int = 4096, **options: Any
+) -> tuple[LanguageModelDecider, FunctionChatModel]:
+    model = FunctionChatModel(function=function, **options)
+    return LanguageModelDecider(model, ModelService("fake:model"), window=window), model
+
+
+class Failing:
+    """Fails in the given ways one after the other, then replies."""
+
+    def __init__(self, *failures: Any) -> None:
+        self.failures = list(failures)
+
+    def __call__(self, request: ChatRequest) -> Any:
+        return self.failures.pop(0) if self.failures else GOOD
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(service.asyncio, "sleep", sleep)
+    return pauses
+
+
+# A decision comes back with its cost; fixed text stands first, the question last.
+async def test_decides() -> None:
+    decider, model = decider_of(lambda request: GOOD)
+    as_decider: Decider = decider
+
+    decided = await as_decider.decide(PLAN)
+
+    assert decided.decision.plan == "Compare the dates."
+    assert decided.usage.calls == 1
+    assert 250 < decided.usage.input_tokens < 500
+    assert 5 < decided.usage.output_tokens < 20
+    assert decider.name == "fake:model"
+    assert decider.notice == ""
+    assert model.requests[0].decision == "RationalPlan"
+    assert model.requests[0].options["response_format"]["type"] == "json_schema"
+    assert "Who was born first?" not in model.requests[0].system
+    assert "Who was born first?" in model.requests[0].user
+
+
+# The provider's own count of tokens goes before ours.
+async def test_usage_of_the_provider() -> None:
+    usage = {"input_tokens": 70, "output_tokens": 7, "total_tokens": 77}
+    decider, _ = decider_of(lambda _: AIMessage('{"plan": "p"}', usage_metadata=usage))
+
+    decided = await decider.decide(PLAN)
+
+    assert (decided.usage.input_tokens, decided.usage.output_tokens) == (70, 7)
+
+
+# JSON schema, then a tool, then plain text: what is refused is not asked for again.
+@pytest.mark.parametrize(
+    ("refuses", "asked", "forms"),
+    [
+        ({"response_format"}, 3, ["response_format", "tools", "tools"]),
+        ({"response_format", "tools"}, 4, ["response_format", "tools", None, None]),
+    ],
+)
+async def test_ladder_of_forms(refuses: set[str], asked: int, forms: list[str | None]) -> None:
+    decider, model = decider_of(lambda request: GOOD, refuses=frozenset(refuses))
+
+    first, second = await decider.decide(PLAN), await decider.decide(PLAN)
+
+    assert first.decision == second.decision
+    assert first.usage.calls == 1
+    assert len(model.requests) == asked
+    for request, form in zip(model.requests, forms, strict=True):
+        bound = [one for one in ("response_format", "tools") if one in request.options]
+        assert bound == ([form] if form else [])
+    assert ("JSON schema" in model.requests[-1].system) is (forms[-1] is None)
+
+
+# A temperature that the model refuses is dropped for good.
+async def test_refused_temperature() -> None:
+    decider, model = decider_of(
+        lambda request: GOOD, refuses=frozenset({"temperature"}), temperature=0.2
+    )
+
+    await decider.decide(PLAN)
+    await decider.decide(PLAN)
+
+    temperatures = [request.options["temperature"] for request in model.requests]
+    assert temperatures == [0.2, None, None]
+
+
+# A server that ignores the schema without a word is told the schema in words, once and for all.
+async def test_ignored_schema() -> None:
+    def function(request: ChatRequest) -> Any:
+        return '{"plan": "p"}' if "JSON schema" in request.system else "I would compare dates."
+
+    decider, model = decider_of(function)
+
+    first = await decider.decide(PLAN)
+    await decider.decide(PLAN)
+
+    assert first.usage.calls == 2
+    assert len(model.requests) == 3
+
+
+# One reply without JSON from a server that does know schemas does not change the form.
+async def test_form_that_works_is_kept() -> None:
+    replies = iter([GOOD, "Hm.", GOOD])
+    decider, model = decider_of(lambda request: next(replies))
+
+    await decider.decide(PLAN)
+    await decider.decide(PLAN)
+
+    assert all("response_format" in request.options for request in model.requests)
+
+
+# A reply that does not fit is sent back once, with what is wrong; both replies are paid.
+async def test_sent_back_once() -> None:
+    replies = iter(['{"plan": 7}', GOOD])
+    decider, model = decider_of(lambda request: next(replies))
+
+    decided = await decider.decide(PLAN)
+
+    assert decided.usage.calls == 2
+    assert decided.usage.input_tokens > 500
+    again = model.requests[1].messages
+    assert [message.type for message in again] == ["system", "human", "ai", "human"]
+    assert again[2].content == '{"plan": 7}'
+    assert "plan: Input should be a valid string" in str(again[3].content)
+
+
+# A decision that cannot be carried out is sent back with the task's own words.
+async def test_impossible_choice_is_sent_back() -> None:
+    task = NeighborTask("Who?", "Look.", (), "", "Danny", ("Alice", "Bob"))
+
+    def function(request: ChatRequest) -> Any:
+        corrected = "number of a node, 1 to 2" in request.user
+        return {
+            "rationale": "",
+            "function": "read_neighbor_node",
+            "neighbor": 2 if corrected else 9,
+        }
+
+    decider, _ = decider_of(function)
+
+    assert (await decider.decide(task)).decision.neighbor == 2
+
+
+# The second unusable reply is an error, with its kind and with what was spent.
+async def test_unusable_twice() -> None:
+    decider, model = decider_of(lambda request: "")
+
+    with pytest.raises(ReplyError, match="also after asking again: it was empty") as caught:
+        await decider.decide(PLAN)
+
+    assert isinstance(caught.value, UnusableReply)
+    assert caught.value.kind == "empty"
+    assert caught.value.spent[0] == len(model.requests) == 2
+    assert caught.value.spent[1] > 500
+
+
+# A reply that was cut off is asked for again, briefer, without being shown again.
+async def test_cut_off() -> None:
+    cut = AIMessage('{"plan": "' + "very " * 500, response_metadata={"finish_reason": "length"})
+    decider, model = decider_of(Failing(cut))
+
+    await decider.decide(PLAN)
+
+    assert "too long" in model.requests[1].user
+    assert "very very" not in str(model.requests[1].messages)
+
+
+# A refusal is not argued with.
+async def test_refusal() -> None:
+    refusal = AIMessage("", additional_kwargs={"refusal": "I cannot help with that."})
+    decider, model = decider_of(lambda request: refusal)
+
+    with pytest.raises(ReplyError, match="refuses to reply") as caught:
+        await decider.decide(PLAN)
+
+    assert len(model.requests) == caught.value.spent[0] == 1
+
+
+MANY = [
+    InitialNodesTask("Who?", "Look.", tuple(f"node number {n}" for n in range(3000))),
+    NeighborTask("Who?", "Look.", (), "", "D", tuple(f"neighbor {n}" for n in range(3000))),
+    FactsTask(
+        "Who?", "Look.", (), "", "D",
+        tuple(FactGroup(f"chunk {n}", ("Danny won a match.",) * 5) for n in range(300)),
+    ),
+    AnswerTask(
+        "谁?", "找。", ("笔记",), tuple(Evidence("西游记", "孙悟空" * 50) for _ in range(90))
+    ),
+]  # fmt: skip
+
+
+# What does not fit loses as few choices as will do, whatever the form; the best ones stay.
+@pytest.mark.parametrize("form", ["schema", "tool", "text"])
+@pytest.mark.parametrize("task", MANY, ids=lambda task: type(task).__name__)
+@pytest.mark.parametrize("window", [1024, 4096])
+def test_shortened_to_the_window(task: Any, form: Any, window: int) -> None:
+    fitted = fit(task, form, window)
+    one_more = task.keeping(fitted.task.choices + 1)
+
+    assert 1 <= fitted.task.choices < task.choices
+    assert tokens_of(fitted.messages) < fitted.tokens + 1 <= window + 1
+    assert fit(one_more, form, 100_000).tokens > window
+    assert fitted.task == task.keeping(fitted.task.choices)
+
+
+# Only what was really shown can be chosen.
+async def test_left_out_choices_cannot_be_chosen() -> None:
+    def function(request: ChatRequest) -> Any:
+        number = 1 if "cannot be used" in request.user else 2900
+        return {"nodes": [{"number": number, "score": 50}]}
+
+    decider, _ = decider_of(function)
+
+    decided = await decider.decide(MANY[0])
+
+    assert decided.usage.calls == 2
+    assert decided.decision.nodes[0].number == 1
+
+
+# A prompt that cannot be shortened is refused with the numbers, and nothing is sent.
+async def test_too_large() -> None:
+    decider, model = decider_of(lambda request: GOOD)
+
+    with pytest.raises(WindowError, match=r"has [56],\d{3} tokens, .* only 4,096"):
+        await decider.decide(ExtractionTask("A title", "word " * 5000))
+    with pytest.raises(WindowError):
+        await decider.decide(
+            FactsTask("Who?", "", (), "", "D", (FactGroup("one", ("It is so. " * 2000,)),) * 2)
+        )
+
+    assert model.requests == []
+
+
+# A correction never makes a prompt exceed the window: the wrong reply goes first.
+async def test_correction_keeps_to_the_window() -> None:
+    text = "word " * 3300
+    task = ChunkTask("Who?", "Look.", (), "", "D", "label", text)
+    decider, model = decider_of(lambda request: '{"notebook": "' + "note " * 400 + '"}')
+
+    with pytest.raises(ReplyError):
+        await decider.decide(task)
+
+    assert len(model.requests) == 2
+    assert [message.type for message in model.requests[1].messages] == ["system", "human"]
+    assert "cannot be used" in model.requests[1].user
+    for request in model.requests:
+        assert tokens_of(request.messages) < 4096
+
+
+# A full chunk, a full notebook and ten actions fit the paper's window in every form.
+@pytest.mark.parametrize("form", ["schema", "tool", "text"])
+def test_a_full_chunk_fits(form: Any) -> None:
+    actions = tuple("read_chunk([3]) because it names the year of the battle" for _ in range(10))
+    task = ChunkTask(
+        "Which of the two battles came first?", "First the years are needed. " * 8, actions,
+        "A finding of the year 1429. " * 60, "Orléans", "Joan of Arc, chunk 4", "word " * 1999,
+    )  # fmt: skip
+
+    assert fit(task, form, 4096).tokens <= 4096
+
+
+# Busy and broken services are tried again, with growing pauses; the caller sees nothing of it.
+async def test_tries_again(no_pauses: list[float]) -> None:
+    failures = [RequestRefused(status, "not now") for status in (429, 500, 503, 408)]
+    decider, model = decider_of(Failing(*failures, ConnectionError("reset")))
+
+    decided = await decider.decide(PLAN)
+
+    assert decided.usage.calls == 1
+    assert len(model.requests) == 6
+    assert len(no_pauses) == 5
+    for tries, pause in enumerate(no_pauses):
+        assert 0.25 * 2**tries <= pause <= 0.5 * 2**tries
+
+
+# A service that stays broken is given up after 15 seconds of pauses, a busy one after 60.
+@pytest.mark.parametrize(("status", "patience"), [(503, 15), (429, 60)])
+async def test_patience_ends(status: int, patience: int, no_pauses: list[float]) -> None:
+    decider, _ = decider_of(lambda request: RequestRefused(status, "not now"))
+
+    with pytest.raises(ModelUnavailableError, match="try again later"):
+        await decider.decide(PLAN)
+
+    assert patience / 3 < sum(no_pauses) <= patience
+
+
+# Some refusals are final, and say which variable to check; a key is never repeated.
+@pytest.mark.parametrize(
+    ("status", "message", "words"),
+    [
+        (401, "Incorrect API key provided: sk-abcdefghij", "check OPENAI_API_KEY"),
+        (403, "You may not use this model", "check OPENAI_API_KEY"),
+        (404, "The model `fake` does not exist", "check GRAPHREADER_MODEL"),
+        (429, "You exceeded your current quota. insufficient_quota", "quota of fake:model"),
+        (400, "Bad request with sk-abcdefghij", r"refuses the request \(400: Bad request with"),
+    ],
+)
+async def test_final_refusals(status: int, message: str, words: str) -> None:
+    decider, model = decider_of(lambda request: RequestRefused(status, message))
+
+    with pytest.raises(ModelRefusedError, match=words) as caught:
+        await decider.decide(PLAN)
+
+    assert "sk-abc" not in str(caught.value)
+    assert len(model.requests) == 1
+
+
+# The model's own window, and content that a provider does not take, have their own errors.
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        (
+            "This model's maximum context length is 2048 tokens, with the response_format",
+            WindowError,
+        ),
+        ("The response was filtered due to the content management policy", ReplyError),
+    ],
+)
+async def test_other_refusals(message: str, kind: type[DecisionError]) -> None:
+    decider, model = decider_of(lambda request: RequestRefused(400, message))
+
+    with pytest.raises(kind):
+        await decider.decide(PLAN)
+
+    assert len(model.requests) == 1
+
+
+# A model that does not reply in time is asked once more, then reported.
+async def test_no_reply_in_time() -> None:
+    async def function(request: ChatRequest) -> Any:
+        await asyncio.Event().wait()
+
+    model = FunctionChatModel(function=function)
+    decider = LanguageModelDecider(model, ModelService("fake:model", timeout=0.05), window=4096)
+
+    with pytest.raises(ModelUnavailableError, match="GRAPHREADER_TIMEOUT"):
+        await decider.decide(PLAN)
+
+    assert len(model.requests) == 2
+
+
+# No more than the allowed number of requests are ever in progress.
+async def test_concurrency_limit() -> None:
+    now, most = 0, 0
+
+    async def function(request: ChatRequest) -> Any:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.005)
+        now -= 1
+        return GOOD
+
+    model = FunctionChatModel(function=function)
+    decider = LanguageModelDecider(model, ModelService("f:m", concurrency=3), window=4096)
+
+    await asyncio.gather(*(decider.decide(PLAN) for _ in range(20)))
+
+    assert most == 3
+
+
+# A decider may be used in one event loop after another.
+def test_several_loops() -> None:
+    decider, model = decider_of(lambda request: GOOD)
+
+    async def several() -> None:
+        await asyncio.gather(*(decider.decide(PLAN) for _ in range(20)))
+
+    asyncio.run(several())
+    asyncio.run(several())
+
+    assert len(model.requests) == 40

@@ -1,0 +1,91 @@
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from graphreader.deciding import schemas
+from graphreader.deciding.decider import Decider
+from graphreader.deciding.decisions import FactsDecision, RationalPlan
+from graphreader.deciding.tasks import FactGroup, FactsTask, PlanTask
+from graphreader.errors import ReplyError
+from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused, ScriptedDecider
+
+FACTS = FactsTask("Who?", "Look.", (), "", "Danny", (FactGroup("chunk 1", ("Danny won.",)),))
+
+
+# The model's reply is a function of the request, in the form that was bound.
+async def test_reply_has_the_bound_form() -> None:
+    model = FunctionChatModel(function=lambda request: {"plan": request.user + request.decision})
+    tool = schemas.tool(RationalPlan)
+
+    plain = await model.ainvoke([HumanMessage("a")])
+    formed = await model.bind(response_format=schemas.response_format(RationalPlan)).ainvoke("b")
+    called = await model.bind_tools([tool], tool_choice="RationalPlan").ainvoke("c")
+
+    assert plain.content == '{"plan": "a"}'
+    assert formed.content == '{"plan": "bRationalPlan"}'
+    assert called.content == ""
+    assert called.tool_calls[0]["args"] == {"plan": "cRationalPlan"}
+    assert [request.user for request in model.requests] == ["a", "b", "c"]
+    assert model.requests[1].schema == schemas.schema_of(RationalPlan)
+
+
+# Functions may be coroutine functions, and give strings, messages, decisions or exceptions.
+async def test_kinds_of_replies() -> None:
+    async def function(request: ChatRequest) -> object:
+        replies = {
+            "s": "text",
+            "m": AIMessage("message"),
+            "d": RationalPlan(plan="p"),
+            "e": OSError(),
+        }
+        return replies[request.user]
+
+    model = FunctionChatModel(function=function)
+
+    assert (await model.ainvoke("s")).content == "text"
+    assert (await model.ainvoke("m")).content == "message"
+    assert (await model.ainvoke("d")).content == '{"plan": "p"}'
+    with pytest.raises(OSError):  # noqa: PT011  # any
+        await model.ainvoke("e")
+
+
+# What a model refuses is answered as a server would, with status 400 and the parameter's name.
+async def test_refusals() -> None:
+    model = FunctionChatModel(function=lambda request: "yes", refuses=frozenset({"tools"}))
+
+    with pytest.raises(RequestRefused, match="'tools'") as caught:
+        await model.bind_tools([schemas.tool(RationalPlan)]).ainvoke("a")
+
+    assert caught.value.status_code == 400
+    assert (await model.ainvoke("a")).content == "yes"
+
+
+# A scripted decider answers each class of task by its function, and remembers what was asked.
+async def test_scripted_decider() -> None:
+    async def plan(task: PlanTask) -> RationalPlan:
+        return RationalPlan(plan=f"Find out: {task.question}")
+
+    scripted = ScriptedDecider({PlanTask: plan})
+    decider: Decider = scripted
+
+    decided = await decider.decide(PlanTask("Who?"))
+
+    assert decided.decision.plan == "Find out: Who?"
+    assert decided.usage.calls == 1
+    assert scripted.asked == [PlanTask("Who?")]
+
+
+# A scripted decision is checked as a model's is: only what was shown can be chosen.
+async def test_scripted_decisions_are_checked() -> None:
+    def chunks(*numbers: int) -> ScriptedDecider:
+        decision = FactsDecision(
+            notebook="", rationale="", function="read_chunk", chunks=list(numbers)
+        )
+        return ScriptedDecider({FactsTask: lambda task: decision})
+
+    assert (await chunks(1).decide(FACTS)).decision.chunks == [1]
+    with pytest.raises(ReplyError, match="not read yet"):
+        await chunks(2).decide(FACTS)
+    with pytest.raises(LookupError, match="PlanTask"):
+        await chunks(1).decide(PlanTask("Who?"))
+    with pytest.raises(TypeError, match="needs a RationalPlan"):
+        await ScriptedDecider({PlanTask: lambda task: FACTS}).decide(PlanTask("Who?"))
