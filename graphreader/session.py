@@ -65,7 +65,8 @@ class Session:
 
     async def aclose(self) -> None:
         """Close what is open."""
-        if self._decider:
-            await self._decider.aclose()
+        for one in (self._decider, self._embedder):
+            if one:
+                await one.aclose()
         if self._connection:
             await self._connection.aclose()

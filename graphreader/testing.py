@@ -4,7 +4,7 @@
 the whole way of a real model: prompt, window, structured output, reading of the reply.
 
     model = FunctionChatModel(function=lambda request: {"plan": "Look for the date."})
-    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
+    decider = LanguageModelDecider(lambda: model, ModelService("fake:model"), window=4096)
 
 `ScriptedDecider` takes the model's place altogether: one function for each class of task.
 

@@ -16,7 +16,7 @@ _PAUSES = (0.5, 1.0, 2.0)  # a service that is just starting gets this long
 
 
 async def first_contact(address: str, seconds: float) -> Contact:
-    """Good, or doubtful where the answer is a server error.
+    """Good, or doubtful where the answer is a server error. `address` is the base URL.
 
     Raises ModelUnavailableError where nothing answers within `seconds`.
     """
@@ -53,7 +53,7 @@ async def _knock(address: str, seconds: float) -> Contact:
 
 async def _answer(client: httpx.AsyncClient, address: str) -> Contact:
     try:
-        answer = await client.get(address)
+        answer = await client.get(f"{address}/models")
     except (httpx.RemoteProtocolError, httpx.ReadError):
         return "good"  # somebody is there, though not for this request
     return "doubtful" if answer.status_code >= 500 else "good"

@@ -17,3 +17,7 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector a text, in the same order. Raises DecisionError where none can be had."""
         ...
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        ...

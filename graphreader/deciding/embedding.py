@@ -2,10 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from langchain_core.embeddings import Embeddings
 
+from graphreader.deciding.loops import PerLoop
 from graphreader.deciding.service import Declined, ModelService
 from graphreader.errors import DecisionError, ModelRefusedError
 
@@ -17,12 +18,15 @@ class ModelEmbedder:
     """Turns texts into vectors by asking an embedding model, in batches.
 
     Texts are cut at 8,000 characters; key elements and questions are far shorter.
+    `open_embeddings` is called once for each event loop.
     """
 
-    def __init__(self, embeddings: Embeddings, service: ModelService, *, dimension: int) -> None:
+    def __init__(
+        self, open_embeddings: Callable[[], Embeddings], service: ModelService, *, dimension: int
+    ) -> None:
         self.name = service.name
         self.dimension = dimension
-        self._embeddings = embeddings
+        self._embeddings = PerLoop(open_embeddings)
         self._service = service
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -35,11 +39,11 @@ class ModelEmbedder:
         return [_storable(vector) for batch in vectors for vector in batch]
 
     async def aclose(self) -> None:
-        """Close the connections, where the model's client lets us."""
-        await _close(self._embeddings)
+        """Close the running loop's connections, where the model's client lets us."""
+        await _close(self._embeddings.pop())
 
     async def _embed(self, batch: list[str]) -> list[list[float]]:
-        vectors = await _ask(self._embeddings, self._service, batch)
+        vectors = await _ask(self._embeddings.get(), self._service, batch)
         wrong = {len(vector) for vector in vectors} - {self.dimension}
         if wrong or len(vectors) != len(batch):
             raise DecisionError(
@@ -73,7 +77,7 @@ async def _ask(
         ) from declined
 
 
-async def _close(embeddings: Embeddings) -> None:
+async def _close(embeddings: Embeddings | None) -> None:
     client = getattr(getattr(embeddings, "async_client", None), "_client", None)
     if client is not None:
         await client.close()

@@ -135,7 +135,7 @@ def _message(error: Exception) -> str:
         body = body.get("error", body)
     if isinstance(body, dict) and body.get("message"):
         return " ".join(str(body[key]) for key in ("message", "code", "param") if body.get(key))
-    return str(error) or type(error).__name__
+    return re.sub(r"^Error code: \d+( - )?", "", str(error)) or type(error).__name__
 
 
 def _short(text: str) -> str:

@@ -10,7 +10,7 @@ reply is wrong or cut off.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -21,6 +21,7 @@ from graphreader.deciding import schemas
 from graphreader.deciding.decider import Decided
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.fitting import Correction, Fitted, Form, fit
+from graphreader.deciding.loops import PerLoop
 from graphreader.deciding.prompting import version
 from graphreader.deciding.replies import UnusableReply, read
 from graphreader.deciding.service import Declined, ModelService
@@ -36,23 +37,29 @@ _NEXT_FORM: dict[Form, Form] = {"schema": "tool", "tool": "text"}
 class LanguageModelDecider:
     """Takes decisions by asking a chat model.
 
-    `window` is how many tokens one prompt may have, with the framing of its messages and the
-    schema or tool; `form` is the first form of reply that is asked for. `name` and `concurrency`
-    are the service's. Not thread-safe; usable in one event loop after another.
+    `open_model` is called once for each event loop. `window` is how many tokens one prompt may
+    have, with the framing of its messages and the schema or tool; `form` is the first form of
+    reply that is asked for. `name` and `concurrency` are the service's.
     """
 
     def __init__(
-        self, model: BaseChatModel, service: ModelService, *, window: int, form: Form = "schema"
+        self,
+        open_model: Callable[[], BaseChatModel],
+        service: ModelService,
+        *,
+        window: int,
+        form: Form = "schema",
     ) -> None:
         self.name = service.name
         self.prompts = version()
         self.notice = ""
         self.concurrency = service.concurrency
-        self._model = model
+        self._models = PerLoop(open_model)
         self._service = service
         self._window = window
         self._form: Form = form
         self._form_works = False
+        self._takes_temperature = True
 
     async def decide(self, task: Task[D]) -> Decided[D]:
         """Ask the model, at most twice (see the module); the usage counts every reply.
@@ -80,8 +87,8 @@ class LanguageModelDecider:
                 return Decided(decision, spent)
 
     async def aclose(self) -> None:
-        """Close the connections, where the model's client lets us."""
-        client = getattr(self._model, "root_async_client", None)
+        """Close the running loop's connections, where the model's client lets us."""
+        client = getattr(self._models.pop(), "root_async_client", None)
         if client is not None:
             await client.close()
 
@@ -91,29 +98,33 @@ class LanguageModelDecider:
         """What was asked, and the reply."""
         while True:
             asked = fit(task, self._form, self._window, correction)
+            with_temperature = self._takes_temperature
             model = self._bound(task.decision, asked.form)
             try:
                 return asked, await self._service.call(partial(_invoke, model, asked.messages))
             except Declined as declined:
-                self._give_way(declined, asked.form)
+                self._give_way(declined, asked, with_temperature)
 
     def _bound(self, decision: type[Decision], form: Form) -> Any:
+        model = self._models.get()
+        if not self._takes_temperature:
+            model = model.model_copy(update={"temperature": None})
         if form == "schema":
-            return self._model.bind(response_format=schemas.response_format(decision))
+            return model.bind(response_format=schemas.response_format(decision))
         if form == "tool":
-            return self._model.bind_tools([schemas.tool(decision)], tool_choice=decision.__name__)
-        return self._model
+            return model.bind_tools([schemas.tool(decision)], tool_choice=decision.__name__)
+        return model
 
-    def _give_way(self, declined: Declined, form: Form) -> None:
+    def _give_way(self, declined: Declined, asked: Fitted[Any], with_temperature: bool) -> None:
         """Ask in another way from now on. Raises where there is none."""
         kind = declined.failure.kind
-        if kind == "form" and form in _NEXT_FORM:
-            if self._form == form:  # another decision may have been here before
-                self._form = _NEXT_FORM[form]
-        elif kind == "temperature" and getattr(self._model, "temperature", None) is not None:
-            self._model = self._model.model_copy(update={"temperature": None})
-        elif kind == "content":
+        if kind == "content":
             raise UnusableReply("refused") from declined
+        if kind == "form" and asked.form in _NEXT_FORM:
+            if self._form == asked.form:  # another decision may have been here before
+                self._form = _NEXT_FORM[asked.form]
+        elif kind == "temperature" and with_temperature:
+            self._takes_temperature = False
         else:
             raise ModelRefusedError(
                 f"{self.name} refuses the request ({declined.failure})."

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from langchain.chat_models import init_chat_model
 from langchain.embeddings import init_embeddings
 from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
 
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
@@ -47,28 +48,25 @@ def open_decider(settings: Settings) -> Decider:
 
     Raises SettingsError where the model, its provider's package or its key is missing.
     """
-    if settings.chosen_model == OFFLINE:
+    name = settings.chosen_model
+    if name == OFFLINE:
         return OfflineDecider()
-    provider, _ = _provider_and_model(settings.chosen_model, "GRAPHREADER_MODEL")
+    provider, _ = _provider_and_model(name, "GRAPHREADER_MODEL")
     # LangChain warns when a server refuses structured output; we ask in another form then.
     warnings.filterwarnings("ignore", message="(This model does not support|Invalid schema)")
-    model = _opened(
-        settings.chosen_model,
-        "GRAPHREADER_MODEL",
-        lambda: init_chat_model(
-            settings.chosen_model,
-            temperature=settings.temperature,
-            disable_streaming=True,
-            **_options(settings, provider),
-        ),
-    )
+    options = _options(settings, provider)
+    options |= {"temperature": settings.temperature, "disable_streaming": True}
+
+    def model() -> BaseChatModel:
+        opened: BaseChatModel = _opened(
+            name, "GRAPHREADER_MODEL", lambda: init_chat_model(name, **options)
+        )
+        return opened
+
+    model()  # what is missing is said now, not at the first decision
     form: Form = "schema" if provider in _TAKE_SCHEMAS else "tool"
-    return LanguageModelDecider(
-        model,
-        _service(settings, settings.chosen_model, "GRAPHREADER_MODEL", provider),
-        window=settings.window,
-        form=form,
-    )
+    service = _service(settings, name, "GRAPHREADER_MODEL", provider)
+    return LanguageModelDecider(model, service, window=settings.window, form=form)
 
 
 def open_embedder(settings: Settings) -> Embedder:
@@ -95,8 +93,9 @@ def open_embedder(settings: Settings) -> Embedder:
     def service() -> ModelService:
         return _service(settings, name, "GRAPHREADER_EMBEDDINGS", provider)
 
-    dimension = DEFAULT_DIMENSION if fixed else _probed_dimension(embeddings(), service())
-    return ModelEmbedder(embeddings(), service(), dimension=dimension)
+    first = embeddings()  # what is missing is said now
+    dimension = DEFAULT_DIMENSION if fixed else _probed_dimension(first, service())
+    return ModelEmbedder(embeddings, service(), dimension=dimension)
 
 
 def _probed_dimension(embeddings: Embeddings, service: ModelService) -> int:
@@ -142,7 +141,7 @@ def _service(settings: Settings, name: str, setting: str, provider: str) -> Mode
         name,
         setting=setting,
         key=_key_variable(provider),
-        address=f"{address.rstrip('/')}/models" if address else None,
+        address=address.rstrip("/") if address else None,
         timeout=settings.timeout,
         concurrency=settings.concurrency,
     )

@@ -18,11 +18,12 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import NoReturn, TypeVar
-from weakref import WeakKeyDictionary
 
 from graphreader.deciding.contact import Contact, first_contact
 from graphreader.deciding.failures import Failure, failure_of
+from graphreader.deciding.loops import PerLoop
 from graphreader.errors import ModelRefusedError, ModelUnavailableError, WindowError
 
 T = TypeVar("T")
@@ -55,7 +56,7 @@ class _Loop:
 
 
 class ModelService:
-    """Calls one provider. `address` is where first contact is made; None: not known, none made.
+    """Calls one provider. `address` is its base URL, for first contact; None: none is made.
 
     `name` is the configured "provider:model", `setting` the variable in which it stands and
     `key` the variable that holds the provider's key; they only serve for messages.
@@ -78,29 +79,32 @@ class ModelService:
         self._address = address
         self._timeout = timeout
         self._contact: Contact | None = None if address else "good"
+        self._no_contact: tuple[float, str] | None = None  # when it failed, and how
         self._has_replied = False
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = WeakKeyDictionary()
+        self._loops = PerLoop(lambda: _Loop(asyncio.Semaphore(concurrency)))
 
     async def call(self, ask: Callable[[], Awaitable[T]]) -> T:
         """What `ask` gives, which makes one request; it is called again where that may help.
 
         Raises Declined, ModelRefusedError, ModelUnavailableError or WindowError.
         """
-        loop = self._of_this_loop()
+        loop = self._loops.get()
         async with loop.slots:
             await self._make_contact(loop)
             return await self._persist(ask)
 
-    def _of_this_loop(self) -> _Loop:
-        running = asyncio.get_running_loop()
-        if running not in self._loops:
-            self._loops[running] = _Loop(asyncio.Semaphore(self.concurrency))
-        return self._loops[running]
-
     async def _make_contact(self, loop: _Loop) -> None:
+        """First contact, once; who waited for it meanwhile fails along with it."""
         async with loop.contact:
-            if self._contact is None and self._address:
+            if self._contact is not None or self._address is None:
+                return
+            if self._no_contact and monotonic() - self._no_contact[0] < FIRST_CONTACT:
+                raise ModelUnavailableError(self._no_contact[1])
+            try:
                 self._contact = await first_contact(self._address, FIRST_CONTACT)
+            except ModelUnavailableError as error:
+                self._no_contact = monotonic(), str(error)
+                raise
 
     async def _persist(self, ask: Callable[[], Awaitable[T]]) -> T:
         waited, tries = 0.0, 0

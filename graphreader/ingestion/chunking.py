@@ -3,8 +3,7 @@
 First the text becomes pieces, none larger than L: paragraphs, or what a paragraph that is too long
 consists of: lines, sentences, words, characters. Then pieces are packed into chunks. A chunk is as
 long as it can be, but rather ends at a better place in its last part: where a heading follows, or
-else where a paragraph, a line, a sentence ends. So one edit moves few boundaries behind it: at the
-next heading, at the latest, both texts mostly agree again.
+else where a paragraph, a line, a sentence ends. So an edit mostly moves few boundaries behind it.
 
 Nothing overlaps and nothing is lost: joined, the chunks give the text back. White space belongs to
 the chunk before it. It does not know what a text means, nor tables, code or footnotes.
@@ -121,8 +120,9 @@ def _best(pieces: list[_Piece], sums: list[int], first: int, last: int, limit: i
 
 def _pieces(text: str, limit: int) -> list[_Piece]:
     """The text in pieces of at most `limit` tokens, as few as the paragraphs allow."""
+    begin = len(text) - len(text.lstrip())
     starts = [(0, _Place.PARAGRAPH)]
-    starts += [(match.end(), _Place.PARAGRAPH) for match in _PARAGRAPH.finditer(text)]
+    starts += [(match.end(), _Place.PARAGRAPH) for match in _PARAGRAPH.finditer(text, begin)]
     pieces: list[_Piece] = []
     below_heading = False
     for (start, place), (end, _) in pairwise([*starts, (len(text), _Place.PARAGRAPH)]):
@@ -172,13 +172,13 @@ def _sentences(text: str, _limit: int) -> list[Start]:
 def _words(text: str, limit: int) -> Iterator[Start]:
     """Where further groups of words begin, and parts of words that are too long themselves."""
     longest = max(1, min(_WORDS, limit // 4))  # of which no character has more than four tokens
-    start = 0
     if text.isspace():
-        yield from _characters(text, 0, len(text), limit, longest)
+        yield from _spaces(0, len(text), limit)
+    start = 0
     for word in _WORD.finditer(text):
         if word.end() - start <= longest:
             continue
-        if word.start() > start and text[start : word.start()].strip():
+        if word.start() > start and not text[start : word.start()].isspace():
             start = word.start()
             yield start, _Place.WORD
         if word.end() - start > longest and not _fits(text[start : word.end()], limit):
@@ -188,13 +188,29 @@ def _words(text: str, limit: int) -> Iterator[Start]:
 
 
 def _characters(text: str, start: int, end: int, limit: int, longest: int) -> Iterator[Start]:
-    """Where to cut a word, and the white space around it, that does not fit as a whole."""
-    while end - start > longest:
-        # white space has at most one token a character
-        step = limit if text[start : start + limit].isspace() else longest
-        start = _between_signs(text, start, min(start + step, end))
-        if start < end:
-            yield start, _Place.SPACE if text[start].isspace() else _Place.CHARACTER
+    """Where to cut a word that does not fit, or does not with the white space around it."""
+    word_end = start + len(text[start:end].rstrip())
+    at = word_end - len(text[start:word_end].lstrip())
+    if count(text[start : at + longest]) > limit:
+        yield from _spaces(start, at, limit)
+        if at > start:
+            yield at, _Place.CHARACTER
+    while word_end - at > longest:
+        at = _between_signs(text, at, at + longest)
+        yield at, _Place.CHARACTER
+    if count(text[at:end]) > limit:
+        last_sign = _between_signs(text, at, word_end - 1)
+        if last_sign > at:
+            at = last_sign
+            yield at, _Place.CHARACTER
+    if count(text[at:end]) > limit:
+        yield word_end, _Place.SPACE
+        yield from _spaces(word_end, end, limit)
+
+
+def _spaces(start: int, end: int, limit: int) -> Iterator[Start]:
+    """Where to cut white space that does not fit: it has at most one token a character."""
+    return ((at, _Place.SPACE) for at in range(start + limit, end, limit))
 
 
 def _between_signs(text: str, start: int, at: int) -> int:

@@ -21,10 +21,12 @@ async def extract(decider: Decider, document: Document, chunk: Chunk) -> tuple[R
 
     Raises DecisionError where the next chunk would fail as well: no service, no right to it.
     """
+    if not chunk.text.strip():
+        return ReadChunk(chunk), Usage()
     try:
         decided = await decider.decide(ExtractionTask(document.title, chunk.text))
     except (ReplyError, WindowError) as error:
-        return ReadChunk(chunk, error=str(error)), Usage(calls=1)
+        return ReadChunk(chunk, error=str(error)), Usage(*error.spent)
     facts = atomic_facts(document.corpus, chunk, decided.decision.facts)
     return ReadChunk(chunk, facts), decided.usage
 

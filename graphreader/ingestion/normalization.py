@@ -41,7 +41,7 @@ _OPENED_BY = {
 
 def clean_surface(surface: str) -> str:
     """The wording as it can be stored and shown: one line, trimmed, at most 200 characters."""
-    return _REMOVED.sub("", " ".join(surface.split()))[:LONGEST].strip()
+    return " ".join(_REMOVED.sub("", surface).split())[:LONGEST].strip()
 
 
 def normalize(surface: str) -> str:

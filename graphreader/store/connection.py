@@ -4,6 +4,7 @@ It knows nothing of documents and facts.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ from graphreader.store.statements import dialect_of, statement
 Row = dict[str, Any]
 Call = tuple[str, Mapping[str, Any]]
 
+_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
+
 PATIENCE = 20.0
 """Seconds that a server may take to answer for the first time."""
 
@@ -68,6 +71,11 @@ class Connection:
 
         Raises Neo4jUnavailableError within 20 s, Neo4jRefusedError, SchemaError, SettingsError.
         """
+        if not _SCHEME.match(address.uri):
+            raise SettingsError(
+                f"NEO4J_URI is {address.uri!r}, but must begin with bolt://, neo4j://, bolt+s:// or "
+                "neo4j+s://: the address of a Neo4j as drivers use it."
+            )
         try:
             driver = AsyncGraphDatabase.driver(
                 address.uri,
@@ -82,6 +90,7 @@ class Connection:
             raise SettingsError(f"NEO4J_URI cannot be used: {error}") from error
         try:
             async with asyncio.timeout(PATIENCE), _in_words(address):
+                await driver.verify_connectivity(database=address.database)
                 found, _, _ = await driver.execute_query(
                     statement("schema/server"), database_=address.database, routing_="r"
                 )

@@ -123,6 +123,9 @@ class _Server(ThreadingHTTPServer):
     block_on_close = True
     fake: OpenAIServer
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Quiet: clients may hang up."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from openai_server import Fault, OpenAIServer
 
 from graphreader.deciding import service
 from graphreader.deciding.decider import Decider
@@ -24,6 +23,7 @@ from graphreader.errors import (
     SettingsError,
 )
 from graphreader.settings import Settings
+from tests.runs.openai_server import Fault, OpenAIServer
 
 PLAN = PlanTask("贞德生于哪一年?")
 
@@ -238,10 +238,34 @@ async def test_service_that_never_answers(kind: str, monkeypatch: pytest.MonkeyP
     with OpenAIServer(silent=True) as server:
         url = server.url if kind == "silent" else f"http://127.0.0.1:{free_port()}/v1"
         async with opened(server, openai_base_url=url) as decider:
-            with pytest.raises(ModelUnavailableError, match=f"Nothing answers at {url}"):
+            with pytest.raises(ModelUnavailableError, match=f"Nothing answers at {url} "):
                 await decider.decide(PLAN)
 
     assert server.chats == []
+
+
+# An address that is none is said to be so.
+async def test_nonsense_address() -> None:
+    decider = open_decider(
+        Settings.read(model="openai:fake", openai_api_key="k", openai_base_url="localhost:8000/v1")
+    )
+
+    with pytest.raises(ModelUnavailableError, match="must look like http://"):
+        await decider.decide(PLAN)
+
+
+# Many decisions that wait for a silent service fail together, not one after the other.
+async def test_all_fail_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "FIRST_CONTACT", 0.5)
+    with OpenAIServer(silent=True) as server:
+        async with opened(server, concurrency=4) as decider:
+            begin = time.monotonic()
+            outcomes = await asyncio.gather(
+                *(decider.decide(PLAN) for _ in range(12)), return_exceptions=True
+            )
+
+    assert all(isinstance(one, ModelUnavailableError) for one in outcomes)
+    assert time.monotonic() - begin < 1.5
 
 
 # The times add up: whatever never answers is reported within 30 seconds.
@@ -286,19 +310,26 @@ async def test_concurrency() -> None:
     assert len(server.chats) == 24
 
 
-# One decider serves one event loop after another, although connections belong to a loop.
-def test_one_loop_after_another() -> None:
+# One decider serves several event loops, although connections belong to a loop: nothing is asked
+# twice, and each loop closes its own.
+def test_several_loops() -> None:
     with OpenAIServer(plan) as server:
         decider = open_decider(settings_for(server))
 
         async def twice() -> None:
             await asyncio.gather(decider.decide(PLAN), decider.decide(PLAN))
+            await asyncio.to_thread(asyncio.run, once())
+            await decider.decide(PLAN)
+            await decider.aclose()
+
+        async def once() -> None:
+            await decider.decide(PLAN)
+            await decider.aclose()
 
         asyncio.run(twice())
         asyncio.run(twice())
-        asyncio.run(decider.aclose())
 
-    assert len(server.chats) == 4
+    assert len(server.chats) == 8
 
 
 # OpenAI's v3 models are asked for 256 dimensions, with plain text, in batches.
@@ -326,7 +357,7 @@ async def test_embeddings_of_unknown_dimension() -> None:
         asked_for = [body.get("dimensions") for body in server.embeddings]
         server.dimension = 18
 
-        with pytest.raises(DecisionError, match="length 18 .* not one of length 17"):
+        with pytest.raises(DecisionError, match=r"length 18 .* not one of length 17"):
             await embedder.embed(["text"])
         await embedder.aclose()  # type: ignore[attr-defined]  # not part of the protocol
 
@@ -341,6 +372,7 @@ async def test_embeddings_of_unknown_dimension() -> None:
     [
         ("openai:fake", "OPENAI_API_KEY is not set"),
         ("cohere:command", "pip install langchain-cohere"),
+        ("azure_openai:gpt", "check AZURE_OPENAI_API_KEY"),
         ("nobody:model", "no provider 'nobody'"),
         ("gpt", "must be provider:model"),
     ],

@@ -18,14 +18,16 @@ from graphreader.deciding.tasks import AnswerTask, Evidence
 MOST_CITED = 3
 MOST_COMPARED = 14  # quotes whose combinations are looked at: 469 of them
 ANOTHER = 0.6  # what one more quote must add in weight
+LENGTH = 0.001  # cost of a character: of two quotes that hold the same, the shorter is closer
 STEP = 0.7  # worth of a name that leads from one place to another
 BY_TITLE = 0.9  # how well a document's title supports a word that the quote itself lacks
 LED_TO = 0.9  # how well a quote supports a word if only a name from another quote leads to it
 LOOSE = 0.6  # ... if nothing does
 OF_KIND = 1.0  # worth of a date, number or new name where one is asked for
 AS_GOOD = 0.85  # of the best quote's worth makes another quote worth citing beside it
-ENOUGH = {"en": 0.7, "zh": 0.5}  # share of the question's weight
-ENOUGH_NAMES = 0.7  # share of the names' weight
+HALF = 0.5  # share of each name
+ENOUGH = {"en": 0.6, "zh": 0.6}  # share of the question's weight
+ENOUGH_NAMES = 0.6  # share of the names' weight
 ENOUGH_ASKED = 0.5  # share of the weight of what is asked about the names
 NOT_TOLD = {"en": "The texts do not tell.", "zh": "文中没有说明。"}
 
@@ -79,8 +81,14 @@ def _quote(number: int, one: Evidence, question: Question) -> _Quote:
         support,
         frozenset(n.term for n in question.needs if n.support(terms)),
         frozenset(fold(name) for name in names if not terms_of(name) <= question.terms),
-        frozenset(fold(name) for name in names_of(one.label) if not terms_of(name) <= question.terms),
-        any(strength for strength, need in zip(support, question.needs) if need.is_anchor),
+        frozenset(
+            fold(name) for name in names_of(one.label) if not terms_of(name) <= question.terms
+        ),
+        any(
+            strength
+            for strength, need in zip(support, question.needs, strict=True)
+            if need.is_anchor
+        ),
         question.fits_kind(one.quote, terms),
     )
 
@@ -107,27 +115,31 @@ def _leads(one: _Quote, other: _Quote) -> bool:
 
 
 def _best_together(quotes: Sequence[_Quote], question: Question) -> tuple[_Quote, ...]:
-    sets = (s for size in range(1, MOST_CITED + 1) for s in combinations(quotes, size))
+    whole = [(quote,) for quote in quotes if all(quote.support)]
+    sets = whole or (s for size in range(1, MOST_CITED + 1) for s in combinations(quotes, size))
     return max(sets, key=lambda chosen: _worth(chosen, question), default=())
 
 
-def _with_as_good(best: _Quote, quotes: Sequence[_Quote], question: Question) -> list[_Quote]:
-    """Other quotes that answer by themselves nearly as well: a question may have several answers."""
+def _with_as_good(best: _Quote, quotes: Sequence[_Quote], question: Question) -> tuple[_Quote, ...]:
+    """A question may have several answers: other quotes that do nearly as well by themselves."""
     least = AS_GOOD * _worth((best,), question)
     others = (
         quote
         for quote in quotes
         if quote is not best
         and _worth((quote,), question) >= least
-        and all(bool(own) >= bool(its) for own, its in zip(quote.support, best.support, strict=True))
+        and all(
+            bool(own) >= bool(its) for own, its in zip(quote.support, best.support, strict=True)
+        )
     )
-    return [best, *others][:MOST_CITED]
+    return (best, *others)[:MOST_CITED]
 
 
 def _worth(chosen: tuple[_Quote, ...], question: Question) -> float:
     kind = OF_KIND * any(quote.of_kind for quote in chosen)
     steps = sum(a.label != b.label and _leads(a, b) for a, b in combinations(chosen, 2))
-    return _weigh(_support(chosen, question), question) + kind + STEP * steps - ANOTHER * (len(chosen) - 1)
+    cost = ANOTHER * (len(chosen) - 1) + LENGTH * sum(len(quote.text) for quote in chosen)
+    return _weigh(_support(chosen, question), question) + kind + STEP * steps - cost
 
 
 def _support(chosen: Sequence[_Quote], question: Question) -> tuple[float, ...]:
@@ -156,9 +168,14 @@ def _is_enough(support: Sequence[float], question: Question) -> bool:
         weight = sum(weight for _, weight in needs)
         return sum(s * weight for s, weight in needs) / weight if weight else 1.0
 
+    def of_name(name: str) -> Callable[[Need], bool]:
+        terms = terms_of(name)
+        return lambda need: need.term in terms
+
     return (
         share(lambda need: need.is_required) >= ENOUGH[question.language]
         and share(lambda need: need.in_name) >= ENOUGH_NAMES
+        and all(share(of_name(name)) >= HALF for name in question.names)
         and share(lambda need: need.is_required and not need.in_name) >= ENOUGH_ASKED
     )
 

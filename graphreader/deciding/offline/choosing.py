@@ -1,5 +1,7 @@
 """Where to look next, by weighted word overlap and by following names from fact to fact."""
 
+from typing import Literal
+
 from graphreader.deciding.decisions import (
     ChunkDecision,
     FactsDecision,
@@ -20,10 +22,12 @@ from graphreader.deciding.tasks import (
 )
 from graphreader.sentences import sentence_spans
 
+Onward = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
+
 MOST_CHUNKS = 3  # chosen at one node
 MOST_FACTS = 3  # noted at one node
 MOST_QUOTES = 4  # taken from one chunk
-LEAST_SHARE = 0.2  # of the question's weight, for a sentence to be worth a quote
+LEAST_SHARE = 0.1  # of the question's weight, for a sentence to be worth a quote
 BRIDGE = 1.0  # what a name that leads on from the notes is worth, beside the words' own weights
 KNOWN = 0.6  # what a word of the document's title counts in a sentence
 TITLE = 1.5  # what a document that is called like the node is worth
@@ -103,26 +107,25 @@ def read_chunk(task: ChunkTask) -> ChunkDecision:
     quotes = [_quote(task.text, spans, number) for number in chosen]
     notebook = noted(task.notebook, quotes, question)
     complete = covers(notebook, question)
-    function = "termination" if complete else _onward(task, spans, chosen)
     return ChunkDecision(
         notebook=notebook,
         quotes=quotes,
         rationale="The notes hold every word that the question asks for."
         if complete
         else "Some words of the question are not in the notes yet.",
-        function=function,  # type: ignore[arg-type]
+        function="termination" if complete else _onward(task, spans, chosen),
     )
 
 
-def _best_sentences(
-    task: ChunkTask, spans: list[tuple[int, int]], question: Question
-) -> list[int]:
+def _best_sentences(task: ChunkTask, spans: list[tuple[int, int]], question: Question) -> list[int]:
     """Sentences by what each adds to those before it, in the order of the text."""
     led_to = bridges_of(task.notebook, question) | (terms_of(task.node) - question.terms)
     known = terms_of(task.label)  # what all of this chunk is about tells its sentences apart least
     terms = [terms_of(task.text[start:end]) for start, end in spans]
     scores = [
-        question.overlap(t | known, known) + KNOWN * question.overlap(known) + BRIDGE * bool(t & led_to)
+        question.overlap(t | known, known)
+        + KNOWN * question.overlap(known)
+        + BRIDGE * bool(t & led_to)
         for t in terms
     ]
     least = max(1.0, LEAST_SHARE * question.weight)
@@ -130,7 +133,9 @@ def _best_sentences(
     covered: frozenset[str] = frozenset()
     chosen: list[int] = []
     while left and len(chosen) < MOST_QUOTES:
-        best = max(left, key=lambda n: (scores[n] + question.overlap(terms[n], covered | known), -n))
+        best = max(
+            left, key=lambda n: (scores[n] + question.overlap(terms[n], covered | known), -n)
+        )
         left.discard(best)
         covered |= terms[best]
         chosen.append(best)
@@ -138,15 +143,15 @@ def _best_sentences(
 
 
 def _quote(text: str, spans: list[tuple[int, int]], number: int) -> str:
-    """The sentence as it stands in the text; one that begins with a pronoun after the one before."""
+    """The sentence as it stands in the text, with the one before it if it begins with a pronoun."""
     start, end = spans[number]
-    first = fold(text[start:end].split(None, 1)[0].strip("\"“"))
+    first = fold(text[start:end].split(None, 1)[0].strip('"“'))
     if number and first in {"he", "she", "it", "they", "his", "her", "this", "他", "她", "它"}:
         start = spans[number - 1][0]
     return text[start:end]
 
 
-def _onward(task: ChunkTask, spans: list[tuple[int, int]], chosen: list[int]) -> str:
+def _onward(task: ChunkTask, spans: list[tuple[int, int]], chosen: list[int]) -> Onward:
     """Reading on only where the one useful sentence is the chunk's last or first."""
     if len(chosen) == 1 and len(spans) > 3 and not task.queued:
         if chosen[0] == len(spans) - 1 and task.has_subsequent:
@@ -176,12 +181,13 @@ def choose_neighbor(task: NeighborTask) -> NeighborDecision:
 
 def _lead(node: str, task: NeighborTask, question: Question) -> float:
     """How much a neighbor promises; nothing where the path went there already."""
-    if any(node in action for action in task.actions):
+    if any(f"read_neighbor_node({node})" in action for action in task.actions):
         return 0.0
     terms = terms_of(node)
     overlap = question.overlap(terms)
     precision = len(terms & question.terms) / len(terms) if terms else 0.0
-    support = max((question.overlap(terms_of(l)) for l in lines_of(task.notebook) if node in l), default=0.0)
+    lines = (terms_of(line) for line in lines_of(task.notebook) if node in line)
+    support = max((question.overlap(line) for line in lines), default=0.0)
     is_name = bool(names_of(node)) and not precision
     bridge = support / question.weight if is_name and question.weight else 0.0
     return 4 * bridge + overlap * precision / 2

@@ -32,6 +32,9 @@ class OfflineEmbedder:
         """One vector a text, in the same order."""
         return [embedding_of(text) for text in texts]
 
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
 
 def embedding_of(text: str) -> list[float]:
     """The vector of one text."""

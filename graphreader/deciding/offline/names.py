@@ -11,10 +11,13 @@ from graphreader.deciding.offline.words import HAN, is_stop_word
 
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я]"
 _CAPITALISED = (
-    rf"(?:{_CAPITAL}\.(?:{_CAPITAL}\.)*|{_CAPITAL}[^\W_{HAN}]*(?:['’\-–.&][^\W_{HAN}]+)*(?:s['’](?= [A-Z]))?)"
+    rf"(?:{_CAPITAL}\.(?:{_CAPITAL}\.)*"
+    rf"|{_CAPITAL}[^\W_{HAN}]*(?:['’\-–.&][^\W_{HAN}]+)*(?:s['’](?= [A-Z]))?)"
 )
-_INSIDE = r"(?:of the|of|and the|de la|de las|de los|de|del|della|di|da|do|dos|du|la|le|les|von|van|der|den"
-_INSIDE += r"|ter|bin|ibn|al|el|OF THE|OF|DE|&)"
+_INSIDE = (
+    r"(?:of the|of|and the|de la|de las|de los|de|del|della|di|da|do|dos|du|la|le|les|von|van"
+    r"|der|den|ter|bin|ibn|al|el|OF THE|OF|DE|&)"
+)
 _NAME = re.compile(rf"(?<![^\W_]){_CAPITALISED}(?: (?:{_INSIDE} )?(?:d['’])?{_CAPITALISED})*")
 _OWNER = re.compile(r"(.+?)['’]s\b")
 _TITLE = re.compile(
@@ -29,7 +32,8 @@ _DATE = re.compile(
 )
 _YEAR = re.compile(r"(?<![\d.,])(?:1\d{3}|20\d{2})(?![\d,]|\.\d)")
 _NUMBER = re.compile(
-    r"(?<![\w.,])[$€£]?\d+(?:[.,]\d+)*(?:%| ?(?:percent|million|billion|km|miles|metres|meters|kg)\b)?"
+    r"(?<![\w.,])[$€£]?\d+(?:[.,]\d+)*"
+    r"(?:%| ?(?:percent|million|billion|km|miles|metres|meters|kg)\b)?"
     rf"(?:[万亿千百]?[%％]?[{HAN}]{{0,1}})?"
 )
 _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")

@@ -15,15 +15,16 @@ _PERSON = re.compile(
     r"|\b(?:is|was) (?:an?|the) (?:[\w-]+ ){0,5}(?:[a-z]+(?:or|er|ist|ian)|poet|saint|monk|priest"
     r"|bishop|president|general|nurse)\b"
 )
+_SPOKEN = re.compile(r"[“”]|[?!]$|\b(?:him|he|she|hers)\b")  # somebody else may be meant
 _THING = re.compile(r" (?:\([^)]*\) )?(?:is|was) (?:an?|the|one of) ")
 _SEXES = {  # words that stand before a name, words about it
     "He": (
         ("Mr", "Sir", "King", "Lord", "Prince", "Pope", "Duke", "Emperor"),
-        re.compile(r"\b(?:he|his|him|himself|actor|king|man|boy|monk)\b"),
+        re.compile(r"\b(?:his|himself|actor|king|man|boy|monk)\b"),
     ),
     "She": (
         ("Mrs", "Miss", "Ms", "Lady", "Queen", "Princess", "Madame", "Empress"),
-        re.compile(r"\b(?:she|her|hers|herself|actress|queen|woman|girl|nun)\b"),
+        re.compile(r"\b(?:her|herself|actress|queen|woman|girl|nun)\b"),
     ),
 }
 _OTHERS = re.compile(
@@ -56,7 +57,7 @@ def resolved(sentences: Iterable[str]) -> Iterator[str]:
 def _antecedent(before: str, pronoun: str, first: bool) -> str:
     """The only one whom the pronoun can mean, or nothing. `first`: nobody was named earlier."""
     name = next(iter(names_of(before)), "")
-    if " " not in name or not before.startswith(name):
+    if " " not in name or not before.startswith(name) or _SPOKEN.search(before):
         return ""
     rest = before[len(name) :]
     if pronoun == "It":

@@ -1,7 +1,6 @@
 """What a question needs: its words with weights, its names, and the kind of answer it asks for."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -22,17 +21,34 @@ from graphreader.deciding.offline.words import (
 )
 from graphreader.sentences import language_of
 
+Kind = Literal["time", "number", "name", "other"]
+
 NAME_WEIGHT = 2.0
 RARE_WEIGHT = 2.0
 COMMON_WEIGHT = 1.0
 KIND_WEIGHT = 0.5  # "country" in "which country": texts name one and leave the word out
 ALIKE_SUPPORT = 0.7  # a near synonym supports a word by so much
 
-_KINDS = (
-    ("time", re.compile(r"(?i)^when\b|(what|which) (year|date|day|month|century|decade)|何时|什么时候|哪一?年|几年|时期|年代")),
-    ("number", re.compile(r"(?i)how (many|much|long|old|far|tall|large)|what (percent|number)|多少|几[个次名位]|多[大长高]")),
-    ("name", re.compile(r"(?i)\bwho|\bwhere\b|\bwhich\b|what (is|was) the (name|capital)|谁|哪")),
-)  # fmt: skip
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    (
+        "time",
+        re.compile(
+            r"(?i)^when\b|(what|which) (year|date|day|month|century|decade)"
+            r"|何时|什么时候|哪一?年|几年|时期|年代"
+        ),
+    ),
+    (
+        "number",
+        re.compile(
+            r"(?i)how (many|much|long|old|far|tall|large)|what (percent|number)"
+            r"|多少|几[个次名位]|多[大长高]"
+        ),
+    ),
+    (
+        "name",
+        re.compile(r"(?i)\bwho|\bwhere\b|\bwhich\b|what (is|was) the (name|capital)|谁|哪"),
+    ),
+)
 _ASKING = re.compile("|".join(CHINESE_ASKING))
 _PARTICLES = re.compile(f"[{''.join(sorted(CHINESE_PARTICLES))}]")
 
@@ -42,18 +58,15 @@ class Need:
     """One term that an answer must be supported by. `alike` are terms that may stand for it.
 
     `is_anchor`: it says what the question is about, a name or, where there is none, a rare word.
+    `is_required`: the question can hardly be answered without it.
     """
 
     term: str
     weight: float
     in_name: bool
     is_anchor: bool
+    is_required: bool
     alike: frozenset[str] = frozenset()
-
-    @property
-    def is_required(self) -> bool:
-        """Whether a question can hardly be answered without it."""
-        return self.weight > KIND_WEIGHT
 
     def support(self, terms: frozenset[str]) -> float:
         """How well `terms` support it, from 0 to 1."""
@@ -69,7 +82,7 @@ class Question:
     language: Literal["en", "zh"]
     names: tuple[str, ...]
     asked: tuple[str, ...]
-    kind: Literal["time", "number", "name", "other"]
+    kind: Kind
     needs: tuple[Need, ...]
 
     @property
@@ -127,17 +140,16 @@ def _english(text: str) -> Question:
 def _chinese(text: str) -> Question:
     names = _names_in(text)
     left = _ASKING.sub(" ", text)
-    pieces = [p for run in HAN_RUN.findall(left) for p in _PARTICLES.split(run) if p]
+    pieces = [p for run in HAN_RUN.findall(left) for p in _PARTICLES.split(run) if len(p) > 1]
     in_names = frozenset(term for name in names for term in terms_of(name))
-    terms: Iterable[str] = (
-        term
-        for piece in (*pieces, *names, " ".join(words_of(left)))
-        for term in sorted(terms_of(piece))
-    )
-    needs = {
-        term: _need(term, in_names) for term in terms if len(term) > 1 or not HAN_RUN.match(term)
-    }
-    asked = tuple(p for p in pieces if len(p) > 1 and not terms_of(p) <= in_names)
+    needs: dict[str, Need] = {}
+    for piece in (*names, *pieces, *words_of(left)):
+        new = [term for term in terms_of(piece) if term not in needs]
+        for term in sorted(new):
+            # A piece weighs the same however many pairs of characters it has.
+            weight = (NAME_WEIGHT if term in in_names else RARE_WEIGHT) / len(new)
+            needs[term] = Need(term, weight, term in in_names, True, True)
+    asked = tuple(p for p in pieces if not terms_of(p) <= in_names)
     return Question("zh", names, asked, _kind(text), tuple(needs.values()))
 
 
@@ -150,15 +162,14 @@ def _names_in(text: str) -> tuple[str, ...]:
 
 def _need(term: str, in_names: frozenset[str]) -> Need:
     if term in in_names:
-        return Need(term, NAME_WEIGHT, True, True)
-    if HAN_RUN.match(term):
-        return Need(term, COMMON_WEIGHT, False, True)
+        return Need(term, COMMON_WEIGHT if is_common(term) else NAME_WEIGHT, True, True, True)
     weight = KIND_WEIGHT if is_kind(term) else COMMON_WEIGHT if is_common(term) else RARE_WEIGHT
-    return Need(term, weight, False, not in_names and weight == RARE_WEIGHT, alike(term))
+    anchor = not in_names and weight == RARE_WEIGHT
+    return Need(term, weight, False, anchor, not is_kind(term), alike(term))
 
 
-def _kind(text: str) -> Literal["time", "number", "name", "other"]:
+def _kind(text: str) -> Kind:
     for kind, pattern in _KINDS:
         if pattern.search(text):
-            return kind  # type: ignore[return-value]
+            return kind
     return "other"

@@ -24,8 +24,26 @@ _WORD = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_{HAN}]+(?:['’.][^\W\d_{HAN}]+)*")
 
 # Longest first; what is left must keep at least so many letters.
 _SUFFIXES = (
-    *((s, 4) for s in ["izations", "ization", "ations", "ation", "itions", "ition", "nesses", "ments"]),
-    *((s, 4) for s in ["ness", "ment", "ities", "ians", "ian", "ions", "ion", "isms", "ism", "ists", "ist"]),
+    *(
+        (s, 4)
+        for s in ["izations", "ization", "ations", "ation", "itions", "ition", "nesses", "ments"]
+    ),
+    *(
+        (s, 4)
+        for s in [
+            "ness",
+            "ment",
+            "ities",
+            "ians",
+            "ian",
+            "ions",
+            "ion",
+            "isms",
+            "ism",
+            "ists",
+            "ist",
+        ]
+    ),
     *((s, 3) for s in ["ings", "ing", "ers", "ors", "ess", "ies", "ity", "ied"]),
     *((s, 4) for s in ["ive", "ans", "an", "als", "al", "ly"]),
     *((s, 3) for s in ["ed", "er", "or", "es"]),

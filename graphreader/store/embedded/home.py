@@ -13,6 +13,7 @@ import random
 import secrets
 import socket
 import sys
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,6 +27,9 @@ LOOPBACK = "127.0.0.1"
 # Below the ports that systems hand out to outgoing connections (from 32768 or 49152): such a port
 # could be gone at the next start, and a driver that calls again and again could meet itself.
 _PORTS = range(20000, 32000)
+
+# A killed server holds its ports until the system has cleared it away.
+_PORT_SECONDS = 5.0
 
 _CONF = """\
 # Written anew by graphreader at every start.
@@ -121,9 +125,9 @@ class Home:
     def make_access(self) -> Access:
         """The kept access with ports that are free now; made and kept where there is none.
 
-        A kept port that somebody else has taken is replaced for good: a server at a new port
-        helps more than a refusal, and all commands find it. Raises ServerError when data are
-        here but their password is lost.
+        A kept port that somebody else has taken, and does not leave within 5 seconds, is replaced
+        for good: a server at a new port helps more than a refusal, and all commands find it.
+        Raises ServerError when data are here but their password is lost.
         """
         kept = self.access()
         if kept is None and self.has_data:
@@ -131,7 +135,7 @@ class Home:
                 f"The password of the graph in {self.folder} is lost: access.json is missing or"
                 " damaged. Put it back, or move the folder away and read the texts again."
             )
-        bolt, http = (port if port and is_free(port) else 0 for port in _ports(kept))
+        bolt, http = _ports(kept)
         access = Access(
             bolt=bolt or _free_port(other=http),
             http=http or _free_port(other=bolt),
@@ -176,12 +180,17 @@ def is_free(port: int) -> bool:
 
 
 def _ports(kept: Access | None) -> tuple[int, int]:
-    return (kept.bolt, kept.http) if kept else (0, 0)
+    """The kept ports; 0 for one that is not free, or not known."""
+    if kept is None:
+        return 0, 0
+    deadline = time.monotonic() + _PORT_SECONDS
+    while time.monotonic() < deadline and not (is_free(kept.bolt) and is_free(kept.http)):
+        time.sleep(0.05)
+    return kept.bolt * is_free(kept.bolt), kept.http * is_free(kept.http)
 
 
 def _free_port(other: int) -> int:
-    candidates = random.sample(_PORTS, 200)
-    for port in candidates:
+    for port in random.sample(_PORTS, 200):
         if port != other and is_free(port):
             return port
     raise ServerError(

@@ -21,23 +21,31 @@ _MARKER = "complete"
 
 
 def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progress) -> Path:
-    """The folder with all jars of `version`; what is missing is fetched, and only that.
-
-    Checksums are compared once: a marker file then vouches for the list, and sizes for the
-    files. Raises DownloadError and ServerError as `download` does.
-    """
+    """The folder with all jars of `version`; what is missing is fetched first."""
     folder = cache.expanduser().resolve() / "neo4j" / version
-    jars = pinned_jars(version)
-    if not _vouched(jars, folder):
-        with writing(folder, _VARIABLE):
-            folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder, _VARIABLE, progress):
-            if not _vouched(jars, folder):
-                _complete(jars, folder, mirror, progress)
+    complete(pinned_jars(version), folder, mirror, progress)
     return folder
 
 
-def _complete(jars: Iterable[Jar], folder: Path, mirror: str | None, progress: Progress) -> None:
+def complete(jars: Iterable[Jar], folder: Path, mirror: str | None, progress: Progress) -> None:
+    """Fetch into `folder` those of `jars` that are not there; one process does it for all.
+
+    Checksums are compared once: then a marker file vouches for the list, and sizes for the
+    files. Raises DownloadError and ServerError as `download` does.
+    """
+    jars = tuple(jars)
+    if _vouched(jars, folder):
+        return
+    with writing(folder, _VARIABLE):
+        folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder, _VARIABLE, progress):
+        if not _vouched(jars, folder):
+            _fetch_missing(jars, folder, mirror, progress)
+
+
+def _fetch_missing(
+    jars: Iterable[Jar], folder: Path, mirror: str | None, progress: Progress
+) -> None:
     missing = [jar for jar in jars if not jar.is_whole(folder / jar.name)]
     if missing:
         _check_room(missing, folder)

@@ -1,5 +1,6 @@
 """The server's process: its command line, its birth, its end, and what its logs say last."""
 
+import os
 import subprocess
 import threading
 from pathlib import Path
@@ -165,6 +166,11 @@ def _options(home: Home, settings: Settings) -> list[str]:
 
 
 def _class_path(jars: Path) -> str:
+    if os.pathsep in str(jars):
+        raise ServerError(
+            f"Java cannot read jars from {jars}, because it takes {os.pathsep!r} for the end of a"
+            " folder's name: set GRAPHREADER_CACHE to another folder."
+        )
     return str(jars / "*")
 
 

@@ -44,8 +44,8 @@ def opened(mirror: str | None) -> Iterator[Repository]:
     address = mirror or MAVEN_CENTRAL_URL
     if not address:
         raise _error("Maven Central", "the package jgo, which knows its address, is missing")
-    if not address.startswith(("https://", "http://")):
-        raise _error(_host(address), "the address must begin with https:// or http://")
+    if not address.startswith(("https://", "http://")) or not _host(address):
+        raise _error(_host(address) or "that address", "it must look like https://HOST/PATH")
     try:
         client = httpx.Client(
             timeout=_TIMEOUT,
@@ -63,9 +63,9 @@ def opened(mirror: str | None) -> Iterator[Repository]:
 
 def _host(address: str) -> str:
     try:
-        return httpx.URL(address).host or "that address"
+        return httpx.URL(address).host
     except httpx.InvalidURL:
-        return "that address"
+        return ""
 
 
 def _error(host: str, reason: str) -> DownloadError:

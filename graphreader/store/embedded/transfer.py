@@ -50,7 +50,7 @@ class Transfer:
                 if fruitless >= _FRUITLESS_TRIES:
                     reason = f"{self.jar.name}: {error or type(error).__name__}"
                     raise self._repository.unhelpful(reason) from error
-            stopped.wait(0.3 * 2**fruitless)
+            stopped.wait(0.2 * 2**fruitless)
 
     def _attempt(self, stopped: threading.Event) -> None:
         resumed = self._usable_part()

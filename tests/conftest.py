@@ -1,0 +1,54 @@
+"""What every test may rely on: a bare environment, loopback only, a Neo4j where asked for.
+
+Nobody's real database or account is touched: settings of the person who runs the tests are cleared
+before any test is imported, no `.env` is read, and only GRAPHREADER_TEST_NEO4J_URI names a server.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from graphreader.settings import Settings
+from tests import servers
+
+TEST_URI = {name: os.environ.get(name) for name in servers.VARIABLES}
+CACHE = Settings.model_fields["cache"].get_default(call_default_factory=True)
+CACHE = Path(os.environ.get("GRAPHREADER_CACHE") or CACHE)
+
+PERSONAL = ("NEO4J_", "OPENAI_", "GRAPHREADER_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_")
+for name in list(os.environ):
+    if name.startswith(PERSONAL):
+        del os.environ[name]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bare_environment() -> Iterator[None]:
+    """A home of the tests' own, and a working folder above which no `.env` lies."""
+    with tempfile.TemporaryDirectory(prefix="graphreader-tests-") as home:
+        os.environ["GRAPHREADER_HOME"] = home
+        os.environ["GRAPHREADER_CACHE"] = str(CACHE)
+        os.environ["LANGSMITH_TRACING"] = "false"
+        yield
+
+
+@pytest.fixture(scope="session")
+def neo4j_pool() -> Iterator[servers.Pool]:
+    """The servers of this run, each started when first asked for and stopped at the end."""
+    with servers.Pool(TEST_URI, CACHE) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="session")
+def neo4j(neo4j_pool: servers.Pool) -> Settings:
+    """Settings of one Neo4j of the default version, offline otherwise."""
+    return neo4j_pool.settings(servers.VERSIONS[0])
+
+
+@pytest.fixture
+def corpus() -> str:
+    """A name that no other test uses."""
+    return f"test-{uuid4().hex[:12]}"

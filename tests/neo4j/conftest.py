@@ -1,0 +1,37 @@
+"""A connection to each supported version of Neo4j; every test here runs on all of them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from graphreader.store import schema
+from graphreader.store.connection import Connection
+from graphreader.store.opening import open_connection
+from graphreader.store.writer import GraphWriter
+from tests import servers
+
+DIMENSION = 256
+
+
+@pytest.fixture(scope="session", params=servers.VERSIONS)
+async def connection(
+    request: pytest.FixtureRequest, neo4j_pool: servers.Pool
+) -> AsyncIterator[Connection]:
+    """A prepared database of one version."""
+    connection = await open_connection(neo4j_pool.settings(request.param))
+    await schema.prepare(connection, DIMENSION)
+    yield connection
+    await connection.aclose()
+
+
+@pytest.fixture
+async def writer(connection: Connection, corpus: str) -> AsyncIterator[GraphWriter]:
+    """A writer into a corpus of the test's own, which is gone afterwards."""
+    writer = GraphWriter(connection, corpus)
+    await writer.begin_corpus(
+        decider="test", prompts="1", embedding="test-embedding", dimension=DIMENSION
+    )
+    yield writer
+    documents = await connection.read("read/documents", corpus=corpus)
+    await writer.delete([row["id"] for row in documents])
+    await writer.delete_corpus()

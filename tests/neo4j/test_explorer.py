@@ -1,0 +1,147 @@
+import pytest
+
+from graphreader.deciding.offline.embedding import OfflineEmbedder
+from graphreader.store.connection import Connection
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.writer import GraphWriter
+from tests.neo4j.texts import write
+
+
+async def embed(writer: GraphWriter) -> None:
+    """Give every key element of the corpus its vector."""
+    missing = await writer.unembedded()
+    vectors = await OfflineEmbedder().embed([key for _, key in missing])
+    await writer.write_embeddings(zip((id_ for id_, _ in missing), vectors, strict=True))
+
+
+@pytest.fixture
+def explorer(connection: Connection, writer: GraphWriter) -> GraphExplorer:
+    return GraphExplorer(connection, writer.corpus)
+
+
+# The facts of a node come grouped by chunk, in the order of the texts and of the facts.
+async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    one = await write(
+        writer,
+        "a",
+        [
+            ("x ", {"Toronto is big.": ["Toronto"], "Ottawa is small.": ["Ottawa"]}),
+            ("y", {"Toronto has a castle.": ["Toronto"], "Toronto is old.": ["Toronto"]}),
+        ],
+    )
+    two = await write(writer, "b", [("z", {"Toronto again.": ["Toronto"]})])
+    (toronto,) = await explorer.matching("toronto", 1)
+    groups = await explorer.facts(toronto.id)
+
+    assert [(g.document, g.index, g.chunk) for g in groups] == [
+        ("a", 0, one[0].id),
+        ("a", 1, one[1].id),
+        ("b", 0, two[0].id),
+    ]
+    assert groups[1].facts == ("Toronto has a castle.", "Toronto is old.")
+
+
+# Neighbors share a fact; those that share most come first, then the rarest; visited ones are out.
+async def test_neighbors_share_facts(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    facts = {
+        "A and B.": ["A", "B"],
+        "A and B again.": ["A", "B"],
+        "A and C and rare.": ["A", "C", "rare"],
+        "C elsewhere.": ["C", "D"],
+    }
+    await write(writer, "t", [("x", facts)])
+    nodes = {node.name: node for node in await explorer.nodes(10)}
+    found = await explorer.neighbors(nodes["A"].id, [], 10)
+    without = await explorer.neighbors(nodes["A"].id, [nodes["B"].id], 10)
+
+    assert [node.name for node in found] == ["B", "rare", "C"]
+    assert [node.name for node in without] == ["rare", "C"]
+
+
+# A vector finds the nearest names of its own corpus, also beside a corpus that is much larger.
+async def test_vectors_search_one_corpus(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    large = GraphWriter(connection, f"{writer.corpus}-large")
+    crowd = {f"Canadian thing {n}.": [f"Canadian thing {n}"] for n in range(400)}
+    await write(large, "large", [("x", crowd)])
+    await embed(large)
+    await write(writer, "small", [("y", {"A fact.": ["Canada", "violin", "hospital"]})])
+    await embed(writer)
+    (vector,) = await OfflineEmbedder().embed(["canadian"])
+    found = await explorer.nearest(vector, 2)
+
+    assert len(found) == 2
+    assert found[0].name == "Canada"
+    await large.delete([row["id"] for row in await documents(connection, large.corpus)])
+
+
+async def documents(connection: Connection, corpus: str) -> list[dict[str, str]]:
+    return await connection.read("read/documents", corpus=corpus)
+
+
+# A corpus of more than 10,000 key elements is searched as well, on every version.
+async def test_vectors_search_a_large_corpus(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    facts = {"Row.": [f"row {n}" for n in range(10_200)]}
+    await write(writer, "rows", [("x", facts)])
+    missing = sorted(await writer.unembedded(), key=lambda item: item[1])[:300]
+    vectors = await OfflineEmbedder().embed([key for _, key in missing])
+    await writer.write_embeddings(zip((id_ for id_, _ in missing), vectors, strict=True))
+    (vector,) = await OfflineEmbedder().embed([missing[7][1]])
+    found = await explorer.nearest(vector, 5)
+
+    assert len(found) == 5
+    assert found[0].name == missing[7][1]
+
+
+# Words find names and their former wordings, and only those of the corpus.
+async def test_words_search_one_corpus(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    other = GraphWriter(connection, f"{writer.corpus} other")
+    await write(other, "o", [("x", {"Joan.": ["Joan of Arc"]})])
+    await write(writer, "t", [("y", {"Maid.": ["the Maid"], "贞德。": ["贞德"]})])
+
+    assert await explorer.matching("Joan of Arc", 5) == []
+    assert [node.name for node in await explorer.matching("Who was the maid?", 5)] == ["the Maid"]
+    assert [node.name for node in await explorer.matching("贞德是谁？", 5)] == ["贞德"]
+    await other.delete([row["id"] for row in await documents(connection, other.corpus)])
+
+
+# Whatever a person types is a search for its words, never a syntax error.
+async def test_any_words_can_be_searched(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    await write(writer, "t", [("y", {"Fact.": ["fact"]})])
+    typed = 'AND|OR NOT|"|((|a:b|[x TO|*|?|\\||   |~^|/x/|Ａ＋|的'.split("|")
+
+    for text in typed:
+        assert await explorer.matching(text, 5) == [], text
+    assert len(await explorer.matching("* AND (fact", 5)) == 1
+
+
+# Nodes, chunks and facts of another corpus are not there, even by their ids.
+async def test_nothing_leaks(connection: Connection, writer: GraphWriter) -> None:
+    (chunk,) = await write(writer, "secret", [("x", {"A secret.": ["secret", "door"]})])
+    inside = GraphExplorer(connection, writer.corpus)
+    outside = GraphExplorer(connection, f"{writer.corpus}-outside")
+    (node, *_) = await inside.matching("secret", 1)
+
+    assert await inside.facts(node.id)
+    assert await outside.facts(node.id) == []
+    assert await outside.neighbors(node.id, [], 5) == []
+    assert await outside.chunk(chunk.id) is None
+    assert await outside.count() == 0
+    assert await outside.nodes(5) == []
+
+
+# A hub with thousands of facts gives a bounded answer.
+async def test_hubs_are_bounded(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    facts = {f"Fact {n} of the hub.": ["hub", f"spoke{n}x"] for n in range(2500)}
+    await write(writer, "t", [("x", facts)])
+    (hub,) = await explorer.matching("hub", 1)
+    groups = await explorer.facts(hub.id)
+    neighbors = await explorer.neighbors(hub.id, [], 300)
+
+    assert sum(len(group.facts) for group in groups) == 2000
+    assert len(neighbors) == 300

@@ -1,0 +1,55 @@
+from collections.abc import AsyncIterator
+
+import pytest
+
+from graphreader.errors import EmbeddingMismatchError, SchemaError
+from graphreader.store import schema
+from graphreader.store.connection import Connection
+
+INDEXES = {
+    "graphreader_corpus_name",
+    "graphreader_document_id",
+    "graphreader_chunk_id",
+    "graphreader_atomic_fact_id",
+    "graphreader_key_element_id",
+    "graphreader_document_corpus",
+    "graphreader_key_element_corpus",
+    "graphreader_key_element_stale",
+    "graphreader_key_element_names",
+    "graphreader_key_element_embeddings",
+}
+
+
+@pytest.fixture
+async def restored(connection: Connection) -> AsyncIterator[None]:
+    """Puts the schema back as the other tests need it."""
+    yield
+    await connection.write([("schema/set_number", {"number": schema.NUMBER})])
+    await schema.rebuild(connection, 256)
+
+
+# Preparing a graph again changes nothing, and every index answers.
+async def test_preparing_is_idempotent(connection: Connection) -> None:
+    await schema.prepare(connection, 256)
+    found = {row["name"]: row["state"] for row in await connection.read("schema/indexes")}
+
+    assert found == dict.fromkeys(INDEXES, "ONLINE")
+
+
+# A graph of another version is refused, not used.
+@pytest.mark.usefixtures("restored")
+async def test_another_schema_is_refused(connection: Connection) -> None:
+    await connection.write([("schema/set_number", {"number": 999})])
+
+    with pytest.raises(SchemaError, match=r"schema 999.*NEO4J_DATABASE"):
+        await schema.prepare(connection, 256)
+
+
+# A vector index of another dimension is noticed by its real options, and can be made anew.
+@pytest.mark.usefixtures("restored")
+async def test_another_dimension_is_refused(connection: Connection) -> None:
+    with pytest.raises(EmbeddingMismatchError, match=r"256 dimensions.*gives 64"):
+        await schema.prepare(connection, 64)
+
+    await schema.rebuild(connection, 64)
+    await schema.prepare(connection, 64)

@@ -1,0 +1,44 @@
+"""Small texts as they come out of extraction, to be written into a graph."""
+
+from graphreader.deciding.decisions import ExtractedFact
+from graphreader.documents import Chunk, Document
+from graphreader.ingestion.extraction import atomic_facts, identity
+from graphreader.ingestion.loading import from_text
+from graphreader.store.writer import GraphWriter, ReadChunk
+
+Facts = dict[str, list[str]]
+
+
+def document(corpus: str, title: str, text: str = "A text.") -> Document:
+    """A document of that title."""
+    return from_text(text, title, corpus, f"/texts/{title}.txt")
+
+
+def chunks(of: Document, texts: list[str]) -> list[Chunk]:
+    """Chunks that follow each other."""
+    made, start = [], 0
+    for index, text in enumerate(texts):
+        id_ = identity(of.id, text)
+        made.append(Chunk(id_, of.id, index, start, start + len(text), text, len(text.split())))
+        start += len(text)
+    return made
+
+
+def read(of: Document, chunk: Chunk, facts: Facts) -> ReadChunk:
+    """A chunk with facts, each given by its text and its key elements."""
+    extracted = [ExtractedFact(fact=f, key_elements=k) for f, k in facts.items()]
+    return ReadChunk(chunk, atomic_facts(of.corpus, chunk, extracted))
+
+
+async def write(writer: GraphWriter, title: str, parts: list[tuple[str, Facts]]) -> list[Chunk]:
+    """Write a whole document: one (text, facts) a chunk."""
+    of = document(writer.corpus, title)
+    made = chunks(of, [text for text, _ in parts])
+    await writer.begin_document(of, 2000)
+    await writer.write_chunks(
+        of.id, [read(of, chunk, facts) for chunk, (_, facts) in zip(made, parts, strict=True)]
+    )
+    await writer.arrange(of.id, made)
+    await writer.settle()
+    await writer.complete([of.id])
+    return made

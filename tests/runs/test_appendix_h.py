@@ -1,0 +1,157 @@
+"""The run of the paper's appendix H, call by call, and once more through a chat model's door.
+
+The three supporting passages are those of HotpotQA that the appendix quotes, from Wikipedia
+(CC BY-SA 4.0).
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from graphreader import GraphReader, Reading, Settings
+from graphreader.deciding.language_model import LanguageModelDecider
+from graphreader.deciding.service import ModelService
+from graphreader.deciding.tasks import (
+    AnswerTask,
+    ChunkTask,
+    InitialNodesTask,
+    NeighborTask,
+)
+from graphreader.testing import ChatRequest, FunctionChatModel
+from tests.runs import world
+
+QUESTION = (
+    "What is the name of the castle in the city where the performer of Never Too Loud was formed?"
+)
+ALBUM = '"Never Too Loud" is the fourth studio album by Canadian hard rock band Danko Jones.'
+BAND = "Danko Jones is a Canadian hard rock trio from Toronto."
+CASTLE = (
+    "Casa Loma is a Gothic Revival castle-style mansion and garden in midtown Toronto, Ontario, "
+    "Canada."
+)
+FACTS = {
+    ALBUM: ["Never Too Loud", "studio album", "Canadian", "hard rock band", "Danko Jones"],
+    BAND: ["Danko Jones", "Canadian", "hard rock trio", "Toronto"],
+    CASTLE: ["Casa Loma", "Gothic Revival", "castle-style mansion", "Toronto", "Canada"],
+}
+PARAGRAPHS = [f"Paragraph number {n} is about something else." for n in range(16)]
+PARAGRAPHS[6], PARAGRAPHS[9], PARAGRAPHS[13] = ALBUM, BAND, CASTLE
+CALLS = [
+    ("read_chunk", "music [6]"),
+    ("search_more", ""),
+    ("read_neighbor_node", "Danko Jones"),
+    ("read_chunk", "music [9]"),
+    ("search_more", ""),
+    ("read_neighbor_node", "Toronto"),
+    ("read_chunk", "music [13]"),
+    ("termination", ""),
+]
+
+
+def read_chunk(task: ChunkTask) -> object:
+    for sentence in (ALBUM, BAND, CASTLE):
+        if sentence in task.text:
+            function = "termination" if sentence is CASTLE else "search_more"
+            return world.chunk(function, f"{task.notebook} {sentence}".strip(), [sentence])
+    raise AssertionError("a chunk was read that the appendix does not read")
+
+
+def go_on(task: NeighborTask) -> object:
+    wanted = {"Never Too Loud": "Danko Jones", "Danko Jones": "Toronto"}[task.node]
+    return world.neighbor(task.neighbors.index(wanted) + 1)
+
+
+def answer(task: AnswerTask) -> object:
+    found = world.first_quote(task)
+    return found.model_copy(update={"answer": "Casa Loma"})
+
+
+SCRIPT = {
+    InitialNodesTask: world.nodes("Never Too Loud"),
+    ChunkTask: read_chunk,
+    NeighborTask: go_on,
+    AnswerTask: answer,
+}
+
+
+def check(reading: Reading) -> None:
+    """The appendix's calls, its answer, and a quote from each of the three chunks."""
+    (path,) = reading.paths
+    assert [(call.name, call.argument) for call in path.functions] == CALLS
+    assert (path.calls, path.stopped) == (8, "termination")
+    assert path.initial_node == "Never Too Loud"
+    assert (reading.answer, reading.answered) == ("Casa Loma", True)
+    assert [one.chunk for one in reading.citations] == [6, 9, 13]
+    assert [one.quote for one in reading.citations] == [ALBUM, BAND, CASTLE]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return world.write_files(tmp_path, {"music": PARAGRAPHS})
+
+
+# One initial node, eight calls, chunk 6 not read twice, and the castle of Toronto.
+def test_golden_run(neo4j: Settings, corpus: str, texts: Path) -> None:
+    decider = world.scripted(FACTS, SCRIPT)
+    with world.reader(neo4j, corpus, decider, initial_nodes=1) as reader:
+        report = reader.ingest(texts)
+        reading = reader.ask(QUESTION)
+        reader.delete(everything=True)
+
+    assert report.documents[0].chunks == 16
+    check(reading)
+    neighbors = [task for task in decider.asked if isinstance(task, NeighborTask)]
+    assert set(neighbors[0].neighbors) == {
+        "studio album", "Canadian", "hard rock band", "Danko Jones",
+    }  # fmt: skip
+    assert "Never Too Loud" not in neighbors[1].neighbors
+
+
+# The same run by a model that sees nothing but the prompts.
+def test_golden_run_through_prompts(neo4j: Settings, corpus: str, texts: Path) -> None:
+    model = FunctionChatModel(function=from_prompt)
+    service = ModelService("fake:model")
+    decider = LanguageModelDecider(lambda: model, service, window=4096)
+    given = world.settings(neo4j, initial_nodes=1)
+    with GraphReader(corpus, settings=given, decider=decider) as reader:
+        reader.ingest(texts)
+        reading = reader.ask(QUESTION)
+        reader.delete(everything=True)
+
+    check(reading)
+    assert reading.usage.calls == 11
+
+
+def from_prompt(request: ChatRequest) -> object:
+    """What a reader of the appendix would answer to a prompt, by its words alone."""
+    prompt = request.user
+    match request.decision:
+        case "Extraction":
+            found = [fact for fact in FACTS if fact in " ".join(prompt.split())]
+            return {"facts": [{"fact": fact, "key_elements": FACTS[fact]} for fact in found]}
+        case "RationalPlan":
+            return {"plan": "Find the performer, then the city, then its castle."}
+        case "InitialNodes":
+            return {"nodes": [{"number": number_of("Never Too Loud", prompt), "score": 100}]}
+        case "FactsDecision":
+            unread = [int(n) for n in re.findall(r"\[(\d+)\] music \[\d+\]\n", prompt)]
+            return world.facts("read_chunk", unread)
+        case "ChunkDecision":
+            (sentence,) = [fact for fact in FACTS if fact in prompt.rpartition("music [")[2]]
+            return world.chunk(
+                "termination" if sentence is CASTLE else "search_more", sentence, [sentence]
+            )
+        case "NeighborDecision":
+            wanted = "Toronto" if "read_neighbor_node(Danko Jones)" in prompt else "Danko Jones"
+            return world.neighbor(number_of(wanted, prompt))
+        case "Answer":
+            quotes = [int(n) for n in re.findall(r"\[(\d+)\] music \[\d+\]:", prompt)]
+            return world.Answer(analysis="", answer="Casa Loma", answered=True, citations=quotes)
+    raise AssertionError(request.decision)
+
+
+def number_of(name: str, prompt: str) -> int:
+    found = re.search(rf"^\[(\d+)\] {re.escape(name)}$", prompt, re.MULTILINE)
+    assert found, name
+    return int(found[1])

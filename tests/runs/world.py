@@ -1,0 +1,142 @@
+"""Small worlds to explore: texts of one paragraph a chunk, and deciders made for them."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from graphreader import GraphReader, Settings
+from graphreader.deciding.decisions import (
+    Answer,
+    ChunkDecision,
+    ExtractedFact,
+    Extraction,
+    FactsDecision,
+    InitialNodes,
+    NeighborDecision,
+    ProposedNode,
+    RationalPlan,
+)
+from graphreader.deciding.tasks import (
+    AnswerTask,
+    ChunkTask,
+    ExtractionTask,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+)
+from graphreader.testing import ScriptedDecider
+
+Facts = Mapping[str, list[str]]
+PARAGRAPH_TOKENS = 50
+
+
+def extraction(facts: Facts) -> Callable[[ExtractionTask], Extraction]:
+    """Those of the facts whose sentence stands in the chunk."""
+
+    def extract(task: ExtractionTask) -> Extraction:
+        text = " ".join(task.text.split())
+        return Extraction(
+            facts=[
+                ExtractedFact(fact=fact, key_elements=elements)
+                for fact, elements in facts.items()
+                if fact in text
+            ]
+        )
+
+    return extract
+
+
+def plan(task: PlanTask) -> RationalPlan:
+    return RationalPlan(plan="Look at what the texts say.")
+
+
+def nodes(*names: str) -> Callable[[InitialNodesTask], InitialNodes]:
+    """These nodes, best first."""
+
+    def propose(task: InitialNodesTask) -> InitialNodes:
+        return InitialNodes(
+            nodes=[
+                ProposedNode(number=task.nodes.index(name) + 1, score=100 - rank)
+                for rank, name in enumerate(names)
+            ]
+        )
+
+    return propose
+
+
+def read_all(task: FactsTask) -> FactsDecision:
+    """Every chunk that is not read yet, in the order shown."""
+    unread = [n for n, group in enumerate(task.groups, 1) if not group.read]
+    if unread:
+        return facts("read_chunk", unread, task.notebook)
+    return facts("stop_and_read_neighbor", [], task.notebook)
+
+
+def facts(function: Any, chunks: list[int], notebook: str = "") -> FactsDecision:
+    return FactsDecision(notebook=notebook, rationale="r", function=function, chunks=chunks)
+
+
+def chunk(function: Any, notebook: str = "", quotes: list[str] | None = None) -> ChunkDecision:
+    return ChunkDecision(notebook=notebook, quotes=quotes or [], rationale="r", function=function)
+
+
+def neighbor(number: int) -> NeighborDecision:
+    """Go on at the neighbor of that number, or end the path with 0."""
+    function: Any = "read_neighbor_node" if number else "termination"
+    return NeighborDecision(rationale="r", function=function, neighbor=number)
+
+
+def first_quote(task: AnswerTask) -> Answer:
+    """The notebooks joined, resting on all the quotes."""
+    return Answer(
+        analysis="joined",
+        answer=" ".join(notebook for notebook in task.notebooks if notebook),
+        answered=True,
+        citations=list(range(1, len(task.evidence) + 1)),
+    )
+
+
+def scripted(known: Facts, script: Mapping[Any, Any]) -> ScriptedDecider:
+    """A decider with sensible ways, but for what the script says."""
+    ways: dict[Any, Any] = {
+        ExtractionTask: extraction(known),
+        PlanTask: plan,
+        InitialNodesTask: lambda task: InitialNodes(
+            nodes=[ProposedNode(number=n, score=50) for n in range(1, len(task.nodes) + 1)]
+        ),
+        FactsTask: read_all,
+        ChunkTask: lambda task: chunk("search_more", task.notebook),
+        NeighborTask: lambda task: neighbor(0),
+        AnswerTask: first_quote,
+    }
+    return ScriptedDecider(ways | dict(script))
+
+
+def settings(base: Settings, **changes: Any) -> Settings:
+    """The settings of a server, with chunks of a paragraph."""
+    return base.model_copy(update={"chunk_tokens": PARAGRAPH_TOKENS} | changes)
+
+
+def reader(
+    base: Settings, corpus: str, decider: ScriptedDecider | None, **changes: Any
+) -> GraphReader:
+    """A reader with a scripted decider (None: the one of the settings)."""
+    return GraphReader(corpus, settings=settings(base, **changes), decider=decider)
+
+
+def write_files(folder: Path, texts: Mapping[str, list[str]]) -> Path:
+    """One file a text, one paragraph each of about as many tokens as a chunk takes."""
+    for title, paragraphs in texts.items():
+        (folder / f"{title}.txt").write_text(
+            "\n\n".join(padded(paragraph) for paragraph in paragraphs) + "\n", encoding="utf-8"
+        )
+    return folder
+
+
+def padded(paragraph: str) -> str:
+    """A paragraph that fills a chunk so far that no other fits beside it."""
+    filler = " Nothing else is told here, and the rest is only words without any meaning."
+    while len(paragraph.split()) < 28:
+        paragraph += filler
+    return paragraph

@@ -1,0 +1,321 @@
+"""The jars of the embedded Neo4j: fetched from a real HTTP server on loopback, never from afar."""
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from graphreader.errors import DownloadError, ServerError
+from graphreader.settings import Settings
+from graphreader.store.embedded import download as downloading
+from graphreader.store.embedded.jars import complete
+from graphreader.store.embedded.pinned import Jar, pinned_jars
+from graphreader.store.embedded.progress import silent
+
+
+class Repository(ThreadingHTTPServer):
+    """A Maven repository of a few files that can be told to misbehave, and remembers requests."""
+
+    daemon_threads = True
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.files = files
+        self.asked: list[tuple[str, str | None]] = []
+        self.breaks_once_after: dict[str, int] = {}
+        self.statuses_first: dict[str, list[int]] = {}
+        self.knows_ranges = True
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a client that hangs up early is what some tests are about."""
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/maven"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Repository
+
+    def do_GET(self) -> None:
+        self.server.answers.wait(5)
+        path = self.path.removeprefix("/maven/")
+        asked = self.headers["Range"]
+        self.server.asked.append((path, asked))
+        statuses = self.server.statuses_first.get(path)
+        if statuses or path not in self.server.files:
+            self.send_response(statuses.pop(0) if statuses else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        body = self.server.files[path]
+        start = int(asked[len("bytes=") : -1]) if asked and self.server.knows_ranges else 0
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        self.send_header("Content-Length", str(len(body) - start))
+        self.end_headers()
+        limit = self.server.breaks_once_after.pop(path, len(body))
+        self.wfile.write(body[start:limit])
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+FILES = {
+    f"org/neo4j/{name}/1/{name}-1.jar": name.encode() * size
+    for name, size in (("kernel", 60_000), ("bolt", 9_000), ("browser", 20_000), ("cypher", 1))
+}
+KERNEL = "org/neo4j/kernel/1/kernel-1.jar"
+JARS = tuple(Jar(path, hashlib.sha256(body).hexdigest(), len(body)) for path, body in FILES.items())
+KERNEL_JAR = JARS[0]
+
+
+@pytest.fixture
+def repository() -> Iterator[Repository]:
+    with Repository(dict(FILES)) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.answers.set()
+        server.shutdown()
+        thread.join()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.glob("*.jar*")}
+
+
+WHOLE = {path.rpartition("/")[2]: body for path, body in FILES.items()}
+
+
+# All jars of a list arrive whole from the mirror that the setting names, each asked for once.
+def test_fetches_each_jar_once(repository: Repository, tmp_path: Path) -> None:
+    complete(JARS, tmp_path / "jars", repository.address, silent)
+
+    assert contents(tmp_path / "jars") == WHOLE
+    assert sorted(repository.asked) == sorted((path, None) for path in FILES)
+
+
+# Nothing is fetched twice: a second call asks for nothing, also when nobody is there to ask.
+def test_second_call_asks_nothing(repository: Repository, tmp_path: Path) -> None:
+    complete(JARS, tmp_path, repository.address, silent)
+    repository.asked.clear()
+    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, "http://127.0.0.1:9", silent)
+
+    assert repository.asked == []
+
+
+# A jar that went missing, or was cut short, is fetched alone.
+@pytest.mark.parametrize("damage", [Path.unlink, lambda jar: jar.write_bytes(b"half")])
+def test_fetches_only_what_is_missing(
+    repository: Repository, tmp_path: Path, damage: "type[Path.unlink]"
+) -> None:
+    complete(JARS, tmp_path, repository.address, silent)
+    repository.asked.clear()
+    damage(tmp_path / "kernel-1.jar")
+    complete(JARS, tmp_path, repository.address, silent)
+
+    assert repository.asked == [(KERNEL, None)]
+    assert contents(tmp_path) == WHOLE
+
+
+# Several callers at once fetch each jar once between them.
+def test_callers_at_once_share_the_work(repository: Repository, tmp_path: Path) -> None:
+    repository.answers.clear()
+    waited = threading.Event()
+
+    def note(phase: str, done: int, total: int | None) -> None:
+        if phase == "waiting":
+            waited.set()
+
+    callers = [
+        threading.Thread(target=complete, args=(JARS, tmp_path, repository.address, note))
+        for _ in range(3)
+    ]
+    for caller in callers:
+        caller.start()
+    said = waited.wait(5)
+    repository.answers.set()
+    for caller in callers:
+        caller.join()
+
+    assert said
+    assert sorted(repository.asked) == sorted((path, None) for path in FILES)
+    assert contents(tmp_path) == WHOLE
+
+
+# A jar with the wrong checksum is an error that names it, and is not kept.
+def test_wrong_checksum_names_the_jar(repository: Repository, tmp_path: Path) -> None:
+    repository.files[KERNEL] = b"x" * KERNEL_JAR.size
+
+    with pytest.raises(DownloadError, match=r"^kernel-1\.jar from 127\.0\.0\.1 has the wrong"):
+        complete(JARS, tmp_path, repository.address, silent)
+    assert not list(tmp_path.glob("kernel*"))
+
+
+# A page much longer than the jar (a login page, say) is not read to its end.
+def test_longer_reply_is_a_wrong_checksum(repository: Repository, tmp_path: Path) -> None:
+    repository.files[KERNEL] = b"x" * (KERNEL_JAR.size + 10_000_000)
+
+    with pytest.raises(DownloadError, match=r"kernel-1\.jar"):
+        complete(JARS, tmp_path, repository.address, silent)
+
+
+# A connection that breaks in the middle is taken up where it broke.
+def test_broken_connection_resumes(repository: Repository, tmp_path: Path) -> None:
+    repository.breaks_once_after[KERNEL] = 200_000
+    complete(JARS, tmp_path, repository.address, silent)
+
+    asked = [ranged for path, ranged in repository.asked if path == KERNEL]
+    assert asked[0] is None
+    assert asked[1] is not None
+    assert 0 < int(asked[1].removeprefix("bytes=").rstrip("-")) <= 200_000
+    assert contents(tmp_path) == WHOLE
+
+
+# A download that was ended is resumed by the next call, at the byte where it was.
+def test_ended_download_resumes(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL][:123_456])
+    complete(JARS, tmp_path, repository.address, silent)
+
+    assert (KERNEL, "bytes=123456-") in repository.asked
+    assert contents(tmp_path) == WHOLE
+
+
+# A part that is already whole needs no request at all.
+def test_whole_part_is_only_renamed(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL])
+    complete(JARS, tmp_path, repository.address, silent)
+
+    assert KERNEL not in [path for path, _ in repository.asked]
+    assert contents(tmp_path) == WHOLE
+
+
+# A part that does not fit (other bytes, or too long) costs a new beginning, not an error.
+@pytest.mark.parametrize("size", [1_000, KERNEL_JAR.size, KERNEL_JAR.size + 5])
+def test_unfitting_part_is_replaced(repository: Repository, tmp_path: Path, size: int) -> None:
+    (tmp_path / "kernel-1.jar.part").write_bytes(b"x" * size)
+    complete(JARS, tmp_path, repository.address, silent)
+
+    assert repository.asked.count((KERNEL, None)) == 1
+    assert contents(tmp_path) == WHOLE
+
+
+# A repository that ignores ranges and sends the whole file again is understood.
+def test_repository_without_ranges(repository: Repository, tmp_path: Path) -> None:
+    repository.knows_ranges = False
+    (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL][:1000])
+    complete(JARS, tmp_path, repository.address, silent)
+
+    assert contents(tmp_path) == WHOLE
+
+
+# A busy repository is asked again.
+def test_busy_repository_is_asked_again(repository: Repository, tmp_path: Path) -> None:
+    repository.statuses_first[KERNEL] = [503, 429]
+    complete(JARS, tmp_path, repository.address, silent)
+
+    assert contents(tmp_path) == WHOLE
+
+
+# A repository that lacks a jar, or wants a login, is told of at once with the jar and the settings.
+@pytest.mark.parametrize("status", [401, 403, 404, 407])
+def test_refusal_names_jar_and_remedy(repository: Repository, tmp_path: Path, status: int) -> None:
+    repository.statuses_first[KERNEL] = [status]
+
+    with pytest.raises(DownloadError) as caught:
+        complete(JARS, tmp_path, repository.address, silent)
+    for words in ("kernel-1.jar", str(status), "GRAPHREADER_MAVEN_MIRROR", "NEO4J_URI"):
+        assert words in str(caught.value)
+    assert [path for path, _ in repository.asked].count(KERNEL) == 1
+
+
+# Where nobody listens the message says what to do and shows no password of the address.
+@pytest.mark.parametrize(
+    "address",
+    ["http://me:secret@127.0.0.1:9/x", "ftp://me:secret@127.0.0.1/x", "http://me:secret@[::1/x"],
+)
+def test_no_repository_says_what_to_do(tmp_path: Path, address: str) -> None:
+    with pytest.raises(DownloadError, match="GRAPHREADER_MAVEN_MIRROR") as caught:
+        complete(JARS, tmp_path, address, silent)
+    assert "secret" not in str(caught.value)
+
+
+# A proxy variable that cannot be used is an error for a person, without the proxy's password.
+def test_unusable_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://me:secret@127.0.0.1:9")
+
+    with pytest.raises(DownloadError, match="proxy") as caught:
+        complete(JARS, tmp_path, "http://127.0.0.1:9/x", silent)
+    assert "secret" not in str(caught.value)
+
+
+# A repository that takes connections and never answers is given up.
+def test_silent_repository_is_given_up(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloading, "_PATIENCE", 0.3)
+    repository.answers.clear()
+
+    with pytest.raises(DownloadError, match="nothing arrived"):
+        complete(JARS, tmp_path, repository.address, silent)
+
+
+# Progress counts bytes up to the sum of the pinned sizes.
+def test_progress_counts_bytes(repository: Repository, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    complete(JARS, tmp_path, repository.address, lambda *one: told.append(one))
+
+    size = sum(jar.size for jar in JARS)
+    assert told[-1] == ("downloading", size, size)
+    assert {(phase, total) for phase, _, total in told} == {("downloading", size)}
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+
+
+# What progress raises ends the download and reaches the caller: this is how Ctrl-C gets in.
+def test_progress_may_end_it(repository: Repository, tmp_path: Path) -> None:
+    repository.answers.clear()
+
+    def interrupt(phase: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        complete(JARS, tmp_path, repository.address, interrupt)
+
+
+# A cache that cannot be written is an error that names the folder and the setting.
+def test_unwritable_cache(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ServerError, match=r"file/jars cannot be written.*GRAPHREADER_CACHE"):
+        complete(JARS, tmp_path / "file" / "jars", repository.address, silent)
+
+
+# A disk too small for the jars is told of before anything is fetched.
+def test_too_small_disk(repository: Repository, tmp_path: Path) -> None:
+    giant = Jar("org/neo4j/giant/1/giant-1.jar", "0" * 64, 10**18)
+
+    with pytest.raises(ServerError, match=r"MB of room.*GRAPHREADER_CACHE"):
+        complete([giant], tmp_path, repository.address, silent)
+    assert repository.asked == []
+
+
+# Each version that the setting allows has a list with Neo4j's kernel and Browser, no name twice.
+@pytest.mark.parametrize("version", get_args(Settings.model_fields["neo4j_version"].annotation))
+def test_pinned_lists(version: str) -> None:
+    jars = pinned_jars(version)
+
+    names = [jar.name for jar in jars]
+    assert len(names) == len(set(names)) > 200
+    assert f"neo4j-kernel-{version}.jar" in names
+    assert any(name.startswith("neo4j-browser-") for name in names)
+    assert all(len(bytes.fromhex(jar.sha256)) == 32 and jar.size > 0 for jar in jars)

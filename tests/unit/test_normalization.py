@@ -1,0 +1,132 @@
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from graphreader.ingestion.normalization import clean_surface, normalize
+
+
+# Two wordings of one thing get one key.
+@pytest.mark.parametrize(
+    "wordings",
+    [
+        [
+            "Joan of Arc",
+            " joan  of\u00a0arc ",
+            "“Joan of Arc”",
+            "JOAN OF ARC.",
+            "_Joan of Arc_",
+            "Ｊｏａｎ of Arc",
+        ],
+        ["Joan", "Joan's", "Joan’s", "(Joan)", "\ufeffJoan,"],
+        ["Hundred Years' War", "Hundred Years’ War", "the Hundred Years War"[4:]],
+        ["O'Brien", "O’Brien", "o`brien"],
+        ["city", "Cities", "cities'", "city's"],
+        ["lost battle", "lost battles", "Lost Battles"],
+        ["box", "boxes"],
+        ["church", "churches"],
+        ["hero", "heroes"],
+        ["house", "houses"],
+        ["princess", "princesses"],
+        ["movie", "movies"],
+        ["virus", "viruses"],
+        ["child", "children"],
+        ["U.S.", "US", "U.S", "u.s."],
+        ["1,000", "1000", "１,０００"],
+        ["1,234,567.5", "1234567.5"],
+        ["1914–1918", "1914-1918"],
+        ["café", "cafe\u0301", "CAFÉ"],
+        ["《红楼梦》", "红楼梦", " 红楼梦。"],
+        ["２０２０年", "2020年"],
+    ],
+)
+def test_one_key(wordings: list[str]) -> None:
+    assert len({normalize(wording) for wording in wordings}) == 1
+    assert normalize(wordings[0]) != ""
+
+
+# Different things keep different keys, numbers and dates above all.
+@pytest.mark.parametrize(
+    "things",
+    [
+        ["3.5", "35", "3,5", "-3.5", "3.5%"],
+        ["10²", "102", "10"],
+        ["1½", "11/2", "½"],
+        ["30 May 1431", "31 May 1431", "May 1431", "1431"],
+        ["1980", "1980s"],
+        ["C", "C++", "C#"],
+        ["$5", "5", "€5", ".5"],
+        ["Charles VII", "Charles VI", "Charles"],
+        ["Williams", "William"],
+        ["Adams", "Adam"],
+        ["aids", "aid"],
+        ["孙悟空", "孫悟空", "悟空"],
+        ["run", "ran"],
+    ],
+)
+def test_different_keys(things: list[str]) -> None:
+    assert len({normalize(thing) for thing in things}) == len(things)
+
+
+# What only looks like a plural stays as it is, as do short words and words before the last.
+@pytest.mark.parametrize(
+    "word",
+    [
+        "paris", "news", "james", "species", "united states", "the united states", "nasa", "gas",
+        "bus", "his", "texas", "physics", "mathematics", "glass", "chess", "series", "orleans",
+        "athens", "wales", "star wars film", "battles of joan", "crisis", "campus", "los angeles",
+        "misérables", "mp3s", "always", "las vegas", "cosmos",
+    ],
+)  # fmt: skip
+def test_no_plural(word: str) -> None:
+    assert normalize(word) == word
+    assert normalize(word.title()) == word
+
+
+# Where nothing is left, the key is empty.
+@pytest.mark.parametrize(
+    "surface", ["", "  ", "...", "—", "“”", "''", "\ud800", "\u200b", "(!)", "_"]
+)
+def test_nothing_left(surface: str) -> None:
+    assert normalize(surface) == ""
+
+
+# Brackets that explain stay; brackets all around go.
+def test_brackets() -> None:
+    assert normalize("Mercury (planet)") == "mercury (planet)"
+    assert normalize("(Mercury)") == "mercury"
+    assert normalize("[Mercury") == "mercury"
+
+
+# A key is its own key, is short, and can be written down.
+@settings(deadline=None, max_examples=400)
+@given(
+    st.text(max_size=40)
+    | st.text(st.sampled_from("sSaexiy's’.,-0 1½²()“”ﬁßİ\u0301\ud800"), max_size=40)
+    | st.text(max_size=3).map(lambda text: text * 150)
+)
+@example("ﷺ" * 200)
+@example("ß" * 150 + " buses's's")
+def test_idempotent(surface: str) -> None:
+    key = normalize(surface)
+
+    assert normalize(key) == key
+    assert len(key) <= 200
+    key.encode()
+
+
+# A wording is shown as one trimmed line of at most 200 characters.
+@settings(deadline=None, max_examples=200)
+@given(st.text(st.characters() | st.sampled_from(" \n\x00\ud800"), max_size=300))
+def test_clean_surface(surface: str) -> None:
+    clean = clean_surface(surface)
+
+    assert len(clean) <= 200
+    assert clean == " ".join(clean.split()) == clean_surface(clean)
+    assert "\x00" not in clean
+    clean.encode()
+
+
+# Everything but space, surrogates and control characters is kept.
+def test_clean_surface_keeps() -> None:
+    assert clean_surface("  Joan\n of\tArc’s “Voices” \ud800 ") == "Joan of Arc’s “Voices”"
+    assert clean_surface("x" * 500) == "x" * 200
