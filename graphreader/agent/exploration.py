@@ -33,7 +33,7 @@ class Exploration:
         wanted = f"{state['question']} {state['plan']}"
         found = await self._parts.explorer.facts(state["node"]["id"])
         if not found:
-            return {"function": "stop_and_read_neighbor"}
+            return {}
         groups = by_words(found, lambda group: " ".join(group.facts), wanted)
         shown = tuple(_shown(group, wanted, state["read"]) for group in groups)
         task = FactsTask(*_asked(state), state["node"]["name"], shown)
@@ -53,7 +53,7 @@ class Exploration:
         chunk = await self._parts.explorer.chunk(first["id"])
         read = [*state["read"], first["id"]]
         if chunk is None:
-            return {"function": "search_more", "queue": rest, "read": read}
+            return {"queue": rest, "read": read}
         task = ChunkTask(
             *_asked(state),
             state["node"]["name"],
@@ -126,7 +126,7 @@ class Exploration:
             stopped = "termination"
         elif len(functions) >= self._parts.limits.calls:
             stopped = "call_limit"
-        return {"functions": functions, "function": function["name"], "stopped": stopped}
+        return {"functions": functions, "stopped": stopped}
 
 
 def enter(state: Run, path: int, node: NodeRef) -> Exploring:
@@ -143,7 +143,6 @@ def enter(state: Run, path: int, node: NodeRef) -> Exploring:
         "notebook": "",
         "quotes": [],
         "functions": [],
-        "function": "",
         "stopped": None,
         "error": None,
         "cost": {"calls": 0, "input_tokens": 0, "output_tokens": 0},

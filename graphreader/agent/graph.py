@@ -26,23 +26,28 @@ class Step(Protocol):
         ...
 
 
+# The words on the edges: the function that leads along, and what else does. A drawing shows one
+# edge between two steps, so functions that lead to the same step share one.
+READ_CHUNK = "read_chunk"
+TO_NEIGHBORS = "stop_and_read_neighbor"
+READ_ON = "search_more, read_previous_chunk, read_subsequent_chunk"
+QUEUE_EMPTY = "search_more, queue empty"
+READ_NEIGHBOR = "read_neighbor_node"
+END_OF_PATH = "termination, call limit, nothing left, error"
+
 AFTER_FACTS: dict[Any, str] = {
-    "read_chunk": "explore_chunks",
-    "stop_and_read_neighbor": "explore_neighbors",
-    "stopped": "end_path",
+    READ_CHUNK: "explore_chunks",
+    TO_NEIGHBORS: "explore_neighbors",
+    END_OF_PATH: "end_path",
 }
 AFTER_CHUNK: dict[Any, str] = {
-    "search_more": "explore_chunks",
-    "read_previous_chunk": "explore_chunks",
-    "read_subsequent_chunk": "explore_chunks",
-    "search_more, queue empty": "explore_neighbors",
-    "termination": "end_path",
-    "stopped": "end_path",
+    READ_ON: "explore_chunks",
+    QUEUE_EMPTY: "explore_neighbors",
+    END_OF_PATH: "end_path",
 }
 AFTER_NEIGHBORS: dict[Any, str] = {
-    "read_neighbor_node": "explore_atomic_facts",
-    "termination": "end_path",
-    "stopped": "end_path",
+    READ_NEIGHBOR: "explore_atomic_facts",
+    END_OF_PATH: "end_path",
 }
 
 
@@ -97,21 +102,19 @@ def set_out(state: Run) -> list[Send] | str:
 
 
 def after_facts(state: Exploring) -> str:
-    """Where the function chosen at the facts leads."""
+    """Where the function chosen at the facts leads; without a chunk to read, to the neighbors."""
     if state["stopped"]:
-        return "stopped"
-    return state["function"] if state["queue"] else "stop_and_read_neighbor"
+        return END_OF_PATH
+    return READ_CHUNK if state["queue"] else TO_NEIGHBORS
 
 
 def after_chunk(state: Exploring) -> str:
     """Where the function chosen at a chunk leads: the queue first, then the neighbors."""
     if state["stopped"]:
-        return "termination" if state["stopped"] == "termination" else "stopped"
-    return state["function"] if state["queue"] else "search_more, queue empty"
+        return END_OF_PATH
+    return READ_ON if state["queue"] else QUEUE_EMPTY
 
 
 def after_neighbors(state: Exploring) -> str:
     """Where the function chosen at the neighbors leads."""
-    if state["stopped"]:
-        return "termination" if state["stopped"] == "termination" else "stopped"
-    return "read_neighbor_node"
+    return END_OF_PATH if state["stopped"] else READ_NEIGHBOR

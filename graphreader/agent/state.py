@@ -119,8 +119,8 @@ class PathNotes(TypedDict):
 class Exploring(TypedDict, total=False):
     """What one path knows.
 
-    `function` is the step's chosen function, `queue` the chunks to read in their order; `visited`
-    and `read` are ids of nodes and chunks that are never looked at again.
+    `queue` are the chunks to read in their order; `visited` and `read` are ids of nodes and chunks
+    that are never looked at again.
     """
 
     question: str
@@ -134,7 +134,6 @@ class Exploring(TypedDict, total=False):
     notebook: str
     quotes: list[Quote]
     functions: list[Function]
-    function: str
     stopped: Stopped | None
     error: str | None
     cost: Annotated[Cost, add_cost]

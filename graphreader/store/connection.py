@@ -69,12 +69,12 @@ class Connection:
     async def open(cls, address: Address) -> "Connection":
         """Connect, and make sure that somebody answers whom we can talk to.
 
-        Raises Neo4jUnavailableError within 20 s, Neo4jRefusedError, SchemaError, SettingsError.
+        Raises Neo4jUnavailableError (within 20 s), Neo4jRefusedError, SchemaError, SettingsError.
         """
         if not _SCHEME.match(address.uri):
             raise SettingsError(
-                f"NEO4J_URI is {address.uri!r}, but must begin with bolt://, neo4j://, bolt+s:// or "
-                "neo4j+s://: the address of a Neo4j as drivers use it."
+                f"NEO4J_URI is {address.uri!r}, but must begin with bolt://, neo4j://, bolt+s:// "
+                "or neo4j+s://: the address of a Neo4j as drivers use it."
             )
         try:
             driver = AsyncGraphDatabase.driver(
@@ -90,7 +90,7 @@ class Connection:
             raise SettingsError(f"NEO4J_URI cannot be used: {error}") from error
         try:
             async with asyncio.timeout(PATIENCE), _in_words(address):
-                await driver.verify_connectivity(database=address.database)
+                await driver.verify_connectivity()
                 found, _, _ = await driver.execute_query(
                     statement("schema/server"), database_=address.database, routing_="r"
                 )

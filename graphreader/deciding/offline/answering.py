@@ -5,20 +5,22 @@ title), or a name that leads from one quote to the next. So a question is not ta
 because each of its words stands somewhere.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from graphreader.deciding.decisions import Answer
 from graphreader.deciding.offline.names import names_of
 from graphreader.deciding.offline.question import Need, Question, understand
-from graphreader.deciding.offline.words import fold, terms_of
+from graphreader.deciding.offline.words import fold, terms_of, title_terms
 from graphreader.deciding.tasks import AnswerTask, Evidence
 
 MOST_CITED = 3
 MOST_COMPARED = 14  # quotes whose combinations are looked at: 469 of them
 ANOTHER = 0.6  # what one more quote must add in weight
 LENGTH = 0.001  # cost of a character: of two quotes that hold the same, the shorter is closer
+EVERYWHERE = 4  # quotes in which a name may stand and still lead from one to another
 STEP = 0.7  # worth of a name that leads from one place to another
 BY_TITLE = 0.9  # how well a document's title supports a word that the quote itself lacks
 LED_TO = 0.9  # how well a quote supports a word if only a name from another quote leads to it
@@ -26,10 +28,15 @@ LOOSE = 0.6  # ... if nothing does
 OF_KIND = 1.0  # worth of a date, number or new name where one is asked for
 AS_GOOD = 0.85  # of the best quote's worth makes another quote worth citing beside it
 HALF = 0.5  # share of each name
-ENOUGH = {"en": 0.6, "zh": 0.6}  # share of the question's weight
+ENOUGH = 0.6  # share of the weight of what the question requires
 ENOUGH_NAMES = 0.6  # share of the names' weight
 ENOUGH_ASKED = 0.5  # share of the weight of what is asked about the names
 NOT_TOLD = {"en": "The texts do not tell.", "zh": "文中没有说明。"}
+
+_ANALYSES = {  # the sentence, what stands for nothing, and what joins words
+    "en": ("By word overlap alone: quotes {0} hold {1}; missing: {2}.", "none", ", "),
+    "zh": ("仅凭词语重合：引文{0}含有{1}；缺少：{2}。", "无", "、"),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +58,8 @@ def answer(task: AnswerTask) -> Answer:
     """The best combination of at most three quotes, if it supports enough of the question."""
     question = understand(task.question)
     quotes = [_quote(number, one, question) for number, one in enumerate(task.evidence, 1)]
-    candidates = _promising([quote for quote in quotes if any(quote.support)], question)
+    useful = [quote for quote in quotes if any(quote.support)]
+    candidates = _promising(_without_names_everywhere(useful), question)
     best = _best_together(candidates, question)
     support = _support(best, question)
     answered = bool(best) and _is_enough(support, question)
@@ -69,7 +77,7 @@ def answer(task: AnswerTask) -> Answer:
 
 
 def _quote(number: int, one: Evidence, question: Question) -> _Quote:
-    terms, title = terms_of(one.quote), terms_of(one.label)
+    terms, title = terms_of(one.quote), title_terms(one.label)
     support = tuple(
         max(need.support(terms), BY_TITLE * need.support(title)) for need in question.needs
     )
@@ -89,8 +97,18 @@ def _quote(number: int, one: Evidence, question: Question) -> _Quote:
             for strength, need in zip(support, question.needs, strict=True)
             if need.is_anchor
         ),
-        question.fits_kind(one.quote, terms),
+        question.fits_kind(one.quote),
     )
+
+
+def _without_names_everywhere(quotes: Sequence[_Quote]) -> list[_Quote]:
+    """The quotes without the names that stand in so many of them that they lead nowhere."""
+    times = Counter(name for quote in quotes for name in quote.names)
+    most = max(EVERYWHERE, len(quotes) // 5)
+    return [
+        replace(quote, names=frozenset(name for name in quote.names if times[name] <= most))
+        for quote in quotes
+    ]
 
 
 def _weigh(support: Sequence[float], question: Question) -> float:
@@ -173,7 +191,8 @@ def _is_enough(support: Sequence[float], question: Question) -> bool:
         return lambda need: need.term in terms
 
     return (
-        share(lambda need: need.is_required) >= ENOUGH[question.language]
+        any(need.is_required for need in question.needs)
+        and share(lambda need: need.is_required) >= ENOUGH
         and share(lambda need: need.in_name) >= ENOUGH_NAMES
         and all(share(of_name(name)) >= HALF for name in question.names)
         and share(lambda need: need.is_required and not need.in_name) >= ENOUGH_ASKED
@@ -181,10 +200,8 @@ def _is_enough(support: Sequence[float], question: Question) -> bool:
 
 
 def _analysis(quotes: Sequence[_Quote], support: Sequence[float], question: Question) -> str:
-    held = [need.term for s, need in zip(support, question.needs, strict=True) if s]
-    missing = [need.term for s, need in zip(support, question.needs, strict=True) if not s]
-    numbers = ", ".join(str(quote.number) for quote in quotes) or "none"
-    return (
-        f"By word overlap alone: quotes {numbers} hold {', '.join(held) or 'nothing'}; "
-        f"missing: {', '.join(missing) or 'nothing'}."
-    )
+    held = [need.word for s, need in zip(support, question.needs, strict=True) if s]
+    missing = [need.word for s, need in zip(support, question.needs, strict=True) if not s]
+    sentence, none, comma = _ANALYSES[question.language]
+    parts = ([str(quote.number) for quote in quotes], held, missing)
+    return sentence.format(*(comma.join(part) or none for part in parts))

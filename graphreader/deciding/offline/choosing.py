@@ -1,5 +1,7 @@
 """Where to look next, by weighted word overlap and by following names from fact to fact."""
 
+import re
+from collections import Counter
 from typing import Literal
 
 from graphreader.deciding.decisions import (
@@ -12,7 +14,7 @@ from graphreader.deciding.decisions import (
 from graphreader.deciding.offline.names import names_of
 from graphreader.deciding.offline.notes import bridges_of, covers, lines_of, noted
 from graphreader.deciding.offline.question import Question, understand
-from graphreader.deciding.offline.words import fold, terms_of
+from graphreader.deciding.offline.words import fold, terms_of, title_terms
 from graphreader.deciding.tasks import (
     ChunkTask,
     FactGroup,
@@ -22,8 +24,10 @@ from graphreader.deciding.tasks import (
 )
 from graphreader.sentences import sentence_spans
 
+_REMARK = re.compile(r"\(\d+ more facts ")
 Onward = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
 
+AGAIN = 0.6  # of its score is left to a node that shares the same words as one before it
 MOST_CHUNKS = 3  # chosen at one node
 MOST_FACTS = 3  # noted at one node
 MOST_QUOTES = 4  # taken from one chunk
@@ -34,15 +38,18 @@ TITLE = 1.5  # what a document that is called like the node is worth
 
 
 def choose_initial_nodes(task: InitialNodesTask) -> InitialNodes:
-    """Names of the question first, then its other words; of alike nodes one stands before."""
+    """Names of the question first, then its other words.
+
+    Diverse: of nodes that share the same words with the question, the first keeps its full score.
+    """
     question = understand(task.question)
     left = {n: _likeness(node, question) for n, node in enumerate(task.nodes, 1)}
-    seen: set[frozenset[str]] = set()
+    seen: Counter[frozenset[str]] = Counter()
     chosen = []
     for number in sorted(left, key=lambda n: -left[n]):
         supported = terms_of(task.nodes[number - 1]) & question.terms
-        score = left[number] * (0.6 if supported in seen else 1.0)
-        seen.add(supported)
+        score = left[number] * AGAIN ** seen[supported]
+        seen[supported] += 1
         chosen.append(ProposedNode(number=number, score=round(score)))
     chosen.sort(key=lambda node: -node.score)
     useful = sum(node.score > 0 for node in chosen)
@@ -72,7 +79,7 @@ def choose_chunks(task: FactsTask) -> FactsDecision:
     }
     best = sorted((n for n in scores if scores[n] > 0), key=lambda n: -scores[n])[:MOST_CHUNKS]
     chosen = [n for n in best if scores[n] >= 0.4 * scores[best[0]]]
-    facts = {f: question.overlap(terms_of(f), own) for g in task.groups for f in g.facts}
+    facts = {f: question.overlap(terms_of(f), own) for g in task.groups for f in _facts(g)}
     useful = sorted((f for f in facts if facts[f] > 0), key=lambda f: -facts[f])[:MOST_FACTS]
     return FactsDecision(
         notebook=noted(task.notebook, useful, question),
@@ -84,11 +91,16 @@ def choose_chunks(task: FactsTask) -> FactsDecision:
     )
 
 
+def _facts(group: FactGroup) -> list[str]:
+    """The facts themselves, without a remark on how many more there are."""
+    return [fact for fact in group.facts if not _REMARK.match(fact)]
+
+
 def _group_score(
     group: FactGroup, question: Question, own: frozenset[str], led_to: frozenset[str]
 ) -> float:
-    facts = [terms_of(fact) for fact in group.facts]
-    label = terms_of(group.label)
+    facts = [terms_of(fact) for fact in _facts(group)]
+    label = title_terms(group.label)
     best = max((question.overlap(terms, own) for terms in facts), default=0.0)
     together = question.overlap(frozenset[str]().union(*facts, label), own)
     led = BRIDGE / 2 if any(terms & (led_to - own) for terms in facts) else 0.0
@@ -120,7 +132,8 @@ def read_chunk(task: ChunkTask) -> ChunkDecision:
 def _best_sentences(task: ChunkTask, spans: list[tuple[int, int]], question: Question) -> list[int]:
     """Sentences by what each adds to those before it, in the order of the text."""
     led_to = bridges_of(task.notebook, question) | (terms_of(task.node) - question.terms)
-    known = terms_of(task.label)  # what all of this chunk is about tells its sentences apart least
+    # What all of the chunk is about tells its sentences apart least.
+    known = title_terms(task.label)
     terms = [terms_of(task.text[start:end]) for start, end in spans]
     scores = [
         question.overlap(t | known, known)

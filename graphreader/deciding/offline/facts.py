@@ -23,6 +23,7 @@ LONGEST_FACT = 1200  # characters; a longer piece is cut at commas or spaces
 LONGEST_ELEMENT = 200  # characters
 MOST_ELEMENTS = 12
 WORDS_OF_A_HEADING = 6
+LONGEST_HEADING = 60  # characters
 
 _ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
 _CUT_LONG = re.compile(r"(?<=[;；])\s*")
@@ -36,8 +37,8 @@ def facts_of(text: str) -> list[ExtractedFact]:
     White space is single spaces, so hard-wrapped text reads well; He, She and It give way to a
     name where that is safe. Every key element stands in its fact.
     """
-    sentences = [(" ".join(text[a:b].split()), text[:a]) for a, b in sentence_spans(text)]
-    statements = [s for s, _ in sentences if not _is_heading(s)] or [s for s, _ in sentences]
+    sentences = [" ".join(text[start:end].split()) for start, end in sentence_spans(text)]
+    statements = [sentence for sentence in sentences if not _is_heading(sentence)] or sentences
     recurring = _recurring_han(text)
     facts = (
         ExtractedFact(fact=fact, key_elements=key_elements_of(fact, recurring))
@@ -75,7 +76,7 @@ def _is_heading(sentence: str) -> bool:
     return (
         not _ENDS.search(sentence)
         and len(words_of(sentence)) <= WORDS_OF_A_HEADING
-        and (len(sentence) < 60)
+        and len(sentence) < LONGEST_HEADING
     )
 
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from graphreader.deciding.offline.names import names_of
 
-_PRONOUN = re.compile(r"(He|She|It) (?=(?:was|is|had|has|became|wrote|won|made|lies|[a-z]+ed)\b)")
+_PRONOUN = re.compile(
+    r"(?:He|She) (?=[a-z])(?!and |or |who |whom )|It (?=(?:was|is|had|has|became|lies|[a-z]+ed) )"
+)
 _PERSON = re.compile(
     r"\b(?:born|died|married|wrote|studied|graduated|educated)\b"
     r"|\b(?:is|was) (?:an?|the) (?:[\w-]+ ){0,5}(?:[a-z]+(?:or|er|ist|ian)|poet|saint|monk|priest"
@@ -31,7 +33,9 @@ _OTHERS = re.compile(
     r"\b(?:father|mother|husband|wife|son|daughter|brother|sister|friend|king|queen|man|woman|boy"
     r"|girl|teacher|master|colleague|partner|uncle|aunt|cousin)s?\b"
 )
-_OF_A_PLACE = re.compile(r"\b(?:in|at|near|from|on|to|of|the|for|into|since|until|by)(?: the)? $")
+_OF_A_PLACE = re.compile(
+    r"\b(?:an?|in|at|near|from|on|to|of|the|for|into|since|until|by)(?: the)? $"
+)
 _WHAT_IT_IS = re.compile(r"\b(?:is|was) (?:an?|the|one of the) .*", re.DOTALL)
 
 
@@ -43,7 +47,7 @@ def resolved(sentences: Iterable[str]) -> Iterator[str]:
     before = subject = meant = ""
     for number, sentence in enumerate(sentences):
         match = _PRONOUN.match(sentence)
-        pronoun = match.group(1) if match else ""
+        pronoun = match.group().strip() if match else ""
         name = ""
         if pronoun and pronoun == meant and not _speaks_of_others(before, subject):
             name = subject

@@ -49,19 +49,22 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(r"(?i)\bwho|\bwhere\b|\bwhich\b|what (is|was) the (name|capital)|谁|哪"),
     ),
 )
+_FINDERS = {"time": dates_of, "number": numbers_of, "name": names_of}
 _ASKING = re.compile("|".join(CHINESE_ASKING))
 _PARTICLES = re.compile(f"[{''.join(sorted(CHINESE_PARTICLES))}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One term that an answer must be supported by. `alike` are terms that may stand for it.
+    """One term that an answer must be supported by, and the question's word for it.
 
     `is_anchor`: it says what the question is about, a name or, where there is none, a rare word.
     `is_required`: the question can hardly be answered without it.
+    `alike`: terms that may stand for it.
     """
 
     term: str
+    word: str
     weight: float
     in_name: bool
     is_anchor: bool
@@ -101,15 +104,12 @@ class Question:
             need.weight * need.support(terms) for need in self.needs if need.term not in without
         )
 
-    def fits_kind(self, text: str, new_terms: frozenset[str]) -> bool:
+    def fits_kind(self, text: str) -> bool:
         """Whether `text` holds something of the kind asked for that the question itself lacks."""
-        if self.kind == "time":
-            return bool(dates_of(text))
-        if self.kind == "number":
-            return bool(numbers_of(text))
-        if self.kind == "name" and self.language == "en":
-            return any(not terms_of(name) <= self.terms for name in names_of(text))
-        return bool(new_terms - self.terms)
+        find = _FINDERS.get(self.kind)
+        if find is None or (self.kind == "name" and self.language == "zh"):
+            return not terms_of(text) <= self.terms
+        return any(not terms_of(found) <= self.terms for found in find(text))
 
 
 @lru_cache(maxsize=256)
@@ -130,10 +130,12 @@ def _english(text: str) -> Question:
         term = term_of(fold(word))
         if term in needs or (is_scaffolding(term) and term not in in_names):
             continue
-        needs[term] = _need(term, in_names)
+        needs[term] = _need(term, word, in_names)
         if term not in in_names:
             asked.append(word)
-    needs.update((t, _need(t, in_names)) for t in terms_of(text) - set(needs) if HAN_RUN.match(t))
+    needs.update(
+        (t, _need(t, t, in_names)) for t in terms_of(text) - set(needs) if HAN_RUN.match(t)
+    )
     return Question("en", names, tuple(asked), _kind(text), tuple(needs.values()))
 
 
@@ -148,7 +150,7 @@ def _chinese(text: str) -> Question:
         for term in sorted(new):
             # A piece weighs the same however many pairs of characters it has.
             weight = (NAME_WEIGHT if term in in_names else RARE_WEIGHT) / len(new)
-            needs[term] = Need(term, weight, term in in_names, True, True)
+            needs[term] = Need(term, term, weight, term in in_names, True, True, alike(term))
     asked = tuple(p for p in pieces if not terms_of(p) <= in_names)
     return Question("zh", names, asked, _kind(text), tuple(needs.values()))
 
@@ -160,12 +162,13 @@ def _names_in(text: str) -> tuple[str, ...]:
     return tuple(name for name in names_of(text) if name not in inside)
 
 
-def _need(term: str, in_names: frozenset[str]) -> Need:
+def _need(term: str, word: str, in_names: frozenset[str]) -> Need:
     if term in in_names:
-        return Need(term, COMMON_WEIGHT if is_common(term) else NAME_WEIGHT, True, True, True)
+        weight = COMMON_WEIGHT if is_common(term) else NAME_WEIGHT
+        return Need(term, word, weight, True, True, True)
     weight = KIND_WEIGHT if is_kind(term) else COMMON_WEIGHT if is_common(term) else RARE_WEIGHT
     anchor = not in_names and weight == RARE_WEIGHT
-    return Need(term, weight, False, anchor, not is_kind(term), alike(term))
+    return Need(term, word, weight, False, anchor, not is_kind(term), alike(term))
 
 
 def _kind(text: str) -> Kind:

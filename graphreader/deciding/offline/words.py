@@ -20,6 +20,7 @@ from graphreader.deciding.offline.vocabulary import (
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 HAN_RUN = re.compile(f"[{HAN}]+")
+_CHUNK_NUMBER = re.compile(r"\W+(?:chunk )?\[?\d+\]?$")
 _WORD = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_{HAN}]+(?:['’.][^\W\d_{HAN}]+)*")
 
 # Longest first; what is left must keep at least so many letters.
@@ -136,6 +137,11 @@ def terms_of(text: str) -> frozenset[str]:
 def _counts(folded: str) -> bool:
     """Stop words and single letters say nothing; a single digit may be what is asked for."""
     return folded not in STOP_WORDS and (len(folded) > 1 or folded.isdigit())
+
+
+def title_terms(label: str) -> frozenset[str]:
+    """The terms of a chunk's label ("Joan of Arc [3]") without the chunk's number."""
+    return terms_of(_CHUNK_NUMBER.sub("", label))
 
 
 def term_of(folded: str) -> str:

@@ -1,0 +1,152 @@
+import pytest
+
+from graphreader.deciding.decisions import Answer
+from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.deciding.tasks import AnswerTask, Evidence
+
+TOWN = [
+    Evidence("Norland [0]", "Port Wessel is a harbour town in Norland."),
+    Evidence("Norland [1]", "Its lighthouse was designed by Ilse Holt."),
+    Evidence("Norland [2]", "Queen Odile visited the salt mines of Varn in 1840."),
+    Evidence("Norland [3]", "The lighthouse of Port Wessel was lit in 1712."),
+]
+COUNTY = [
+    Evidence("临河 [0]", "临河县盛产小麦和玉米。"),
+    Evidence("临河 [1]", "作家林雨桐于1957年在临河县出生。"),
+]
+
+
+async def answer(question: str, evidence: list[Evidence]) -> Answer:
+    task = AnswerTask(question, "", (), tuple(evidence))
+    decision = (await OfflineDecider().decide(task)).decision
+    assert decision.answered == bool(decision.citations)
+    assert all(1 <= number <= len(evidence) for number in decision.citations)
+    return decision
+
+
+# The answer quotes the sentence that holds what is asked, and cites its number.
+@pytest.mark.parametrize(
+    ("question", "evidence", "cited"),
+    [
+        ("When was the lighthouse of Port Wessel lit?", TOWN, 4),
+        ("Which queen visited the mines of Varn?", TOWN, 3),
+        ("林雨桐是哪一年出生的？", COUNTY, 2),
+    ],
+)
+async def test_answered(question: str, evidence: list[Evidence], cited: int) -> None:
+    decision = await answer(question, evidence)
+
+    assert decision.answered
+    assert decision.citations[0] == cited
+    assert evidence[cited - 1].quote in decision.answer
+
+
+# What is asked about a name must stand in the texts too: the name alone is no answer.
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the weather in Norland?",
+        "What is the population of Port Wessel?",
+        "Who is the husband of Ilse Holt?",
+        "What is the salary of the miners of Varn?",
+        "Which airport is nearest to Port Wessel?",
+    ],
+)
+async def test_attribute_missing(question: str) -> None:
+    decision = await answer(question, TOWN)
+
+    assert not decision.answered
+    assert decision.answer == "The texts do not tell."
+
+
+# A name of the question must stand in the texts, also where the rest of it does.
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did Napoleon visit the salt mines?",
+        "Who designed the lighthouse of Kiel?",
+        "When did Queen Victoria visit Varn?",
+    ],
+)
+async def test_name_missing(question: str) -> None:
+    decision = await answer(question, TOWN)
+
+    assert not decision.answered
+
+
+# In Chinese, too, a name without what is asked about it is no answer.
+@pytest.mark.parametrize(
+    "question", ["临河县的天气怎么样？", "林雨桐的母亲是谁？", "西班牙的首都在哪里？"]
+)
+async def test_missing_in_chinese(question: str) -> None:
+    decision = await answer(question, COUNTY)
+
+    assert not decision.answered
+    assert decision.answer == "文中没有说明。"
+
+
+# Without evidence, or with a question that asks nothing, there is no answer.
+@pytest.mark.parametrize(
+    ("question", "evidence"), [("Who is Ilse Holt?", []), ("What is it?", TOWN)]
+)
+async def test_nothing_to_go_by(question: str, evidence: list[Evidence]) -> None:
+    decision = await answer(question, evidence)
+
+    assert not decision.answered
+
+
+# A question of two steps is answered with quotes of both documents, tied by the name between.
+async def test_two_documents() -> None:
+    evidence = [
+        Evidence("Harbours [0]", "The Blue Pier is a novel about rowing."),
+        Evidence("The Salt Road [0]", "The Salt Road is a novel that was written by Ada Quist."),
+        Evidence("Painters [0]", "Tom Orr was born in Kiel."),
+        Evidence("Ada Quist [0]", "Ada Quist was born in Varn."),
+    ]
+    decision = await answer("Where was the author of The Salt Road born?", evidence)
+
+    assert decision.answered
+    assert set(decision.citations) == {2, 4}
+
+
+# Words that only stand in unrelated places do not add up to an answer.
+async def test_unrelated_words() -> None:
+    evidence = [
+        Evidence("A [0]", "Queen Odile liked amber."),
+        Evidence("B [0]", "Tom Orr paid a visit to the dentist."),
+        Evidence("C [0]", "Gulls nest at Varn."),
+    ]
+    decision = await answer("When did the dentist of Kiel marry Queen Odile?", evidence)
+
+    assert not decision.answered
+
+
+# Where several quotes answer equally well, up to three are cited.
+async def test_several_answers() -> None:
+    evidence = [
+        Evidence("A [0]", "Ilse Holt lost the battle of Varn."),
+        Evidence("B [0]", "Gulls nest at Varn."),
+        Evidence("C [0]", "Ilse Holt was defeated in the siege of Kiel."),
+    ]
+    decision = await answer("Did Ilse Holt lose any battles?", evidence)
+
+    assert decision.citations == [1, 3]
+
+
+# A document's title says what its sentences are about.
+async def test_title_counts() -> None:
+    evidence = [
+        Evidence("Ilse Holt [0]", "She was born in 1690 in Kiel."),
+        Evidence("Tom Orr [0]", "He was born in 1702 in Varn."),
+    ]
+    decision = await answer("Where was Ilse Holt born?", evidence)
+
+    assert decision.citations == [1]
+
+
+# The analysis says which words of the question are held and which are missing.
+async def test_analysis() -> None:
+    decision = await answer("What is the weather in Norland?", TOWN)
+
+    assert "weather" in decision.analysis.partition("missing")[2]
+    assert "Norland" in decision.analysis.partition("missing")[0]

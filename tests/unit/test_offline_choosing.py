@@ -1,0 +1,242 @@
+import pytest
+
+from graphreader.deciding.decisions import (
+    ChunkDecision,
+    FactsDecision,
+    InitialNodes,
+    NeighborDecision,
+)
+from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.deciding.tasks import (
+    ChunkTask,
+    FactGroup,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+)
+
+QUESTION = "Who designed the lighthouse of Port Wessel?"
+CHUNK = """The harbour of Port Wessel freezes nearly every winter and
+then the town lives on herring. The lighthouse was designed
+by Ilse Holt, who came from Kiel, and was lit for the first
+time in 1712. Herring is cheap in spring, when the boats are
+back, and dear in autumn. The council meets on every Monday."""
+
+
+async def nodes_for(question: str, *nodes: str) -> InitialNodes:
+    task = InitialNodesTask(question, "", nodes)
+    decision = (await OfflineDecider().decide(task)).decision
+    assert task.problem(decision) is None
+    return decision
+
+
+async def facts_for(
+    *groups: FactGroup, node: str = "Port Wessel", notebook: str = ""
+) -> FactsDecision:
+    task = FactsTask(QUESTION, "", (), notebook, node, groups)
+    decision = (await OfflineDecider().decide(task)).decision
+    assert task.problem(decision) is None
+    return decision
+
+
+async def chunk_for(
+    text: str, question: str = QUESTION, notebook: str = "", label: str = "Notes [1]"
+) -> ChunkDecision:
+    task = ChunkTask(question, "", (), notebook, "Port Wessel", label, text)
+    return (await OfflineDecider().decide(task)).decision
+
+
+async def neighbor_for(
+    *neighbors: str, notebook: str = "", actions: tuple[str, ...] = ()
+) -> NeighborDecision:
+    task = NeighborTask(QUESTION, "", actions, notebook, "lighthouse", neighbors)
+    decision = (await OfflineDecider().decide(task)).decision
+    assert task.problem(decision) is None
+    return decision
+
+
+# The plan names what is looked for, in the question's language.
+async def test_plan() -> None:
+    english = (await OfflineDecider().decide(PlanTask(QUESTION))).decision.plan
+    chinese = (await OfflineDecider().decide(PlanTask("林雨桐出生于哪一年？"))).decision.plan
+
+    assert "Port Wessel" in english
+    assert "lighthouse" in english
+    assert "林雨桐" in chinese
+    assert "年份" in chinese
+
+
+# The same task gets the same decision from any decider.
+async def test_deterministic() -> None:
+    names = ("Wessel", "lighthouse", "Port Wessel", "herring", "designed", "Ilse Holt")
+
+    assert await nodes_for(QUESTION, *names) == await nodes_for(QUESTION, *names)
+
+
+# Names of the question come first, then its other words, and what it lacks comes last.
+async def test_initial_nodes_ranked() -> None:
+    names = ("herring", "lighthouse", "Port Wessel", "winter", "designed")
+    chosen = [names[node.number - 1] for node in (await nodes_for(QUESTION, *names)).nodes]
+
+    assert chosen[0] == "Port Wessel"
+    assert set(chosen[1:3]) == {"lighthouse", "designed"}
+    assert set(chosen) == set(names)
+
+
+# At least ten nodes are proposed where so many are listed, each once, scored from 0 to 100.
+async def test_initial_nodes_enough() -> None:
+    chosen = (await nodes_for(QUESTION, *(f"word{n}" for n in range(30)))).nodes
+
+    assert len(chosen) >= 10
+    assert len({node.number for node in chosen}) == len(chosen)
+    assert all(0 <= node.score <= 100 for node in chosen)
+
+
+# Nodes that share the same words with the question do not crowd out the others.
+async def test_initial_nodes_diverse() -> None:
+    names = ("Port Wessel", "port wessel", "PORT WESSEL", "lighthouse", "designed")
+    chosen = [names[node.number - 1] for node in (await nodes_for(QUESTION, *names)).nodes]
+
+    assert {"lighthouse", "designed"} & set(chosen[:3])
+
+
+# A Chinese question prefers the nodes that stand in it.
+async def test_initial_nodes_chinese() -> None:
+    names = ("大青河", "林雨桐", "文学奖")
+    chosen = (await nodes_for("林雨桐获得了什么文学奖？", *names)).nodes
+
+    assert names[chosen[-1].number - 1] == "大青河"
+
+
+# The chunks whose facts say most about the question are read, best first; read ones are not.
+async def test_chunks_chosen() -> None:
+    decision = await facts_for(
+        FactGroup("A [0]", ("Port Wessel exports herring.",)),
+        FactGroup("B [0]", ("Port Wessel has a lighthouse.",)),
+        FactGroup("C [0]", ("Ilse Holt designed the lighthouse of Port Wessel.",)),
+        FactGroup("D [0]", ("Tom Orr designed the lighthouse of Port Wessel.",), read=True),
+    )
+
+    assert decision.function == "read_chunk"
+    assert decision.chunks == [3, 2]
+    assert "- Ilse Holt designed the lighthouse of Port Wessel." in decision.notebook
+
+
+# Facts that share only the node's own name with the question lead to a neighbor.
+@pytest.mark.parametrize("facts", [("Port Wessel exports herring.",), ()])
+async def test_nothing_beyond_the_name(facts: tuple[str, ...]) -> None:
+    groups = [FactGroup("A [0]", facts)] if facts else []
+    decision = await facts_for(*groups)
+
+    assert decision.function == "stop_and_read_neighbor"
+    assert decision.chunks == []
+    assert decision.notebook == ""
+
+
+# A document that is called like the name that the notes lead to is read.
+async def test_document_of_the_bridge() -> None:
+    decision = await facts_for(
+        FactGroup("Ilse Holt [0]", ("Ilse Holt loved rowing.",)),
+        node="Ilse Holt",
+        notebook="- The lighthouse of Port Wessel was designed by Ilse Holt.",
+    )
+
+    assert decision.function == "read_chunk"
+
+
+# What was noted stays, nothing is noted twice, and the notebook does not grow without end.
+async def test_notebook() -> None:
+    notebook = "- Ilse Holt designed the lighthouse of Port Wessel."
+    many = tuple(f"The lighthouse number {n} was {'very ' * 40}tall." for n in range(30))
+    decision = await facts_for(
+        FactGroup("A [0]", ("Ilse Holt designed the lighthouse of Port Wessel.",)),
+        FactGroup("B [0]", many),
+        notebook=notebook,
+    )
+    for n in range(10):
+        text = f"The lighthouse {n} was designed {'badly ' * 60}."
+        decision = await facts_for(FactGroup("C [0]", (text,)), notebook=decision.notebook)
+
+    assert decision.notebook.count(notebook) == 1
+    assert len(decision.notebook) <= 2000
+
+
+# Quotes are slices of the chunk's text with its hard line breaks, best supporting sentences only.
+async def test_quotes() -> None:
+    decision = await chunk_for(CHUNK)
+
+    assert any("designed\nby Ilse Holt" in quote for quote in decision.quotes)
+    assert all(quote in CHUNK for quote in decision.quotes)
+    assert not any("Herring" in quote or "council" in quote for quote in decision.quotes)
+
+
+# A quote that begins with a pronoun takes the sentence before it along.
+async def test_pronoun_quote() -> None:
+    text = "The old tower stands in the north. It was designed as a lighthouse. Salt is cheap."
+    decision = await chunk_for(text)
+
+    assert decision.quotes == [text.removesuffix(" Salt is cheap.")]
+
+
+# Reading ends when one noted sentence holds all that is asked, and goes on before that.
+async def test_termination() -> None:
+    done = await chunk_for("Ilse Holt designed the lighthouse of Port Wessel. Salt is cheap.")
+    half = await chunk_for(
+        "Salt is cheap. Port Wessel has a lighthouse. Herring is dear. So it is."
+    )
+
+    assert done.function == "termination"
+    assert half.function == "search_more"
+
+
+# The one useful sentence at a chunk's end leads to the chunk after it.
+async def test_subsequent() -> None:
+    text = "Salt is cheap. Herring is dear. Amber is rare. There is a lighthouse."
+    decision = await chunk_for(text)
+
+    assert decision.function == "read_subsequent_chunk"
+
+
+# A chunk that has nothing to do with the question gives no quote and no note.
+@pytest.mark.parametrize("text", ["Herring is cheap. Salt is dear.", "!!!"])
+async def test_irrelevant_chunk(text: str) -> None:
+    decision = await chunk_for(text)
+
+    assert decision.quotes == []
+    assert decision.notebook == ""
+
+
+# In Chinese the sentence that shares most with the question is quoted.
+async def test_chinese_quote() -> None:
+    text = "临河县盛产小麦。作家林雨桐获得了北原文学奖。大青河冬季结冰。"
+    decision = await chunk_for(text, question="林雨桐获得了什么文学奖？")
+
+    assert decision.quotes == ["作家林雨桐获得了北原文学奖。"]
+
+
+# A name that the notes add to the question is the bridge, before the question's own names.
+async def test_bridge() -> None:
+    notebook = "- The lighthouse of Port Wessel was designed by Ilse Holt."
+    names = ("Port Wessel", "Ilse Holt", "winter")
+    decision = await neighbor_for(*names, notebook=notebook)
+
+    assert names[decision.neighbor - 1] == "Ilse Holt"
+
+
+# Without notes the question's names lead on, and a node that was visited does not.
+async def test_names_next() -> None:
+    names = ("winter", "Port Wessel", "designed")
+    first = await neighbor_for(*names)
+    second = await neighbor_for(*names, actions=("read_neighbor_node(Port Wessel)",))
+
+    assert names[first.neighbor - 1] == "Port Wessel"
+    assert names[second.neighbor - 1] == "designed"
+
+
+# A path ends where no neighbor has to do with the question or the notes.
+@pytest.mark.parametrize("names", [("winter", "Herring"), ()])
+async def test_no_lead(names: tuple[str, ...]) -> None:
+    decision = await neighbor_for(*names)
+
+    assert decision.function == "termination"

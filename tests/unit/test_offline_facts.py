@@ -1,0 +1,171 @@
+import time
+
+import pytest
+
+from graphreader.deciding.decider import Decider
+from graphreader.deciding.decisions import ExtractedFact
+from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.deciding.offline.names import names_of
+from graphreader.deciding.offline.words import stem, terms_of
+from graphreader.deciding.tasks import ExtractionTask
+
+HARBOUR = """Port Wessel
+
+Port Wessel is a harbour town in Norland. It was founded by
+Captain Ilse Marr of the Royal Salt Company in 1712. Herring
+has been salted there since, and the lighthouse, which every
+sailor calls "Old Candle", is 41 metres high; now the council
+wants to sell it, and the sailors do not want that at all.
+
+Trade
+
+Salt, herring and amber are shipped to Lübeck and Gdańsk every spring.
+"""
+
+RIVER = """临河县是北原省的一个县，位于大青河北岸。该县始建于1832年，县城人口约3.5万人。
+作家林雨桐于1957年在临河县出生，代表作有《河边的钟》和《雪路》。《河边的钟》获得了北原文学奖。"""
+
+
+async def facts_of(text: str) -> list[ExtractedFact]:
+    decided = await OfflineDecider().decide(ExtractionTask("a title", text))
+    return decided.decision.facts
+
+
+async def elements_of(sentence: str) -> list[str]:
+    [fact] = await facts_of(sentence)
+    return fact.key_elements
+
+
+# The offline decider is a decider that says in one sentence that no model is in use.
+def test_notice() -> None:
+    decider: Decider = OfflineDecider()
+
+    assert decider.name == "offline"
+    assert "No language model is in use" in decider.notice
+
+
+# A decision costs one call and no tokens.
+async def test_usage() -> None:
+    decided = await OfflineDecider().decide(ExtractionTask("a title", HARBOUR))
+
+    assert decided.usage.calls == 1
+    assert decided.usage.input_tokens == decided.usage.output_tokens == 0
+
+
+# Facts are the sentences in order, hard line breaks folded, headings left out.
+async def test_sentences() -> None:
+    facts = [fact.fact for fact in await facts_of(HARBOUR)]
+
+    assert facts[0] == "Port Wessel is a harbour town in Norland."
+    assert facts[1].endswith("founded by Captain Ilse Marr of the Royal Salt Company in 1712.")
+    assert facts[-1] == "Salt, herring and amber are shipped to Lübeck and Gdańsk every spring."
+    assert len(facts) == 4
+
+
+# Each fact has key elements, each stands in it word for word and is at most 200 characters long.
+@pytest.mark.parametrize("text", [HARBOUR, RIVER, "x" * 500 + " is long.", "A. " * 50 + "Bo ran."])
+async def test_elements_stand_in_their_fact(text: str) -> None:
+    facts = await facts_of(text)
+
+    assert facts
+    for fact in facts:
+        assert 1 <= len(fact.key_elements) <= 12
+        assert all(element in fact.fact for element in fact.key_elements)
+        assert all(0 < len(element) <= 200 for element in fact.key_elements)
+
+
+# Names with small words inside, dates, years, numbers and titles are key elements as a whole.
+async def test_names_dates_titles() -> None:
+    sentence = 'On 23 May 1730 Ada de la Cruz sold 40 copies of "The Salt Road" to the Duke of Mar.'
+    elements = await elements_of(sentence)
+
+    wanted = ["Ada de la Cruz", "The Salt Road", "Duke of Mar", "23 May 1730", "1730", "40"]
+    assert set(wanted) <= set(elements)
+    assert {"sold", "copies"} <= set(elements)
+    assert not {"On", "of", "the", "to"} & set(elements)
+
+
+# Chinese titles, dates, numbers and words that recur in the chunk are key elements.
+async def test_chinese_elements() -> None:
+    elements = {element for fact in await facts_of(RIVER) for element in fact.key_elements}
+
+    assert {"临河县", "河边的钟", "雪路", "1957年", "1832年"} <= elements
+    assert not {"的", "是", "于"} & elements
+
+
+# A pronoun gives way to the name where the sentence before leaves no doubt.
+@pytest.mark.parametrize(
+    ("text", "resolved"),
+    [
+        (
+            "Ilse Marr was an engineer from Norland. She built the pier.",
+            "Ilse Marr built the pier.",
+        ),
+        (
+            "Port Wessel is a town in Norland. It was founded in 1712.",
+            "Port Wessel was founded in 1712.",
+        ),
+    ],
+)
+async def test_pronouns_resolved(text: str, resolved: str) -> None:
+    facts = await facts_of(text)
+
+    assert facts[1].fact == resolved
+
+
+# A pronoun stays where another person, a thing or another sex may be meant.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ilse Marr was an engineer who married Tom Orr. He built the pier.",
+        "Ilse Marr was an actress. He built the pier.",
+        "Ilse Marr wrote to her brother. She was ill.",
+        "Storms are common. Ilse Marr was an engineer. He built the pier.",
+        "Ilse Marr sang. It was cold.",
+        "“Do you know Anna Bell? She was an engineer. He liked it.",
+    ],
+)
+async def test_pronouns_left(text: str) -> None:
+    facts = await facts_of(text)
+
+    assert facts[-1].fact == text.rsplit(". ", 1)[-1] or text.endswith(facts[-1].fact)
+
+
+# A very long sentence is cut at its semicolons, and nothing of it is lost.
+async def test_long_sentences() -> None:
+    clause = "the harbour master counted barrels of salt and herring on the quay of Port Wessel"
+    text = "; ".join([clause] * 12) + "."
+    facts = [fact.fact for fact in await facts_of(text)]
+
+    assert len(facts) == 12
+    assert " ".join(facts) == text
+
+
+# Text without any word gives no fact.
+@pytest.mark.parametrize("text", ["", " \n ", "!!! ... ---"])
+async def test_nothing(text: str) -> None:
+    assert await facts_of(text) == []
+
+
+# Text that would make a careless pattern backtrack is read in good time.
+@pytest.mark.parametrize("text", ["A " * 4000, "A-" * 4000, "“" * 4000, "中·" * 3000, "1," * 4000])
+async def test_odd_text_is_quick(text: str) -> None:
+    start = time.perf_counter()
+    await facts_of(text)
+
+    assert time.perf_counter() - start < 2
+
+
+# Alike forms meet in one term, other words do not.
+def test_stems() -> None:
+    assert stem("canadian") == stem("canada")
+    assert stem("directed") == stem("director")
+    assert terms_of("lost battles") == terms_of("Lose a battle")
+    assert terms_of("Orléans") == terms_of("ORLEANS")
+    assert terms_of("1,000") == terms_of("1000") != terms_of("100")
+    assert terms_of("Norland").isdisjoint(terms_of("Norway"))
+
+
+# Numbers stay exact, and a possessive belongs to the name before it.
+def test_possessive() -> None:
+    assert "Ilse Marr" in names_of("They took Ilse Marr's boat.")

@@ -1,0 +1,30 @@
+from graphreader.agent.ranking import by_words, fused, words
+
+
+# What shares more and rarer words with the question comes first.
+def test_rare_words_count_more() -> None:
+    facts = ["The castle is old.", "The castle is in Toronto.", "A castle.", "Nothing of it."]
+
+    assert by_words(facts, str, "Which castle is in Toronto?")[0] == "The castle is in Toronto."
+    assert by_words(facts, str, "castles")[-1] == "Nothing of it."
+
+
+# Items that share the same keep their order, and nothing is lost.
+def test_order_is_kept() -> None:
+    facts = ["b one", "a one", "c two"]
+
+    assert by_words(facts, str, "zzz") == facts
+    assert by_words(facts, str, "one") == facts
+    assert by_words([], str, "one") == []
+
+
+# Inflected forms count as the same word; Chinese is compared by pairs of characters.
+def test_words_are_stems() -> None:
+    assert words("Canadian bands, 1972") == {"canadi", "bands", "1972"}
+    assert words("丹科琼斯ab琼") == {"丹科", "科琼", "琼斯"}
+
+
+# What two rankings agree on is first; every item is there once.
+def test_rankings_are_fused() -> None:
+    assert fused([["a", "b", "c"], ["b", "d"], ["b"]], str) == ["b", "a", "d", "c"]
+    assert fused([], str) == []
