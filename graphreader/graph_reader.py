@@ -13,6 +13,7 @@ from graphreader.background import Background
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.errors import UsageError
+from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, Progress, quiet
 from graphreader.reading import Reading
@@ -108,6 +109,17 @@ class GraphReader:
         """Do the same as `adelete`."""
         return self._background.run(self._delete(document, everything))
 
+    async def areindex(self, *, progress: Progress = quiet) -> list[str]:
+        """Embed the corpus anew after GRAPHREADER_EMBEDDINGS changed; no text is read again.
+
+        Returns the corpora that were embedded: all, where the length of the vectors changed.
+        """
+        return await self._background.arun(self._reindex(progress))
+
+    def reindex(self, *, progress: Progress = quiet) -> list[str]:
+        """Do the same as `areindex`."""
+        return self._background.run(self._reindex(progress))
+
     def corpora(self) -> list[CorpusSummary]:
         """List all corpora of the database, not only the reader's own."""
         return self._background.run(self._corpora())
@@ -180,6 +192,10 @@ class GraphReader:
         if everything:
             await writer.delete_corpus()
         return len(ids)
+
+    async def _reindex(self, progress: Progress) -> list[str]:
+        connection = await self._session.connection()
+        return await reindex(connection, self._session.embedder(), self.corpus, progress)
 
     async def _corpora(self) -> list[CorpusSummary]:
         return await Library(await self._session.connection()).corpora()

@@ -1,12 +1,16 @@
 """What a person sees when a command fails: a sentence on stderr, a traceback only with --debug."""
 
+import logging
 import os
+import signal
 import sys
 import traceback
+import warnings
+from types import FrameType
 
 from graphreader.errors import GraphReaderError
 
-INTERRUPTED = 130
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Debug:
@@ -15,18 +19,46 @@ class Debug:
     wanted = False
 
 
+class Interrupted(BaseException):
+    """A signal asks us to end. Not a KeyboardInterrupt, which typer would swallow."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = 128 + number
+
+
+def heed_signals() -> None:
+    """Let Ctrl-C, `kill` and a closed terminal end the command in good order.
+
+    The second signal ends it at once. What whoever started us had switched off stays off.
+    """
+    for name in _ENDING:
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)
+
+
+def quieten() -> None:
+    """Keep the libraries' warnings and logs away from the person; `--debug` lets them through."""
+    if Debug.wanted:
+        logging.basicConfig(level=logging.INFO)
+        return
+    warnings.simplefilter("ignore")
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
 def exit_code_of(error: BaseException) -> int | str | None:
     """Tell what went wrong and return the exit code that says so."""
     if isinstance(error, SystemExit):
         return error.code
     if Debug.wanted:
         traceback.print_exception(error, file=sys.stderr)
-    if isinstance(error, KeyboardInterrupt):
-        complain("Stopped. What was read so far is kept; the same command goes on from there.")
-        return INTERRUPTED
+    if isinstance(error, Interrupted):
+        complain(f"Stopped ({error}). What is in the graph is kept: the same command goes on.")
+        return error.exit_code
     if isinstance(error, BrokenPipeError):
         # Whoever read our output has gone; nobody is left to be told.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence_stdout()
         return 1
     if isinstance(error, GraphReaderError):
         complain(str(error))
@@ -34,10 +66,27 @@ def exit_code_of(error: BaseException) -> int | str | None:
     if isinstance(error, OSError):
         complain(f"The system refuses: {error}. Check the disk and the permissions.")
         return 1
-    complain(f"Something unforeseen happened: {error!r}. Run again with --debug to see where.")
+    complain(
+        f"Something unforeseen happened: {error!r}. `graphreader --debug ...` shows where it "
+        "comes from."
+    )
     return 1
 
 
 def complain(sentence: str) -> None:
     """Say it on stderr."""
     print(sentence, file=sys.stderr)
+
+
+def silence_stdout() -> None:
+    """Throw away what still waits to be written, or the interpreter complains of it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, _end)
+    raise Interrupted(number)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os._exit(128 + number)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphreader.cli import ask, browser, corpora, doctor, ingest, neo4j
+from graphreader.cli import ask, browser, corpora, doctor, ingest, neo4j, reindex
 from graphreader.cli.failing import Debug, exit_code_of
 from graphreader.settings import load_environment
 
@@ -35,6 +35,7 @@ app.command("ask")(ask.ask)
 app.command("list")(corpora.list_)
 app.command("stats")(corpora.stats)
 app.command("delete")(corpora.delete)
+app.command("reindex")(reindex.reindex)
 app.command("browser")(browser.browser)
 app.command("doctor")(doctor.doctor)
 app.add_typer(neo4j.app, name="neo4j")

@@ -1,19 +1,41 @@
-"""Opening a reader for a command, with something to look at while the embedded server starts."""
+"""Opening what a command needs, with something to look at meanwhile."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
-
-from graphreader.settings import Settings
 
 if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
+    from graphreader.settings import Settings
 
 
-def open_reader(corpus: str, settings: Settings) -> "GraphReader":
-    """Return a reader whose Neo4j, if it is the embedded one, runs already."""
+def read_settings() -> "Settings":
+    """The settings of the environment and of `.env`."""
+    from graphreader.settings import Settings, load_environment
+
+    load_environment()
+    return Settings.read()
+
+
+@contextmanager
+def open_reader(corpus: str) -> "Iterator[GraphReader]":
+    """A reader whose Neo4j, if it is the embedded one, runs already; closed at the end."""
+    from rich.console import Console
+
+    settings = read_settings()
     if not settings.neo4j_uri:
         from graphreader.cli.starting import start_embedded
 
         start_embedded(settings)
-    from graphreader.graph_reader import GraphReader
+    console = Console(stderr=True)
+    with console.status("Opening the graph") if console.is_terminal else _nothing():
+        from graphreader.graph_reader import GraphReader
 
-    return GraphReader(corpus, settings=settings)
+        reader = GraphReader(corpus, settings=settings)
+    with reader:
+        yield reader
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

@@ -15,6 +15,7 @@ from graphreader.deciding.embedder import Embedder
 from graphreader.documents import Chunk, Document
 from graphreader.errors import DocumentError
 from graphreader.ingestion.chunking import split
+from graphreader.ingestion.embedding import embed_missing
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading import find_files, load
 from graphreader.ingestion.report import (
@@ -22,7 +23,6 @@ from graphreader.ingestion.report import (
     DocumentBegun,
     DocumentEnded,
     DocumentReport,
-    Embedded,
     IngestReport,
     Progress,
     quiet,
@@ -32,7 +32,6 @@ from graphreader.store.library import DocumentSummary
 from graphreader.store.writer import GraphWriter
 
 DOCUMENTS_AT_ONCE = 4
-EMBEDDED_AT_ONCE = 1000
 
 T = TypeVar("T")
 
@@ -152,14 +151,7 @@ class Pipeline:
     async def _finish(self, documents: Sequence[str]) -> None:
         """Settle the names of key elements, embed the new ones, mark documents as complete."""
         await self._writer.settle()
-        missing = await self._writer.unembedded()
-        for start in range(0, len(missing), EMBEDDED_AT_ONCE):
-            part = missing[start : start + EMBEDDED_AT_ONCE]
-            vectors = await self._embedder.embed([key for _, key in part])
-            await self._writer.write_embeddings(
-                (id_, vector) for (id_, _), vector in zip(part, vectors, strict=True)
-            )
-            self._progress(Embedded(start + len(part), len(missing)))
+        await embed_missing(self._writer, self._embedder, self._progress)
         await self._writer.complete(documents)
 
 

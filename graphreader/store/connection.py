@@ -6,7 +6,7 @@ It knows nothing of documents and facts.
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,8 @@ Row = dict[str, Any]
 Call = tuple[str, Mapping[str, Any]]
 
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
+
+_PAUSES = (0.1, 0.3, 1.0, 3.0)
 
 PATIENCE = 20.0
 """Seconds that a server may take to answer for the first time."""
@@ -123,11 +125,16 @@ class Connection:
         return rows
 
     async def run(self, name: str, /, **values: Any) -> list[Row]:
-        """Run a statement that cannot be part of a transaction: schema, and work in batches."""
+        """Run a statement that cannot be part of a transaction: schema, and work in batches.
+
+        The driver does not repeat such a statement, so we do: each of ours is safe to run again.
+        """
         async with self._session(WRITE_ACCESS) as session:
-            result = await session.run(self._text(name), dict(values))
-            rows: list[Row] = await result.data()
-        return rows
+            for pause in _PAUSES:
+                with suppress(TransientError):
+                    return await _rows(session, self._text(name), values)
+                await asyncio.sleep(pause)
+            return await _rows(session, self._text(name), values)
 
     def _text(self, name: str) -> Any:
         return statement(name, self.dialect)
@@ -147,8 +154,14 @@ async def _run(transaction: AsyncManagedTransaction, calls: Sequence[tuple[Any, 
     """Run the calls in order and return the last one's rows."""
     rows: list[Row] = []
     for text, values in calls:
-        result = await transaction.run(text, dict(values))
-        rows = await result.data()
+        rows = await _rows(transaction, text, values)
+    return rows
+
+
+async def _rows(runner: Any, text: str, values: Mapping[str, Any]) -> list[Row]:
+    """Run one statement in a session or a transaction, and return all of its rows."""
+    result = await runner.run(text, dict(values))
+    rows: list[Row] = await result.data()
     return rows
 
 

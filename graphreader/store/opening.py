@@ -13,15 +13,21 @@ async def open_connection(settings: Settings, progress: Progress | None = None) 
 
     Raises StoreError, ServerError.
     """
-    if settings.neo4j_uri:
-        password = settings.neo4j_password
-        address = Address(
-            settings.neo4j_uri,
-            settings.neo4j_username,
-            password.get_secret_value() if password else "",
-            settings.neo4j_database,
-        )
-    else:
-        server = await asyncio.to_thread(ensure_running, settings, progress)
-        address = Address(server.uri, server.username, server.password.get_secret_value())
-    return await Connection.open(address)
+    return await Connection.open(await asyncio.to_thread(address_of, settings, progress))
+
+
+def address_of(settings: Settings, progress: Progress | None = None) -> Address:
+    """Where the Neo4j of these settings is; the embedded one is started if it does not run.
+
+    Raises ServerError.
+    """
+    if not settings.neo4j_uri:
+        server = ensure_running(settings, progress)
+        return Address(server.uri, server.username, server.password.get_secret_value())
+    password = settings.neo4j_password
+    return Address(
+        settings.neo4j_uri,
+        settings.neo4j_username,
+        password.get_secret_value() if password else "",
+        settings.neo4j_database,
+    )

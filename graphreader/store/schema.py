@@ -63,13 +63,24 @@ async def _make(connection: Connection, dimension: int) -> list[Row]:
     return await connection.read("schema/indexes")
 
 
-def _check_dimension(indexes: list[Row], dimension: int) -> None:
+async def dimension(connection: Connection) -> int | None:
+    """Return the vector index's real dimension, None where there is no index."""
+    return _dimension(await connection.read("schema/indexes"))
+
+
+def _dimension(indexes: list[Row]) -> int | None:
     for index in indexes:
         if index["name"] == VECTOR_INDEX:
-            real = index["options"]["indexConfig"]["vector.dimensions"]
-            if real != dimension:
-                raise EmbeddingMismatchError(
-                    f"The vector index of this database has {real} dimensions, the configured "
-                    f"embedding gives {dimension}: set GRAPHREADER_EMBEDDINGS back to the one that "
-                    "the corpora were read with, or delete them and run `graphreader reindex`."
-                )
+            real: int = index["options"]["indexConfig"]["vector.dimensions"]
+            return real
+    return None
+
+
+def _check_dimension(indexes: list[Row], wanted: int) -> None:
+    real = _dimension(indexes)
+    if real != wanted:
+        raise EmbeddingMismatchError(
+            f"The vector index of this database has {real} dimensions, the configured embedding "
+            f"gives {wanted}: run `graphreader reindex --corpus NAME` to embed all corpora anew "
+            "(no text is read again), or set GRAPHREADER_EMBEDDINGS back to the one before."
+        )

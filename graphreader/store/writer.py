@@ -98,6 +98,15 @@ class GraphWriter:
             part = rows[start : start + EMBEDDINGS_A_WRITE]
             await self._connection.write([("write/embeddings", {"rows": part})])
 
+    async def change_embedding(self, embedding: str, dimension: int) -> None:
+        """Forget the vectors that another embedding made, and say which one makes them now."""
+        rows = await self._connection.read("read/corpus", corpus=self.corpus)
+        if rows and rows[0]["embedding"] == embedding:
+            return
+        await self._connection.run("write/forget_embeddings", corpus=self.corpus)
+        values = {"corpus": self.corpus, "embedding": embedding, "dimension": dimension}
+        await self._connection.write([("write/corpus_embedding", values)])
+
     async def complete(self, documents: Sequence[str]) -> None:
         """Mark documents as complete, but for those with a chunk that failed."""
         await self._connection.write(
@@ -138,9 +147,8 @@ def check_embedding(corpus: str, was: str, now: str) -> None:
     if was != now:
         raise EmbeddingMismatchError(
             f"The corpus {corpus!r} was read with the embeddings {was!r}, now {now!r} is "
-            f"configured: set GRAPHREADER_EMBEDDINGS={was.removesuffix('-1')}, or use another "
-            f"corpus (--corpus), or run `graphreader delete --all --corpus {corpus}` and read it "
-            "again."
+            f"configured: run `graphreader reindex --corpus {corpus}` to embed it anew, or set "
+            f"GRAPHREADER_EMBEDDINGS={was.removesuffix('-1')}, or use another corpus (--corpus)."
         )
 
 

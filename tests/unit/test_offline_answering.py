@@ -144,9 +144,20 @@ async def test_title_counts() -> None:
     assert decision.citations == [1]
 
 
-# The analysis says which words of the question are held and which are missing.
-async def test_analysis() -> None:
-    decision = await answer("What is the weather in Norland?", TOWN)
+# A sentence with the name but without the one thing asked about it is no part of the answer.
+async def test_one_step() -> None:
+    evidence = [*TOWN, Evidence("Norland [4]", "Napoleon bought salt from the mines of Varn.")]
+    absent = await answer("When did Napoleon visit Varn?", evidence)
+    present = await answer("When did Queen Odile visit Varn?", evidence)
 
-    assert "weather" in decision.analysis.partition("missing")[2]
-    assert "Norland" in decision.analysis.partition("missing")[0]
+    assert not absent.answered
+    assert present.citations == [3]
+
+
+# The analysis says which words of the question are missing, in the question's language.
+async def test_analysis() -> None:
+    english = await answer("What is the weather in Norland?", TOWN)
+    chinese = await answer("临河县的天气怎么样？", COUNTY)
+
+    assert english.analysis.endswith("missing in all: weather.")
+    assert chinese.analysis.endswith("缺少：天气。")

@@ -33,9 +33,19 @@ ENOUGH_NAMES = 0.6  # share of the names' weight
 ENOUGH_ASKED = 0.5  # share of the weight of what is asked about the names
 NOT_TOLD = {"en": "The texts do not tell.", "zh": "文中没有说明。"}
 
-_ANALYSES = {  # the sentence, what stands for nothing, and what joins words
-    "en": ("By word overlap alone: quotes {0} hold {1}; missing: {2}.", "none", ", "),
-    "zh": ("仅凭词语重合：引文{0}含有{1}；缺少：{2}。", "无", "、"),
+_ANALYSES = {  # with an answer, without, what stands for nothing, what joins
+    "en": (
+        "By word overlap alone: quotes {0} hold the question's words; missing: {1}.",
+        "By word overlap alone: no few quotes hold enough of the question; missing in all: {1}.",
+        "none",
+        ", ",
+    ),
+    "zh": (
+        "仅凭词语重合：引文{0}含有问题的词语；缺少：{1}。",
+        "仅凭词语重合：没有引文足以回答问题；全部引文都缺少：{1}。",
+        "无",
+        "、",
+    ),
 }
 
 
@@ -48,6 +58,7 @@ class _Quote:
     label: str
     support: tuple[float, ...]
     shared: frozenset[str]  # the question's terms in the quote's own words
+    holds: frozenset[str]  # ... or in its document's title
     names: frozenset[str]  # its names that the question lacks
     title: frozenset[str]
     anchored: bool  # whether it is about a name of the question, or a rare word if there is none
@@ -58,7 +69,8 @@ def answer(task: AnswerTask) -> Answer:
     """The best combination of at most three quotes, if it supports enough of the question."""
     question = understand(task.question)
     quotes = [_quote(number, one, question) for number, one in enumerate(task.evidence, 1)]
-    useful = [quote for quote in quotes if any(quote.support)]
+    step = question.only_step
+    useful = [quote for quote in quotes if any(quote.support) and (not step or step in quote.holds)]
     candidates = _promising(_without_names_everywhere(useful), question)
     best = _best_together(candidates, question)
     support = _support(best, question)
@@ -67,7 +79,7 @@ def answer(task: AnswerTask) -> Answer:
         best = _with_as_good(best[0], candidates, question)
     ordered = sorted(best, key=lambda quote: -_weigh(quote.support, question))
     return Answer(
-        analysis=_analysis(ordered, support, question),
+        analysis=_analysis(ordered if answered else (), quotes, question),
         answer=" ".join(" ".join(quote.text.split()) for quote in ordered)
         if answered
         else NOT_TOLD[question.language],
@@ -88,6 +100,7 @@ def _quote(number: int, one: Evidence, question: Question) -> _Quote:
         one.label,
         support,
         frozenset(n.term for n in question.needs if n.support(terms)),
+        frozenset(n.term for n in question.needs if n.support(terms | title)),
         frozenset(fold(name) for name in names if not terms_of(name) <= question.terms),
         frozenset(
             fold(name) for name in names_of(one.label) if not terms_of(name) <= question.terms
@@ -190,8 +203,10 @@ def _is_enough(support: Sequence[float], question: Question) -> bool:
         terms = terms_of(name)
         return lambda need: need.term in terms
 
+    held = {need.term for s, need in zip(support, question.needs, strict=True) if s}
     return (
         any(need.is_required for need in question.needs)
+        and (not question.head or question.head in held)
         and share(lambda need: need.is_required) >= ENOUGH
         and share(lambda need: need.in_name) >= ENOUGH_NAMES
         and all(share(of_name(name)) >= HALF for name in question.names)
@@ -199,9 +214,13 @@ def _is_enough(support: Sequence[float], question: Question) -> bool:
     )
 
 
-def _analysis(quotes: Sequence[_Quote], support: Sequence[float], question: Question) -> str:
-    held = [need.word for s, need in zip(support, question.needs, strict=True) if s]
-    missing = [need.word for s, need in zip(support, question.needs, strict=True) if not s]
-    sentence, none, comma = _ANALYSES[question.language]
-    parts = ([str(quote.number) for quote in quotes], held, missing)
-    return sentence.format(*(comma.join(part) or none for part in parts))
+def _analysis(cited: Sequence[_Quote], quotes: Sequence[_Quote], question: Question) -> str:
+    """What the cited quotes hold of the question; without any, what stands in none of all."""
+    missing = [
+        need.word
+        for n, need in enumerate(question.needs)
+        if not any(quote.support[n] for quote in cited or quotes)
+    ]
+    found, not_found, none, comma = _ANALYSES[question.language]
+    numbers = comma.join(str(quote.number) for quote in cited)
+    return (found if cited else not_found).format(numbers, comma.join(missing) or none)

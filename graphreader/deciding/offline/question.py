@@ -11,6 +11,7 @@ from graphreader.deciding.offline.words import (
     HAN_RUN,
     alike,
     fold,
+    han_pairs,
     is_common,
     is_kind,
     is_scaffolding,
@@ -49,6 +50,7 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(r"(?i)\bwho|\bwhere\b|\bwhich\b|what (is|was) the (name|capital)|谁|哪"),
     ),
 )
+_HEADED = re.compile(r"(?i)(?:what|who) (?:is|are|was|were) the\b")
 _FINDERS = {"time": dates_of, "number": numbers_of, "name": names_of}
 _ASKING = re.compile("|".join(CHINESE_ASKING))
 _PARTICLES = re.compile(f"[{''.join(sorted(CHINESE_PARTICLES))}]")
@@ -87,6 +89,7 @@ class Question:
     asked: tuple[str, ...]
     kind: Kind
     needs: tuple[Need, ...]
+    is_headed: bool = False
 
     @property
     def weight(self) -> float:
@@ -97,6 +100,23 @@ class Question:
     def terms(self) -> frozenset[str]:
         """The terms of all needs."""
         return frozenset(need.term for need in self.needs)
+
+    @property
+    def only_step(self) -> str:
+        """The one term that is asked about the names ("When did A visit B?"), or nothing.
+
+        Then a sentence without it is no part of the answer, whichever names it holds.
+        """
+        return self._asked[0] if self.names and len(self._asked) == 1 else ""
+
+    @property
+    def head(self) -> str:
+        """The attribute asked for, "weather" in "What is the weather ...?", or nothing."""
+        return self._asked[0] if self.is_headed and self._asked else ""
+
+    @property
+    def _asked(self) -> list[str]:
+        return [need.term for need in self.needs if need.is_required and not need.in_name]
 
     def overlap(self, terms: frozenset[str], without: frozenset[str] = frozenset()) -> float:
         """The weight of the needs that `terms` support, leaving the terms `without` out."""
@@ -133,10 +153,10 @@ def _english(text: str) -> Question:
         needs[term] = _need(term, word, in_names)
         if term not in in_names:
             asked.append(word)
-    needs.update(
-        (t, _need(t, t, in_names)) for t in terms_of(text) - set(needs) if HAN_RUN.match(t)
-    )
-    return Question("en", names, tuple(asked), _kind(text), tuple(needs.values()))
+    for pair in han_pairs(text):
+        needs.setdefault(pair, _need(pair, pair, in_names))
+    headed = bool(_HEADED.match(text))
+    return Question("en", names, tuple(asked), _kind(text), tuple(needs.values()), headed)
 
 
 def _chinese(text: str) -> Question:

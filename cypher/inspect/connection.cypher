@@ -1,0 +1,9 @@
+// How two key elements hang together: the shortest ways from fact to fact
+// :param corpus => 'demo'
+// :param name => 'Napoleon Bonaparte'
+// :param other => 'Saint Margaret'
+MATCH (a:KeyElement {corpus: $corpus}), (b:KeyElement {corpus: $corpus})
+WHERE $name IN a.aliases AND $other IN b.aliases
+MATCH way = allShortestPaths((a)-[:HAS_KEY_ELEMENT*..8]-(b))
+RETURN way
+LIMIT 10

@@ -1,0 +1,10 @@
+// Documents of a corpus: how far, how large, how much was taken from each
+// :param corpus => 'demo'
+MATCH (d:Document {corpus: $corpus})
+OPTIONAL MATCH (d)-[:HAS_CHUNK]->(c:Chunk)
+WITH d, count(c) AS chunks, sum(c.tokens) AS tokens,
+     sum(COUNT { (c)-[:HAS_ATOMIC_FACT]->() }) AS facts,
+     count(c.error) AS failed
+RETURN d.title AS document, d.complete AS complete, d.language AS language, chunks, tokens, facts,
+       failed, d.source AS source
+ORDER BY document

@@ -1,0 +1,6 @@
+// Removes every vector of a corpus, in batches. To be run in a transaction of its own.
+MATCH (k:KeyElement {corpus: $corpus})
+WHERE k.embedding IS NOT NULL
+CALL (k) {
+  SET k.embedding = null
+} IN TRANSACTIONS OF 5000 ROWS

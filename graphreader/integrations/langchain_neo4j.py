@@ -1,0 +1,77 @@
+"""The same graph for those who work with langchain-neo4j, in notebooks or in chains of their own.
+
+Both functions connect at once, and raise what langchain-neo4j raises.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+from langchain_neo4j import Neo4jGraph, Neo4jVector
+
+from graphreader.deciding.embedder import Embedder
+from graphreader.deciding.opening import open_embedder
+from graphreader.settings import Settings
+from graphreader.store.opening import address_of
+from graphreader.store.schema import VECTOR_INDEX
+
+_FOUND = (
+    "WITH node, score WHERE node.corpus = $corpus "
+    "RETURN node.name AS text, score, {id: node.id, aliases: node.aliases} AS metadata"
+)
+
+
+def neo4j_graph(settings: Settings | None = None) -> Neo4jGraph:
+    """The configured (or embedded) Neo4j as a graph to query: `graph.query("MATCH ...")`.
+
+    Its schema is not read, since that needs APOC, which a plain server does not have.
+    """
+    address = address_of(settings or Settings.read())
+    return Neo4jGraph(
+        url=address.uri,
+        username=address.username,
+        password=address.password,
+        database=address.database,
+        refresh_schema=False,
+    )
+
+
+def key_element_store(settings: Settings | None = None) -> Neo4jVector:
+    """A vector store over the key elements, embedded as they were when the texts were read.
+
+    Name the corpus with each search, `store.similarity_search("castle", k=20, params={"corpus":
+    "default"})`, and ask for more than you need: the index holds all corpora, and those of others
+    are left out. Only for looking: texts are read in by `GraphReader`.
+    """
+    given = settings or Settings.read()
+    address = address_of(given)
+    return Neo4jVector.from_existing_index(
+        _Embeddings(open_embedder(given)),
+        index_name=VECTOR_INDEX,
+        url=address.uri,
+        username=address.username,
+        password=address.password,
+        database=address.database,
+        retrieval_query=_FOUND,
+    )
+
+
+class _Embeddings(Embeddings):
+    """An embedder behind LangChain's interface."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return _finished(self._embedder.embed(texts))
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def _finished(work: Coroutine[Any, Any, list[list[float]]]) -> list[list[float]]:
+    """Do the work in a thread of its own: a loop may be running here."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()

@@ -1,0 +1,86 @@
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from graphreader.ingestion.embedding import embed_missing, reindex
+from graphreader.store import schema
+from graphreader.store.connection import Connection
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.library import Library
+from graphreader.store.writer import GraphWriter
+from tests.neo4j.texts import write
+
+
+class Counting:
+    """An embedder of any dimension: a vector says how long the text is."""
+
+    def __init__(self, name: str, dimension: int) -> None:
+        self.name = name
+        self.dimension = dimension
+        self.embedded: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.embedded += texts
+        return [[float(len(text)), *([1.0] * (self.dimension - 1))] for text in texts]
+
+    async def aclose(self) -> None:
+        pass
+
+
+@pytest.fixture
+async def restored(connection: Connection) -> AsyncIterator[None]:
+    """Puts the index back as the other tests need it."""
+    yield
+    if await schema.dimension(connection) != 256:
+        await schema.rebuild(connection, 256)
+
+
+FACTS = {"Canada is cold.": ["Canada", "cold"]}
+
+
+# Another embedding of the same dimension embeds only its own corpus anew.
+async def test_another_embedding(connection: Connection, writer: GraphWriter) -> None:
+    other = GraphWriter(connection, f"{writer.corpus}-2")
+    await other.begin_corpus(decider="t", prompts="1", embedding="old", dimension=256)
+    await write(writer, "t", [("x", FACTS)])
+    await embed_missing(writer, Counting("test-embedding", 256))
+    new = Counting("new", 256)
+    done = await reindex(connection, new, writer.corpus)
+    await other.delete_corpus()
+
+    assert done == [writer.corpus]
+    assert sorted(new.embedded) == ["canada", "cold"]
+    assert (await Library(connection).corpus(writer.corpus)).embedding == "new"
+    assert await writer.unembedded() == []
+
+
+# Where nothing changed, nothing is embedded again.
+async def test_nothing_changed(connection: Connection, writer: GraphWriter) -> None:
+    await write(writer, "t", [("x", FACTS)])
+    same = Counting("test-embedding", 256)
+    await embed_missing(writer, same)
+    same.embedded.clear()
+    await reindex(connection, same, writer.corpus)
+
+    assert same.embedded == []
+
+
+# Another dimension makes the index anew and embeds every corpus, which is then found.
+@pytest.mark.usefixtures("restored")
+async def test_another_dimension(connection: Connection, writer: GraphWriter) -> None:
+    other = GraphWriter(connection, f"{writer.corpus}-2")
+    await other.begin_corpus(decider="t", prompts="1", embedding="old", dimension=256)
+    await write(writer, "one", [("x", FACTS)])
+    await write(other, "two", [("y", FACTS)])
+    new = Counting("new", 64)
+    done = await reindex(connection, new, writer.corpus)
+    found = await GraphExplorer(connection, writer.corpus).nearest([4.0] + [1.0] * 63, 1)
+    records = [await Library(connection).corpus(name) for name in (writer.corpus, other.corpus)]
+    rows = await connection.read("read/documents", corpus=other.corpus)
+    await other.delete([row["id"] for row in rows])
+    await other.delete_corpus()
+
+    assert {writer.corpus, other.corpus} <= set(done)
+    assert await schema.dimension(connection) == 64
+    assert [record.dimension for record in records] == [64, 64]
+    assert [node.name for node in found] == ["cold"]
