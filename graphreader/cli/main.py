@@ -7,8 +7,13 @@ from typing import Annotated
 import typer
 
 from graphreader.cli import ask, browser, corpora, doctor, ingest, neo4j, reindex
-from graphreader.cli.failing import Debug, exit_code_of
-from graphreader.settings import load_environment
+from graphreader.cli.failing import (
+    Debug,
+    exit_code_of,
+    heed_signals,
+    quieten,
+    silence_stdout,
+)
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -61,15 +66,35 @@ def options(
 ) -> None:
     """Take the options that all commands share."""
     Debug.wanted = debug
+    quieten()
 
 
 def main() -> None:
-    """Run the command line; exits with 0, 1 (it failed), 2 (wrong usage) or 130 (Ctrl-C)."""
+    """Run the command line.
+
+    Exits with 0, 1 (it failed), 2 (wrong usage) or 128 plus a signal's number (130 for Ctrl-C).
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    load_environment()
+    sys.exit(_flushed(_run()))
+
+
+def _run() -> int | str | None:
     try:
+        heed_signals()
         app()
     except BaseException as error:
-        sys.exit(exit_code_of(error))
+        return exit_code_of(error)
+    return 0
+
+
+def _flushed(code: int | str | None) -> int | str | None:
+    """The exit code, once all output is out; a disk that is full shows only now."""
+    try:
+        if sys.stdout:
+            sys.stdout.flush()
+    except OSError as error:
+        silence_stdout()
+        return exit_code_of(error)
+    return code

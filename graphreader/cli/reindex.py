@@ -5,13 +5,19 @@ from typing import Annotated
 import typer
 
 from graphreader.cli.opening import open_reader
-from graphreader.settings import Settings
+from graphreader.cli.printing import JsonFlag, print_json
 
 
 def reindex(
-    corpus: Annotated[str, typer.Option(help="The corpus to embed anew.")] = "default",
+    corpus: Annotated[
+        str, typer.Option(help="The corpus to embed anew.", metavar="NAME")
+    ] = "default",
+    json: JsonFlag = False,
 ) -> None:
     """Embed key elements anew with the configured embeddings. No text is read again."""
-    with open_reader(corpus, Settings.read()) as reader:
+    with open_reader(corpus) as reader:
         done = reader.reindex()
-    print(f"Embedded anew: {', '.join(done)}.")
+    if json:
+        print_json({"embedded": done})
+    else:
+        print(f"Embedded anew: {', '.join(done)}.")

@@ -1,12 +1,14 @@
 """Showing a run in a terminal: the plan, the paths as they go, the answer, what it rests on."""
 
+import re
 from collections.abc import Iterable
+from itertools import groupby
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.markup import escape
 from rich.padding import Padding
 from rich.rule import Rule
+from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
@@ -18,76 +20,124 @@ from graphreader.agent.events import (
     PlanMade,
     QuestionAnswered,
 )
-from graphreader.reading import FunctionCall, Reading
+from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
 
-STOPPED = {
-    "termination": "[green]done[/green]",
-    "call_limit": "[yellow]call limit[/yellow]",
-    "nothing_left": "[yellow]nothing left[/yellow]",
-    "budget": "[yellow]budget[/yellow]",
-    "error": "[red]error[/red]",
+_STOPPED: dict[Stopped, Text] = {
+    "termination": Text("done", "green"),
+    "call_limit": Text("call limit", "yellow"),
+    "nothing_left": Text("nothing left", "yellow"),
+    "budget": Text("budget", "yellow"),
+    "error": Text("error", "red"),
 }
+_CHUNK = re.compile(r"(.+?) \[(\d+)\](?:, |$)")
 
 
 def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
-    """Draw the events until the reading is there, and print it. Without a terminal: lines."""
-    out = console or Console()
-    paths = _Paths()
-    with Live(paths, console=out, refresh_per_second=8, transient=False) as live:
+    """Draw the events until the reading is there, then print it whole.
+
+    In a terminal a line a path shows where it is; these lines go when the answer comes.
+    """
+    out = console or Console(highlight=False)
+    reading: Reading | None = None
+    progress = _Progress()
+    with Live(progress, console=out, refresh_per_second=8, transient=True) as live:
         if not out.is_terminal:
             live.stop()
         for event in events:
             match event:
                 case PlanMade(plan=plan):
-                    out.print(Rule("Plan", align="left"))
-                    out.print(Padding(escape(plan), (0, 0, 1, 2)))
-                case QuestionAnswered(reading=reading):
-                    live.stop()
-                    if not out.is_terminal:
-                        out.print(paths)
-                    _print_answer(out, reading)
-                    return reading
-                case _:
-                    paths.take(event)
-                    live.update(paths)
-    raise AssertionError("a run ends with its answer")
+                    _print_plan(out, plan)
+                case QuestionAnswered(reading=found):
+                    reading = found
+            progress.take(event)
+    if reading is None:
+        raise AssertionError("a run ends with its answer")
+    _print_paths(out, reading.paths)
+    _print_answer(out, reading)
+    return reading
 
 
-class _Paths:
-    """A table of the paths: where each began, what it did, how it ended."""
+class _Progress:
+    """One line a path: where it began, how many calls, what it does, how it ended."""
 
     def __init__(self) -> None:
         self._nodes: tuple[str, ...] = ()
-        self._trails: dict[int, list[str]] = {}
-        self._ends: dict[int, str] = {}
+        self._calls: dict[int, list[FunctionCall]] = {}
+        self._ends: dict[int, Stopped] = {}
+        self._spinner = Spinner("dots", "Planning")
 
     def take(self, event: Event) -> None:
         """Add what happened."""
         match event:
+            case PlanMade():
+                self._spinner.update(text="Choosing where to begin")
             case NodesChosen(nodes=nodes):
                 self._nodes = nodes
+                self._spinner.update(text="Exploring")
             case FunctionChosen(path=path, call=call):
-                self._trails.setdefault(path, []).append(_words(call))
-            case PathEnded(path=path, stopped=stopped, error=error):
-                self._ends[path] = STOPPED[stopped] + (f"\n{escape(error)}" if error else "")
+                self._calls.setdefault(path, []).append(call)
+            case PathEnded(path=path, stopped=stopped):
+                self._ends[path] = stopped
+                if len(self._ends) == len(self._nodes):
+                    self._spinner.update(text="Answering")
 
     def __rich__(self) -> RenderableType:
-        if not self._nodes:
-            return Text("")
-        table = Table(box=None, padding=(0, 2, 0, 0), expand=False)
-        table.add_column("", style="bold")
-        table.add_column("Initial node", style="cyan", overflow="fold", max_width=24)
-        table.add_column("Functions", overflow="fold")
-        table.add_column("", overflow="fold", min_width=8)
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis", max_width=24, style="bold")
+        table.add_column(justify="right", no_wrap=True, style="dim")
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         for number, node in enumerate(self._nodes, 1):
-            trail = " → ".join(self._trails.get(number, [])) or "…"
-            table.add_row(str(number), escape(node), trail, self._ends.get(number, "…"))
-        return Group(Rule("Paths", align="left"), Padding(table, (0, 0, 1, 2)))
+            calls = self._calls.get(number, [])
+            end = self._ends.get(number)
+            now = _STOPPED[end] if end else _call(calls[-1]) if calls else Text("…", "dim")
+            table.add_row(str(number), Text(node), str(len(calls)), now)
+        return Group(table, self._spinner)
 
 
-def _words(call: FunctionCall) -> str:
-    argument = call.argument if len(call.argument) < 60 else call.argument[:57] + "…"
-    return f"{call.name}" + (f"([cyan]{escape(argument)}[/cyan])" if argument else "")
+def _print_plan(out: Console, plan: str) -> None:
+    out.print(Rule("Plan", align="left"))
+    out.print(Padding(Text(plan), (0, 0, 1, 2)))
+
+
+def _print_paths(out: Console, paths: Iterable[Path]) -> None:
+    out.print(Rule("Paths", align="left"))
+    for number, path in enumerate(paths, 1):
+        calls = f"{path.calls} call{'' if path.calls == 1 else 's'}"
+        title = Text.assemble(f"{number} ", (path.initial_node, "bold"), (f"  {calls}, ", "dim"))
+        out.print(Padding(title + _STOPPED[path.stopped], (0, 0, 0, 2)))
+        if path.functions:
+            out.print(Padding(_trail(path.functions), (0, 0, 0, 4)))
+        if path.error:
+            out.print(Padding(Text(path.error, "red"), (0, 0, 0, 4)))
+    out.print()
+
+
+def _trail(functions: Iterable[FunctionCall]) -> Text:
+    """The calls in their order, equal neighbors as one."""
+    steps = []
+    for _, same in groupby(functions, key=lambda call: (call.name, call.argument)):
+        calls = list(same)
+        times = Text(f" ×{len(calls)}", "dim") if len(calls) > 1 else Text()
+        steps.append(_call(calls[0]) + times)
+    return Text(" → ", "dim").join(steps)
+
+
+def _call(call: FunctionCall) -> Text:
+    if not call.argument:
+        return Text(call.name)
+    return Text.assemble(f"{call.name}(", (_argument(call.argument), "cyan"), ")")
+
+
+def _argument(argument: str) -> str:
+    """Chunks of one document in a row share its name: `title [0], title [3]` is `title [0, 3]`."""
+    chunks = _CHUNK.findall(argument)
+    if len(chunks) < 2 or _CHUNK.sub("", argument):
+        return argument
+    return ", ".join(
+        f"{title} [{', '.join(number for _, number in group)}]"
+        for title, group in groupby(chunks, key=lambda chunk: str(chunk[0]))
+    )
 
 
 def _print_answer(out: Console, reading: Reading) -> None:
@@ -97,15 +147,24 @@ def _print_answer(out: Console, reading: Reading) -> None:
     out.print(Padding(Text(reading.answer, style="bold"), (0, 0, 1, 2)))
     if reading.citations:
         out.print(Rule("Citations", align="left"))
-        for number, one in enumerate(reading.citations, 1):
-            quote = " ".join(one.quote.split())
-            where = f"[cyan]{escape(one.document)}[/cyan], chunk {one.chunk}"
-            span = f"[dim]characters {one.start}-{one.end}[/dim]"
-            out.print(Padding(f"[bold]{number}[/bold] {where}  {span}", (0, 0, 0, 2)))
-            out.print(Padding(Text(f"“{quote}”", style="italic"), (0, 0, 1, 4)))
+        for number, citation in enumerate(reading.citations, 1):
+            _print_citation(out, number, citation)
     usage = reading.usage
     tokens = usage.input_tokens + usage.output_tokens
-    cost = f"{usage.calls} decisions, {tokens:,} tokens, {usage.seconds:.1f} s"
-    out.print(f"[dim]{escape(reading.decider)}: {cost}[/dim]")
+    decisions = f"{usage.calls} decision{'' if usage.calls == 1 else 's'}"
+    cost = f"{decisions}, {tokens:,} tokens, {usage.seconds:.1f} s"
+    out.print(Text(f"{reading.decider}: {cost}", "dim"))
     for note in reading.notes:
-        out.print(f"[yellow]{escape(note)}[/yellow]")
+        out.print(Text(note, "yellow"))
+
+
+def _print_citation(out: Console, number: int, citation: Citation) -> None:
+    where = Text.assemble(
+        (f"{number} ", "bold"),
+        (citation.document, "cyan"),
+        f", chunk {citation.chunk}",
+        (f"  characters {citation.start}-{citation.end}", "dim"),
+    )
+    out.print(Padding(where, (0, 0, 0, 2)))
+    quote = " ".join(citation.quote.split())
+    out.print(Padding(Text(f"“{quote}”", style="italic"), (0, 0, 1, 4)))
