@@ -8,9 +8,15 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from graphreader.errors import UsageError
+
 T = TypeVar("T")
+
+_PATIENCE = 5.0
+"""Seconds that what was told to end is waited for."""
 
 
 class Background:
@@ -18,20 +24,26 @@ class Background:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work there and wait here. What interrupts the wait ends the work."""
-        future = asyncio.run_coroutine_threadsafe(work, self._running())
+        """Do the work there and wait here.
+
+        What interrupts the wait ends the work, which may take a moment to put things in order.
+        """
+        ended = threading.Event()
+        future = self._submit(_telling(work, ended))
         try:
             return future.result()
         except BaseException:
-            future.cancel()
+            if future.cancel():
+                ended.wait(_PATIENCE)
             raise
 
     async def arun(self, work: Coroutine[Any, Any, T]) -> T:
         """Do the work there and await it from any other loop; cancelling reaches it."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._running()))
+        return await asyncio.wrap_future(self._submit(work))
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
         """Yield what an asynchronous iterator of that loop yields."""
@@ -55,20 +67,36 @@ class Background:
         finally:
             await self.arun(_end(items))
 
+    @property
+    def runs(self) -> bool:
+        """Whether there is a loop."""
+        return self._loop is not None
+
     def close(self) -> None:
-        """End the loop. A later call starts another one."""
+        """End the loop and what still runs in it. A later call starts another one."""
         with self._lock:
             loop, self._loop = self._loop, None
-        if loop is not None:
+            thread, self._thread = self._thread, None
+        if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
+            thread.join(_PATIENCE)
+
+    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        if self._thread is threading.current_thread():
+            work.close()
+            raise UsageError(
+                "A reader's methods were called while it reports progress: call them afterwards."
+            )
+        return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(
+                self._thread = threading.Thread(
                     target=_serve, args=(self._loop,), name="graphreader", daemon=True
-                ).start()
+                )
+                self._thread.start()
             return self._loop
 
 
@@ -76,8 +104,24 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()
+        loop.run_until_complete(_end_tasks())
+        loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()
+
+
+async def _telling(work: Coroutine[Any, Any, T], ended: threading.Event) -> T:
+    try:
+        return await work
+    finally:
+        ended.set()
+
+
+async def _end_tasks() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _next(items: AsyncIterator[T]) -> T:

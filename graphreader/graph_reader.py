@@ -1,7 +1,8 @@
 """GraphReader: read texts into a graph once, then ask questions about them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, suppress
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +13,7 @@ from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.background import Background
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
-from graphreader.errors import UsageError
+from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, Progress, quiet
@@ -133,13 +134,17 @@ class GraphReader:
         return self._background.run(self._stats())
 
     async def aclose(self) -> None:
-        """Close the connections; an embedded server goes on running."""
+        """Close the connections; an embedded server goes on running.
+
+        It may be called again, and a reader that is used again opens what it needs anew.
+        """
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
         """Do the same as `aclose`."""
-        self._background.run(self._session.aclose())
-        self._background.close()
+        if self._background.runs:
+            self._background.run(self._session.aclose())
+            self._background.close()
 
     async def _ingest(
         self, paths: tuple[str | PathLike[str], ...], progress: Progress
@@ -156,10 +161,14 @@ class GraphReader:
             chunk_tokens=self._session.settings.chunk_tokens,
             progress=progress,
         )
-        known = await Library(connection).documents(self.corpus)
+        library = Library(connection)
+        with suppress(UnknownCorpusError):  # a new one fits every embedding
+            record = await library.corpus(self.corpus)
+            check_embedding(self.corpus, record.embedding, embedder.name)
+        known = await library.documents(self.corpus)
         return await pipeline.run([Path(path).expanduser() for path in paths], known)
 
-    async def _explore(self, question: str) -> AsyncIterator[Event]:
+    async def _explore(self, question: str) -> AsyncGenerator[Event]:
         if not question.strip():
             raise UsageError("The question is empty: ask something.")
         library = Library(await self._session.connection())
@@ -173,11 +182,10 @@ class GraphReader:
                 f"PATH --corpus {self.corpus}`."
             )
         notes = [parts.decider.notice] if parts.decider.notice else []
-        waiting = [one.title for one in documents if one.status != "complete"]
-        if waiting:
-            notes.append(f"Not read completely yet: {', '.join(waiting[:5])}.")
-        async for event in explore(question.strip(), parts, notes):
-            yield event
+        notes += _unfinished(documents)
+        async with aclosing(explore(question.strip(), parts, notes)) as events:
+            async for event in events:
+                yield event
 
     async def _delete(self, document: str | None, everything: bool) -> int:
         if (document is None) == (not everything):
@@ -213,9 +221,22 @@ class GraphReader:
         return library
 
 
-async def _last(events: AsyncIterator[Event]) -> Reading:
+def _unfinished(documents: Sequence[DocumentSummary]) -> list[str]:
+    """A note on documents of which only a part can be found, if there are any."""
+    waiting = [one.title for one in documents if one.status != "complete"]
+    if not waiting:
+        return []
+    named = ", ".join(waiting[:5]) + (", ..." if len(waiting) > 5 else "")
+    return [
+        f"{len(waiting)} of {len(documents)} documents are not read completely ({named}): the same "
+        "`graphreader ingest` reads on."
+    ]
+
+
+async def _last(events: AsyncGenerator[Event]) -> Reading:
     """Follow a run to its end."""
-    async for event in events:
-        if isinstance(event, QuestionAnswered):
-            return event.reading
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, QuestionAnswered):
+                return event.reading
     raise AssertionError("a run ends with its answer")

@@ -25,6 +25,7 @@ class Session:
         progress: Progress | None = None,
     ) -> None:
         self.settings = settings
+        self._given = decider, embedder
         self._decider = decider
         self._embedder = embedder
         self._progress = progress
@@ -64,9 +65,13 @@ class Session:
         return Parts(explorer, self.decider(), self.embedder(), limits)
 
     async def aclose(self) -> None:
-        """Close what is open."""
-        for one in (self._decider, self._embedder):
+        """Close what is open. What is needed later is opened anew."""
+        connection, self._connection = self._connection, None
+        opened = self._decider, self._embedder
+        self._decider, self._embedder = self._given
+        self._prepared, self._lock = False, None
+        for one in opened:
             if one:
                 await one.aclose()
-        if self._connection:
-            await self._connection.aclose()
+        if connection:
+            await connection.aclose()

@@ -11,7 +11,7 @@ from graphreader.agent.parts import Parts, Update
 from graphreader.agent.quoting import locate
 from graphreader.agent.ranking import by_words
 from graphreader.agent.state import ChunkRef, Exploring, Function, NodeRef, Notes, Quote, Run
-from graphreader.deciding.tasks import ChunkTask, FactGroup, FactsTask, NeighborTask
+from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.reading import FunctionCall
 from graphreader.store.explorer import ChunkFacts, StoredChunk
 
@@ -167,11 +167,9 @@ def _function(name: str, argument: str, rationale: str) -> Function:
 def _shown(group: ChunkFacts, wanted: str, read: list[str]) -> FactGroup:
     """What is shown of a chunk's facts: the most promising ones, in the order of the text."""
     best = set(by_words(group.facts, str, wanted)[:FACTS_SHOWN])
-    facts = [fact for fact in group.facts if fact in best]
-    if len(facts) < len(group.facts):
-        facts.append(f"({len(group.facts) - len(facts)} more facts stand in this chunk.)")
+    facts = tuple(fact for fact in group.facts if fact in best)
     name = label(group.document, group.index)
-    return FactGroup(name, tuple(facts), group.chunk in read)
+    return FactGroup(name, facts, group.chunk in read, len(group.facts) - len(facts))
 
 
 def _ref(group: ChunkFacts) -> ChunkRef:

@@ -10,9 +10,7 @@ from graphreader.cli.printing import JsonFlag, print_json
 
 def ask(
     question: Annotated[str, typer.Argument(help="What you want to know.", metavar="QUESTION")],
-    corpus: Annotated[
-        str, typer.Option(help="The corpus to ask.", metavar="NAME")
-    ] = "default",
+    corpus: Annotated[str, typer.Option(help="The corpus to ask.", metavar="NAME")] = "default",
     json: JsonFlag = False,
 ) -> None:
     """Explore the graph on five paths and answer with citations."""

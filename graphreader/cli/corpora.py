@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphreader.cli.opening import open_reader
+from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.errors import UsageError
-from graphreader.settings import Settings
 
 if TYPE_CHECKING:
     from graphreader.store.library import DocumentSummary, Stats
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
 
 def list_(
-    corpus: Annotated[str | None, typer.Option(help="Only this corpus.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="Only this corpus.", metavar="NAME")] = None,
     json: JsonFlag = False,
 ) -> None:
     """List corpora, their documents and how far each one is."""
-    settings = Settings.read()
-    with open_reader(corpus or "default", settings) as reader:
+    with open_reader(corpus or "default") as reader:
         found = {}
         for name in [corpus] if corpus else [one.corpus for one in reader.corpora()]:
             reader.corpus = name
@@ -35,78 +32,89 @@ def list_(
 
 
 def stats(
-    corpus: Annotated[str, typer.Option(help="The corpus to count.")] = "default",
+    corpus: Annotated[str, typer.Option(help="The corpus to count.", metavar="NAME")] = "default",
     json: JsonFlag = False,
 ) -> None:
     """Count documents, chunks, facts and key elements; name the busiest key elements."""
-    settings = Settings.read()
-    with open_reader(corpus, settings) as reader:
+    with open_reader(corpus) as reader:
         counted = reader.stats()
     if json:
         from dataclasses import asdict
-        from json import dumps
 
-        print(dumps(asdict(counted), ensure_ascii=False))
+        print_json(asdict(counted))
     else:
         _print_stats(counted)
 
 
 def delete(
-    document: Annotated[str | None, typer.Argument(help="Id, path or title of a document.")] = None,
+    document: Annotated[
+        str | None,
+        typer.Argument(help="Id, path or title of a document.", metavar="[DOCUMENT]"),
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="The whole corpus instead of one document.")
     ] = False,
-    corpus: Annotated[str, typer.Option(help="The corpus to delete from.")] = "default",
+    corpus: Annotated[
+        str, typer.Option(help="The corpus to delete from.", metavar="NAME")
+    ] = "default",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
+    json: JsonFlag = False,
 ) -> None:
     """Take a document, or a whole corpus, out of the graph."""
     if (document is None) == (not everything):
         raise UsageError("Name one document, or say --all for the whole corpus.")
-    if everything and not yes and sys.stdin.isatty():
-        typer.confirm(f"Delete the whole corpus {corpus!r}?", abort=True)
-    settings = Settings.read()
-    with open_reader(corpus, settings) as reader:
+    if everything and not yes and sys.stdin and sys.stdin.isatty():
+        typer.confirm(f"Delete the whole corpus {corpus!r}?", abort=True, err=True)
+    with open_reader(corpus) as reader:
         gone = reader.delete(document, everything=everything)
-    print(f"{corpus}: {gone} document{'s' if gone != 1 else ''} deleted.")
+    if json:
+        print_json({"corpus": corpus, "deleted": gone})
+    else:
+        print(f"{corpus}: {plural(gone, 'document')} deleted.")
 
 
 def _print_list(found: "dict[str, list[DocumentSummary]]") -> None:
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    out = Console()
-    for name, documents in found.items():
-        table = Table(title=f"Corpus {name}", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    out = table_console()
+    for place, (name, documents) in enumerate(found.items()):
+        if place:
+            out.print()
+        out.print(
+            Text.assemble("Corpus ", (name, "bold"), f", {plural(len(documents), 'document')}")
+        )
+        if not documents:
+            continue
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column("Document", overflow="fold")
-        table.add_column("Id", style="dim", no_wrap=True)
+        table.add_column("Id", style="dim", no_wrap=True, overflow="ellipsis")
         table.add_column("Chunks", justify="right")
         table.add_column("Tokens", justify="right")
         table.add_column("Status")
         for one in documents:
             status = one.status + (f" ({one.failed} without facts)" if one.failed else "")
-            table.add_row(one.title, one.id, str(one.chunks), f"{one.tokens:,}", status)
+            table.add_row(Text(one.title), one.id, f"{one.chunks:,}", f"{one.tokens:,}", status)
         out.print(table)
-        out.print()
 
 
 def _print_list_json(found: "dict[str, list[DocumentSummary]]") -> None:
     from dataclasses import asdict
-    from json import dumps
 
     corpora = [
         {"corpus": name, "documents": [asdict(one) for one in documents]}
         for name, documents in found.items()
     ]
-    print(dumps({"corpora": corpora}, ensure_ascii=False))
+    print_json({"corpora": corpora})
 
 
 def _print_stats(counted: "Stats") -> None:
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    out = Console()
-    title = f"Corpus {counted.corpus}"
-    table = Table(title=title, title_justify="left", show_header=False, box=None)
+    out = table_console()
+    out.print(Text.assemble("Corpus ", (counted.corpus, "bold")))
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     table.add_column("", justify="right")
     for name, value in (
@@ -120,5 +128,5 @@ def _print_stats(counted: "Stats") -> None:
     ):
         table.add_row(name, value)
     out.print(table)
-    busiest = ", ".join(f"{name} ({facts})" for name, facts in counted.busiest)
-    out.print(f"\nBusiest: {busiest or 'none'}", highlight=False)
+    busiest = ", ".join(f"{name} ({facts:,})" for name, facts in counted.busiest)
+    out.print(Text(f"\nBusiest (facts): {busiest or 'none'}"))

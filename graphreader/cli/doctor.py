@@ -1,42 +1,81 @@
 """`graphreader doctor`: what is configured, what answers, what is missing, and what mends it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from graphreader.cli.opening import read_settings
+from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.errors import GraphReaderError, SettingsError
-from graphreader.settings import OFFLINE, Settings
 
-Check = Callable[[Settings], Awaitable[str]]
+if TYPE_CHECKING:
+    from graphreader.settings import Settings
+
+Check = Callable[["Settings"], Coroutine[Any, Any, str]]
 
 
-def doctor() -> None:
-    """Check settings, Neo4j, model and embeddings; say what to do about each failure."""
-    from rich.console import Console
-    from rich.markup import escape
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What one check found; `message` says what to do where it is not `ok`."""
 
-    out = Console(soft_wrap=True, highlight=False)
+    name: str
+    ok: bool
+    message: str
+
+
+def doctor(json: JsonFlag = False) -> None:
+    """Check settings, Neo4j, model and embeddings; say what to do about each failure.
+
+    Exit code 1 when something fails. A configured model is asked one short question.
+    """
+    settings: Settings | None = None
     try:
-        settings = Settings.read()
+        settings = read_settings()
+        findings = [_Finding("settings", True, "make sense"), *_examined(settings)]
     except SettingsError as error:
-        out.print(f"[red]✗[/red] settings   {escape(str(error))}")
-        raise typer.Exit(1) from None
-    failed = False
-    for name, check in (("neo4j", _neo4j), ("model", _model), ("embeddings", _embeddings)):
-        try:
-            said = asyncio.run(check(settings))
-            out.print(f"[green]✓[/green] {name:<10} {escape(said)}")
-        except GraphReaderError as error:
-            failed = True
-            out.print(f"[red]✗[/red] {name:<10} {escape(str(error))}")
-    out.print(f"[dim]  home       {settings.home}[/dim]")
-    out.print(f"[dim]  cache      {settings.cache}[/dim]")
-    if failed:
+        findings = [_Finding("settings", False, str(error))]
+    if json:
+        folders = {"home": str(settings.home), "cache": str(settings.cache)} if settings else {}
+        ok = all(one.ok for one in findings)
+        print_json({"ok": ok, "checks": [asdict(one) for one in findings], **folders})
+    else:
+        _print(findings, settings)
+    if not all(one.ok for one in findings):
         raise typer.Exit(1)
 
 
-async def _neo4j(settings: Settings) -> str:
+def _examined(settings: "Settings") -> list[_Finding]:
+    checks: dict[str, Check] = {"neo4j": _neo4j, "model": _model, "embeddings": _embeddings}
+    findings = []
+    for name, check in checks.items():
+        try:
+            findings.append(_Finding(name, True, asyncio.run(check(settings))))
+        except GraphReaderError as error:
+            findings.append(_Finding(name, False, str(error)))
+    return findings
+
+
+def _print(findings: list[_Finding], settings: "Settings | None") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for one in findings:
+        mark = Text("ok", "green") if one.ok else Text("fails", "bold red")
+        table.add_row(mark, one.name, Text(one.message))
+    if settings:
+        table.add_row("", "home", Text(str(settings.home), "dim"))
+        table.add_row("", "cache", Text(str(settings.cache), "dim"))
+    table_console().print(table)
+
+
+async def _neo4j(settings: "Settings") -> str:
     from graphreader.cli.starting import start_embedded
     from graphreader.store import schema
     from graphreader.store.library import Library
@@ -51,13 +90,13 @@ async def _neo4j(settings: Settings) -> str:
         kind = "configured by NEO4J_URI" if settings.neo4j_uri else "embedded"
         return (
             f"{connection.version} at {connection.address.uri} ({kind}), "
-            f"{len(corpora)} {'corpus' if len(corpora) == 1 else 'corpora'}"
+            f"{plural(len(corpora), 'corpus', 'corpora')}"
         )
     finally:
         await connection.aclose()
 
 
-async def _model(settings: Settings) -> str:
+async def _model(settings: "Settings") -> str:
     from graphreader.deciding.opening import open_decider
     from graphreader.deciding.tasks import PlanTask
 
@@ -72,8 +111,9 @@ async def _model(settings: Settings) -> str:
     return f"{decider.name} answers ({used} tokens for this check)"
 
 
-async def _embeddings(settings: Settings) -> str:
+async def _embeddings(settings: "Settings") -> str:
     from graphreader.deciding.opening import open_embedder
+    from graphreader.settings import OFFLINE
 
     embedder = open_embedder(settings)
     await embedder.embed(["letter"])

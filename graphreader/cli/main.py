@@ -27,6 +27,27 @@ EXAMPLES = """
 A model is used when OPENAI_API_KEY or GRAPHREADER_MODEL is set, in the environment or in .env.
 """
 
+INGEST_EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader ingest notes.md
+  graphreader ingest books/ letters/ --corpus library
+"""
+
+ASK_EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader ask "Who taught the founder of the school?"
+  graphreader ask "..." --corpus library --json | jq -r .answer
+"""
+
+DELETE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader delete notes.md
+  graphreader delete --all --corpus library --yes
+"""
+
 app = typer.Typer(
     help="Answers questions about texts far larger than a model's window.",
     epilog=EXAMPLES,
@@ -35,11 +56,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("ingest")(ingest.ingest)
-app.command("ask")(ask.ask)
+app.command("ingest", epilog=INGEST_EXAMPLES)(ingest.ingest)
+app.command("ask", epilog=ASK_EXAMPLES)(ask.ask)
 app.command("list")(corpora.list_)
 app.command("stats")(corpora.stats)
-app.command("delete")(corpora.delete)
+app.command("delete", epilog=DELETE_EXAMPLES)(corpora.delete)
 app.command("reindex")(reindex.reindex)
 app.command("browser")(browser.browser)
 app.command("doctor")(doctor.doctor)

@@ -1,8 +1,11 @@
 """`graphreader neo4j start|stop|status`: the embedded Neo4j by hand."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from graphreader.cli.opening import read_settings
+from graphreader.cli.printing import JsonFlag, print_json
 
 if TYPE_CHECKING:
     from graphreader.settings import Settings
@@ -13,40 +16,36 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object: uri, username, password, ...")
-]
-
 
 @app.command()
-def start(json: Json = False) -> None:
+def start(json: JsonFlag = False) -> None:
     """Start the embedded Neo4j, unless it runs. It stays when this command ends."""
     from graphreader.cli.starting import start_embedded
-    from graphreader.settings import Settings
 
-    settings = Settings.read()
+    settings = read_settings()
     _note(settings)
     _show(start_embedded(settings), json)
 
 
 @app.command()
-def stop() -> None:
+def stop(json: JsonFlag = False) -> None:
     """Stop the embedded Neo4j. The graph stays on disk."""
-    from graphreader.settings import Settings
     from graphreader.store import embedded
 
-    stopped = embedded.stop(Settings.read())
+    stopped = embedded.stop(read_settings())
+    if json:
+        print_json({"stopped": stopped})
+        return
     typer.echo("Neo4j is stopped." if stopped else "No embedded Neo4j was running.")
 
 
 @app.command()
-def status(json: Json = False) -> None:
+def status(json: JsonFlag = False) -> None:
     """Say where the embedded Neo4j runs, and how to enter it. Exit code 1 when it does not run."""
     from graphreader.errors import ServerError
-    from graphreader.settings import Settings
     from graphreader.store import embedded
 
-    settings = Settings.read()
+    settings = read_settings()
     _note(settings)
     server = embedded.running(settings)
     if not server:
@@ -66,8 +65,6 @@ def _note(settings: "Settings") -> None:
 
 
 def _show(server: "RunningServer", json: bool) -> None:
-    import json as encoding
-
     shown = {
         "uri": server.uri,
         "username": server.username,
@@ -76,7 +73,7 @@ def _show(server: "RunningServer", json: bool) -> None:
         "version": server.version,
     }
     if json:
-        typer.echo(encoding.dumps(shown))
+        print_json(shown)
         return
     typer.echo(f"Neo4j {server.version} is running (process {server.pid}).")
     typer.echo(f"  address   {server.uri}")

@@ -16,7 +16,10 @@ def reindex(
 ) -> None:
     """Embed key elements anew with the configured embeddings. No text is read again."""
     with open_reader(corpus) as reader:
-        done = reader.reindex()
+        from graphreader.cli.reading import Reading
+
+        with Reading(chunks=False) as reading:
+            done = reader.reindex(progress=reading)
     if json:
         print_json({"embedded": done})
     else:

@@ -1,5 +1,7 @@
 """What a decider is asked: one class a step, with what the step knows and how it is shown.
 
+The steps of a path stand in `exploring`.
+
 A model never sees a long id: what can be chosen is numbered from 1, and only what was shown can be
 chosen (`problem`). What may be too much for a window stands ranked, best first, in `choices`, and
 `keeping(n)` shows the best n of it and says how many more there are.
@@ -11,12 +13,9 @@ from typing import ClassVar, Generic, Self, TypeVar
 
 from graphreader.deciding.decisions import (
     Answer,
-    ChunkDecision,
     Decision,
     Extraction,
-    FactsDecision,
     InitialNodes,
-    NeighborDecision,
     RationalPlan,
 )
 
@@ -103,151 +102,6 @@ class InitialNodesTask(Task[InitialNodes]):
     def keeping(self, number: int) -> Self:
         """The best nodes."""
         return replace(self, nodes=self.nodes[:number])
-
-
-@dataclass(frozen=True, slots=True)
-class FactGroup:
-    """The facts of one node that stand in one chunk; `read` where the chunk was read already."""
-
-    label: str
-    facts: tuple[str, ...]
-    read: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FactsTask(Task[FactsDecision]):
-    """Look at a node's atomic facts, grouped by chunk, best group first (figure 9)."""
-
-    prompt = "atomic_facts"
-    decision = FactsDecision
-    question: str
-    plan: str
-    actions: tuple[str, ...]
-    notebook: str
-    node: str
-    groups: tuple[FactGroup, ...]
-    left_out: int = 0
-
-    def values(self) -> Mapping[str, str]:
-        """Question, plan, actions, notebook, node and the numbered groups of facts."""
-        shown = [
-            f"[{number}] {group.label}{' (already read)' if group.read else ''}\n"
-            + "\n".join(f"- {fact}" for fact in group.facts)
-            for number, group in enumerate(self.groups, 1)
-        ]
-        if self.left_out:
-            shown.append(f"({self.left_out} chunks that seem to matter less are not shown.)")
-        return {
-            "question": self.question,
-            "plan": self.plan,
-            "actions": bulleted(self.actions),
-            "notebook": self.notebook or "(empty)",
-            "node": self.node,
-            "facts": "\n".join(shown),
-        }
-
-    def problem(self, decision: FactsDecision) -> str | None:
-        """read_chunk without a chunk that was shown and is not read yet."""
-        if decision.function != "read_chunk":
-            return None
-        unread = [n for n, group in enumerate(self.groups, 1) if not group.read]
-        if not set(decision.chunks) & set(unread):
-            return (
-                f"read_chunk needs the numbers of chunks that are not read yet, out of {unread}."
-                if unread
-                else "All of these chunks are read already: choose stop_and_read_neighbor."
-            )
-        return None
-
-    @property
-    def choices(self) -> int:
-        """The groups."""
-        return len(self.groups)
-
-    def keeping(self, number: int) -> Self:
-        """The best groups."""
-        out = self.left_out + len(self.groups) - number
-        return replace(self, groups=self.groups[:number], left_out=out)
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkTask(Task[ChunkDecision]):
-    """Read one chunk in full (figure 10). `queued` are the labels of the chunks that wait."""
-
-    prompt = "chunk"
-    decision = ChunkDecision
-    question: str
-    plan: str
-    actions: tuple[str, ...]
-    notebook: str
-    node: str
-    label: str
-    text: str
-    queued: tuple[str, ...] = ()
-    has_previous: bool = True
-    has_subsequent: bool = True
-
-    def values(self) -> Mapping[str, str]:
-        """Question, plan, actions, notebook, the chunk, and what lies around it."""
-        around = [f"Waiting to be read: {', '.join(self.queued) or 'nothing'}."]
-        if not self.has_previous:
-            around.append("This is the document's first chunk.")
-        if not self.has_subsequent:
-            around.append("This is the document's last chunk.")
-        return {
-            "question": self.question,
-            "plan": self.plan,
-            "actions": bulleted(self.actions),
-            "notebook": self.notebook or "(empty)",
-            "label": self.label,
-            "around": " ".join(around),
-            "text": self.text,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class NeighborTask(Task[NeighborDecision]):
-    """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11)."""
-
-    prompt = "neighbors"
-    decision = NeighborDecision
-    question: str
-    plan: str
-    actions: tuple[str, ...]
-    notebook: str
-    node: str
-    neighbors: tuple[str, ...]
-    left_out: int = 0
-
-    def values(self) -> Mapping[str, str]:
-        """Question, plan, actions, notebook, node and the numbered neighbors."""
-        more = f"\n({self.left_out} further neighbors are not shown.)" if self.left_out else ""
-        return {
-            "question": self.question,
-            "plan": self.plan,
-            "actions": bulleted(self.actions),
-            "notebook": self.notebook or "(empty)",
-            "node": self.node,
-            "neighbors": numbered(self.neighbors) + more,
-        }
-
-    def problem(self, decision: NeighborDecision) -> str | None:
-        """A neighbor that was not shown."""
-        if decision.function == "read_neighbor_node" and not (
-            1 <= decision.neighbor <= len(self.neighbors)
-        ):
-            return f"read_neighbor_node needs the number of a node, 1 to {len(self.neighbors)}."
-        return None
-
-    @property
-    def choices(self) -> int:
-        """The neighbors."""
-        return len(self.neighbors)
-
-    def keeping(self, number: int) -> Self:
-        """The best neighbors."""
-        out = self.left_out + len(self.neighbors) - number
-        return replace(self, neighbors=self.neighbors[:number], left_out=out)
 
 
 @dataclass(frozen=True, slots=True)

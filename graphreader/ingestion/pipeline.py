@@ -29,7 +29,7 @@ from graphreader.ingestion.report import (
 )
 from graphreader.reading import Usage
 from graphreader.store.library import DocumentSummary
-from graphreader.store.writer import GraphWriter
+from graphreader.store.writer import GraphWriter, ReadChunk
 
 DOCUMENTS_AT_ONCE = 4
 
@@ -66,12 +66,6 @@ class Pipeline:
         for report in refused:
             self._progress(DocumentEnded(report))
         await self._writer.finish_deletes()
-        await self._writer.begin_corpus(
-            decider=self._decider.name,
-            prompts=self._decider.prompts,
-            embedding=self._embedder.name,
-            dimension=self._embedder.dimension,
-        )
         by_id = {summary.id: summary for summary in known}
         gate = asyncio.Semaphore(DOCUMENTS_AT_ONCE)
         ended = await together(self._file(file, by_id, gate) for file in files)
@@ -113,10 +107,11 @@ class Pipeline:
     async def _document(self, document: Document) -> DocumentReport:
         """Extract what is missing of a document and put its chunks in their order."""
         chunks = await asyncio.to_thread(split, document, self._chunk_tokens)
-        await self._writer.begin_document(document, self._chunk_tokens)
         extracted = await self._writer.extracted(document.id)
         missing = [chunk for chunk in chunks if chunk.id not in extracted]
         self._progress(DocumentBegun(document.title, len(chunks), len(missing)))
+        if not missing:
+            await self._begin(document)
         errors = await self._chunks(document, missing)
         await self._writer.arrange(document.id, chunks)
         return DocumentReport(
@@ -129,24 +124,49 @@ class Pipeline:
             error=errors[0] if errors else None,
         )
 
+    async def _begin(self, document: Document) -> None:
+        """Write the corpus and the document, once there is something to write into them.
+
+        So a service that refuses everything leaves nothing behind.
+        """
+        await self._writer.begin_corpus(
+            decider=self._decider.name,
+            prompts=self._decider.prompts,
+            embedding=self._embedder.name,
+            dimension=self._embedder.dimension,
+        )
+        await self._writer.begin_document(document, self._chunk_tokens)
+
     async def _chunks(self, document: Document, chunks: Sequence[Chunk]) -> list[str]:
         """Extract and write chunks, some at a time; returns the errors of those that failed."""
         errors: list[str] = []
         step = 2 * self._decider.concurrency
         for start in range(0, len(chunks), step):
+            read: dict[int, ReadChunk] = {}
             part = chunks[start : start + step]
-            read = await together(self._extract(document, chunk) for chunk in part)
-            await self._writer.write_chunks(document.id, [one for one, _ in read])
-            facts = sum(len(one.facts) for one, _ in read)
-            self._facts += facts
-            self._usage = sum((usage for _, usage in read), self._usage)
-            errors += [one.error for one, _ in read if one.error]
-            self._progress(ChunksRead(document.title, len(part), facts))
+            try:
+                await together(self._extract(document, chunk, read) for chunk in part)
+            finally:
+                # Also when it breaks off here: what was extracted was paid for.
+                await self._write(document, [read[index] for index in sorted(read)], start == 0)
+            errors += [one.error for one in read.values() if one.error]
         return errors
 
-    async def _extract(self, document: Document, chunk: Chunk) -> Any:
+    async def _write(self, document: Document, read: Sequence[ReadChunk], first: bool) -> None:
+        if not read:
+            return
+        if first:
+            await self._begin(document)
+        await self._writer.write_chunks(document.id, read)
+        facts = sum(len(one.facts) for one in read)
+        self._facts += facts
+        self._progress(ChunksRead(document.title, len(read), facts))
+
+    async def _extract(self, document: Document, chunk: Chunk, read: dict[int, ReadChunk]) -> None:
         async with self._turn:
-            return await extract(self._decider, document, chunk)
+            found, usage = await extract(self._decider, document, chunk)
+        read[chunk.index] = found
+        self._usage += usage
 
     async def _finish(self, documents: Sequence[str]) -> None:
         """Settle the names of key elements, embed the new ones, mark documents as complete."""

@@ -74,8 +74,9 @@ class Embedded:
     total: int
 
 
-Progress = Callable[[DocumentBegun | ChunksRead | DocumentEnded | Embedded], None]
+ReadingEvent = DocumentBegun | ChunksRead | DocumentEnded | Embedded
+Progress = Callable[[ReadingEvent], None]
 
 
-def quiet(event: DocumentBegun | ChunksRead | DocumentEnded | Embedded) -> None:
+def quiet(event: ReadingEvent) -> None:
     """Tell nobody."""

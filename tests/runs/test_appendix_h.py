@@ -10,14 +10,10 @@ from pathlib import Path
 import pytest
 
 from graphreader import GraphReader, Reading, Settings
+from graphreader.deciding.exploring import ChunkTask, NeighborTask
 from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.service import ModelService
-from graphreader.deciding.tasks import (
-    AnswerTask,
-    ChunkTask,
-    InitialNodesTask,
-    NeighborTask,
-)
+from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.runs import world
 

@@ -8,13 +8,8 @@ import pytest
 
 from graphreader import GraphReaderError, Reading, Settings
 from graphreader.deciding.decisions import Answer, InitialNodes, ProposedNode
-from graphreader.deciding.tasks import (
-    AnswerTask,
-    ChunkTask,
-    FactsTask,
-    InitialNodesTask,
-    NeighborTask,
-)
+from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
 from graphreader.errors import DecisionError, ModelUnavailableError
 from graphreader.testing import ScriptedDecider
 from tests.runs import world

@@ -8,15 +8,9 @@ import pytest
 
 from graphreader import GraphReader, Settings
 from graphreader.deciding.decisions import Answer, InitialNodes, ProposedNode, RationalPlan
+from graphreader.deciding.exploring import ChunkTask, FactsTask
 from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.tasks import (
-    AnswerTask,
-    ChunkTask,
-    ExtractionTask,
-    FactsTask,
-    InitialNodesTask,
-    PlanTask,
-)
+from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask
 from graphreader.reading import Reading
 from graphreader.testing import ScriptedDecider
 from tests.runs import world

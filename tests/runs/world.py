@@ -16,15 +16,8 @@ from graphreader.deciding.decisions import (
     ProposedNode,
     RationalPlan,
 )
-from graphreader.deciding.tasks import (
-    AnswerTask,
-    ChunkTask,
-    ExtractionTask,
-    FactsTask,
-    InitialNodesTask,
-    NeighborTask,
-    PlanTask,
-)
+from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask
 from graphreader.testing import ScriptedDecider
 
 Facts = Mapping[str, list[str]]

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage
 
 from graphreader.deciding import service
 from graphreader.deciding.decider import Decider
+from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.failures import failure_of
 from graphreader.deciding.fitting import fit, tokens_of
 from graphreader.deciding.language_model import LanguageModelDecider
@@ -17,13 +18,9 @@ from graphreader.deciding.replies import UnusableReply
 from graphreader.deciding.service import ModelService
 from graphreader.deciding.tasks import (
     AnswerTask,
-    ChunkTask,
     Evidence,
     ExtractionTask,
-    FactGroup,
-    FactsTask,
     InitialNodesTask,
-    NeighborTask,
     PlanTask,
 )
 from graphreader.errors import (

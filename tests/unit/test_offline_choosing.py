@@ -6,15 +6,9 @@ from graphreader.deciding.decisions import (
     InitialNodes,
     NeighborDecision,
 )
+from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.tasks import (
-    ChunkTask,
-    FactGroup,
-    FactsTask,
-    InitialNodesTask,
-    NeighborTask,
-    PlanTask,
-)
+from graphreader.deciding.tasks import InitialNodesTask, PlanTask
 
 QUESTION = "Who designed the lighthouse of Port Wessel?"
 CHUNK = """The harbour of Port Wessel freezes nearly every winter and

@@ -4,7 +4,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from graphreader.deciding import schemas
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.decisions import FactsDecision, RationalPlan
-from graphreader.deciding.tasks import FactGroup, FactsTask, PlanTask
+from graphreader.deciding.exploring import FactGroup, FactsTask
+from graphreader.deciding.tasks import PlanTask
 from graphreader.errors import ReplyError
 from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused, ScriptedDecider
 

@@ -1,6 +1,5 @@
 """Where to look next, by weighted word overlap and by following names from fact to fact."""
 
-import re
 from collections import Counter
 from typing import Literal
 
@@ -11,20 +10,14 @@ from graphreader.deciding.decisions import (
     NeighborDecision,
     ProposedNode,
 )
+from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.offline.names import names_of
 from graphreader.deciding.offline.notes import bridges_of, covers, lines_of, noted
 from graphreader.deciding.offline.question import Question, understand
 from graphreader.deciding.offline.words import fold, terms_of, title_terms
-from graphreader.deciding.tasks import (
-    ChunkTask,
-    FactGroup,
-    FactsTask,
-    InitialNodesTask,
-    NeighborTask,
-)
+from graphreader.deciding.tasks import InitialNodesTask
 from graphreader.sentences import sentence_spans
 
-_REMARK = re.compile(r"\(\d+ more facts ")
 Onward = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
 
 AGAIN = 0.6  # of its score is left to a node that shares the same words as one before it
@@ -79,7 +72,7 @@ def choose_chunks(task: FactsTask) -> FactsDecision:
     }
     best = sorted((n for n in scores if scores[n] > 0), key=lambda n: -scores[n])[:MOST_CHUNKS]
     chosen = [n for n in best if scores[n] >= 0.4 * scores[best[0]]]
-    facts = {f: question.overlap(terms_of(f), own) for g in task.groups for f in _facts(g)}
+    facts = {f: question.overlap(terms_of(f), own) for g in task.groups for f in g.facts}
     useful = sorted((f for f in facts if facts[f] > 0), key=lambda f: -facts[f])[:MOST_FACTS]
     return FactsDecision(
         notebook=noted(task.notebook, useful, question),
@@ -91,15 +84,10 @@ def choose_chunks(task: FactsTask) -> FactsDecision:
     )
 
 
-def _facts(group: FactGroup) -> list[str]:
-    """The facts themselves, without a remark on how many more there are."""
-    return [fact for fact in group.facts if not _REMARK.match(fact)]
-
-
 def _group_score(
     group: FactGroup, question: Question, own: frozenset[str], led_to: frozenset[str]
 ) -> float:
-    facts = [terms_of(fact) for fact in _facts(group)]
+    facts = [terms_of(fact) for fact in group.facts]
     label = title_terms(group.label)
     best = max((question.overlap(terms, own) for terms in facts), default=0.0)
     together = question.overlap(frozenset[str]().union(*facts, label), own)

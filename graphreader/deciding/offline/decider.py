@@ -14,19 +14,11 @@ from graphreader.deciding.decisions import (
     NeighborDecision,
     RationalPlan,
 )
+from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.deciding.offline import answering, choosing
 from graphreader.deciding.offline.facts import facts_of
 from graphreader.deciding.offline.planning import plan
-from graphreader.deciding.tasks import (
-    AnswerTask,
-    ChunkTask,
-    ExtractionTask,
-    FactsTask,
-    InitialNodesTask,
-    NeighborTask,
-    PlanTask,
-    Task,
-)
+from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask, Task
 from graphreader.reading import Usage
 
 D = TypeVar("D", bound=Decision)

@@ -1,0 +1,161 @@
+"""What is asked while a path is explored: a node's facts, a chunk, a node's neighbors.
+
+Each task knows what the path knows so far. Where a decision leads is not decided here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self, TypeVar
+
+from graphreader.deciding.decisions import (
+    ChunkDecision,
+    Decision,
+    FactsDecision,
+    NeighborDecision,
+)
+from graphreader.deciding.tasks import Task, bulleted, numbered
+
+D = TypeVar("D", bound=Decision)
+
+
+@dataclass(frozen=True, slots=True)
+class ExploringTask(Task[D]):
+    """What every step of a path knows; `actions` are the functions chosen before, in words."""
+
+    question: str
+    plan: str
+    actions: tuple[str, ...]
+    notebook: str
+    node: str
+
+    def so_far(self) -> dict[str, str]:
+        """What stands in every prompt of a path."""
+        return {
+            "question": self.question,
+            "plan": self.plan,
+            "actions": bulleted(self.actions),
+            "notebook": self.notebook or "(empty)",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """The facts of one node that stand in one chunk; `read` where the chunk was read already.
+
+    `more` counts the facts of the same node and chunk that are not shown.
+    """
+
+    label: str
+    facts: tuple[str, ...]
+    read: bool = False
+    more: int = 0
+
+    def shown(self) -> str:
+        """One line for the chunk and one for each fact."""
+        lines = [f"{self.label}{' (already read)' if self.read else ''}"]
+        lines += [f"- {fact}" for fact in self.facts]
+        if self.more:
+            lines.append(f"({self.more} more facts stand in this chunk.)")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class FactsTask(ExploringTask[FactsDecision]):
+    """Look at a node's atomic facts, grouped by chunk, best group first (figure 9)."""
+
+    prompt = "atomic_facts"
+    decision = FactsDecision
+    groups: tuple[FactGroup, ...]
+    left_out: int = 0
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan, actions, notebook, node and the numbered groups of facts."""
+        shown = numbered([group.shown() for group in self.groups])
+        if self.left_out:
+            shown += f"\n({self.left_out} chunks that seem to matter less are not shown.)"
+        return self.so_far() | {"node": self.node, "facts": shown}
+
+    def problem(self, decision: FactsDecision) -> str | None:
+        """read_chunk without a chunk that was shown and is not read yet."""
+        if decision.function != "read_chunk":
+            return None
+        unread = [n for n, group in enumerate(self.groups, 1) if not group.read]
+        if not set(decision.chunks) & set(unread):
+            return (
+                f"read_chunk needs the numbers of chunks that are not read yet, out of {unread}."
+                if unread
+                else "All of these chunks are read already: choose stop_and_read_neighbor."
+            )
+        return None
+
+    @property
+    def choices(self) -> int:
+        """The groups."""
+        return len(self.groups)
+
+    def keeping(self, number: int) -> Self:
+        """The best groups."""
+        out = self.left_out + len(self.groups) - number
+        return replace(self, groups=self.groups[:number], left_out=out)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTask(ExploringTask[ChunkDecision]):
+    """Read one chunk in full (figure 10). `queued` are the labels of the chunks that wait."""
+
+    prompt = "chunk"
+    decision = ChunkDecision
+    label: str
+    text: str
+    queued: tuple[str, ...] = ()
+    has_previous: bool = True
+    has_subsequent: bool = True
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan, actions, notebook, the chunk, and what lies around it."""
+        around = [f"Waiting to be read: {', '.join(self.queued) or 'nothing'}."]
+        if not self.has_previous:
+            around.append("This is the document's first chunk.")
+        if not self.has_subsequent:
+            around.append("This is the document's last chunk.")
+        return self.so_far() | {
+            "label": self.label,
+            "around": " ".join(around),
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NeighborTask(ExploringTask[NeighborDecision]):
+    """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11)."""
+
+    prompt = "neighbors"
+    decision = NeighborDecision
+    neighbors: tuple[str, ...]
+    left_out: int = 0
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan, actions, notebook, node and the numbered neighbors."""
+        more = f"\n({self.left_out} further neighbors are not shown.)" if self.left_out else ""
+        return self.so_far() | {
+            "node": self.node,
+            "neighbors": numbered(self.neighbors) + more,
+        }
+
+    def problem(self, decision: NeighborDecision) -> str | None:
+        """A neighbor that was not shown."""
+        if decision.function == "read_neighbor_node" and not (
+            1 <= decision.neighbor <= len(self.neighbors)
+        ):
+            return f"read_neighbor_node needs the number of a node, 1 to {len(self.neighbors)}."
+        return None
+
+    @property
+    def choices(self) -> int:
+        """The neighbors."""
+        return len(self.neighbors)
+
+    def keeping(self, number: int) -> Self:
+        """The best neighbors."""
+        out = self.left_out + len(self.neighbors) - number
+        return replace(self, neighbors=self.neighbors[:number], left_out=out)
