@@ -6,4 +6,4 @@ WITH k, count(DISTINCT d) AS documents, count(DISTINCT c) AS chunks, count(f) AS
 WHERE chunks > 1
 RETURN k.name AS key_element, documents, chunks, facts
 ORDER BY documents DESC, chunks DESC, facts, key_element
-LIMIT 50
+LIMIT 50;

@@ -10,4 +10,4 @@ RETURN k.name AS key_element, facts,
        COUNT {
          MATCH (k)<-[:HAS_KEY_ELEMENT]-()-[:HAS_KEY_ELEMENT]->(n) WHERE n <> k RETURN DISTINCT n
        } AS neighbors,
-       k.aliases AS aliases
+       k.aliases AS aliases;

@@ -5,4 +5,4 @@ MATCH (d:Document {corpus: $corpus})-[has:HAS_CHUNK]->(c:Chunk)
 WHERE d.title = $document OR d.id = $document
 OPTIONAL MATCH (c)-[next:NEXT]->(:Chunk)
 RETURN d, has, c, next
-ORDER BY c.index
+ORDER BY c.index;

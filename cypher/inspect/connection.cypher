@@ -6,4 +6,4 @@ MATCH (a:KeyElement {corpus: $corpus}), (b:KeyElement {corpus: $corpus})
 WHERE $name IN a.aliases AND $other IN b.aliases
 MATCH way = allShortestPaths((a)-[:HAS_KEY_ELEMENT*..8]-(b))
 RETURN way
-LIMIT 10
+LIMIT 10;

@@ -7,4 +7,4 @@ WITH d, count(c) AS chunks, sum(c.tokens) AS tokens,
      count(c.error) AS failed
 RETURN d.title AS document, d.complete AS complete, d.language AS language, chunks, tokens, facts,
        failed, d.source AS source
-ORDER BY document
+ORDER BY document;

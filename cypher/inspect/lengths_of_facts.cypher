@@ -7,4 +7,4 @@ CALL () {
   MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
   RETURN 'longest' AS which, d, c, f ORDER BY size(f.text) DESC, f.id LIMIT 10
 }
-RETURN which, size(f.text) AS characters, f.text AS fact, d.title AS document, c.index AS chunk
+RETURN which, size(f.text) AS characters, f.text AS fact, d.title AS document, c.index AS chunk;

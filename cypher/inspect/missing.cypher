@@ -9,4 +9,4 @@ CALL () {
   RETURN count(k) AS key_elements, count(k) - count(k.embedding) AS without_embedding,
          count(k.stale) AS to_be_settled
 }
-RETURN chunks, failed_chunks, errors, key_elements, without_embedding, to_be_settled
+RETURN chunks, failed_chunks, errors, key_elements, without_embedding, to_be_settled;

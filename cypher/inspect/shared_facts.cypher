@@ -6,4 +6,4 @@ MATCH (a:KeyElement {corpus: $corpus})<-[:HAS_KEY_ELEMENT]-(f:AtomicFact)-[:HAS_
 WHERE $name IN a.aliases AND $other IN b.aliases
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
 RETURN f.text AS fact, d.title AS document, c.index AS chunk
-ORDER BY document, chunk, f.index
+ORDER BY document, chunk, f.index;

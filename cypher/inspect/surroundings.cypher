@@ -8,4 +8,4 @@ WITH d, has_chunk, c, has_fact, f, names, k
 ORDER BY c.index, f.index
 LIMIT 20
 MATCH (f)-[also:HAS_KEY_ELEMENT]->(neighbor:KeyElement)
-RETURN d, has_chunk, c, has_fact, f, names, k, also, neighbor
+RETURN d, has_chunk, c, has_fact, f, names, k, also, neighbor;

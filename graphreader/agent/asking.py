@@ -1,7 +1,7 @@
 """One question, from the first event to the reading."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from graphreader.agent.events import Event, QuestionAnswered
@@ -11,7 +11,7 @@ from graphreader.agent.state import Answered, Notes
 from graphreader.reading import Citation, FunctionCall, Path, Reading, Usage
 
 
-async def explore(question: str, parts: Parts, notes: Sequence[str] = ()) -> AsyncIterator[Event]:
+async def explore(question: str, parts: Parts, notes: Sequence[str] = ()) -> AsyncGenerator[Event]:
     """Run the agent; yields what happens, and at the end the reading, to which `notes` belong."""
     began = time.monotonic()
     result: Answered | None = None

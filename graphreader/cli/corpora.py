@@ -12,6 +12,8 @@ from graphreader.errors import UsageError
 if TYPE_CHECKING:
     from graphreader.store.library import DocumentSummary, Stats
 
+_ROOMY = 100
+
 
 def list_(
     corpus: Annotated[str | None, typer.Option(help="Only this corpus.", metavar="NAME")] = None,
@@ -49,7 +51,7 @@ def stats(
 def delete(
     document: Annotated[
         str | None,
-        typer.Argument(help="Id, path or title of a document.", metavar="[DOCUMENT]"),
+        typer.Argument(help="Id, path or title of a document.", metavar="DOCUMENT"),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="The whole corpus instead of one document.")
@@ -86,15 +88,19 @@ def _print_list(found: "dict[str, list[DocumentSummary]]") -> None:
         )
         if not documents:
             continue
+        # Ids take the room of titles: where it is scarce they stand only where titles are alike.
+        with_ids = out.width >= _ROOMY or len({one.title for one in documents}) < len(documents)
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column("Document", overflow="fold")
-        table.add_column("Id", style="dim", no_wrap=True, overflow="ellipsis")
+        if with_ids:
+            table.add_column("Id", style="dim", overflow="fold")
         table.add_column("Chunks", justify="right")
         table.add_column("Tokens", justify="right")
         table.add_column("Status")
         for one in documents:
             status = one.status + (f" ({one.failed} without facts)" if one.failed else "")
-            table.add_row(Text(one.title), one.id, f"{one.chunks:,}", f"{one.tokens:,}", status)
+            ids = [one.id] if with_ids else []
+            table.add_row(Text(one.title), *ids, f"{one.chunks:,}", f"{one.tokens:,}", status)
         out.print(table)
 
 

@@ -1,9 +1,8 @@
 """`graphreader doctor`: what is configured, what answers, what is missing, and what mends it."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,9 +11,10 @@ from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.errors import GraphReaderError, SettingsError
 
 if TYPE_CHECKING:
+    from graphreader.deciding.embedder import Embedder
     from graphreader.settings import Settings
 
-Check = Callable[["Settings"], Coroutine[Any, Any, str]]
+Check = Callable[["Settings"], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _examined(settings: "Settings") -> list[_Finding]:
     findings = []
     for name, check in checks.items():
         try:
-            findings.append(_Finding(name, True, asyncio.run(check(settings))))
+            findings.append(_Finding(name, True, check(settings)))
         except GraphReaderError as error:
             findings.append(_Finding(name, False, str(error)))
     return findings
@@ -75,14 +75,21 @@ def _print(findings: list[_Finding], settings: "Settings | None") -> None:
     table_console().print(table)
 
 
-async def _neo4j(settings: "Settings") -> str:
+def _neo4j(settings: "Settings") -> str:
+    import asyncio
+
     from graphreader.cli.starting import start_embedded
+
+    if not settings.neo4j_uri:
+        start_embedded(settings)
+    return asyncio.run(_database(settings))
+
+
+async def _database(settings: "Settings") -> str:
     from graphreader.store import schema
     from graphreader.store.library import Library
     from graphreader.store.opening import open_connection
 
-    if not settings.neo4j_uri:
-        await asyncio.to_thread(start_embedded, settings)
     connection = await open_connection(settings)
     try:
         await schema.check(connection)
@@ -96,7 +103,13 @@ async def _neo4j(settings: "Settings") -> str:
         await connection.aclose()
 
 
-async def _model(settings: "Settings") -> str:
+def _model(settings: "Settings") -> str:
+    import asyncio
+
+    return asyncio.run(_decision(settings))
+
+
+async def _decision(settings: "Settings") -> str:
     from graphreader.deciding.opening import open_decider
     from graphreader.deciding.tasks import PlanTask
 
@@ -111,11 +124,20 @@ async def _model(settings: "Settings") -> str:
     return f"{decider.name} answers ({used} tokens for this check)"
 
 
-async def _embeddings(settings: "Settings") -> str:
+def _embeddings(settings: "Settings") -> str:
+    import asyncio
+
     from graphreader.deciding.opening import open_embedder
     from graphreader.settings import OFFLINE
 
     embedder = open_embedder(settings)
-    await embedder.embed(["letter"])
+    asyncio.run(_vector(embedder))
     note = " (hashed words, no model)" if settings.chosen_embeddings == OFFLINE else ""
     return f"{embedder.name}, {embedder.dimension} dimensions{note}"
+
+
+async def _vector(embedder: "Embedder") -> None:
+    try:
+        await embedder.embed(["letter"])
+    finally:
+        await embedder.aclose()

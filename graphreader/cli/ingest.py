@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def ingest(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Files (.txt, .md) and folders of them.", metavar="PATH..."),
+        typer.Argument(help="Files (.txt, .md) and folders of them.", metavar="PATH"),
     ],
     corpus: Annotated[
         str, typer.Option(help="The corpus to read into.", metavar="NAME")
@@ -30,10 +30,10 @@ def ingest(
         complain("\n".join(refusals))
         raise typer.Exit(2)
     with open_reader(corpus) as reader:
-        from graphreader.cli.reading import Reading
+        from graphreader.cli.progress import IngestDrawing
 
-        with Reading() as reading:
-            report = reader.ingest(*paths, progress=reading)
+        with IngestDrawing() as drawing:
+            report = reader.ingest(*paths, progress=drawing)
     if json:
         from dataclasses import asdict
 

@@ -16,10 +16,10 @@ def reindex(
 ) -> None:
     """Embed key elements anew with the configured embeddings. No text is read again."""
     with open_reader(corpus) as reader:
-        from graphreader.cli.reading import Reading
+        from graphreader.cli.progress import IngestDrawing
 
-        with Reading(chunks=False) as reading:
-            done = reader.reindex(progress=reading)
+        with IngestDrawing(chunks=False) as drawing:
+            done = reader.reindex(progress=drawing)
     if json:
         print_json({"embedded": done})
     else:

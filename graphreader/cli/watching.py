@@ -92,7 +92,7 @@ class _Progress:
             end = self._ends.get(number)
             now = _STOPPED[end] if end else _call(calls[-1]) if calls else Text("…", "dim")
             table.add_row(str(number), Text(node), str(len(calls)), now)
-        return Group(table, self._spinner)
+        return Padding(Group(table, self._spinner), (0, 0, 0, 2))
 
 
 def _print_plan(out: Console, plan: str) -> None:

@@ -148,8 +148,8 @@ class Pipeline:
                 await together(self._extract(document, chunk, read) for chunk in part)
             finally:
                 # Also when it breaks off here: what was extracted was paid for.
-                await self._write(document, [read[index] for index in sorted(read)], start == 0)
-            errors += [one.error for one in read.values() if one.error]
+                await self._write(document, [one for _, one in sorted(read.items())], start == 0)
+            errors += [one.error for _, one in sorted(read.items()) if one.error]
         return errors
 
     async def _write(self, document: Document, read: Sequence[ReadChunk], first: bool) -> None:

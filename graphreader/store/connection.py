@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from neo4j import (
     READ_ACCESS,
@@ -189,10 +190,33 @@ async def _in_words(address: Address) -> AsyncIterator[None]:
         raise StoreError(f"Neo4j failed: {error}") from error
 
 
+def _check_uri(uri: str) -> None:
+    """Say what is wrong with an address before a driver does, and without a password in it."""
+    if "@" in uri:
+        raise SettingsError(
+            "NEO4J_URI holds a user or a password: put them into NEO4J_USERNAME and NEO4J_PASSWORD."
+        )
+    if not _SCHEME.match(uri):
+        raise SettingsError(
+            f"NEO4J_URI is {uri!r}, but must begin with bolt://, neo4j://, bolt+s:// or "
+            "neo4j+s://: the address of a Neo4j as drivers use it."
+        )
+    try:
+        known = bool(urlsplit(uri).hostname) and urlsplit(uri).port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise SettingsError(
+            f"NEO4J_URI is {uri!r}, but must look like bolt://HOST:PORT, with a port up to 65535."
+        )
+
+
 def _nobody(uri: str) -> str:
+    encrypted = "+s" in uri.partition(":")[0]
+    scheme = ", its scheme too: +s asks for encryption" if encrypted else ""
     return (
-        f"No Neo4j answers at {uri}: start it, or check NEO4J_URI (unset it to use the embedded "
-        "server)."
+        f"No Neo4j answers at {uri}: start it, or check NEO4J_URI{scheme} (unset it to use the "
+        "embedded server)."
     )
 
 

@@ -19,8 +19,8 @@ from graphreader.ingestion.report import (
 _STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
 
 
-class Reading:
-    """Draws on stderr; give it to `GraphReader.ingest` as its progress.
+class IngestDrawing:
+    """Draws on stderr; give it to `ingest` or `reindex` as its progress.
 
     A terminal gets bars that go away at the end; anything else only the lines. Without `chunks`
     there is no bar for them.

@@ -1,0 +1,31 @@
+"""The drawing of the agent in the documents: what LangGraph says about the graph that runs."""
+
+import re
+from pathlib import Path
+from typing import cast
+
+from graphreader.agent.graph import build_agent
+from graphreader.agent.parts import Limits, Parts
+from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.deciding.offline.embedding import OfflineEmbedder
+from graphreader.store.explorer import GraphExplorer
+
+_BLOCK = re.compile(r"(?<=<!-- agent: make pictures -->\n```mermaid\n).*?(?=```)", re.DOTALL)
+
+
+def drawn() -> str:
+    """The agent with its path subgraph, in Mermaid."""
+    nowhere = cast(GraphExplorer, None)  # drawing looks at nothing
+    parts = Parts(nowhere, OfflineDecider(), OfflineEmbedder(), Limits())
+    return build_agent(parts).get_graph(xray=True).draw_mermaid().replace("\t", "  ")
+
+
+def drawings_in(document: Path) -> list[str]:
+    """The drawings of the agent that stand in a document."""
+    return _BLOCK.findall(document.read_text(encoding="utf-8"))
+
+
+def write_drawing(document: Path) -> None:
+    """Put the drawing as it is now into a document."""
+    text = document.read_text(encoding="utf-8")
+    document.write_text(_BLOCK.sub(lambda _: drawn(), text), encoding="utf-8")

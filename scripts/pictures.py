@@ -1,0 +1,48 @@
+"""Makes the pictures of the README out of the real program: `make pictures`.
+
+It reads the example text into the corpus `demo` of the configured Neo4j (the embedded one, where
+none is configured) without a model, asks the demo's question, and looks at the graph in Neo4j
+Browser with a Chromium that must be installed (CHROMIUM names it, else `chromium` on the path).
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from examples.demo import QUESTION, TEXT
+from graphreader import GraphReader, Settings
+from graphreader.settings import load_environment
+from graphreader.store import embedded
+from scripts.agent_drawing import write_drawing
+from scripts.browser_picture import graph_picture
+from scripts.terminal_picture import terminal_picture
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+
+
+def main() -> None:
+    """Make them all."""
+    load_environment()
+    settings = Settings.read(model="offline", embeddings="offline")
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if settings.neo4j_uri:
+        sys.exit("The pictures are made with the embedded Neo4j: unset NEO4J_URI.")
+    if not chromium:
+        sys.exit("No Chromium was found: install it, or name it in CHROMIUM.")
+    PICTURES.mkdir(exist_ok=True)
+    with GraphReader("demo", settings=settings) as reader:
+        reader.ingest(TEXT)
+        terminal_picture(reader, QUESTION, PICTURES / "ask.svg")
+    server = embedded.ensure_running(settings)
+    query = ROOT / "cypher" / "inspect" / "surroundings.cypher"
+    graph_picture(server, query, PICTURES / "graph.png", chromium)
+    write_drawing(ROOT / "docs" / "architecture.md")
+    write_drawing(ROOT / "README.md")
+    for picture in sorted(PICTURES.iterdir()):
+        print(f"{picture.relative_to(ROOT)}  {picture.stat().st_size // 1000} kB")
+
+
+if __name__ == "__main__":
+    main()

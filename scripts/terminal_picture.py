@@ -1,0 +1,24 @@
+"""What `graphreader ask` shows in a terminal, as SVG."""
+
+import io
+import re
+from pathlib import Path
+
+from rich.console import Console
+
+from graphreader import GraphReader
+from graphreader.cli.watching import watch
+
+COLUMNS = 110
+
+
+def terminal_picture(reader: GraphReader, question: str, target: Path) -> None:
+    """Ask, and save what a person sees."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
+    console.print(f'$ graphreader ask "{question}" --corpus {reader.corpus}', highlight=False)
+    watch(reader.stream(question), console)
+    svg = console.export_svg(title="graphreader ask", unique_id="ask")
+    # The picture asks no server for a font: whoever looks at it has a monospaced one.
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+    svg = svg.replace("Fira Code, monospace", "Fira Code, DejaVu Sans Mono, Menlo, monospace")
+    target.write_text(re.sub(r"[ \t]+\n", "\n", svg), encoding="utf-8")

@@ -1,0 +1,207 @@
+"""Reading texts in: what is asked of the decider, and what ends up in the graph."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from graphreader.deciding.decisions import ExtractedFact, Extraction
+from graphreader.deciding.tasks import ExtractionTask
+from graphreader.errors import EmbeddingMismatchError, ModelUnavailableError, ReplyError
+from graphreader.testing import ScriptedDecider
+from tests.runs import world
+
+SENTENCES = [f"Person{n} lives in town{n} today." for n in range(12)]
+FACTS = {text: [f"Person{n}", f"town{n}"] for n, text in enumerate(SENTENCES)}
+
+
+def asked(decider: ScriptedDecider) -> list[str]:
+    """The sentences whose chunks were extracted."""
+    tasks = [task for task in decider.asked if isinstance(task, ExtractionTask)]
+    return [sentence for task in tasks for sentence in SENTENCES if sentence in task.text]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return world.write_files(tmp_path, {"people": SENTENCES})
+
+
+@pytest.fixture
+def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
+    yield
+    with world.reader(neo4j, corpus, world.scripted({}, {})) as reader:
+        reader.delete(everything=True)
+
+
+pytestmark = pytest.mark.usefixtures("cleaned")
+
+
+# Every chunk is asked once; the same file again asks nothing and changes nothing.
+def test_the_same_again(neo4j: Settings, corpus: str, texts: Path) -> None:
+    decider = world.scripted(FACTS, {})
+    with world.reader(neo4j, corpus, decider) as reader:
+        first = reader.ingest(texts)
+        before = reader.stats(), reader.documents()
+        again = reader.ingest(texts, texts / "people.txt")
+
+        assert (reader.stats(), reader.documents()) == before
+    assert sorted(asked(decider)) == sorted(SENTENCES)
+    assert (first.documents[0].status, first.facts) == ("read", 12)
+    assert [(one.status, one.asked) for one in again.documents] == [("unchanged", 0)]
+    assert before[0].key_elements == 24
+
+
+# An edit in the middle asks for what it changed, and removes what it replaced.
+def test_an_edit(neo4j: Settings, corpus: str, texts: Path) -> None:
+    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+        reader.ingest(texts)
+    changed = [*SENTENCES[:5], "Nobody lives in the town of glass.", *SENTENCES[6:]]
+    world.write_files(texts, {"people": changed})
+    decider = world.scripted({**FACTS, changed[5]: ["Nobody", "glass"]}, {})
+    with world.reader(neo4j, corpus, decider) as reader:
+        report = reader.ingest(texts)
+        stats = reader.stats()
+        names = {name for name, _ in stats.busiest}
+
+    assert report.documents[0].asked <= 3
+    assert set(asked(decider)) <= set(SENTENCES[4:7])
+    assert (stats.facts, stats.chunks) == (12, 12)
+    assert not names & {"Person5", "town5"}
+
+
+# A chunk whose reply is of no use is listed; the others are read, and the next run asks only for it.
+def test_a_useless_reply(neo4j: Settings, corpus: str, texts: Path) -> None:
+    def fail_once(task: ExtractionTask) -> Any:
+        if SENTENCES[3] in task.text:
+            raise ReplyError("The model does not make sense.")
+        return world.extraction(FACTS)(task)
+
+    with world.reader(neo4j, corpus, world.scripted(FACTS, {ExtractionTask: fail_once})) as reader:
+        report = reader.ingest(texts)
+        (summary,) = reader.documents()
+        reading = reader.ask("Who lives where?")
+    healthy = world.scripted(FACTS, {})
+    with world.reader(neo4j, corpus, healthy) as reader:
+        again = reader.ingest(texts)
+        (mended,) = reader.documents()
+        facts = reader.stats().facts
+
+    (document,) = report.documents
+    assert (document.status, document.failed) == ("incomplete", 1)
+    assert document.error == "The model does not make sense."
+    assert not report.complete
+    assert (summary.status, summary.failed, summary.chunks) == ("incomplete", 1, 12)
+    assert any("Not read completely yet: people" in note for note in reading.notes)
+    assert asked(healthy) == [SENTENCES[3]]
+    assert (again.documents[0].status, mended.status, facts) == ("read", "complete", 12)
+
+
+# A model that goes away in the middle loses nothing that was written; the next run goes on there.
+def test_a_model_goes_away(neo4j: Settings, corpus: str, texts: Path) -> None:
+    calls = 0
+
+    def give_up(task: ExtractionTask) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 6:
+            raise ModelUnavailableError("The model went away.")
+        return world.extraction(FACTS)(task)
+
+    failing = world.scripted(FACTS, {ExtractionTask: give_up})
+    failing.concurrency = 2
+    with (
+        world.reader(neo4j, corpus, failing) as reader,
+        pytest.raises(ModelUnavailableError, match="went away"),
+    ):
+        reader.ingest(texts)
+    healthy = world.scripted(FACTS, {})
+    with world.reader(neo4j, corpus, healthy) as reader:
+        report = reader.ingest(texts)
+        stats = reader.stats()
+
+    assert report.documents[0].status == "read"
+    assert len(asked(healthy)) == 12 - 4
+    assert (stats.facts, stats.key_elements, stats.chunks) == (12, 24, 12)
+
+
+# Equal sentences of two files are two facts; the people in them are the same key elements.
+def test_equal_sentences(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    world.write_files(tmp_path, {"one": SENTENCES[:2], "two": SENTENCES[:2]})
+    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+        reader.ingest(tmp_path)
+        stats = reader.stats()
+
+    assert (stats.documents, stats.chunks, stats.facts, stats.key_elements) == (2, 4, 4, 4)
+
+
+# What a model extracts badly does no harm: no fact without a key element, none twice, no long names.
+def test_bad_extractions(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    def extract(task: ExtractionTask) -> Extraction:
+        return Extraction(
+            facts=[
+                ExtractedFact(fact="No elements.", key_elements=[]),
+                ExtractedFact(fact="Only noise.", key_elements=["", "  ", "...", "\ud800"]),
+                ExtractedFact(fact="", key_elements=["nothing"]),
+                ExtractedFact(
+                    fact="Good\ud800 \n fact.", key_elements=["Cities", "city", "x" * 50_000]
+                ),
+                ExtractedFact(fact="Good fact.", key_elements=["again"]),
+            ]
+        )
+
+    world.write_files(tmp_path, {"one": SENTENCES[:1]})
+    decider = world.scripted(FACTS, {ExtractionTask: extract})
+    with world.reader(neo4j, corpus, decider) as reader:
+        reader.ingest(tmp_path)
+        stats = reader.stats()
+
+    assert (stats.facts, stats.key_elements) == (1, 2)
+    assert {len(name) for name, _ in stats.busiest} == {6, 200}
+
+
+# A file that cannot be read is reported, and the others of the call are read all the same.
+def test_bad_files_do_not_stop_good_ones(neo4j: Settings, corpus: str, texts: Path) -> None:
+    (texts / "empty.txt").write_text(" \n", encoding="utf-8")
+    (texts / "binary.txt").write_bytes(b"\x00\x01\x02")
+    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+        report = reader.ingest(texts, texts / "missing.txt")
+        documents = reader.documents()
+
+    found = {Path(one.source).name: one.status for one in report.documents}
+    assert found == {
+        "people.txt": "read",
+        "empty.txt": "refused",
+        "binary.txt": "refused",
+        "missing.txt": "refused",
+    }
+    assert [(one.title, one.status) for one in documents] == [("people", "complete")]
+
+
+# Another embedding is refused for reading and for asking, until the corpus is embedded anew.
+def test_another_embedding(neo4j: Settings, corpus: str, texts: Path) -> None:
+    class Other:
+        name = "other"
+        dimension = 256
+
+        async def embed(self, texts: Any) -> list[list[float]]:
+            return [[1.0] * 256 for _ in texts]
+
+        async def aclose(self) -> None:
+            pass
+
+    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+        reader.ingest(texts)
+    decider = world.scripted(FACTS, {})
+    given = world.settings(neo4j)
+    with GraphReader(corpus, settings=given, decider=decider, embedder=Other()) as reader:
+        with pytest.raises(EmbeddingMismatchError, match=f"graphreader reindex --corpus {corpus}"):
+            reader.ask("Who lives where?")
+        with pytest.raises(EmbeddingMismatchError, match="offline"):
+            reader.ingest(texts)
+        assert decider.asked == []
+        reader.reindex()
+        reader.ask("Who lives where?")
+
+    assert decider.asked
