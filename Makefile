@@ -49,5 +49,13 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		pyproject.toml --group dev -c requirements/run.lock -o requirements/test.lock --quiet
 
+# Of the real program, for the README. Needs a Chromium (Debian: apt-get install chromium).
+pictures: .venv/pictures.stamp
+	$(BIN)/python -m scripts.pictures
+
+.venv/pictures.stamp: .venv/run.stamp requirements/pictures.lock
+	@$(call INSTALL,requirements/pictures.lock)
+	@touch $@
+
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -33,6 +33,7 @@ class Background:
         What interrupts the wait ends the work, which may take a moment to put things in order.
         """
         ended = threading.Event()
+        self._refuse_inside(work)
         future = self._submit(_telling(work, ended))
         try:
             return future.result()
@@ -43,6 +44,7 @@ class Background:
 
     async def arun(self, work: Coroutine[Any, Any, T]) -> T:
         """Do the work there and await it from any other loop; cancelling reaches it."""
+        self._refuse_inside(work)
         return await asyncio.wrap_future(self._submit(work))
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
@@ -81,12 +83,15 @@ class Background:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(_PATIENCE)
 
-    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+    def _refuse_inside(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Waiting in the loop for the loop would never end."""
         if self._thread is threading.current_thread():
             work.close()
             raise UsageError(
                 "A reader's methods were called while it reports progress: call them afterwards."
             )
+
+    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:

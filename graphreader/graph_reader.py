@@ -183,7 +183,9 @@ class GraphReader:
             )
         notes = [parts.decider.notice] if parts.decider.notice else []
         notes += _unfinished(documents)
-        async with aclosing(explore(question.strip(), parts, notes)) as events:
+        # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
+        asked = question.strip().encode("utf-8", "replace").decode()
+        async with aclosing(explore(asked, parts, notes)) as events:
             async for event in events:
                 yield event
 

@@ -54,7 +54,7 @@ def exit_code_of(error: BaseException) -> int | str | None:
     if Debug.wanted:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, Interrupted):
-        complain(f"Stopped ({error}). What is in the graph is kept: the same command goes on.")
+        complain(" ".join(["Stopped.", *getattr(error, "__notes__", [])]))
         return error.exit_code
     if isinstance(error, BrokenPipeError):
         # Whoever read our output has gone; nobody is left to be told.

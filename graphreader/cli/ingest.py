@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphreader.cli.failing import complain
+from graphreader.cli.failing import Interrupted, complain
 from graphreader.cli.opening import open_reader
 from graphreader.cli.printing import JsonFlag, plural, print_json
 
@@ -32,8 +32,12 @@ def ingest(
     with open_reader(corpus) as reader:
         from graphreader.cli.progress import IngestDrawing
 
-        with IngestDrawing() as drawing:
-            report = reader.ingest(*paths, progress=drawing)
+        try:
+            with IngestDrawing() as drawing:
+                report = reader.ingest(*paths, progress=drawing)
+        except Interrupted as error:
+            error.add_note("What was read so far is kept: the same command reads on.")
+            raise
     if json:
         from dataclasses import asdict
 

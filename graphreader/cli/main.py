@@ -14,6 +14,7 @@ from graphreader.cli.failing import (
     quieten,
     silence_stdout,
 )
+from graphreader.cli.printing import print_readably
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -54,6 +55,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ingest", epilog=INGEST_EXAMPLES)(ingest.ingest)
@@ -95,16 +97,14 @@ def main() -> None:
 
     Exits with 0, 1 (it failed), 2 (wrong usage) or 128 plus a signal's number (130 for Ctrl-C).
     """
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    print_readably()
     sys.exit(_flushed(_run()))
 
 
 def _run() -> int | str | None:
     try:
         heed_signals()
-        app()
+        app(prog_name="graphreader")
     except BaseException as error:
         return exit_code_of(error)
     return 0

@@ -68,7 +68,8 @@ class FactsDecision(Decision):
         "facts add to the answer."
     )
     rationale: str = Field(
-        description="Why the next function is the right one, in a sentence or two."
+        description="Why the next function is the right one, in a sentence or two, in the "
+        "language of the question."
     )
     function: Literal["read_chunk", "stop_and_read_neighbor"] = Field(
         description="read_chunk to read chunks of the list in full; stop_and_read_neighbor "
@@ -89,10 +90,11 @@ class ChunkDecision(Decision):
     )
     quotes: list[str] = Field(
         description="The passages of this chunk that support the notes, copied word for word, "
-        "each at most two sentences long. Empty if nothing does."
+        "each one or two whole sentences long. Empty if nothing does."
     )
     rationale: str = Field(
-        description="Why the next function is the right one, in a sentence or two."
+        description="Why the next function is the right one, in a sentence or two, in the "
+        "language of the question."
     )
     function: Literal[
         "search_more", "read_previous_chunk", "read_subsequent_chunk", "termination"
@@ -107,7 +109,8 @@ class NeighborDecision(Decision):
     """What follows from a node's neighbors (paper, figure 11). It leaves the notebook as it is."""
 
     rationale: str = Field(
-        description="Why the next function is the right one, in a sentence or two."
+        description="Why the next function is the right one, in a sentence or two, in the "
+        "language of the question."
     )
     function: Literal["read_neighbor_node", "termination"] = Field(
         description="read_neighbor_node to go on at one listed node; termination when none can "

@@ -11,6 +11,7 @@ One folder for each major version of Neo4j, because another major version cannot
 import json
 import random
 import secrets
+import shutil
 import socket
 import sys
 import time
@@ -27,6 +28,9 @@ LOOPBACK = "127.0.0.1"
 # Below the ports that systems hand out to outgoing connections (from 32768 or 49152): such a port
 # could be gone at the next start, and a driver that calls again and again could meet itself.
 _PORTS = range(20000, 32000)
+
+# What an empty graph takes with its logs, and some reserve.
+_ROOM = 50 * 10**6
 
 # A killed server holds its ports until the system has cleared it away.
 _PORT_SECONDS = 5.0
@@ -111,9 +115,18 @@ class Home:
         return (self.folder / "data" / "databases" / "system").exists()
 
     def make(self) -> None:
-        """Make the folder, for its owner only, unless it is there."""
+        """Make the folder, for its owner only, unless it is there.
+
+        Raises ServerError on a full disk: there Neo4j would neither start nor end.
+        """
         with writing(self.folder, VARIABLE):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        free = shutil.disk_usage(self.folder).free
+        if free < _ROOM:
+            raise ServerError(
+                f"{self.folder} has {free // 10**6} MB of room and Neo4j needs {_ROOM // 10**6} MB"
+                f" to start: make room, or set {VARIABLE} to a folder on another disk."
+            )
 
     def access(self) -> Access | None:
         """What `make_access` has kept; None when there is nothing readable."""

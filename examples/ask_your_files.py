@@ -1,0 +1,43 @@
+"""Reads a folder of texts and answers questions about it, in some thirty lines of Python.
+
+python examples/ask_your_files.py mybooks/ "Who taught the founder?" "When was that?"
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from graphreader import GraphReader, GraphReaderError
+from graphreader.settings import load_environment
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read, ask, print; 0 if every question was answered."""
+    parser = argparse.ArgumentParser(description="Ask questions about a folder of texts.")
+    parser.add_argument("folder")
+    parser.add_argument("question", nargs="+")
+    parser.add_argument("--corpus", default="my-files")
+    given = parser.parse_args(arguments)
+    load_environment()
+    try:
+        with GraphReader(given.corpus) as reader:
+            report = reader.ingest(given.folder)
+            for document in report.documents:
+                print(f"{document.status}: {document.source}", file=sys.stderr)
+            return sum(not answer(reader, question) for question in given.question)
+    except GraphReaderError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+
+
+def answer(reader: GraphReader, question: str) -> bool:
+    """Print the answer to one question and what it rests on."""
+    reading = reader.ask(question)
+    print(f"\n{question}\n  {reading.answer}")
+    for citation in reading.citations:
+        print(f"  [{citation.document}, chunk {citation.chunk}] {citation.quote.strip()}")
+    return reading.answered
+
+
+if __name__ == "__main__":
+    sys.exit(main())

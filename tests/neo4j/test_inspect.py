@@ -1,0 +1,125 @@
+"""The queries for people in `cypher/inspect`, each as its file says, on the example text."""
+
+import ast
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from graphreader.store.connection import Connection, Row
+
+ROOT = Path(__file__).parents[2]
+QUERIES = sorted((ROOT / "cypher" / "inspect").glob("*.cypher"))
+NAMES = [query.stem for query in QUERIES]
+CORPUS = "test-inspect"
+
+
+@pytest.fixture(scope="module")
+async def example(connection: Connection) -> AsyncIterator[GraphReader]:
+    """A reader of the example text on the server of the connection."""
+    address = connection.address
+    settings = Settings.read(
+        neo4j_uri=address.uri,
+        neo4j_username=address.username,
+        neo4j_password=address.password,
+        model="offline",
+        embeddings="offline",
+    )
+    reader = GraphReader(CORPUS, settings=settings)
+    await reader.aingest(ROOT / "examples" / "joan_of_arc.txt")
+    yield reader
+    await reader.adelete(everything=True)
+    await reader.aclose()
+
+
+def parameters(query: Path) -> dict[str, Any]:
+    """What the comments of a query tell a person to set."""
+    lines = re.findall(
+        r"^// :param (\w+) => (.+)$", query.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return {name: ast.literal_eval(value) for name, value in lines}
+
+
+async def rows(connection: Connection, query: Path, **changed: Any) -> list[Row]:
+    """What a query finds with the parameters of its comments, but for those that are changed."""
+    values = parameters(query) | changed
+    return await connection.read(f"inspect/{query.stem}", **values)
+
+
+# Each query finds something in the example text with the parameters that it shows.
+@pytest.mark.parametrize("query", QUERIES, ids=NAMES)
+async def test_queries_find_something(
+    connection: Connection, example: GraphReader, query: Path
+) -> None:
+    assert await rows(connection, query, corpus=CORPUS)
+
+
+# A query looks at its corpus only.
+@pytest.mark.parametrize("query", QUERIES, ids=NAMES)
+async def test_queries_look_at_one_corpus(
+    connection: Connection, example: GraphReader, query: Path
+) -> None:
+    found = await rows(connection, query, corpus="test-no-such-corpus")
+
+    assert found == [] or not any(value for row in found for value in row.values())
+
+
+# What a query needs stands above it, one parameter a line, and the corpus is always the demo's.
+@pytest.mark.parametrize("query", QUERIES, ids=NAMES)
+def test_queries_say_what_they_need(query: Path) -> None:
+    text = query.read_text(encoding="utf-8")
+
+    assert set(parameters(query)) == set(re.findall(r"\$(\w+)", text))
+    assert parameters(query)["corpus"] == "demo"
+    assert text.endswith(";\n")
+
+
+# The README lists the queries that there are.
+def test_the_readme_lists_the_queries() -> None:
+    readme = (ROOT / "cypher" / "README.md").read_text(encoding="utf-8")
+
+    assert sorted(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE)) == NAMES
+
+
+# The chain has every chunk once, each but the last with its successor.
+async def test_the_chain(connection: Connection, example: GraphReader) -> None:
+    query = ROOT / "cypher" / "inspect" / "chain.cypher"
+    found = await rows(connection, query, corpus=CORPUS)
+    indexes = [row["c"]["index"] for row in found]
+
+    assert indexes == list(range(len(found)))
+    assert [row["next"] is None for row in found] == [False] * (len(found) - 1) + [True]
+
+
+# A graph at rest has nothing missing.
+async def test_nothing_is_missing(connection: Connection, example: GraphReader) -> None:
+    query = ROOT / "cypher" / "inspect" / "missing.cypher"
+    (row,) = await rows(connection, query, corpus=CORPUS)
+
+    assert row["chunks"] > 3
+    assert row["key_elements"] > 500
+    assert row["failed_chunks"] == row["without_embedding"] == row["to_be_settled"] == 0
+
+
+# The drawing of the graph has the labels and properties that a graph really has.
+async def test_the_graph_is_drawn_as_it_is(connection: Connection, example: GraphReader) -> None:
+    readme = (ROOT / "cypher" / "README.md").read_text(encoding="utf-8")
+    drawn = {
+        label: set(names.split(", "))
+        for label, names in re.findall(r"\(:(\w+) \{([\w, ]+)\}\)", readme)
+    }
+    async with connection._driver.session() as session:
+        result = await session.run(
+            "MATCH (n) WHERE n.corpus = $corpus OR n.name = $corpus OR n:GraphReaderSchema "
+            "UNWIND keys(n) AS name RETURN labels(n)[0] AS label, collect(DISTINCT name) AS names",
+            corpus=CORPUS,
+        )
+        real = {row["label"]: set(row["names"]) for row in await result.data()}
+    passing = {"error", "deleting", "stale"}
+
+    assert set(real) == set(drawn)
+    for label, names in real.items():
+        assert drawn[label] - passing == names - passing, label

@@ -1,0 +1,142 @@
+"""Commands as a person types them: in this process where that shows all, else in one of their own.
+
+In this process a command takes a tenth of a second; alone it imports the libraries first.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader.cli.main import main
+from graphreader.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command left behind: its exit code, its two outputs, the seconds it took."""
+
+    code: int | str | None
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def json(self) -> Any:
+        """The one JSON object of stdout."""
+        return json.loads(self.out)
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """The variables that lead a command to the server of these settings."""
+    password = settings.neo4j_password
+    return {
+        "NEO4J_URI": settings.neo4j_uri or "",
+        "NEO4J_USERNAME": settings.neo4j_username,
+        "NEO4J_PASSWORD": password.get_secret_value() if password else "",
+    }
+
+
+class Terminal:
+    """Runs commands in a folder, with an environment."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+    ) -> None:
+        self.folder = folder
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        monkeypatch.chdir(folder)
+
+    def set(self, **variables: str) -> None:
+        """Set environment variables; an empty value unsets."""
+        for name, value in variables.items():
+            self._monkeypatch.setenv(name, value)
+
+    def run(self, *arguments: str) -> Outcome:
+        """Run `graphreader ...` in this process."""
+        self._monkeypatch.setattr(sys, "argv", ["graphreader", *arguments])
+        self._capsys.readouterr()
+        began = time.monotonic()
+        with _signals_kept(), pytest.raises(SystemExit) as ended:
+            main()
+        out, err = self._capsys.readouterr()
+        return Outcome(ended.value.code, out, err, time.monotonic() - began)
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def started(arguments: list[str], environment: Mapping[str, str], cwd: Path) -> Any:
+    """A command in a process of its own, which goes on while the test does something."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "graphreader", *arguments],
+        env={**os.environ, **environment},
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+def ended(process: Any, began: float) -> Outcome:
+    """How it ended, with the seconds since `began`."""
+    out, err = process.communicate(timeout=60)
+    return Outcome(process.returncode, out, err, time.monotonic() - began)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait until it holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
+
+
+@contextmanager
+def silent_port() -> Iterator[int]:
+    """A loopback port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken: list[socket.socket] = []
+
+        def take() -> None:
+            while True:
+                try:
+                    taken.append(server.accept()[0])
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=take, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        for one in taken:
+            one.close()
+
+
+def closed_port() -> int:
+    """A loopback port at which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port

@@ -1,0 +1,162 @@
+"""One loop a reader: called from scripts, from running loops, from threads, and interrupted."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from graphreader.background import Background
+from graphreader.errors import UsageError
+
+
+@pytest.fixture
+def background() -> Iterator[Background]:
+    background = Background()
+    yield background
+    background.close()
+
+
+async def loop_of() -> asyncio.AbstractEventLoop:
+    await asyncio.sleep(0)
+    return asyncio.get_running_loop()
+
+
+def threads() -> int:
+    return sum(thread.name == "graphreader" for thread in threading.enumerate())
+
+
+class Numbers:
+    """An endless iterator that notes when it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def __call__(self) -> AsyncIterator[int]:
+        number = 0
+        try:
+            while True:
+                await asyncio.sleep(0)
+                yield number
+                number += 1
+        finally:
+            await asyncio.sleep(0.01)
+            self.closed = True
+
+
+# All calls, also those from running loops and from several loops, end up in the same loop.
+def test_one_loop(background: Background) -> None:
+    async def inside() -> tuple[asyncio.AbstractEventLoop, asyncio.AbstractEventLoop]:
+        return background.run(loop_of()), await background.arun(loop_of())
+
+    first = background.run(loop_of())
+    with ThreadPoolExecutor(2) as pool:
+        others = set(pool.map(lambda _: background.run(loop_of()), range(4)))
+
+    assert {*asyncio.run(inside()), *asyncio.run(inside()), *others} == {first}
+    assert threads() == 1
+
+
+# A call from the loop itself, which would wait for ever, is refused instead.
+def test_a_call_from_inside(background: Background) -> None:
+    async def call() -> None:
+        background.run(loop_of())
+
+    with pytest.raises(UsageError, match="while it reports progress"):
+        background.run(call())
+
+
+# What interrupts the wait ends the work, and its tidying up is waited for.
+def test_an_interruption(background: Background, monkeypatch: pytest.MonkeyPatch) -> None:
+    tidied = threading.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.2)
+            tidied.set()
+
+    def interrupt(future: object, timeout: float | None = None) -> None:
+        time.sleep(0.1)
+        raise KeyboardInterrupt
+
+    background.run(loop_of())
+    monkeypatch.setattr("concurrent.futures.Future.result", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        background.run(work())
+
+    assert tidied.is_set()
+
+
+# An awaited call that is cancelled cancels the work.
+def test_a_cancelled_call(background: Background) -> None:
+    cancelled = threading.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    async def give_up() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(background.arun(work()), 0.1)
+
+    asyncio.run(give_up())
+
+    assert cancelled.wait(5)
+
+
+# An iterator that is left early is closed before anything else happens, in both forms.
+def test_an_iterator_left_early(background: Background) -> None:
+    first, second = Numbers(), Numbers()
+
+    for number in background.iterate(first()):
+        if number == 2:
+            break
+
+    async def leave() -> None:
+        numbers = background.aiterate(second())
+        async for number in numbers:
+            if number == 2:
+                break
+        await numbers.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(leave())
+
+    assert first.closed
+    assert second.closed
+
+
+# Closing ends what still runs and its thread; closing again does nothing; calling again is fine.
+def test_closing() -> None:
+    before = threads()
+    background = Background()
+    ended = threading.Event()
+
+    async def linger() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    async def begin() -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(linger())
+        await asyncio.sleep(0)
+        return task
+
+    assert not background.runs
+    background.run(begin())
+    assert background.runs
+    background.close()
+    background.close()
+
+    assert ended.is_set()
+    assert threads() == before
+    assert background.run(loop_of()).is_running()
+    background.close()
+    assert threads() == before
