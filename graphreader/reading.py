@@ -44,11 +44,15 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """One chosen exploration function (paper, section 3.3.2) with its argument in words."""
+    """One chosen exploration function (paper, section 3.3.2) with its argument in words.
+
+    `at` is where it was chosen: a node's name, or a chunk as "title, chunk 3".
+    """
 
     name: str
     argument: str
     rationale: str
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import pytest
 
@@ -112,26 +113,41 @@ def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
         time.sleep(0.01)
 
 
-@contextmanager
-def silent_port() -> Iterator[int]:
-    """A loopback port that takes connections and never says a word."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        taken: list[socket.socket] = []
+class SilentService:
+    """A loopback port that takes connections and never says a word.
 
-        def take() -> None:
-            while True:
-                try:
-                    taken.append(server.accept()[0])
-                except OSError:
-                    return
+    `asked_at` is when the first one came (`time.monotonic`).
+    """
 
-        thread = threading.Thread(target=take, daemon=True)
-        thread.start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
-        for one in taken:
+    def __init__(self) -> None:
+        self.asked_at: float | None = None
+        self._taken: list[socket.socket] = []
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._take, daemon=True)
+        self.port: int = self._server.getsockname()[1]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        for one in (*self._taken, self._server):
             one.close()
+
+    def _take(self) -> None:
+        while True:
+            try:
+                self._taken.append(self._server.accept()[0])
+            except OSError:
+                return
+            self.asked_at = self.asked_at or time.monotonic()
 
 
 def closed_port() -> int:

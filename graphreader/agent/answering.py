@@ -52,12 +52,28 @@ class Answering:
 
 
 def _by_paths(paths: list[Notes]) -> list[Quote]:
-    """Every quote once: those that several paths found first, then in the order of the paths."""
+    """Every passage once: those that several paths found first, then in the order of the paths.
+
+    A quote that lies within another one counts for the larger one.
+    """
     found = [quote for notes in paths for quote in notes["quotes"]]
-    times = Counter((q["document_id"], q["start"], q["end"]) for q in found)
-    unique = {(q["document_id"], q["start"], q["end"]): q for q in reversed(found)}
-    order = list(dict.fromkeys((q["document_id"], q["start"], q["end"]) for q in found))
-    return [unique[key] for key in sorted(order, key=lambda key: -times[key])]
+    widest = sorted(found, key=lambda quote: quote["start"] - quote["end"])
+    whole = [next(other for other in widest if _within(quote, other)) for quote in found]
+    times = Counter(_place(quote) for quote in whole)
+    unique = {_place(quote): quote for quote in whole}
+    return sorted(unique.values(), key=lambda quote: -times[_place(quote)])
+
+
+def _place(quote: Quote) -> tuple[str, int, int]:
+    return quote["document_id"], quote["start"], quote["end"]
+
+
+def _within(quote: Quote, other: Quote) -> bool:
+    return (
+        quote["document_id"] == other["document_id"]
+        and other["start"] <= quote["start"]
+        and quote["end"] <= other["end"]
+    )
 
 
 def _cited(decision: Answer, quotes: list[Quote]) -> list[Quote]:

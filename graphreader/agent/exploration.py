@@ -8,9 +8,10 @@ from langgraph.runtime import Runtime
 
 from graphreader.agent.events import FunctionChosen, PathEnded
 from graphreader.agent.parts import Parts, Update
-from graphreader.agent.quoting import locate
+from graphreader.agent.quoting import passages
 from graphreader.agent.ranking import by_words
 from graphreader.agent.state import ChunkRef, Exploring, Function, NodeRef, Notes, Quote, Run
+from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.reading import FunctionCall
 from graphreader.store.explorer import ChunkFacts, StoredChunk
@@ -29,10 +30,13 @@ class Exploration:
         self._parts = parts
 
     async def explore_atomic_facts(self, state: Exploring, runtime: Runtime[None]) -> Update:
-        """Look at the node's facts: which chunks to read in full, if any (figure 9)."""
+        """Look at the node's facts: which chunks to read in full, if any (figure 9).
+
+        Where all of them stand in chunks that were read, there is nothing to ask.
+        """
         wanted = f"{state['question']} {state['plan']}"
         found = await self._parts.explorer.facts(state["node"]["id"])
-        if not found:
+        if all(group.chunk in state["read"] for group in found):
             return {}
         groups = by_words(found, lambda group: " ".join(group.facts), wanted)
         shown = tuple(_shown(group, wanted, state["read"]) for group in groups)
@@ -42,8 +46,8 @@ class Exploration:
         if decision.function == "read_chunk":
             numbers = dict.fromkeys(n for n in decision.chunks if 1 <= n <= len(groups))
             queue = [_ref(groups[n - 1]) for n in numbers if not shown[n - 1].read]
-        argument = ", ".join(label(ref["document"], ref["index"]) for ref in queue)
-        function = _function(decision.function, argument, decision.rationale)
+        argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
+        function = _function(state, decision, argument)
         called = self._called(state, function, runtime)
         return {**called, "notebook": decision.notebook, "queue": queue, "cost": cost}
 
@@ -65,7 +69,7 @@ class Exploration:
         )
         decision, cost = await self._parts.decide(task)
         argument, queue = _beside(chunk, decision.function, rest, read)
-        function = _function(decision.function, argument, decision.rationale)
+        function = _function(state, decision, argument, task.label)
         return {
             **self._called(state, function, runtime),
             "notebook": decision.notebook,
@@ -78,22 +82,24 @@ class Exploration:
     async def explore_neighbors(self, state: Exploring, runtime: Runtime[None]) -> Update:
         """Choose a neighbor of the current node to go on at, or end the path (figure 11)."""
         found = await self._parts.explorer.neighbors(
-            state["node"]["id"], state["visited"], NEIGHBORS_RANKED
+            state["node"]["id"], state["visited"], state["read"], NEIGHBORS_RANKED
         )
         if not found:
             return {"stopped": "nothing_left"}
         wanted = f"{state['question']} {state['plan']} {state['notebook']}"
-        nodes = by_words(found, lambda node: node.name, wanted)[:NEIGHBORS_SHOWN]
+        ranked = by_words(found, lambda neighbor: neighbor.node.name, wanted)
+        ranked.sort(key=lambda neighbor: not neighbor.unread)
+        nodes = [neighbor.node for neighbor in ranked[:NEIGHBORS_SHOWN]]
         names = tuple(node.name for node in nodes)
         task = NeighborTask(
             *_asked(state), state["node"]["name"], names, left_out=len(found) - len(nodes)
         )
         decision, cost = await self._parts.decide(task)
         if decision.function == "termination":
-            function = _function("termination", "", decision.rationale)
+            function = _function(state, decision)
             return {**self._called(state, function, runtime), "cost": cost}
         node = nodes[decision.neighbor - 1]
-        function = _function("read_neighbor_node", node.name, decision.rationale)
+        function = _function(state, decision, node.name)
         return {
             **self._called(state, function, runtime),
             "node": {"id": node.id, "name": node.name},
@@ -151,17 +157,28 @@ def enter(state: Run, path: int, node: NodeRef) -> Exploring:
 
 def label(document: str, index: int) -> str:
     """How a chunk is called in prompts and records."""
-    return f"{document} [{index}]"
+    return f"{document}, chunk {index}"
 
 
 def _asked(state: Exploring) -> tuple[str, str, tuple[str, ...], str]:
     """What every exploring task begins with: question, plan, previous actions, notebook."""
-    actions = tuple(f"{f['name']}({f['argument']})" for f in state["functions"])
+    actions = tuple(f"at {f['at']}: {f['name']}({f['argument']})" for f in state["functions"])
     return state["question"], state["plan"], actions, state["notebook"]
 
 
-def _function(name: str, argument: str, rationale: str) -> Function:
-    return {"name": name, "argument": argument, "rationale": rationale}
+def _function(
+    state: Exploring,
+    decision: FactsDecision | ChunkDecision | NeighborDecision,
+    argument: str = "",
+    at: str = "",
+) -> Function:
+    """The chosen function in words; `at` is where it was chosen, the current node if not given."""
+    return {
+        "name": decision.function,
+        "argument": argument,
+        "rationale": decision.rationale,
+        "at": at or state["node"]["name"],
+    }
 
 
 def _shown(group: ChunkFacts, wanted: str, read: list[str]) -> FactGroup:
@@ -198,7 +215,7 @@ def _beside(
 
 def _with_quotes(quotes: list[Quote], chunk: StoredChunk, said: list[str]) -> list[Quote]:
     """The path's quotes and those of `said` that really stand in the chunk, each once."""
-    spans = [span for quote in said if (span := locate(quote, chunk.text))]
+    spans = [span for quote in said for span in passages(quote, chunk.text)]
     found: list[Quote] = [
         {
             "document": chunk.document,

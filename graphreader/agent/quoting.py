@@ -2,35 +2,50 @@
 
 import re
 
-_ELLIPSIS = re.compile(r"^[\s.…\"'“”‘’]+|[\s…\"'“”‘’]+$")
-_SAME = {
-    "'": "['‘’]",
-    "‘": "['‘’]",
-    "’": "['‘’]",
-    '"': '["“”]',
-    "“": '["“”]',
-    "”": '["“”]',
-    "-": "[-–—]",
-    "–": "[-–—]",
-    "—": "[-–—]",
-}
+_EDGES = re.compile(r"^[\s.…\"'“”‘’「」]+|[\s…\"'“”‘’「」]+$")
+_GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
+_ALIKE = ("'‘’ʼ", '"“”「」', "-–—", ",，", ":：", ";；", "?？", "!！", "(（", ")）")
+_SAME = {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
+_SHORTEST_PIECE = 12  # characters; what stands between two ellipses and is shorter proves nothing
+
+
+def passages(quote: str, text: str) -> list[tuple[int, int]]:
+    """Where the quote stands in the text: one span, or one for each piece between ellipses.
+
+    Nothing where the quote, or any piece of it, does not stand there.
+    """
+    whole = locate(quote, text)
+    if whole:
+        return [whole]
+    pieces = [piece for piece in _GAP.split(quote) if piece]
+    if len(pieces) < 2 or any(len(piece) < _SHORTEST_PIECE for piece in pieces):
+        return []
+    spans = [locate(piece, text) for piece in pieces]
+    return [span for span in spans if span] if all(spans) else []
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
     """Where `quote` stands in `text` as (start, end), or None.
 
-    White space and the shape of quotation marks and dashes may differ, nothing else: what a model
-    made up is not found.
+    White space, the shape of punctuation and the case of the first letter may differ, nothing
+    else: what a model made up is not found.
     """
-    bare = _ELLIPSIS.sub("", quote)
+    bare = _EDGES.sub("", quote)
     if not bare:
         return None
     for exact in (quote.strip(), bare):
         start = text.find(exact)
         if start >= 0:
             return start, start + len(exact)
-    pattern = r"\s+".join(
-        "".join(_SAME.get(sign, re.escape(sign)) for sign in word) for word in bare.split()
-    )
-    found = re.search(pattern, text)
+    found = re.search(_pattern(bare), text)
     return found.span() if found else None
+
+
+def _pattern(quote: str) -> str:
+    """The quote as a pattern, with a little room around its punctuation and its first letter."""
+    signs = [_SAME.get(sign, re.escape(sign)) for sign in quote]
+    first = quote[0]
+    if first.lower() != first.upper():
+        signs[0] = f"[{re.escape(first.lower() + first.upper())}]"
+    words = re.sub(r"(?:\\?\s)+", " ", "".join(signs)).split(" ")
+    return r"\s+".join(words)

@@ -45,11 +45,12 @@ class ChunkRef(TypedDict):
 
 
 class Function(TypedDict):
-    """One chosen exploration function."""
+    """One chosen exploration function; `at` is the node, or the chunk, where it was chosen."""
 
     name: str
     argument: str
     rationale: str
+    at: str
 
 
 class Quote(TypedDict):

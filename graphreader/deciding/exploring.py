@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
+from graphreader import tokens
 from graphreader.deciding.decisions import (
     ChunkDecision,
     Decision,
@@ -16,6 +17,9 @@ from graphreader.deciding.decisions import (
 from graphreader.deciding.tasks import Task, bulleted, numbered
 
 D = TypeVar("D", bound=Decision)
+
+NOTEBOOK_TOKENS = 550
+"""A path's notebook at most: five of them fit into a window of 4,096 tokens with the quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,13 @@ class ExploringTask(Task[D]):
     actions: tuple[str, ...]
     notebook: str
     node: str
+
+    def problem(self, decision: D) -> str | None:
+        """A notebook so long that those of all paths would not fit into one prompt."""
+        length = tokens.count(getattr(decision, "notebook", ""))
+        if length > NOTEBOOK_TOKENS:
+            return f"The notebook has {length} tokens: write it anew with at most 300 words."
+        return None
 
     def so_far(self) -> dict[str, str]:
         """What stands in every prompt of a path."""
@@ -55,7 +66,7 @@ class FactGroup:
         lines = [f"{self.label}{' (already read)' if self.read else ''}"]
         lines += [f"- {fact}" for fact in self.facts]
         if self.more:
-            lines.append(f"({self.more} more facts stand in this chunk.)")
+            lines.append(f"({self.more} more facts of this node stand in this chunk.)")
         return "\n".join(lines)
 
 
@@ -77,8 +88,9 @@ class FactsTask(ExploringTask[FactsDecision]):
 
     def problem(self, decision: FactsDecision) -> str | None:
         """read_chunk without a chunk that was shown and is not read yet."""
-        if decision.function != "read_chunk":
-            return None
+        too_long = ExploringTask.problem(self, decision)
+        if too_long or decision.function != "read_chunk":
+            return too_long
         unread = [n for n, group in enumerate(self.groups, 1) if not group.read]
         if not set(decision.chunks) & set(unread):
             return (
@@ -113,10 +125,12 @@ class ChunkTask(ExploringTask[ChunkDecision]):
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, the chunk, and what lies around it."""
-        around = [f"Waiting to be read: {', '.join(self.queued) or 'nothing'}."]
-        if not self.has_previous:
+        around = [f"Waiting to be read: {'; '.join(self.queued) or 'nothing'}."]
+        if not self.has_previous and not self.has_subsequent:
+            around.append("This chunk is the whole document.")
+        elif not self.has_previous:
             around.append("This is the document's first chunk.")
-        if not self.has_subsequent:
+        elif not self.has_subsequent:
             around.append("This is the document's last chunk.")
         return self.so_far() | {
             "label": self.label,

@@ -130,7 +130,7 @@ class AnswerTask(Task[Answer]):
             "plan": self.plan,
             "notebooks": numbered([notebook or "(empty)" for notebook in self.notebooks]),
             "quotes": "\n".join(
-                f"[{number}] {one.label}: “{one.quote}”"
+                f"[{number}] {one.label}: {' '.join(one.quote.split())}"
                 for number, one in enumerate(self.evidence, 1)
             )
             or "(none)",

@@ -45,7 +45,7 @@ _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
 
 _PAUSES = (0.1, 0.3, 1.0, 3.0)
 
-PATIENCE = 20.0
+PATIENCE = 15.0
 """Seconds that a server may take to answer for the first time."""
 
 
@@ -72,13 +72,9 @@ class Connection:
     async def open(cls, address: Address) -> "Connection":
         """Connect, and make sure that somebody answers whom we can talk to.
 
-        Raises Neo4jUnavailableError (within 20 s), Neo4jRefusedError, SchemaError, SettingsError.
+        Raises Neo4jUnavailableError (within 15 s), Neo4jRefusedError, SchemaError, SettingsError.
         """
-        if not _SCHEME.match(address.uri):
-            raise SettingsError(
-                f"NEO4J_URI is {address.uri!r}, but must begin with bolt://, neo4j://, bolt+s:// "
-                "or neo4j+s://: the address of a Neo4j as drivers use it."
-            )
+        _check_uri(address.uri)
         try:
             driver = AsyncGraphDatabase.driver(
                 address.uri,

@@ -23,6 +23,14 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbor:
+    """A node that shares a fact with another; `unread` if a chunk with facts of it is not read."""
+
+    node: Node
+    unread: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkFacts:
     """The facts of one node that stand in one chunk; `index` is the chunk's in its document."""
 
@@ -118,20 +126,24 @@ class GraphExplorer:
             _beside(row["subsequent"]),
         )
 
-    async def neighbors(self, node: str, visited: Sequence[str], limit: int) -> list[Node]:
+    async def neighbors(
+        self, node: str, visited: Sequence[str], read: Sequence[str], limit: int
+    ) -> list[Neighbor]:
         """The nodes that share a fact with a node, but for the visited ones.
 
-        Those that share the most facts come first, among equals the rarest.
+        Those with facts in chunks that are not read yet come first, then those that share the most
+        facts, then the rarest.
         """
         rows = await self._connection.read(
             "read/neighbors",
             corpus=self.corpus,
             id=node,
             visited=list(visited),
+            read=list(read),
             facts=FACTS_OF_A_NODE,
             limit=limit,
         )
-        return _nodes(rows)
+        return [Neighbor(Node(row["id"], row["name"]), row["unread"]) for row in rows]
 
 
 def _nodes(rows: Sequence[Row]) -> list[Node]:

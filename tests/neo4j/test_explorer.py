@@ -51,11 +51,28 @@ async def test_neighbors_share_facts(writer: GraphWriter, explorer: GraphExplore
     }
     await write(writer, "t", [("x", facts)])
     nodes = {node.name: node for node in await explorer.nodes(10)}
-    found = await explorer.neighbors(nodes["A"].id, [], 10)
-    without = await explorer.neighbors(nodes["A"].id, [nodes["B"].id], 10)
+    found = await explorer.neighbors(nodes["A"].id, [], [], 10)
+    without = await explorer.neighbors(nodes["A"].id, [nodes["B"].id], [], 10)
 
-    assert [node.name for node in found] == ["B", "rare", "C"]
-    assert [node.name for node in without] == ["rare", "C"]
+    assert [one.node.name for one in found] == ["B", "rare", "C"]
+    assert [one.node.name for one in without] == ["rare", "C"]
+    assert all(one.unread for one in found)
+
+
+# Neighbors that lead to chunks not read yet come before those that are exhausted.
+async def test_neighbors_lead_on(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    first, _ = await write(
+        writer,
+        "t",
+        [
+            ("x ", {"A and B.": ["A", "B"], "A, B and C.": ["A", "B", "C"]}),
+            ("y", {"C elsewhere.": ["C", "D"]}),
+        ],
+    )
+    nodes = {node.name: node for node in await explorer.nodes(10)}
+    found = await explorer.neighbors(nodes["A"].id, [], [first.id], 10)
+
+    assert [(one.node.name, one.unread) for one in found] == [("C", True), ("B", False)]
 
 
 # A vector finds the nearest names of its own corpus, also beside a corpus that is much larger.
@@ -129,7 +146,7 @@ async def test_nothing_leaks(connection: Connection, writer: GraphWriter) -> Non
 
     assert await inside.facts(node.id)
     assert await outside.facts(node.id) == []
-    assert await outside.neighbors(node.id, [], 5) == []
+    assert await outside.neighbors(node.id, [], [], 5) == []
     assert await outside.chunk(chunk.id) is None
     assert await outside.count() == 0
     assert await outside.nodes(5) == []
@@ -141,7 +158,7 @@ async def test_hubs_are_bounded(writer: GraphWriter, explorer: GraphExplorer) ->
     await write(writer, "t", [("x", facts)])
     (hub,) = await explorer.matching("hub", 1)
     groups = await explorer.facts(hub.id)
-    neighbors = await explorer.neighbors(hub.id, [], 300)
+    neighbors = await explorer.neighbors(hub.id, [], [], 300)
 
     assert sum(len(group.facts) for group in groups) == 2000
     assert len(neighbors) == 300

@@ -25,7 +25,7 @@ def watched(environ, name):
 type(os.environ).__getitem__ = watched
 
 def hook(event, arguments):
-    if event in ("socket.connect", "socket.bind", "subprocess.Popen", "os.mkdir", "os.remove"):
+    if event in ("socket.connect", "subprocess.Popen", "os.mkdir", "os.remove"):
         seen.append(f"{event} {arguments}")
     if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
         seen.append(f"writes {arguments[0]}")

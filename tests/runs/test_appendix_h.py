@@ -34,13 +34,13 @@ FACTS = {
 PARAGRAPHS = [f"Paragraph number {n} is about something else." for n in range(16)]
 PARAGRAPHS[6], PARAGRAPHS[9], PARAGRAPHS[13] = ALBUM, BAND, CASTLE
 CALLS = [
-    ("read_chunk", "music [6]"),
+    ("read_chunk", "music, chunk 6"),
     ("search_more", ""),
     ("read_neighbor_node", "Danko Jones"),
-    ("read_chunk", "music [9]"),
+    ("read_chunk", "music, chunk 9"),
     ("search_more", ""),
     ("read_neighbor_node", "Toronto"),
-    ("read_chunk", "music [13]"),
+    ("read_chunk", "music, chunk 13"),
     ("termination", ""),
 ]
 
@@ -131,10 +131,10 @@ def from_prompt(request: ChatRequest) -> object:
         case "InitialNodes":
             return {"nodes": [{"number": number_of("Never Too Loud", prompt), "score": 100}]}
         case "FactsDecision":
-            unread = [int(n) for n in re.findall(r"\[(\d+)\] music \[\d+\]\n", prompt)]
+            unread = [int(n) for n in re.findall(r"\[(\d+)\] music, chunk \d+\n", prompt)]
             return world.facts("read_chunk", unread)
         case "ChunkDecision":
-            (sentence,) = [fact for fact in FACTS if fact in prompt.rpartition("music [")[2]]
+            (sentence,) = [fact for fact in FACTS if fact in prompt.rpartition("music, chunk ")[2]]
             return world.chunk(
                 "termination" if sentence is CASTLE else "search_more", sentence, [sentence]
             )
@@ -142,7 +142,7 @@ def from_prompt(request: ChatRequest) -> object:
             wanted = "Toronto" if "read_neighbor_node(Danko Jones)" in prompt else "Danko Jones"
             return world.neighbor(number_of(wanted, prompt))
         case "Answer":
-            quotes = [int(n) for n in re.findall(r"\[(\d+)\] music \[\d+\]:", prompt)]
+            quotes = [int(n) for n in re.findall(r"\[(\d+)\] music, chunk \d+:", prompt)]
             return world.Answer(analysis="", answer="Casa Loma", answered=True, citations=quotes)
     raise AssertionError(request.decision)
 

@@ -1,5 +1,6 @@
 """The rules of an exploring path, each on a small world."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,9 +133,9 @@ def test_the_queue_keeps_its_order(ask: Ask) -> None:
     )
 
     labels = [task.label for task in tasks(decider, ChunkTask)]
-    assert labels[:2] == ["ring [2]", "ring [1]"]
+    assert labels[:2] == ["ring, chunk 2", "ring, chunk 1"]
     assert len(labels) == len(set(labels))
-    assert reading.paths[0].functions[0].argument == "ring [2], ring [1]"
+    assert reading.paths[0].functions[0].argument == "ring, chunk 2; ring, chunk 1"
 
 
 # The previous chunk goes to the front of the queue, the rest waits behind it.
@@ -149,15 +150,15 @@ def test_previous_goes_to_the_front(ask: Ask) -> None:
             FactsTask: last_first,
             ChunkTask: lambda task: (
                 world.chunk("read_previous_chunk")
-                if task.label == "ring [3]"
+                if task.label == "ring, chunk 3"
                 else world.chunk("search_more")
             ),
         },
         initial_nodes=1,
     )
 
-    assert [task.label for task in tasks(decider, ChunkTask)] == ["ring [3]", "ring [2]"]
-    assert tasks(decider, ChunkTask)[0].queued == ("ring [2]",)
+    assert [task.label for task in tasks(decider, ChunkTask)] == ["ring, chunk 3", "ring, chunk 2"]
+    assert tasks(decider, ChunkTask)[0].queued == ("ring, chunk 2",)
 
 
 # Subsequent chunks are read to the document's end, which is said, and never beyond it.
@@ -172,7 +173,7 @@ def test_subsequent_ends_with_the_document(ask: Ask) -> None:
     )
 
     labels = [task.label for task in tasks(decider, ChunkTask)]
-    assert labels[-1] == "ring [6]"
+    assert labels[-1] == "ring, chunk 6"
     assert tasks(decider, ChunkTask)[-1].has_subsequent is False
     calls = [call for call in reading.paths[0].functions if call.name == "read_subsequent_chunk"]
     assert calls[-1].argument == "there is none"
@@ -190,7 +191,7 @@ def test_previous_ends_with_the_document(ask: Ask) -> None:
         initial_nodes=1,
     )
 
-    first = next(task for task in tasks(decider, ChunkTask) if task.label == "ring [0]")
+    first = next(task for task in tasks(decider, ChunkTask) if task.label == "ring, chunk 0")
     assert first.has_previous is False
     arguments = [call.argument for call in reading.paths[0].functions]
     assert "there is none" in arguments
@@ -220,9 +221,10 @@ def test_previous_actions_are_shown(ask: Ask) -> None:
     _, decider = ask({InitialNodesTask: world.nodes("Alpha")}, initial_nodes=1)
 
     (last,) = tasks(decider, NeighborTask)
-    assert [action.partition("(")[0] for action in last.actions] == [
-        "read_chunk", "search_more", "search_more",
-    ]  # fmt: skip
+    first, *others = last.actions
+    assert re.fullmatch(r"at Alpha: read_chunk\(ring, chunk \d; ring, chunk \d\)", first)
+    assert all(re.fullmatch(r"at ring, chunk \d: search_more\(\)", one) for one in others)
+    assert len(others) == 2
 
 
 # The notebook goes from step to step; the neighbor step leaves it as it is; paths share nothing.

@@ -5,14 +5,14 @@ from graphreader.deciding.offline.decider import OfflineDecider
 from graphreader.deciding.tasks import AnswerTask, Evidence
 
 TOWN = [
-    Evidence("Norland [0]", "Port Wessel is a harbour town in Norland."),
-    Evidence("Norland [1]", "Its lighthouse was designed by Ilse Holt."),
-    Evidence("Norland [2]", "Queen Odile visited the salt mines of Varn in 1840."),
-    Evidence("Norland [3]", "The lighthouse of Port Wessel was lit in 1712."),
+    Evidence("Norland, chunk 0", "Port Wessel is a harbour town in Norland."),
+    Evidence("Norland, chunk 1", "Its lighthouse was designed by Ilse Holt."),
+    Evidence("Norland, chunk 2", "Queen Odile visited the salt mines of Varn in 1840."),
+    Evidence("Norland, chunk 3", "The lighthouse of Port Wessel was lit in 1712."),
 ]
 COUNTY = [
-    Evidence("临河 [0]", "临河县盛产小麦和玉米。"),
-    Evidence("临河 [1]", "作家林雨桐于1957年在临河县出生。"),
+    Evidence("临河, chunk 0", "临河县盛产小麦和玉米。"),
+    Evidence("临河, chunk 1", "作家林雨桐于1957年在临河县出生。"),
 ]
 
 
@@ -98,10 +98,12 @@ async def test_nothing_to_go_by(question: str, evidence: list[Evidence]) -> None
 # A question of two steps is answered with quotes of both documents, tied by the name between.
 async def test_two_documents() -> None:
     evidence = [
-        Evidence("Harbours [0]", "The Blue Pier is a novel about rowing."),
-        Evidence("The Salt Road [0]", "The Salt Road is a novel that was written by Ada Quist."),
-        Evidence("Painters [0]", "Tom Orr was born in Kiel."),
-        Evidence("Ada Quist [0]", "Ada Quist was born in Varn."),
+        Evidence("Harbours, chunk 0", "The Blue Pier is a novel about rowing."),
+        Evidence(
+            "The Salt Road, chunk 0", "The Salt Road is a novel that was written by Ada Quist."
+        ),
+        Evidence("Painters, chunk 0", "Tom Orr was born in Kiel."),
+        Evidence("Ada Quist, chunk 0", "Ada Quist was born in Varn."),
     ]
     decision = await answer("Where was the author of The Salt Road born?", evidence)
 
@@ -112,9 +114,9 @@ async def test_two_documents() -> None:
 # Words that only stand in unrelated places do not add up to an answer.
 async def test_unrelated_words() -> None:
     evidence = [
-        Evidence("A [0]", "Queen Odile liked amber."),
-        Evidence("B [0]", "Tom Orr paid a visit to the dentist."),
-        Evidence("C [0]", "Gulls nest at Varn."),
+        Evidence("A, chunk 0", "Queen Odile liked amber."),
+        Evidence("B, chunk 0", "Tom Orr paid a visit to the dentist."),
+        Evidence("C, chunk 0", "Gulls nest at Varn."),
     ]
     decision = await answer("When did the dentist of Kiel marry Queen Odile?", evidence)
 
@@ -124,9 +126,9 @@ async def test_unrelated_words() -> None:
 # Where several quotes answer equally well, up to three are cited.
 async def test_several_answers() -> None:
     evidence = [
-        Evidence("A [0]", "Ilse Holt lost the battle of Varn."),
-        Evidence("B [0]", "Gulls nest at Varn."),
-        Evidence("C [0]", "Ilse Holt was defeated in the siege of Kiel."),
+        Evidence("A, chunk 0", "Ilse Holt lost the battle of Varn."),
+        Evidence("B, chunk 0", "Gulls nest at Varn."),
+        Evidence("C, chunk 0", "Ilse Holt was defeated in the siege of Kiel."),
     ]
     decision = await answer("Did Ilse Holt lose any battles?", evidence)
 
@@ -136,8 +138,8 @@ async def test_several_answers() -> None:
 # A document's title says what its sentences are about.
 async def test_title_counts() -> None:
     evidence = [
-        Evidence("Ilse Holt [0]", "She was born in 1690 in Kiel."),
-        Evidence("Tom Orr [0]", "He was born in 1702 in Varn."),
+        Evidence("Ilse Holt, chunk 0", "She was born in 1690 in Kiel."),
+        Evidence("Tom Orr, chunk 0", "He was born in 1702 in Varn."),
     ]
     decision = await answer("Where was Ilse Holt born?", evidence)
 
@@ -146,7 +148,7 @@ async def test_title_counts() -> None:
 
 # A sentence with the name but without the one thing asked about it is no part of the answer.
 async def test_one_step() -> None:
-    evidence = [*TOWN, Evidence("Norland [4]", "Napoleon bought salt from the mines of Varn.")]
+    evidence = [*TOWN, Evidence("Norland, chunk 4", "Napoleon bought salt from the mines of Varn.")]
     absent = await answer("When did Napoleon visit Varn?", evidence)
     present = await answer("When did Queen Odile visit Varn?", evidence)
 

@@ -35,7 +35,7 @@ async def facts_for(
 
 
 async def chunk_for(
-    text: str, question: str = QUESTION, notebook: str = "", label: str = "Notes [1]"
+    text: str, question: str = QUESTION, notebook: str = "", label: str = "Notes, chunk 1"
 ) -> ChunkDecision:
     task = ChunkTask(question, "", (), notebook, "Port Wessel", label, text)
     return (await OfflineDecider().decide(task)).decision
@@ -106,10 +106,10 @@ async def test_initial_nodes_chinese() -> None:
 # The chunks whose facts say most about the question are read, best first; read ones are not.
 async def test_chunks_chosen() -> None:
     decision = await facts_for(
-        FactGroup("A [0]", ("Port Wessel exports herring.",)),
-        FactGroup("B [0]", ("Port Wessel has a lighthouse.",)),
-        FactGroup("C [0]", ("Ilse Holt designed the lighthouse of Port Wessel.",)),
-        FactGroup("D [0]", ("Tom Orr designed the lighthouse of Port Wessel.",), read=True),
+        FactGroup("A, chunk 0", ("Port Wessel exports herring.",)),
+        FactGroup("B, chunk 0", ("Port Wessel has a lighthouse.",)),
+        FactGroup("C, chunk 0", ("Ilse Holt designed the lighthouse of Port Wessel.",)),
+        FactGroup("D, chunk 0", ("Tom Orr designed the lighthouse of Port Wessel.",), read=True),
     )
 
     assert decision.function == "read_chunk"
@@ -120,7 +120,7 @@ async def test_chunks_chosen() -> None:
 # Facts that share only the node's own name with the question lead to a neighbor.
 @pytest.mark.parametrize("facts", [("Port Wessel exports herring.",), ()])
 async def test_nothing_beyond_the_name(facts: tuple[str, ...]) -> None:
-    groups = [FactGroup("A [0]", facts)] if facts else []
+    groups = [FactGroup("A, chunk 0", facts)] if facts else []
     decision = await facts_for(*groups)
 
     assert decision.function == "stop_and_read_neighbor"
@@ -131,7 +131,7 @@ async def test_nothing_beyond_the_name(facts: tuple[str, ...]) -> None:
 # A document that is called like the name that the notes lead to is read.
 async def test_document_of_the_bridge() -> None:
     decision = await facts_for(
-        FactGroup("Ilse Holt [0]", ("Ilse Holt loved rowing.",)),
+        FactGroup("Ilse Holt, chunk 0", ("Ilse Holt loved rowing.",)),
         node="Ilse Holt",
         notebook="- The lighthouse of Port Wessel was designed by Ilse Holt.",
     )
@@ -144,13 +144,13 @@ async def test_notebook() -> None:
     notebook = "- Ilse Holt designed the lighthouse of Port Wessel."
     many = tuple(f"The lighthouse number {n} was {'very ' * 40}tall." for n in range(30))
     decision = await facts_for(
-        FactGroup("A [0]", ("Ilse Holt designed the lighthouse of Port Wessel.",)),
-        FactGroup("B [0]", many),
+        FactGroup("A, chunk 0", ("Ilse Holt designed the lighthouse of Port Wessel.",)),
+        FactGroup("B, chunk 0", many),
         notebook=notebook,
     )
     for n in range(10):
         text = f"The lighthouse {n} was designed {'badly ' * 60}."
-        decision = await facts_for(FactGroup("C [0]", (text,)), notebook=decision.notebook)
+        decision = await facts_for(FactGroup("C, chunk 0", (text,)), notebook=decision.notebook)
 
     assert decision.notebook.count(notebook) == 1
     assert len(decision.notebook) <= 2000

@@ -12,7 +12,9 @@ TASKS: list[tasks.Task[Any]] = [
     tasks.PlanTask("Who?"),
     tasks.InitialNodesTask("Who?", "Look.", ("Danny", "Alice")),
     exploring.FactsTask("Who?", "Look.", ("began",), "a note", "Danny", ()),
-    exploring.ChunkTask("Who?", "Look.", ("began",), "a note", "Danny", "title [1]", "A text."),
+    exploring.ChunkTask(
+        "Who?", "Look.", ("began",), "a note", "Danny", "title, chunk 1", "A text."
+    ),
     exploring.NeighborTask("Who?", "Look.", ("began",), "a note", "Danny", ("Alice",)),
     tasks.AnswerTask("Who?", "Look.", ("a note",), ()),
 ]

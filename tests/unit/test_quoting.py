@@ -1,6 +1,6 @@
 import pytest
 
-from graphreader.agent.quoting import locate
+from graphreader.agent.quoting import locate, passages
 
 TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It ended. 贞德生于法国。"
 
@@ -13,6 +13,7 @@ TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It end
         ("I was there - in Rouen's tower.", "I  was\nthere – in Rouen’s tower."),
         ("“I was\tthere", "I  was\nthere"),
         ("... It ended …", "It ended"),
+        ("it began.", "It began."),
         ("贞德生于法国。", "贞德生于法国。"),
     ],
 )
@@ -24,7 +25,7 @@ def test_quotes_are_found(quote: str, found: str) -> None:
 
 
 # What does not stand in the text is not found, however near it comes.
-@pytest.mark.parametrize("quote", ["", "   ", "...", "I was not there", "it began", "贞德生于英国"])
+@pytest.mark.parametrize("quote", ["", "   ", "...", "I was not there", "IT began", "贞德生于英国"])
 def test_inventions_are_not_found(quote: str) -> None:
     assert locate(quote, TEXT) is None
 
@@ -34,3 +35,24 @@ def test_signs_are_plain_text() -> None:
     text = "The price (in $) was 3.5* [net] + tax?\nYes."
 
     assert locate("(in $)  was 3.5* [net] + tax?", text) == (10, 38)
+
+
+# Full-width and half-width punctuation are the same; so are the usual quotation marks.
+def test_punctuation_of_any_width() -> None:
+    text = "祖师说：“也罢，你要学哪一般？”悟空道。"
+
+    assert locate('祖师说:"也罢,你要学哪一般?"', text) == (0, 15)
+
+
+# A quote with an ellipsis in it is found piece by piece, and only if every piece is there.
+def test_ellipses_leave_something_out() -> None:
+    text = "The assault at Paris ensued. It rained for days. The army withdrew to the north."
+    spans = passages("The assault at Paris ensued … the army withdrew to the north.", text)
+
+    assert [text[slice(*span)] for span in spans] == [
+        "The assault at Paris ensued",
+        "The army withdrew to the north.",
+    ]
+    assert passages("The assault at Paris ensued ... the army won.", text) == []
+    assert passages("The ... north.", text) == []
+    assert passages("It rained for days.", text) == [(29, 48)]

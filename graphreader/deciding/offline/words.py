@@ -140,7 +140,7 @@ def _counts(folded: str) -> bool:
 
 
 def title_terms(label: str) -> frozenset[str]:
-    """The terms of a chunk's label ("Joan of Arc [3]") without the chunk's number."""
+    """The terms of a chunk's label ("Joan of Arc, chunk 3") without the chunk's number."""
     return terms_of(_CHUNK_NUMBER.sub("", label))
 
 

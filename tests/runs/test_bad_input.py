@@ -1,0 +1,382 @@
+"""What a person does wrong and what goes wrong around it: one sentence, an exit code, no harm.
+
+Every refusal here is checked to have nothing on stdout, no traceback, and no secret in it.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from tests.runs.openai_server import Fault, OpenAIServer
+from tests.terminal import (
+    Outcome,
+    SilentService,
+    Terminal,
+    closed_port,
+    ended,
+    environment_of,
+    started,
+    wait_for,
+)
+
+GOOD = "Vera Holm was born in Bergen in 1901.\n"
+KEY = "sk-secret-words-4711"
+
+
+@pytest.fixture
+def terminal(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    neo4j: Settings,
+) -> Terminal:
+    (tmp_path / "good.txt").write_text(GOOD, encoding="utf-8")
+    terminal = Terminal(monkeypatch, capsys, tmp_path)
+    terminal.set(**environment_of(neo4j))
+    return terminal
+
+
+@pytest.fixture(autouse=True)
+def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
+    yield
+    with GraphReader(corpus, settings=neo4j) as reader:
+        if any(one.corpus == corpus for one in reader.corpora()):
+            reader.delete(everything=True)
+
+
+def corpora(settings: Settings) -> set[str]:
+    with GraphReader(settings=settings) as reader:
+        return {one.corpus for one in reader.corpora()}
+
+
+def is_refused(outcome: Outcome, code: int, *said: str, within: float = 15.0) -> bool:
+    """One sentence (or two in one line) that says all that, in time, and nothing else."""
+    assert outcome.code == code, outcome.err
+    assert outcome.out == ""
+    assert outcome.err.count("\n") == 1, outcome.err
+    assert "Traceback" not in outcome.err
+    assert KEY not in outcome.err
+    assert outcome.seconds < within
+    return all(one in outcome.err for one in said)
+
+
+def bad_files(folder: Path) -> dict[str, str]:
+    """Files that cannot be read, each with words that its refusal must have."""
+    (folder / "empty.txt").touch()
+    (folder / "blank.md").write_text(" \n\t\n", encoding="utf-8")
+    (folder / "binary.txt").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    (folder / "latin.txt").write_bytes("Née à Orléans".encode("latin-1"))
+    (folder / "chinese.txt").write_bytes("贞德在鲁昂被处死。".encode("gb18030"))
+    (folder / "utf16.txt").write_text("Vera", encoding="utf-16")
+    (folder / "paper.pdf").write_bytes(b"%PDF-1.7")
+    (folder / "circle.txt").symlink_to("circle.txt")
+    (folder / "gone.txt").symlink_to("nowhere.txt")
+    (folder / "folder.txt").mkdir()
+    os.mkfifo(folder / "pipe.txt")
+    with open(folder / "huge.txt", "wb") as huge:
+        huge.truncate(70 * 2**20)  # sparse: it takes no room
+    return {
+        "missing.txt": "missing.txt does not exist: check the path",
+        "empty.txt": "empty.txt has no text in it",
+        "blank.md": "blank.md has no text in it",
+        "binary.txt": "binary.txt is binary",
+        "latin.txt": "iconv -f WINDOWS-1252",
+        "chinese.txt": "iconv -f GB18030",
+        "utf16.txt": "iconv -f UTF-16",
+        "paper.pdf": "paper.pdf is not a .md or .txt file",
+        "circle.txt": "circle.txt cannot be opened",
+        "gone.txt": "gone.txt does not exist",
+        "folder.txt": "folder.txt holds no .md or .txt file",
+        "pipe.txt": "pipe.txt is not a regular file",
+        "huge.txt": "70.0 MiB, more than the limit of 64.0 MiB: cut it into smaller files",
+    }
+
+
+# Files that cannot be read are refused one by one, and the good one of the call is read.
+def test_bad_files_beside_a_good_one(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+    words = bad_files(terminal.folder)
+
+    outcome = terminal.run("ingest", *words, "good.txt", "--corpus", corpus)
+    again = terminal.run("ingest", *words, "good.txt", "--corpus", corpus, "--json")
+
+    assert outcome.code == again.code == 2
+    assert f"{corpus}: 1 read (1 chunk, 1 fact), 13 refused." in outcome.out
+    lines = outcome.err.splitlines()
+    assert len(lines) == 14
+    assert "read       good  1 chunk" in lines
+    for word in words.values():
+        (line,) = [line for line in lines if word in line]
+        assert line.startswith("refused    ")
+    statuses = [one["status"] for one in again.json["documents"]]
+    assert (statuses.count("refused"), statuses.count("unchanged")) == (13, 1)
+    with GraphReader(corpus, settings=neo4j) as reader:
+        assert [(one.title, one.status) for one in reader.documents()] == [("good", "complete")]
+
+
+# Where nothing at all can be read, that is said at once: no server is asked, no corpus made.
+def test_only_bad_files(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+    words = bad_files(terminal.folder)
+    terminal.set(NEO4J_URI=f"bolt://127.0.0.1:{closed_port()}")
+
+    alone = terminal.run("ingest", "missing.txt", "--corpus", corpus, "--json")
+    all_ = terminal.run("ingest", *words, "--corpus", corpus, "--json")
+
+    assert is_refused(alone, 2, "missing.txt does not exist: check the path.", within=5)
+    assert (all_.code, all_.out) == (2, "")
+    assert len(all_.err.splitlines()) == len(words)
+    assert all(word in all_.err for word in words.values())
+    assert corpus not in corpora(neo4j)
+
+
+# Python's method reports them and makes no corpus either.
+def test_only_bad_files_from_python(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+    with GraphReader(corpus, settings=neo4j) as reader:
+        report = reader.ingest("missing.txt", terminal.folder / "missing too.txt")
+        known = {one.corpus for one in reader.corpora()}
+
+    assert [one.status for one in report.documents] == ["refused", "refused"]
+    assert not report.complete
+    assert corpus not in known
+
+
+# A file that its reader may not open is refused as well.
+def test_an_unreadable_file(terminal: Terminal, corpus: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        locked = Path(folder) / "locked.txt"
+        locked.write_text(GOOD, encoding="utf-8")
+        locked.chmod(0)
+        os.chmod(folder, 0o755)
+        with nobody():
+            outcome = terminal.run("ingest", str(locked), "--corpus", corpus, "--json")
+
+    assert is_refused(outcome, 2, f"{locked} cannot be opened (Permission denied): check the path")
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Root may open everything: be somebody else for a moment."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+# Names that mean nothing are refused with those that there are, and an empty question as such.
+def test_unknown_names(terminal: Terminal, corpus: str) -> None:
+    terminal.run("ingest", "good.txt", "--corpus", corpus)
+    other = f"{corpus}-other"
+
+    for command in (["ask", "Who?"], ["stats"], ["list"], ["delete", "--all"], ["delete", "x"]):
+        outcome = terminal.run(*command, "--corpus", other, "--json")
+        assert is_refused(outcome, 2, f"There is no corpus '{other}'", corpus, "graphreader ingest")
+    document = terminal.run("delete", "nobody", "--corpus", corpus, "--json")
+    assert is_refused(document, 2, "no document 'nobody'", f"graphreader list --corpus {corpus}")
+    for question in ("", "  \n"):
+        empty = terminal.run("ask", question, "--corpus", corpus, "--json")
+        assert is_refused(empty, 2, "The question is empty")
+    unnamed = terminal.run("ask", "Who?", "--corpus", " ", "--json")
+    assert is_refused(unnamed, 2, "A corpus needs a name")
+
+
+# Settings that make no sense are named, before anything is opened.
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"GRAPHREADER_WINDOW": "abc"}, "GRAPHREADER_WINDOW: Input should be a valid integer"),
+        ({"GRAPHREADER_WINDOW": "12"}, "GRAPHREADER_WINDOW: Input should be greater than or equal"),
+        ({"GRAPHREADER_CHUNK_TOKENS": "-1"}, "GRAPHREADER_CHUNK_TOKENS"),
+        ({"GRAPHREADER_CONCURRENCY": "0"}, "GRAPHREADER_CONCURRENCY"),
+        ({"GRAPHREADER_TIMEOUT": "soon"}, "GRAPHREADER_TIMEOUT"),
+        ({"GRAPHREADER_NEO4J_VERSION": "4.4"}, "'2026.08.1' or '5.26.30'"),
+        ({"NEO4J_PASSWORD": ""}, "NEO4J_URI is set but NEO4J_PASSWORD is not: set both"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_settings(terminal: Terminal, variables: dict[str, str], said: str) -> None:
+    terminal.set(**variables)
+
+    assert is_refused(terminal.run("list", "--json"), 2, said, within=5)
+    assert is_refused(terminal.run("ingest", "good.txt", "--json"), 2, said, within=5)
+
+
+# A model that cannot be had is said with the setting to change, and nothing is written.
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"GRAPHREADER_MODEL": "nonsense"}, "must be provider:model"),
+        ({"GRAPHREADER_MODEL": "nonsense:x"}, "there is no provider 'nonsense'"),
+        ({"GRAPHREADER_MODEL": "ollama:llama3"}, "pip install langchain-ollama"),
+        ({"GRAPHREADER_MODEL": "openai:gpt-x"}, "OPENAI_API_KEY is not set"),
+        ({"GRAPHREADER_EMBEDDINGS": "nonsense"}, "GRAPHREADER_EMBEDDINGS is 'nonsense'"),
+    ],
+    ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else "",
+)
+def test_models_that_cannot_be_had(
+    terminal: Terminal, corpus: str, neo4j: Settings, variables: dict[str, str], said: str
+) -> None:
+    terminal.set(**variables)
+
+    outcome = terminal.run("ingest", "good.txt", "--corpus", corpus, "--json")
+
+    assert is_refused(outcome, 2, said)
+    assert corpus not in corpora(neo4j)
+
+
+# A refused key is said at once, for reading and for asking, and leaves nothing behind.
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key(terminal: Terminal, corpus: str, neo4j: Settings, status: int) -> None:
+    with OpenAIServer(always=Fault(status, f"Incorrect API key provided: {KEY}")) as server:
+        terminal.set(OPENAI_BASE_URL=server.url, GRAPHREADER_MODEL="openai:fake")
+        terminal.set(OPENAI_API_KEY=KEY, GRAPHREADER_EMBEDDINGS="offline")
+        reading = terminal.run("ingest", "good.txt", "--corpus", corpus, "--json")
+        made = corpora(neo4j)
+        terminal.set(GRAPHREADER_MODEL="offline")
+        terminal.run("ingest", "good.txt", "--corpus", corpus)
+        terminal.set(GRAPHREADER_MODEL="openai:fake")
+        asking = terminal.run("ask", "Where was Vera Holm born?", "--corpus", corpus, "--json")
+
+    for outcome in (reading, asking):
+        assert is_refused(outcome, 1, "refuses the key: check OPENAI_API_KEY", within=5)
+    assert corpus not in made
+    assert len(server.chats) == 2
+
+
+# A model's service that never says a word is given up in good time, and so is a Neo4j: with the
+# start of the program it stays under half a minute.
+def test_services_that_never_answer(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+    good = environment_of(neo4j)
+    with SilentService() as model, SilentService() as direct, SilentService() as routed:
+        address = f"http://127.0.0.1:{model.port}/v1"
+        key = {"OPENAI_API_KEY": KEY, "GRAPHREADER_EMBEDDINGS": "offline"}
+        cases = {
+            model: {**good, **key, "OPENAI_BASE_URL": address},
+            direct: {**good, "NEO4J_URI": f"bolt://127.0.0.1:{direct.port}"},
+            routed: {**good, "NEO4J_URI": f"neo4j://127.0.0.1:{routed.port}"},
+        }
+        command = ["ingest", "good.txt", "--corpus", corpus, "--json"]
+        processes = {one: started(command, cases[one], terminal.folder) for one in cases}
+        outcomes = {one: ended_after(process, one) for one, process in processes.items()}
+
+    assert is_refused(outcomes[model], 1, f"Nothing answers at {address}", within=20)
+    for one in (direct, routed):
+        assert is_refused(outcomes[one], 1, "No Neo4j answers at", "check NEO4J_URI", within=20)
+    assert corpus not in corpora(neo4j)
+
+
+def ended_after(process: Any, service: SilentService) -> Outcome:
+    """How the command ended, with the seconds since it first asked the service."""
+    wait_for(lambda: service.asked_at is not None or process.poll() is not None, seconds=60)
+    return ended(process, service.asked_at or 0.0)
+
+
+# A Neo4j that cannot be entered is said with the setting to change; a password is never shown.
+@pytest.mark.parametrize(
+    ("variables", "code", "said"),
+    [
+        ({"NEO4J_URI": "bolt://127.0.0.1:{closed}"}, 1, "No Neo4j answers at bolt://127.0.0.1:"),
+        ({"NEO4J_URI": "neo4j://127.0.0.1:{closed}"}, 1, "No Neo4j answers at neo4j://127.0.0.1:"),
+        ({"NEO4J_URI": "http://127.0.0.1:7474"}, 2, "must begin with bolt://, neo4j://"),
+        ({"NEO4J_URI": "127.0.0.1:7687"}, 2, "must begin with bolt://, neo4j://"),
+        ({"NEO4J_URI": "bolt://127.0.0.1:port"}, 2, "must look like bolt://HOST:PORT"),
+        ({"NEO4J_URI": "bolt://127.0.0.1:99999"}, 2, "must look like bolt://HOST:PORT"),
+        ({"NEO4J_URI": f"bolt://neo4j:{KEY}@127.0.0.1"}, 2, "put them into NEO4J_USERNAME"),
+        ({"NEO4J_URI": f"https://neo4j:{KEY}@127.0.0.1"}, 2, "put them into NEO4J_USERNAME"),
+        ({"NEO4J_URI": "{encrypted}"}, 1, "+s asks for encryption"),
+        (
+            {"NEO4J_USERNAME": "nobody", "NEO4J_PASSWORD": KEY},
+            1,
+            "refuses the user or the password",
+        ),
+        ({"NEO4J_DATABASE": "elsewhere"}, 1, "has no database 'elsewhere': check NEO4J_DATABASE"),
+    ],
+    ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else "",
+)
+def test_neo4j(
+    terminal: Terminal, neo4j: Settings, variables: dict[str, str], code: int, said: str
+) -> None:
+    assert neo4j.neo4j_uri
+    encrypted = "bolt+s://" + neo4j.neo4j_uri.partition("://")[2]
+    places = {"closed": str(closed_port()), "encrypted": encrypted}
+    terminal.set(**{name: value.format(**places) for name, value in variables.items()})
+
+    assert is_refused(terminal.run("list", "--json"), code, said)
+
+
+# Folders that cannot be written are named with the variable that chooses another.
+def test_unwritable_folders(terminal: Terminal, tmp_path: Path) -> None:
+    below_a_file = str(tmp_path / "good.txt" / "home")
+    terminal.set(NEO4J_URI="", GRAPHREADER_HOME=below_a_file)
+    home = terminal.run("list", "--json")
+    terminal.set(GRAPHREADER_HOME=str(tmp_path / "home"), GRAPHREADER_CACHE=below_a_file)
+    cache = terminal.run("list", "--json")
+
+    assert is_refused(home, 1, f"{below_a_file}", "set GRAPHREADER_HOME to another folder")
+    assert is_refused(cache, 1, f"{below_a_file}", "set GRAPHREADER_CACHE to another folder")
+
+
+# A disk without room for a graph is said at once: on it Neo4j would neither start nor end.
+def test_a_full_disk(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal.set(NEO4J_URI="", GRAPHREADER_HOME=str(tmp_path / "home"))
+    monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 7 * 10**6}))
+
+    outcome = terminal.run("list", "--json")
+
+    assert is_refused(outcome, 1, "has 7 MB of room", "set GRAPHREADER_HOME")
+
+
+# Without a network the jars cannot be fetched: said with the three ways out.
+def test_no_network_for_the_jars(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.set(NEO4J_URI="", GRAPHREADER_HOME=str(tmp_path / "home"))
+    terminal.set(GRAPHREADER_CACHE=str(tmp_path / "cache"))
+    terminal.set(GRAPHREADER_MAVEN_MIRROR=f"http://127.0.0.1:{closed_port()}/maven")
+
+    outcome = terminal.run("list", "--json")
+
+    assert (outcome.code, outcome.out) == (1, "")
+    *progress, sentence = outcome.err.splitlines()
+    assert progress == ["Downloading Neo4j (173 MB) ..."]
+    assert "cannot be fetched from 127.0.0.1" in sentence
+    for way_out in ("the network", "GRAPHREADER_MAVEN_MIRROR", "NEO4J_URI"):
+        assert way_out in sentence
+    assert outcome.seconds < 30
+
+
+# Another embedding than the corpus was read with is refused with the command that mends it.
+def test_another_embedding(terminal: Terminal, corpus: str) -> None:
+    terminal.run("ingest", "good.txt", "--corpus", corpus)
+    with OpenAIServer() as server:
+        terminal.set(OPENAI_BASE_URL=server.url, OPENAI_API_KEY=KEY, GRAPHREADER_MODEL="offline")
+        terminal.set(GRAPHREADER_EMBEDDINGS="openai:text-embedding-3-small")
+        asking = terminal.run("ask", "Where was Vera Holm born?", "--corpus", corpus, "--json")
+        reading = terminal.run("ingest", "good.txt", "--corpus", corpus, "--json")
+        mended = terminal.run("reindex", "--corpus", corpus, "--json")
+        again = terminal.run("ask", "Where was Vera Holm born?", "--corpus", corpus, "--json")
+
+    for outcome in (asking, reading):
+        assert is_refused(
+            outcome, 2, f"graphreader reindex --corpus {corpus}", "GRAPHREADER_EMBEDDINGS=offline"
+        )
+    assert mended.json == {"embedded": [corpus]}
+    assert "Bergen" in again.json["answer"]
+
+
+# `--debug` shows the traceback in front of the sentence.
+def test_debug(terminal: Terminal) -> None:
+    terminal.set(NEO4J_URI="http://127.0.0.1")
+
+    outcome = terminal.run("--debug", "list", "--json")
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "Traceback (most recent call last)" in outcome.err
+    assert outcome.err.splitlines()[-1].startswith("NEO4J_URI is 'http://127.0.0.1'")
