@@ -5,7 +5,6 @@ Every refusal here is checked to have nothing on stdout, no traceback, and no se
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
