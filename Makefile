@@ -48,6 +48,8 @@ lock:
 		pyproject.toml -o requirements/run.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		pyproject.toml --group dev -c requirements/run.lock -o requirements/test.lock --quiet
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--group pictures -c requirements/run.lock -o requirements/pictures.lock --quiet
 
 # Of the real program, for the README. Needs a Chromium (Debian: apt-get install chromium).
 pictures: .venv/pictures.stamp

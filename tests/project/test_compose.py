@@ -1,4 +1,3 @@
-import os
 import re
 import subprocess
 import sys
@@ -71,22 +70,3 @@ def test_the_saved_queries_are_at_hand(service: dict[str, Any]) -> None:
     assert list((ROOT / source).glob("*.cypher"))
     assert mode == "ro"
     assert f"-f {target}/documents.cypher" in (ROOT / "cypher" / "README.md").read_text("utf-8")
-
-
-# Compose itself, where it is installed, takes the file with a password and refuses it without.
-def test_compose_takes_it() -> None:
-    command = ["docker", "compose", "--file", str(FILE), "--env-file", os.devnull, "config", "-q"]
-    try:
-        known = subprocess.run(["docker", "compose", "version"], check=False, capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("docker is not installed")
-    if known.returncode:
-        pytest.skip("docker has no compose")
-    bare = {key: value for key, value in os.environ.items() if not key.startswith("NEO4J_")}
-    without = subprocess.run(command, env=bare, check=False, capture_output=True, encoding="utf-8")
-    env = {**bare, "NEO4J_PASSWORD": "a-long-password"}
-    given = subprocess.run(command, env=env, check=False, capture_output=True, encoding="utf-8")
-
-    assert without.returncode != 0
-    assert "set NEO4J_PASSWORD" in without.stderr
-    assert given.returncode == 0, given.stderr

@@ -1,0 +1,172 @@
+"""GraphReader from Python: in scripts, in running loops, in threads, left early, closed twice."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader import GraphReader, NodesChosen, PlanMade, QuestionAnswered, Settings
+from graphreader.deciding.exploring import FactsTask
+from graphreader.errors import UsageError
+from graphreader.testing import ScriptedDecider
+from tests.runs import world
+
+SENTENCES = [f"Person{n} lives in town{n}." for n in range(4)]
+FACTS = {text: [f"Person{n}", f"town{n}"] for n, text in enumerate(SENTENCES)}
+QUESTION = "Who lives in town2?"
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return world.write_files(tmp_path, {"people": SENTENCES})
+
+
+@pytest.fixture
+def decider() -> ScriptedDecider:
+    return world.scripted(FACTS, {})
+
+
+@pytest.fixture
+def reader(
+    neo4j: Settings, corpus: str, texts: Path, decider: ScriptedDecider
+) -> Iterator[GraphReader]:
+    """A reader whose corpus holds the text."""
+    with world.reader(neo4j, corpus, decider) as reader:
+        reader.ingest(texts)
+        yield reader
+        reader.delete(everything=True)
+
+
+# The synchronous methods work where a loop is running already, as in Jupyter.
+def test_inside_a_running_loop(reader: GraphReader, texts: Path) -> None:
+    async def cell() -> tuple[Any, ...]:
+        return (
+            reader.ingest(texts).documents[0].status,
+            reader.ask(QUESTION).answered,
+            [type(event) for event in reader.stream(QUESTION)][::100],
+            reader.stats().documents,
+        )
+
+    assert asyncio.run(cell()) == asyncio.run(cell()) == ("unchanged", True, [PlanMade], 1)
+
+
+# The asynchronous methods work in one loop after the other.
+def test_several_loops(reader: GraphReader, texts: Path) -> None:
+    async def once() -> tuple[Any, ...]:
+        report = await reader.aingest(texts)
+        events = [event async for event in reader.astream(QUESTION)]
+        readings = await asyncio.gather(reader.aask(QUESTION), reader.aask(QUESTION))
+        assert isinstance(events[-1], QuestionAnswered)
+        return report.documents[0].status, [one.answer for one in (*readings, events[-1].reading)]
+
+    assert asyncio.run(once()) == asyncio.run(once())
+
+
+# Two threads may use one reader.
+def test_two_threads(reader: GraphReader) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        readings = list(pool.map(reader.ask, [QUESTION] * 4))
+
+    assert len({one.answer for one in readings}) == 1
+    assert all(len(one.paths) == 5 for one in readings)
+
+
+class Thinking:
+    """Decisions over facts that never end; `given_up` counts those that were cancelled."""
+
+    def __init__(self, decider: ScriptedDecider) -> None:
+        self.begun = threading.Event()
+        self.given_up = 0
+        decider._script = {**decider._script, FactsTask: self.think}
+
+    async def think(self, task: FactsTask) -> Any:
+        self.begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
+
+
+def in_flight(decider: ScriptedDecider) -> int:
+    return sum(isinstance(task, FactsTask) for task in decider.asked)
+
+
+# A stream that is left early leaves nothing running: decisions in flight are given up.
+def test_a_stream_left_early(reader: GraphReader, decider: ScriptedDecider) -> None:
+    thinking = Thinking(decider)
+
+    for event in reader.stream(QUESTION):
+        if isinstance(event, NodesChosen):
+            assert thinking.begun.wait(10)
+            break
+    asked = len(decider.asked)
+    reader.stats()
+
+    assert len(decider.asked) == asked
+    assert thinking.given_up == in_flight(decider) == 5
+
+
+# So it is with the asynchronous form.
+async def test_an_asynchronous_stream_left_early(
+    reader: GraphReader, decider: ScriptedDecider
+) -> None:
+    thinking = Thinking(decider)
+
+    async with aclosing(reader.astream(QUESTION)) as events:
+        async for event in events:
+            if isinstance(event, NodesChosen):
+                await asyncio.to_thread(thinking.begun.wait, 10)
+                break
+    asked = len(decider.asked)
+
+    assert len(decider.asked) == asked
+    assert thinking.given_up == in_flight(decider) == 5
+
+
+# Closing twice is fine, and a closed reader opens what it needs when it is used again.
+def test_closing(neo4j: Settings, corpus: str, reader: GraphReader) -> None:
+    before = threading.active_count()
+    other = GraphReader(corpus, settings=neo4j)
+    other.close()
+    answers = []
+    for _ in range(2):
+        answers.append(other.ask(QUESTION).answer)
+        other.close()
+        other.close()
+    asyncio.run(other.aclose())
+
+    assert len(set(answers)) == 1
+    assert threading.active_count() == before
+
+
+# A failure leaves the reader usable; its message is the same in both forms.
+def test_after_a_failure(reader: GraphReader) -> None:
+    with pytest.raises(UsageError, match="The question is empty"):
+        reader.ask(" ")
+    with pytest.raises(UsageError, match="The question is empty"):
+        list(reader.stream(""))
+    with pytest.raises(UsageError, match="The question is empty"):
+        asyncio.run(reader.aask(""))
+
+    assert reader.ask(QUESTION).answered
+
+
+# A progress function that calls the reader is told so, instead of waiting for itself for ever.
+def test_a_call_from_progress(reader: GraphReader, texts: Path) -> None:
+    world.write_files(texts, {"more": ["Somebody else lives elsewhere."]})
+
+    with pytest.raises(UsageError, match="while it reports progress"):
+        reader.ingest(texts, progress=lambda event: bool(reader.stats()))
+
+
+# A question in characters that no encoding has is asked without them.
+def test_a_question_with_broken_characters(reader: GraphReader) -> None:
+    reading = reader.ask("Who lives in town2\udce9?")
+
+    assert reading.question == "Who lives in town2??"
