@@ -5,9 +5,8 @@ serve plain scripts, Jupyter (whose own loop runs already) and several `asyncio.
 """
 
 import asyncio
-import contextlib
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Generator
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -47,7 +46,7 @@ class Background:
         self._refuse_inside(work)
         return await asyncio.wrap_future(self._submit(work))
 
-    def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
+    def iterate(self, items: AsyncGenerator[T]) -> Generator[T]:
         """Yield what an asynchronous iterator of that loop yields."""
         try:
             while True:
@@ -56,9 +55,9 @@ class Background:
                 except StopAsyncIteration:
                     return
         finally:
-            self.run(_end(items))
+            self.run(items.aclose())
 
-    async def aiterate(self, items: AsyncIterator[T]) -> AsyncIterator[T]:
+    async def aiterate(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
         """Yield the same to any other loop."""
         try:
             while True:
@@ -67,7 +66,7 @@ class Background:
                 except StopAsyncIteration:
                     return
         finally:
-            await self.arun(_end(items))
+            await self.arun(items.aclose())
 
     @property
     def runs(self) -> bool:
@@ -129,10 +128,5 @@ async def _end_tasks() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _next(items: AsyncIterator[T]) -> T:
+async def _next(items: AsyncGenerator[T]) -> T:
     return await anext(items)
-
-
-async def _end(items: AsyncIterator[Any]) -> None:
-    with contextlib.suppress(AttributeError):
-        await items.aclose()  # type: ignore[attr-defined]  # generators have it, others need not

@@ -1,7 +1,7 @@
 """GraphReader: read texts into a graph once, then ask questions about them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, suppress
 from os import PathLike
 from pathlib import Path
@@ -91,11 +91,11 @@ class GraphReader:
         """Do the same as `aask`."""
         return self._background.run(_last(self._explore(question)))
 
-    def astream(self, question: str) -> AsyncIterator[Event]:
+    def astream(self, question: str) -> AsyncGenerator[Event]:
         """Answer and show what happens on the way; the last event is QuestionAnswered."""
         return self._background.aiterate(self._explore(question))
 
-    def stream(self, question: str) -> Iterator[Event]:
+    def stream(self, question: str) -> Generator[Event]:
         """Do the same as `astream`."""
         return self._background.iterate(self._explore(question))
 

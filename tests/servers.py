@@ -84,16 +84,18 @@ def command(
     **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Run `graphreader ...` as a person does, in a process of its own."""
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "graphreader", *arguments],
         env={**os.environ, **environment},
         cwd=cwd or tempfile.gettempdir(),
-        check=check,
+        check=False,
         capture_output=True,
         encoding="utf-8",
         timeout=options.pop("timeout", 300),
         **options,
     )
+    assert not (check and done.returncode), done.stderr
+    return done
 
 
 def _settings(uri: str, password: str, username: str | None = None) -> Settings:

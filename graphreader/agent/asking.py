@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from contextlib import aclosing
+from typing import Any, cast
 
 from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.agent.graph import build_agent
@@ -19,12 +20,14 @@ async def explore(question: str, parts: Parts, notes: Sequence[str] = ()) -> Asy
         {"question": question}, stream_mode=["custom", "values"], subgraphs=True
     )
     item: Any
-    async for item in run:
-        namespace, mode, data = item
-        if mode == "custom":
-            yield data
-        elif not namespace:
-            result = data
+    # Closed with us: who stops listening wants no decision to be asked any more.
+    async with aclosing(cast(AsyncGenerator[Any], run)):
+        async for item in run:
+            namespace, mode, data = item
+            if mode == "custom":
+                yield data
+            elif not namespace:
+                result = data
     assert result is not None
     reading = _reading(question, result, parts, notes, time.monotonic() - began)
     yield QuestionAnswered(reading)

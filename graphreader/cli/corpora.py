@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphreader.cli.failing import complain
 from graphreader.cli.opening import open_reader
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.errors import UsageError
@@ -65,14 +66,23 @@ def delete(
     """Take a document, or a whole corpus, out of the graph."""
     if (document is None) == (not everything):
         raise UsageError("Name one document, or say --all for the whole corpus.")
-    if everything and not yes and sys.stdin and sys.stdin.isatty():
-        typer.confirm(f"Delete the whole corpus {corpus!r}?", abort=True, err=True)
+    if everything and not yes and not _agreed(corpus):
+        complain("Nothing was deleted.")
+        raise typer.Exit(1)
     with open_reader(corpus) as reader:
         gone = reader.delete(document, everything=everything)
     if json:
         print_json({"corpus": corpus, "deleted": gone})
     else:
         print(f"{corpus}: {plural(gone, 'document')} deleted.")
+
+
+def _agreed(corpus: str) -> bool:
+    """Ask the person at the terminal; where nobody sits there, the command is enough."""
+    if not (sys.stdin and sys.stdin.isatty()):
+        return True
+    print(f"Delete the whole corpus {corpus!r}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _print_list(found: "dict[str, list[DocumentSummary]]") -> None:

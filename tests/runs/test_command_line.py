@@ -1,5 +1,6 @@
 """The commands on a real Neo4j, as a person or a program gives them, and what they print."""
 
+import io
 import os
 import re
 import subprocess
@@ -236,32 +237,38 @@ def test_an_ambiguous_title(terminal: Terminal, corpus: str) -> None:
     assert "Traceback" not in refused.err
 
 
-# `delete --all` asks back where a person sits at a terminal, and only there.
-@pytest.mark.parametrize(("answer", "left"), [("n", 1), ("y", 0)])
+class Keyboard(io.StringIO):
+    """A stdin at which a person sits."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+# `delete --all` asks back where a person sits at a terminal, and takes nothing but yes for it.
+@pytest.mark.parametrize(("answer", "left"), [("n\n", 1), ("\n", 1), ("", 1), ("y\n", 0)])
 def test_delete_asks_back(
     terminal: Terminal, corpus: str, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
 ) -> None:
     terminal.run("ingest", "vera.txt", "--corpus", corpus)
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", lambda prompt="": answer)
+    monkeypatch.setattr(sys, "stdin", Keyboard(answer))
 
     outcome = terminal.run("delete", "--all", "--corpus", corpus)
     listed = terminal.run("list", "--json").json["corpora"]
 
-    assert outcome.code == (1 if left else 0)
+    assert outcome.code == left
+    assert outcome.err.startswith(f"Delete the whole corpus '{corpus}'? [y/N] ")
+    assert ("Nothing was deleted." in outcome.err) == bool(left)
     assert sum(one["corpus"] == corpus for one in listed) == left
 
 
-# `--yes` is not asked back, at a terminal either.
+# With `--yes` nobody is asked back, at a terminal either.
 def test_delete_with_yes(terminal: Terminal, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> str:
-        raise AssertionError("asked back")
-
     terminal.run("ingest", "vera.txt", "--corpus", corpus)
-    monkeypatch.setattr("builtins.input", refuse)
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", Keyboard("n\n"))
 
-    assert terminal.run("delete", "--all", "--yes", "--corpus", corpus).code == 0
+    outcome = terminal.run("delete", "--all", "--yes", "--corpus", corpus)
+
+    assert (outcome.code, outcome.err) == (0, "")
 
 
 # Where Neo4j is one's own, `browser` gives its address and never the password.

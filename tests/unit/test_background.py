@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -34,7 +34,7 @@ class Numbers:
     def __init__(self) -> None:
         self.closed = False
 
-    async def __call__(self) -> AsyncIterator[int]:
+    async def __call__(self) -> AsyncGenerator[int]:
         number = 0
         try:
             while True:
@@ -124,7 +124,7 @@ def test_an_iterator_left_early(background: Background) -> None:
         async for number in numbers:
             if number == 2:
                 break
-        await numbers.aclose()  # type: ignore[attr-defined]
+        await numbers.aclose()
 
     asyncio.run(leave())
 

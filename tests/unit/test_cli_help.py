@@ -10,7 +10,7 @@ import pytest
 
 from tests.terminal import Terminal
 
-COMMANDS = (
+COMMANDS: tuple[list[str], ...] = (
     [],
     ["ingest"],
     ["ask"],

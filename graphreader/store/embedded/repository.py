@@ -1,8 +1,10 @@
 """A Maven repository as we use it: where it is, how to ask it, what to say if it is no help."""
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import certifi
 import httpx
 
 from graphreader.errors import DownloadError
@@ -49,6 +51,7 @@ def opened(mirror: str | None) -> Iterator[Repository]:
     try:
         client = httpx.Client(
             timeout=_TIMEOUT,
+            verify=_trusted(),
             follow_redirects=True,
             # Compressed on the way, a file could neither be resumed nor counted.
             headers={"Accept-Encoding": "identity"},
@@ -59,6 +62,13 @@ def opened(mirror: str | None) -> Iterator[Repository]:
         raise _error(_host(address), "the proxy in the environment cannot be used") from None
     with client:
         yield Repository(address, client)
+
+
+def _trusted() -> ssl.SSLContext:
+    """Whom the system trusts (a company's own proxy, say), and whom httpx trusts by itself."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
 
 
 def _host(address: str) -> str:
