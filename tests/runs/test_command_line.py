@@ -89,6 +89,10 @@ def stats(settings: Settings, corpus: str) -> Stats:
         return reader.stats()
 
 
+def sizes(counted: Stats) -> tuple[Any, ...]:
+    return counted.documents, counted.chunks, counted.facts, counted.key_elements, counted.busiest
+
+
 def fits(value: dict[str, Any], shape: dict[str, Any]) -> bool:
     return set(shape) <= set(value) and all(
         isinstance(value[key], kind) for key, kind in shape.items()
@@ -339,7 +343,7 @@ def terminal_with_nonsense(terminal: Terminal) -> Outcome:
 def test_two_at_once(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
     for part in ("one", "two"):
         (terminal.folder / part).mkdir()
-        for number in range(6):
+        for number in range(4):
             text = (
                 f"Mayor {part} {number} built bridge {number} over the river Neva in 19{number}0."
             )
@@ -360,9 +364,9 @@ def test_two_at_once(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
     terminal.run("ingest", "one", "two", "vera.txt", "--corpus", corpus)
     alone = stats(neo4j, corpus)
 
-    assert [(one.code, one.err.count("read  ")) for one in outcomes] == [(0, 7), (0, 7)]
-    assert together == alone
-    assert alone.documents == alone.chunks == 13
+    assert [(one.code, one.err.count("read  ")) for one in outcomes] == [(0, 5), (0, 5)]
+    assert sizes(together) == sizes(alone)
+    assert alone.documents == alone.chunks == 9
 
 
 # A receiver that has seen enough (`| head`) ends a command without a word.
