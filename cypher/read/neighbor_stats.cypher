@@ -3,5 +3,7 @@ MATCH (k:KeyElement {corpus: $corpus})
 WITH k, COUNT {
   MATCH (k)<-[:HAS_KEY_ELEMENT]-()-[:HAS_KEY_ELEMENT]->(n) WHERE n <> k RETURN DISTINCT n
 } AS neighbors
-RETURN coalesce(avg(neighbors), 0.0) AS neighbors_per_element,
-       coalesce(max(neighbors), 0) AS most_neighbors
+WITH count(*) AS elements, sum(neighbors) AS sum, max(neighbors) AS most
+// A sum of whole numbers is the same in any order, an average that is built up is not.
+RETURN CASE elements WHEN 0 THEN 0.0 ELSE toFloat(sum) / elements END AS neighbors_per_element,
+       coalesce(most, 0) AS most_neighbors

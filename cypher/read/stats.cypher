@@ -10,7 +10,10 @@ CALL (ds) {
 CALL () {
   MATCH (k:KeyElement {corpus: $corpus})
   WITH COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS named
-  RETURN count(*) AS key_elements, coalesce(avg(named), 0.0) AS facts_per_element,
-         coalesce(max(named), 0) AS most_facts
+  WITH count(*) AS key_elements, sum(named) AS sum, max(named) AS most
+  // A sum of whole numbers is the same in any order, an average that is built up is not.
+  RETURN key_elements, coalesce(most, 0) AS most_facts,
+         CASE key_elements WHEN 0 THEN 0.0 ELSE toFloat(sum) / key_elements END
+           AS facts_per_element
 }
 RETURN documents, chunks, tokens, facts, key_elements, facts_per_element, most_facts

@@ -29,7 +29,7 @@ _STOPPED: dict[Stopped, Text] = {
     "budget": Text("budget", "yellow"),
     "error": Text("error", "red"),
 }
-_CHUNK = re.compile(r"(.+?) \[(\d+)\](?:, |$)")
+_CHUNK = re.compile(r"(.+), chunk (\d+)")
 
 
 def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
@@ -130,14 +130,16 @@ def _call(call: FunctionCall) -> Text:
 
 
 def _argument(argument: str) -> str:
-    """Chunks of one document in a row share its name: `title [0], title [3]` is `title [0, 3]`."""
-    chunks = _CHUNK.findall(argument)
-    if len(chunks) < 2 or _CHUNK.sub("", argument):
+    """Chunks of one document in a row share its name: `life, chunk 0; life, chunk 3` is shorter."""
+    chunks = [_CHUNK.fullmatch(part) for part in argument.split("; ")]
+    if len(chunks) < 2 or not all(chunks):
         return argument
-    return ", ".join(
-        f"{title} [{', '.join(number for _, number in group)}]"
-        for title, group in groupby(chunks, key=lambda chunk: str(chunk[0]))
-    )
+    pairs = [(chunk[1], chunk[2]) for chunk in chunks if chunk]
+    shown = []
+    for title, group in groupby(pairs, key=lambda pair: pair[0]):
+        numbers = [number for _, number in group]
+        shown.append(f"{title}, chunk{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}")
+    return "; ".join(shown)
 
 
 def _print_answer(out: Console, reading: Reading) -> None:

@@ -20,7 +20,7 @@ from graphreader.reading import Citation, FunctionCall, Path, Reading, Usage
 NODES = ("Joan of Arc", "圣女贞德", "[bold]odd[/bold] name", "canonized", "visions")
 MORE = FunctionCall("search_more", "", "r")
 CALLS = (
-    FunctionCall("read_chunk", "life [0], life [3], letters, part 2 [1]", "r"),
+    FunctionCall("read_chunk", "life, chunk 0; life, chunk 3; letters, part 2, chunk 1", "r"),
     MORE,
     MORE,
     MORE,
@@ -87,7 +87,10 @@ def test_in_a_pipe(width: int) -> None:
 def test_trails() -> None:
     text = " ".join(shown(200).split())
 
-    assert "1 Joan of Arc 6 calls, done read_chunk(life [0, 3], letters, part 2 [1]) →" in text
+    assert (
+        "1 Joan of Arc 6 calls, done read_chunk(life, chunks 0, 3; letters, part 2, chunk 1) →"
+        in text
+    )
     assert "→ search_more ×3 → read_neighbor_node(Domrémy) → termination 2 圣女贞德" in text
     assert "3 [bold]odd[/bold] name 6 calls" in text
     assert "5 visions 0 calls, error The model [x] went away." in text
