@@ -1,13 +1,16 @@
 """GraphReader: read texts into a graph once, then ask questions about them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Sequence
+import os
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from graphreader import notes
 from graphreader.agent.asking import explore
 from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.background import Background
@@ -18,8 +21,9 @@ from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, Progress, quiet
 from graphreader.reading import Reading
-from graphreader.session import Session
+from graphreader.session import Session, checked_name
 from graphreader.settings import Settings
+from graphreader.store import schema
 from graphreader.store.embedded.progress import Progress as ServerProgress
 from graphreader.store.library import CorpusSummary, DocumentSummary, Library, Stats
 from graphreader.store.writer import GraphWriter, check_embedding
@@ -52,9 +56,7 @@ class GraphReader:
         embedder: Embedder | None = None,
         server_progress: ServerProgress | None = None,
     ) -> None:
-        if not corpus.strip():
-            raise UsageError("A corpus needs a name: leave it out for `default`.")
-        self.corpus = corpus
+        self.corpus = checked_name(corpus)
         self._session = Session(settings or Settings.read(), decider, embedder, server_progress)
         self._background = Background()
 
@@ -162,11 +164,14 @@ class GraphReader:
             progress=progress,
         )
         library = Library(connection)
+        told: list[str] = []
         with suppress(UnknownCorpusError):  # a new one fits every embedding
             record = await library.corpus(self.corpus)
             check_embedding(self.corpus, record.embedding, embedder.name)
+            told = notes.another_decider(self.corpus, record.decider, decider.name)
         known = await library.documents(self.corpus)
-        return await pipeline.run([Path(path).expanduser() for path in paths], known)
+        files = [Path(os.path.expanduser(path)) for path in paths]
+        return replace(await pipeline.run(files, known), notes=tuple(told))
 
     async def _explore(self, question: str) -> AsyncGenerator[Event]:
         if not question.strip():
@@ -175,17 +180,19 @@ class GraphReader:
         record = await library.corpus(self.corpus)
         parts = await self._session.parts(self.corpus)
         check_embedding(self.corpus, record.embedding, parts.embedder.name)
-        documents = await library.documents(self.corpus)
+        await schema.check_dimension(parts.explorer.connection, parts.embedder.dimension)
+        documents, unfinished = await library.unfinished(self.corpus)
         if not documents:
             raise UsageError(
                 f"The corpus {self.corpus!r} is empty: read texts into it with `graphreader ingest "
                 f"PATH --corpus {self.corpus}`."
             )
-        notes = [parts.decider.notice] if parts.decider.notice else []
-        notes += _unfinished(documents)
+        told = [parts.decider.notice] if parts.decider.notice else []
+        told += notes.another_decider(self.corpus, record.decider, parts.decider.name)
+        told += notes.unfinished(documents, unfinished)
         # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
         asked = question.strip().encode("utf-8", "replace").decode()
-        async with aclosing(explore(asked, parts, notes)) as events:
+        async with aclosing(explore(asked, parts, told)) as events:
             async for event in events:
                 yield event
 
@@ -221,18 +228,6 @@ class GraphReader:
         library = Library(await self._session.connection())
         await library.corpus(self.corpus)
         return library
-
-
-def _unfinished(documents: Sequence[DocumentSummary]) -> list[str]:
-    """A note on documents of which only a part can be found, if there are any."""
-    waiting = [one.title for one in documents if one.status != "complete"]
-    if not waiting:
-        return []
-    named = ", ".join(waiting[:5]) + (", ..." if len(waiting) > 5 else "")
-    return [
-        f"{len(waiting)} of {len(documents)} documents are not read completely ({named}): the same "
-        "`graphreader ingest` reads on."
-    ]
 
 
 async def _last(events: AsyncGenerator[Event]) -> Reading:

@@ -1,17 +1,36 @@
 """What a reader holds open: the database, the decider, the embedder. Opened when first needed."""
 
 import asyncio
+from contextlib import AsyncExitStack
 
 from graphreader.agent.parts import Limits, Parts
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.deciding.opening import open_decider, open_embedder
+from graphreader.errors import UsageError
 from graphreader.settings import Settings
 from graphreader.store import schema
 from graphreader.store.connection import Connection
 from graphreader.store.embedded.progress import Progress
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.opening import open_connection
+
+LONGEST_NAME = 200
+
+
+def checked_name(corpus: str) -> str:
+    """The name of a corpus, if it is one that can be stored, shown and typed.
+
+    Raises UsageError.
+    """
+    if not corpus.strip():
+        raise UsageError("A corpus needs a name: leave it out for `default`.")
+    if len(corpus) > LONGEST_NAME or not corpus.isprintable():
+        raise UsageError(
+            f"A corpus's name has at most {LONGEST_NAME} characters, all of them printable: choose "
+            "another."
+        )
+    return corpus
 
 
 class Session:
@@ -38,7 +57,13 @@ class Session:
         self._lock = self._lock or asyncio.Lock()
         async with self._lock:
             if self._connection is None:
-                self._connection = await open_connection(self.settings, self._progress)
+                connection = await open_connection(self.settings, self._progress)
+                try:
+                    await schema.check(connection)
+                except BaseException:
+                    await connection.aclose()
+                    raise
+                self._connection = connection
             return self._connection
 
     def decider(self) -> Decider:
@@ -65,13 +90,12 @@ class Session:
         return Parts(explorer, self.decider(), self.embedder(), limits)
 
     async def aclose(self) -> None:
-        """Close what is open. What is needed later is opened anew."""
+        """Close what was opened here, not what was given. What is needed later is opened anew."""
         connection, self._connection = self._connection, None
-        opened = self._decider, self._embedder
+        opened = [one for one in (self._decider, self._embedder) if one not in self._given]
         self._decider, self._embedder = self._given
         self._prepared, self._lock = False, None
-        for one in opened:
-            if one:
-                await one.aclose()
-        if connection:
-            await connection.aclose()
+        async with AsyncExitStack() as closing:
+            for one in (connection, *opened):
+                if one:
+                    closing.push_async_callback(one.aclose)

@@ -179,7 +179,7 @@ class ScriptedDecider:
         problem = task.problem(cast(D, decision))
         if problem is not None:
             raise ReplyError(f"The scripted decision cannot be carried out: {problem}")
-        return Decided(cast(D, decision), Usage(calls=1))
+        return Decided(cast(D, decision), task, Usage(calls=1))
 
     async def aclose(self) -> None:
         """Nothing to let go of."""

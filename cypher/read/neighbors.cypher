@@ -5,9 +5,9 @@ WITH k, f LIMIT $facts
 MATCH (f)-[:HAS_KEY_ELEMENT]->(n:KeyElement)
 WHERE n <> k AND NOT n.id IN $visited
 WITH n, count(f) AS shared
-WITH n, shared, EXISTS {
+WITH n, shared, COUNT { (n)<-[:HAS_KEY_ELEMENT]-() } AS facts, EXISTS {
   MATCH (n)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c:Chunk) WHERE NOT c.id IN $read
 } AS unread
-RETURN n.id AS id, n.name AS name, shared, unread, COUNT { (n)<-[:HAS_KEY_ELEMENT]-() } AS facts
-ORDER BY unread DESC, shared DESC, facts, name
+ORDER BY unread DESC, shared DESC, facts, n.name
 LIMIT $limit
+RETURN n.id AS id, n.name AS name, unread

@@ -2,14 +2,12 @@
 
 from collections import Counter
 
-from langgraph.runtime import Runtime
-
 from graphreader.agent.exploration import label
-from graphreader.agent.parts import Parts, Update
+from graphreader.agent.parts import Parts, Update, spent
 from graphreader.agent.state import Notes, Quote, Run
 from graphreader.deciding.decisions import Answer
 from graphreader.deciding.tasks import AnswerTask, Evidence
-from graphreader.errors import DecisionError
+from graphreader.errors import DecisionError, ReplyError, WindowError
 from graphreader.sentences import language_of
 
 NOT_IN_THE_TEXTS = {"en": "The texts do not tell.", "zh": "文中没有提到。"}
@@ -21,10 +19,11 @@ class Answering:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    async def answer_reasoning(self, state: Run, runtime: Runtime[None]) -> Update:
+    async def answer_reasoning(self, state: Run) -> Update:
         """Join what the notebooks know, vote where they contradict, and answer (figure 12).
 
-        Raises DecisionError if every path failed.
+        Where no answer can be put together, the notebooks themselves are given, unanswered. Raises
+        DecisionError if every path failed.
         """
         paths = sorted(state.get("paths", []), key=lambda notes: notes["path"])
         failed = [notes for notes in paths if notes["stopped"] == "error"]
@@ -40,12 +39,16 @@ class Answering:
             tuple(one["notebook"] for one in paths),
             tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes),
         )
-        decision, cost = await self._parts.decide(task)
+        decision: Answer
+        try:
+            decision, task, cost = await self._parts.decide(task)
+        except (ReplyError, WindowError) as error:
+            return {**_unjoined(paths, error), "cost": spent(error), "notes": notes}
         return {
             "answer": decision.answer,
             "analysis": decision.analysis,
             "answered": decision.answered,
-            "citations": _cited(decision, quotes),
+            "citations": _cited(decision, quotes[: len(task.evidence)]),
             "cost": cost,
             "notes": notes,
         }
@@ -74,6 +77,16 @@ def _within(quote: Quote, other: Quote) -> bool:
         and other["start"] <= quote["start"]
         and quote["end"] <= other["end"]
     )
+
+
+def _unjoined(paths: list[Notes], error: DecisionError) -> Update:
+    """What was found is not lost with the last decision."""
+    return {
+        "answer": "\n\n".join(one["notebook"] for one in paths if one["notebook"].strip()),
+        "analysis": f"The notebooks stand as they are, no answer was put together: {error}",
+        "answered": False,
+        "citations": [],
+    }
 
 
 def _cited(decision: Answer, quotes: list[Quote]) -> list[Quote]:

@@ -41,10 +41,11 @@ class Exploration:
         groups = by_words(found, lambda group: " ".join(group.facts), wanted)
         shown = tuple(_shown(group, wanted, state["read"]) for group in groups)
         task = FactsTask(*_asked(state), state["node"]["name"], shown)
-        decision, cost = await self._parts.decide(task)
+        decision: FactsDecision
+        decision, task, cost = await self._parts.decide(task)
         queue: list[ChunkRef] = []
         if decision.function == "read_chunk":
-            numbers = dict.fromkeys(n for n in decision.chunks if 1 <= n <= len(groups))
+            numbers = dict.fromkeys(n for n in decision.chunks if 1 <= n <= len(task.groups))
             queue = [_ref(groups[n - 1]) for n in numbers if not shown[n - 1].read]
         argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
         function = _function(state, decision, argument)
@@ -67,7 +68,8 @@ class Exploration:
             has_previous=chunk.previous is not None,
             has_subsequent=chunk.subsequent is not None,
         )
-        decision, cost = await self._parts.decide(task)
+        decision: ChunkDecision
+        decision, _, cost = await self._parts.decide(task)
         argument, queue = _beside(chunk, decision.function, rest, read)
         function = _function(state, decision, argument, task.label)
         return {
@@ -94,7 +96,8 @@ class Exploration:
         task = NeighborTask(
             *_asked(state), state["node"]["name"], names, left_out=len(found) - len(nodes)
         )
-        decision, cost = await self._parts.decide(task)
+        decision: NeighborDecision
+        decision, _, cost = await self._parts.decide(task)
         if decision.function == "termination":
             function = _function(state, decision)
             return {**self._called(state, function, runtime), "cost": cost}

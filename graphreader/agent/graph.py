@@ -12,7 +12,7 @@ from langgraph.types import Send
 
 from graphreader.agent.answering import Answering
 from graphreader.agent.exploration import Exploration, enter
-from graphreader.agent.parts import Parts, Update
+from graphreader.agent.parts import Parts, Update, spent
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import Answered, Exploring, PathNotes, Question, Run
 from graphreader.errors import GraphReaderError
@@ -90,7 +90,7 @@ def in_its_path(step: Step) -> Step:
         try:
             return await step(state, runtime=runtime)
         except GraphReaderError as error:
-            return {"stopped": "error", "error": str(error)}
+            return {"stopped": "error", "error": str(error), "cost": spent(error)}
 
     return guarded
 

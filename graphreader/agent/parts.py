@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from graphreader.agent.state import Cost
 from graphreader.deciding.decider import Decider
-from graphreader.deciding.decisions import Decision
 from graphreader.deciding.embedder import Embedder
 from graphreader.deciding.tasks import Task
+from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.store.explorer import GraphExplorer
 
-D = TypeVar("D", bound=Decision)
+T = TypeVar("T", bound=Task[Any])
 Update = Mapping[str, Any]
 
 
@@ -24,6 +24,12 @@ class Limits:
     window: int = 4096
 
 
+def spent(error: GraphReaderError) -> Cost:
+    """What was paid for nothing."""
+    calls, into, out = error.spent if isinstance(error, DecisionError) else (0, 0, 0)
+    return {"calls": calls, "input_tokens": into, "output_tokens": out}
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Everything that a run needs. Other parts make another agent."""
@@ -33,12 +39,16 @@ class Parts:
     embedder: Embedder
     limits: Limits
 
-    async def decide(self, task: Task[D]) -> tuple[D, Cost]:
-        """Take a decision, and say what it cost."""
+    async def decide(self, task: T) -> tuple[Any, T, Cost]:
+        """Take a decision; returns it with the task as it was shown, and what it cost."""
         decided = await self.decider.decide(task)
         usage = decided.usage
-        return decided.decision, {
-            "calls": usage.calls,
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-        }
+        return (
+            decided.decision,
+            cast(T, decided.task),
+            {
+                "calls": usage.calls,
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+            },
+        )

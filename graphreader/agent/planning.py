@@ -4,11 +4,12 @@ from langgraph.runtime import Runtime
 
 from graphreader import tokens
 from graphreader.agent.events import NodesChosen, PlanMade
-from graphreader.agent.parts import Parts, Update
+from graphreader.agent.parts import Parts, Update, spent
 from graphreader.agent.ranking import fused
 from graphreader.agent.state import Run
-from graphreader.deciding.decisions import InitialNodes
+from graphreader.deciding.decisions import InitialNodes, RationalPlan
 from graphreader.deciding.tasks import InitialNodesTask, PlanTask
+from graphreader.errors import ReplyError, WindowError
 from graphreader.store.explorer import Node
 
 FEW = 400
@@ -25,22 +26,40 @@ class Planning:
         self._parts = parts
 
     async def rational_plan(self, state: Run, runtime: Runtime[None]) -> Update:
-        """Break the question down into steps (figure 7)."""
-        decision, cost = await self._parts.decide(PlanTask(state["question"]))
-        runtime.stream_writer(PlanMade(decision.plan))
-        return {"plan": decision.plan, "cost": cost}
+        """Break the question down into steps (figure 7). Without a usable plan: the question."""
+        try:
+            plan: RationalPlan
+            plan, _, cost = await self._parts.decide(PlanTask(state["question"]))
+        except (ReplyError, WindowError) as error:
+            runtime.stream_writer(PlanMade(state["question"]))
+            note = f"There is no plan, the question served as one: {error}"
+            return {"plan": state["question"], "cost": spent(error), "notes": [note]}
+        runtime.stream_writer(PlanMade(plan.plan))
+        return {"plan": plan.plan, "cost": cost}
 
     async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
-        """Score candidates from the graph and take the best N that really exist (figure 8)."""
+        """Score candidates from the graph and take the best N that really exist (figure 8).
+
+        Where the scores cannot be used, the order of the searches counts.
+        """
         candidates = await self._candidates(state["question"], state["plan"])
         if not candidates:
             return {"nodes": [], "notes": ["The corpus has nothing to start from."]}
         names = tuple(node.name for node in candidates)
         task = InitialNodesTask(state["question"], state["plan"], names)
-        decision, cost = await self._parts.decide(task)
-        chosen = _best(decision, candidates, self._parts.limits.initial_nodes)
+        proposed: list[Node] = []
+        notes = []
+        try:
+            decision, shown, cost = await self._parts.decide(task)
+            proposed = _proposed(decision, candidates[: len(shown.nodes)])
+        except (ReplyError, WindowError) as error:
+            cost = spent(error)
+            notes.append(f"The initial nodes were taken in the order of the searches: {error}")
+        unique = {node.id: node for node in [*proposed, *candidates]}
+        chosen = list(unique.values())[: self._parts.limits.initial_nodes]
         runtime.stream_writer(NodesChosen(tuple(node.name for node in chosen)))
-        return {"nodes": [{"id": n.id, "name": n.name} for n in chosen], "cost": cost}
+        nodes = [{"id": node.id, "name": node.name} for node in chosen]
+        return {"nodes": nodes, "cost": cost, "notes": notes}
 
     async def _candidates(self, question: str, plan: str) -> list[Node]:
         """Every key element if their names fit half the window, else what searches find."""
@@ -55,9 +74,7 @@ class Planning:
         return fused(rankings, lambda node: node.id)
 
 
-def _best(decision: InitialNodes, candidates: list[Node], number: int) -> list[Node]:
-    """The best scored nodes that were shown, each once; filled up by rank if too few."""
-    proposed = sorted(decision.nodes, key=lambda node: -node.score)
-    shown = [candidates[n.number - 1] for n in proposed if 1 <= n.number <= len(candidates)]
-    unique = {node.id: node for node in [*shown, *candidates]}
-    return list(unique.values())[:number]
+def _proposed(decision: InitialNodes, shown: list[Node]) -> list[Node]:
+    """The chosen nodes, best score first; numbers that name none of the shown are dropped."""
+    best_first = sorted(decision.nodes, key=lambda node: -node.score)
+    return [shown[node.number - 1] for node in best_first if 1 <= node.number <= len(shown)]

@@ -6,6 +6,7 @@ _EDGES = re.compile(r"^[\s.…\"'“”‘’「」]+|[\s…\"'“”‘’「�
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
 _ALIKE = ("'‘’ʼ", '"“”「」', "-–—", ",，", ":：", ";；", "?？", "!！", "(（", ")）")
 _SAME = {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
+_SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _SHORTEST_PIECE = 12  # characters; what stands between two ellipses and is shorter proves nothing
 
 
@@ -31,7 +32,7 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     else: what a model made up is not found.
     """
     bare = _EDGES.sub("", quote)
-    if not bare:
+    if len(bare) < _SHORTEST:
         return None
     for exact in (quote.strip(), bare):
         start = text.find(exact)

@@ -4,7 +4,7 @@ Plain counting, no model: it decides what is shown first, never what is true.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from math import log
@@ -38,10 +38,10 @@ def by_words(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[
 
 def fused(rankings: Iterable[Sequence[T]], key: Callable[[T], str]) -> list[T]:
     """One ranking out of several, by reciprocal ranks (Cormack et al. 2009, with their k = 60)."""
-    scores: Counter[str] = Counter()
+    scores: defaultdict[str, float] = defaultdict(float)
     items: dict[str, T] = {}
     for ranking in rankings:
         for rank, item in enumerate(ranking, 1):
-            scores[key(item)] += 1 / (60 + rank)  # type: ignore[assignment]  # a Counter of floats
+            scores[key(item)] += 1 / (60 + rank)
             items.setdefault(key(item), item)
     return [items[id_] for id_ in sorted(items, key=lambda id_: -scores[id_])]

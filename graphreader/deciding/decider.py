@@ -12,9 +12,10 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class Decided(Generic[D]):
-    """A decision, and what it cost."""
+    """A decision, the task as it was really shown (some choices may be left out), and the cost."""
 
     decision: D
+    task: Task[D]
     usage: Usage = field(default_factory=Usage)
 
 

@@ -84,7 +84,7 @@ class LanguageModelDecider:
                 error.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
                 raise
             else:
-                return Decided(decision, spent)
+                return Decided(decision, asked.task, spent)
 
     async def aclose(self) -> None:
         """Close the running loop's connections, where the model's client lets us."""

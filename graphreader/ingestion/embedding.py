@@ -29,19 +29,20 @@ async def reindex(
 ) -> list[str]:
     """Embed a corpus anew with another embedder; no text is read again. Returns what was embedded.
 
-    The vector index serves all corpora: where its dimension changes, all of them are embedded.
-    A reindex that was cut off is finished by running it again.
+    The vector index serves all corpora: those whose vectors have another length are embedded as
+    well, and what an earlier run that was cut off left undone. Raises UnknownCorpusError.
     """
     library = Library(connection)
-    known = [one.corpus for one in await library.corpora()]
-    corpora = [n for n in known if (await library.corpus(n)).dimension != embedder.dimension]
+    await library.corpus(corpus)
     if await schema.dimension(connection) != embedder.dimension:
         await schema.rebuild(connection, embedder.dimension)
-    elif corpus not in corpora:
-        await library.corpus(corpus)
-        corpora.append(corpus)
-    for name in corpora:
-        writer = GraphWriter(connection, name)
-        await writer.change_embedding(embedder.name, embedder.dimension)
-        await embed_missing(writer, embedder, progress)
-    return corpora
+    done = []
+    for one in await library.corpora():
+        record = await library.corpus(one.corpus)
+        begun = record.embedding == embedder.name
+        if one.corpus == corpus or begun or record.dimension != embedder.dimension:
+            writer = GraphWriter(connection, one.corpus)
+            await writer.change_embedding(embedder.name, embedder.dimension)
+            await embed_missing(writer, embedder, progress)
+            done.append(one.corpus)
+    return done

@@ -34,6 +34,7 @@ class IngestReport:
     facts: int
     usage: Usage
     decider: str
+    notes: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:

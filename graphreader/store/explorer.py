@@ -59,47 +59,47 @@ class GraphExplorer:
     """Looks into one corpus, never out of it."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
-        self._connection = connection
+        self.connection = connection
         self.corpus = corpus
 
     async def count(self) -> int:
         """How many key elements there are."""
-        rows = await self._connection.read("read/count_key_elements", corpus=self.corpus)
+        rows = await self.connection.read("read/count_key_elements", corpus=self.corpus)
         return int(rows[0]["number"])
 
     async def nodes(self, limit: int) -> list[Node]:
         """Key elements, those with the most facts first."""
         return _nodes(
-            await self._connection.read("read/key_elements", corpus=self.corpus, limit=limit)
+            await self.connection.read("read/key_elements", corpus=self.corpus, limit=limit)
         )
 
     async def nearest(self, vector: Sequence[float], limit: int) -> list[Node]:
         """The key elements whose embeddings are nearest to a vector, nearest first."""
         values: dict[str, Any] = {"corpus": self.corpus, "vector": list(vector), "limit": limit}
-        if self._connection.dialect == "2026":
-            return _nodes(await self._connection.read("read/search_by_vector", **values))
+        if self.connection.dialect == "2026":
+            return _nodes(await self.connection.read("read/search_by_vector", **values))
         size = await self.count()
         wide = limit * 4
         while size > EXACT_UP_TO and wide <= EXACT_UP_TO:
-            rows = await self._connection.read("read/search_by_vector", wide=wide, **values)
+            rows = await self.connection.read("read/search_by_vector", wide=wide, **values)
             if len(rows) == limit:
                 return _nodes(rows)
             wide *= 4
-        return _nodes(await self._connection.read("read/scan_by_vector", **values))
+        return _nodes(await self.connection.read("read/scan_by_vector", **values))
 
     async def matching(self, text: str, limit: int) -> list[Node]:
         """The key elements whose names hold words of `text`, best first; any text is fine."""
         query = lucene(text, self.corpus)
         if query is None:
             return []
-        rows = await self._connection.read(
+        rows = await self.connection.read(
             "read/search_by_words", corpus=self.corpus, query=query, limit=limit, wide=limit * 10
         )
         return _nodes(rows)
 
     async def facts(self, node: str) -> list[ChunkFacts]:
         """The facts of a node by its id, grouped by chunk in the order of the texts."""
-        rows = await self._connection.read(
+        rows = await self.connection.read(
             "read/atomic_facts", corpus=self.corpus, id=node, limit=FACTS_OF_A_NODE
         )
         return [
@@ -111,7 +111,7 @@ class GraphExplorer:
 
     async def chunk(self, id_: str) -> StoredChunk | None:
         """Return a chunk by its id, or None if it is gone."""
-        rows = await self._connection.read("read/chunk", corpus=self.corpus, id=id_)
+        rows = await self.connection.read("read/chunk", corpus=self.corpus, id=id_)
         if not rows:
             return None
         row = rows[0]
@@ -134,7 +134,7 @@ class GraphExplorer:
         Those with facts in chunks that are not read yet come first, then those that share the most
         facts, then the rarest.
         """
-        rows = await self._connection.read(
+        rows = await self.connection.read(
             "read/neighbors",
             corpus=self.corpus,
             id=node,

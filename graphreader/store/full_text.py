@@ -1,6 +1,7 @@
 """Full-text queries out of any words, without Lucene's syntax ever being triggered."""
 
 import re
+from hashlib import sha256
 
 MOST_TERMS = 200
 """Lucene refuses queries of more than 1,024 clauses; each term makes two."""
@@ -19,7 +20,12 @@ def lucene(text: str, corpus: str) -> str | None:
     if not terms:
         return None
     either = " ".join(f'name:"{term}" aliases:"{term}"' for term in terms)
-    return f'+corpus:"{_quoted(corpus)}" +({either})'
+    return f"+corpus_word:{corpus_word(corpus)} +({either})"
+
+
+def corpus_word(corpus: str) -> str:
+    """A word for a corpus that no other one has, whatever an analyzer makes of the name."""
+    return "c" + sha256(corpus.encode()).hexdigest()[:16]
 
 
 def _terms(text: str) -> list[str]:
@@ -30,7 +36,3 @@ def _terms(text: str) -> list[str]:
         rest = _CHINESE.sub(" ", word).split()
         terms += rest
     return terms
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')

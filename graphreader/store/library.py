@@ -1,7 +1,7 @@
 """What a database holds: corpora, documents, sizes. Reads only."""
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
@@ -93,16 +93,17 @@ class Library:
         rows = await self._connection.read("read/documents", corpus=corpus)
         return [DocumentSummary(**row) for row in rows]
 
+    async def unfinished(self, corpus: str) -> tuple[int, list[str]]:
+        """How many documents a corpus has, and the titles of those that are not complete."""
+        row = (await self._connection.read("read/unfinished", corpus=corpus))[0]
+        return row["documents"], sorted(row["titles"])
+
     async def find(self, corpus: str, name: str) -> str:
         """Return the id of the one document that an id, a path or a title means.
 
         Raises UnknownDocumentError where it means none, or several (they are named).
         """
-        paths = [
-            name,
-            str(Path(name).expanduser().absolute()),
-            str(Path(name).expanduser().resolve()),
-        ]
+        paths = [name, os.path.abspath(name), os.path.realpath(name)]
         rows = await self._connection.read(
             "read/find_document", corpus=corpus, name=name, paths=paths
         )

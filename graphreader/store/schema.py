@@ -16,7 +16,7 @@ _STATEMENTS = (
     "document_corpus",
     "key_element_corpus",
     "key_element_stale",
-    "key_element_names",
+    "key_element_words",
 )
 _ALL = len(_STATEMENTS) + 1
 
@@ -31,7 +31,12 @@ async def prepare(connection: Connection, dimension: int) -> None:
     indexes = await connection.read("schema/indexes")
     if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _ALL:
         indexes = await _make(connection, dimension)
-    _check_dimension(indexes, dimension)
+    _compare(_dimension(indexes), dimension)
+
+
+async def check_dimension(connection: Connection, wanted: int) -> None:
+    """Raise EmbeddingMismatchError where the vector index has another dimension."""
+    _compare(await dimension(connection), wanted)
 
 
 async def check(connection: Connection) -> int | None:
@@ -76,9 +81,8 @@ def _dimension(indexes: list[Row]) -> int | None:
     return None
 
 
-def _check_dimension(indexes: list[Row], wanted: int) -> None:
-    real = _dimension(indexes)
-    if real != wanted:
+def _compare(real: int | None, wanted: int) -> None:
+    if real not in (None, wanted):
         raise EmbeddingMismatchError(
             f"The vector index of this database has {real} dimensions, the configured embedding "
             f"gives {wanted}: run `graphreader reindex --corpus NAME` to embed all corpora anew "

@@ -12,8 +12,12 @@ from typing import Any
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.errors import EmbeddingMismatchError
 from graphreader.store.connection import Call, Connection
+from graphreader.store.full_text import corpus_word
 
 EMBEDDINGS_A_WRITE = 500
+
+WRITERS_AWAITED = 5
+"""How often a delete looks again for what another process was writing when it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +134,18 @@ class GraphWriter:
         """Finish every delete of this corpus that was begun."""
         pending = await self._connection.read("read/pending_deletes", corpus=self.corpus)
         for row in pending:
-            chunks = await self._connection.read("read/document_chunks", document=row["id"])
-            await self._delete_chunks([chunk["id"] for chunk in chunks])
-            await self._connection.write([("write/delete_document", {"document": row["id"]})])
+            await self._delete_document(row["id"])
         if pending:
             await self.settle()
+
+    async def _delete_document(self, document: str) -> None:
+        """Delete a document and its chunks, also those that were being written meanwhile."""
+        for _ in range(WRITERS_AWAITED):
+            chunks = await self._connection.read("read/document_chunks", document=document)
+            await self._delete_chunks([chunk["id"] for chunk in chunks])
+            calls = [("write/delete_document", {"document": document})]
+            if (await self._connection.write(calls))[0]["deleted"]:
+                return
 
     async def _delete_chunks(self, chunks: Sequence[str]) -> None:
         if chunks:
@@ -155,7 +166,7 @@ def check_embedding(corpus: str, was: str, now: str) -> None:
 def _chunk_calls(corpus: str, document: str, chunks: Sequence[ReadChunk]) -> list[Call]:
     """Four statements for any number of chunks, in an order in which each finds what it needs."""
     facts = [fact for read in chunks for fact in read.facts]
-    elements = {e.id: e for fact in facts for e in fact.key_elements}
+    elements = {e.id: (e, fact.id) for fact in facts for e in fact.key_elements}
     links = {(e.id, fact.id): e.surface for fact in facts for e in reversed(fact.key_elements)}
     return [
         (
@@ -175,9 +186,10 @@ def _chunk_calls(corpus: str, document: str, chunks: Sequence[ReadChunk]) -> lis
             "write/key_elements",
             {
                 "corpus": corpus,
+                "corpus_word": corpus_word(corpus),
                 "elements": [
-                    {"id": e.id, "key": e.key, "surface": e.surface}
-                    for _, e in sorted(elements.items())
+                    {"id": id_, "key": e.key, "surface": e.surface, "fact": fact}
+                    for id_, (e, fact) in sorted(elements.items())
                 ],
             },
         ),

@@ -127,6 +127,18 @@ async def test_words_search_one_corpus(
     await other.delete([row["id"] for row in await documents(connection, other.corpus)])
 
 
+# A corpus is searched as if it were alone, beside a crowded one whose name only adds to its own.
+async def test_alike_names_do_not_crowd(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    crowded = GraphWriter(connection, f"{writer.corpus} two")
+    await write(crowded, "c", [("x", {"Many.": [f"castle number {n}" for n in range(800)]})])
+    await write(writer, "t", [("y", {"Few.": ["castle of Varn"]})])
+
+    assert [node.name for node in await explorer.matching("castle", 5)] == ["castle of Varn"]
+    await crowded.delete([row["id"] for row in await documents(connection, crowded.corpus)])
+
+
 # Whatever a person types is a search for its words, never a syntax error.
 async def test_any_words_can_be_searched(writer: GraphWriter, explorer: GraphExplorer) -> None:
     await write(writer, "t", [("y", {"Fact.": ["fact"]})])

@@ -2,6 +2,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from graphreader.errors import UnknownCorpusError
 from graphreader.ingestion.embedding import embed_missing, reindex
 from graphreader.store import schema
 from graphreader.store.connection import Connection
@@ -52,6 +53,30 @@ async def test_another_embedding(connection: Connection, writer: GraphWriter) ->
     assert sorted(new.embedded) == ["canada", "cold"]
     assert (await Library(connection).corpus(writer.corpus)).embedding == "new"
     assert await writer.unembedded() == []
+
+
+# A reindex that was cut off is finished by the next one, for every corpus that it had begun.
+async def test_cut_off(connection: Connection, writer: GraphWriter) -> None:
+    other = GraphWriter(connection, f"{writer.corpus}-2")
+    await other.begin_corpus(decider="t", prompts="1", embedding="old", dimension=256)
+    await write(writer, "one", [("x", FACTS)])
+    await write(other, "two", [("y", FACTS)])
+    await other.change_embedding("new", 256)
+    await reindex(connection, Counting("new", 256), writer.corpus)
+    left = await other.unembedded()
+    rows = await connection.read("read/documents", corpus=other.corpus)
+    await other.delete([row["id"] for row in rows])
+    await other.delete_corpus()
+
+    assert left == []
+
+
+# A corpus that there is not is refused before anything is touched.
+async def test_unknown_corpus(connection: Connection) -> None:
+    with pytest.raises(UnknownCorpusError):
+        await reindex(connection, Counting("new", 64), "no such corpus")
+
+    assert await schema.dimension(connection) == 256
 
 
 # Where nothing changed, nothing is embedded again.

@@ -15,7 +15,7 @@ INDEXES = {
     "graphreader_document_corpus",
     "graphreader_key_element_corpus",
     "graphreader_key_element_stale",
-    "graphreader_key_element_names",
+    "graphreader_key_element_words",
     "graphreader_key_element_embeddings",
 }
 

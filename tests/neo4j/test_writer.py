@@ -167,6 +167,20 @@ async def test_cut_off_deletes_are_finished(connection: Connection, writer: Grap
     )
 
 
+# What is written into a document that was deleted meanwhile leaves nothing behind.
+async def test_deleted_while_reading(connection: Connection, writer: GraphWriter) -> None:
+    of = document(writer.corpus, "gone")
+    (chunk,) = chunks(of, ["a"])
+    await writer.begin_document(of, 2000)
+    await writer.delete([of.id])
+    await writer.write_chunks(of.id, [read(of, chunk, ALBUM)])
+    await writer.arrange(of.id, [chunk])
+    await writer.settle()
+    await writer.complete([of.id])
+
+    assert set((await sizes(connection, writer.corpus)).values()) == {0}
+
+
 # More facts than one batch holds are deleted as well.
 async def test_large_deletes_go_in_batches(connection: Connection, writer: GraphWriter) -> None:
     facts = {f"Number {n} follows {n - 1}.": [f"number {n}", f"item{n}x"] for n in range(1300)}

@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphreader import GraphReaderError, Reading, Settings
+from graphreader.agent.exploration import Exploration
 from graphreader.deciding.decisions import Answer, InitialNodes, ProposedNode
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
-from graphreader.errors import DecisionError, ModelUnavailableError
+from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
+from graphreader.errors import DecisionError, ModelUnavailableError, ReplyError, WindowError
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 
@@ -259,6 +262,101 @@ def test_a_failure_stays_in_its_path(ask: Ask) -> None:
     assert reading.paths[2].error == "The model went away."
     assert reading.answered
     assert "Path 3 stopped early: The model went away." in reading.notes
+
+
+# A reply that cannot be used at the plan or at the initial nodes does not end the run.
+def test_planning_has_defaults(ask: Ask) -> None:
+    def useless(task: Any) -> Any:
+        error = ReplyError("The model does not make sense.")
+        error.spent = (2, 100, 10)
+        raise error
+
+    def note(task: ChunkTask) -> Any:
+        return world.chunk("termination", "found")
+
+    reading, _ = ask({PlanTask: useless, InitialNodesTask: useless, ChunkTask: note})
+
+    assert reading.answered
+    assert reading.plan == reading.question
+    assert len(reading.paths) == 5
+    assert sum("does not make sense" in one for one in reading.notes) == 2
+    assert (reading.usage.input_tokens, reading.usage.output_tokens) == (200, 20)
+
+
+# A reply that cannot be used at the answer gives the notebooks, unanswered.
+def test_answering_has_a_default(ask: Ask) -> None:
+    def useless(task: AnswerTask) -> Any:
+        raise WindowError("The notebooks do not fit.")
+
+    def note(task: ChunkTask) -> Any:
+        return world.chunk("termination", f"found at {task.node}")
+
+    reading, _ = ask({AnswerTask: useless, ChunkTask: note})
+
+    assert (reading.answered, reading.citations) == (False, ())
+    assert "found at Alpha" in reading.answer
+    assert "do not fit" in reading.analysis
+
+
+# What a failing path paid for is counted.
+def test_failures_are_counted(ask: Ask) -> None:
+    def fail_at_gamma(task: ChunkTask) -> Any:
+        if task.node == "Gamma":
+            error = ModelUnavailableError("The model went away.")
+            error.spent = (1, 5000, 7)
+            raise error
+        return world.chunk("termination", "found")
+
+    reading, _ = ask(
+        {InitialNodesTask: world.nodes("Alpha", "Gamma"), ChunkTask: fail_at_gamma},
+        initial_nodes=2,
+    )
+
+    assert (reading.usage.input_tokens, reading.usage.output_tokens) == (5000, 7)
+
+
+# A number that stands only in what was left out cannot be chosen.
+def test_only_what_was_shown_is_chosen(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    class Shortened(ScriptedDecider):
+        async def decide(self, task: Any) -> Any:
+            decided = await super().decide(task)
+            if isinstance(task, InitialNodesTask | FactsTask):
+                return replace(decided, task=task.keeping(1))
+            return decided
+
+    world.write_files(tmp_path, {"ring": SENTENCES})
+    ways = world.scripted(FACTS, {})._script
+    decider = Shortened(ways)
+    with world.reader(neo4j, corpus, decider, initial_nodes=2) as reader:
+        reader.ingest(tmp_path)
+        reading = reader.ask("Who met whom?")
+        reader.delete(everything=True)
+
+    chosen = [call.argument for path in reading.paths for call in path.functions]
+    assert all(";" not in argument for argument in chosen)
+    first = tasks(decider, InitialNodesTask)[0]
+    assert [path.initial_node for path in reading.paths] == list(first.nodes[:2])
+
+
+# A step never changes the state that it is given.
+def test_steps_leave_their_state_alone(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed: list[str] = []
+    for name in ("explore_atomic_facts", "explore_chunks", "explore_neighbors", "end_path"):
+        step = getattr(Exploration, name)
+
+        async def watched(
+            self: Exploration, state: Any, runtime: Any, step: Any = step, name: str = name
+        ) -> Any:
+            before = deepcopy(state)
+            update = await step(self, state, runtime)
+            changed.extend([name] if state != before else [])
+            return update
+
+        monkeypatch.setattr(Exploration, name, watched)
+    reading, _ = ask({NeighborTask: lambda task: world.neighbor(1)})
+
+    assert reading.paths
+    assert changed == []
 
 
 # Where every path fails, the run fails, with the reason.

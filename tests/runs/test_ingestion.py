@@ -9,7 +9,14 @@ import pytest
 from graphreader import GraphReader, Settings
 from graphreader.deciding.decisions import ExtractedFact, Extraction
 from graphreader.deciding.tasks import ExtractionTask
-from graphreader.errors import EmbeddingMismatchError, ModelUnavailableError, ReplyError
+from graphreader.errors import (
+    EmbeddingMismatchError,
+    ModelUnavailableError,
+    ReplyError,
+    SchemaError,
+)
+from graphreader.integrations.langchain_neo4j import neo4j_graph
+from graphreader.store.schema import NUMBER
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 
@@ -177,6 +184,39 @@ def test_bad_files_do_not_stop_good_ones(neo4j: Settings, corpus: str, texts: Pa
         "missing.txt": "refused",
     }
     assert [(one.title, one.status) for one in documents] == [("people", "complete")]
+
+
+# Who took the facts is remembered: another decider that reads on or answers says so.
+def test_another_decider(neo4j: Settings, corpus: str, texts: Path) -> None:
+    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+        first = reader.ingest(texts)
+        same = reader.ask("Who lives where?")
+    other = world.scripted(FACTS, {})
+    other.name = "somebody:else"
+    with world.reader(neo4j, corpus, other) as reader:
+        again = reader.ingest(texts)
+        reading = reader.ask("Who lives where?")
+
+    assert (first.notes, again.documents[0].status) == ((), "unchanged")
+    assert not any("taken by" in note for note in same.notes)
+    for notes in (again.notes, reading.notes):
+        assert any("taken by 'scripted', not by 'somebody:else'" in note for note in notes)
+
+
+# A graph of another version is refused for asking, counting and deleting as well.
+def test_another_schema(neo4j: Settings, corpus: str, texts: Path) -> None:
+    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+        reader.ingest(texts)
+        graph = neo4j_graph(neo4j)
+        graph.query("MATCH (s:GraphReaderSchema) SET s.number = 999")
+    try:
+        with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+            for call in (lambda: reader.ask("Who?"), reader.stats, lambda: reader.delete("x")):
+                with pytest.raises(SchemaError, match="schema 999"):
+                    call()
+    finally:
+        graph.query("MATCH (s:GraphReaderSchema) SET s.number = $number", {"number": NUMBER})
+        graph.close()
 
 
 # Another embedding is refused for reading and for asking, until the corpus is embedded anew.

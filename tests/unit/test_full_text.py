@@ -1,14 +1,23 @@
-from graphreader.store.full_text import MOST_TERMS, lucene
+from graphreader.store.full_text import MOST_TERMS, corpus_word, lucene
 
 
-# Every word is quoted, so that nothing of it is syntax; the corpus is asked for.
+# Every word is quoted, so that nothing of it is syntax; the corpus is asked for by its own word.
 def test_words_are_quoted() -> None:
-    query = lucene("Joan AND (Arc*", 'my "corpus"\\x')
+    corpus = 'my "corpus"\\x'
+    query = lucene("Joan AND (Arc*", corpus)
 
     assert query == (
-        '+corpus:"my \\"corpus\\"\\\\x" +(name:"joan" aliases:"joan" name:"and" aliases:"and" '
-        'name:"arc" aliases:"arc")'
+        f"+corpus_word:{corpus_word(corpus)} +("
+        'name:"joan" aliases:"joan" name:"and" aliases:"and" name:"arc" aliases:"arc")'
     )
+
+
+# Corpora of alike names have words that share nothing.
+def test_corpora_have_words() -> None:
+    words = {corpus_word(name) for name in ("demo", "Demo", "demo-2", "demo 2", "de mo", "演示")}
+
+    assert len(words) == 6
+    assert all(word.isalnum() and word.isascii() for word in words)
 
 
 # Without any word there is nothing to ask.
@@ -19,7 +28,8 @@ def test_nothing_is_no_query() -> None:
 # Chinese is asked for by pairs of characters, mixed text by both.
 def test_chinese_is_paired() -> None:
     assert lucene("贞德生X", "c") == (
-        '+corpus:"c" +(name:"贞德" aliases:"贞德" name:"德生" aliases:"德生" name:"x" aliases:"x")'
+        f"+corpus_word:{corpus_word('c')} +("
+        'name:"贞德" aliases:"贞德" name:"德生" aliases:"德生" name:"x" aliases:"x")'
     )
 
 

@@ -42,7 +42,7 @@ class OfflineDecider:
 
     async def decide(self, task: Task[D]) -> Decided[D]:
         """Take one decision; it is always valid for the task. Costs a call and no tokens."""
-        return Decided(cast(D, self._decision(task)), Usage(calls=1))
+        return Decided(cast(D, self._decision(task)), task, Usage(calls=1))
 
     async def aclose(self) -> None:
         """There is nothing to let go of."""
