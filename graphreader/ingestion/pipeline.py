@@ -6,7 +6,9 @@ missing: chunks are known by their content.
 """
 
 import asyncio
+import time
 from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +64,7 @@ class Pipeline:
 
         A file that cannot be read is reported and the others are read all the same.
         """
+        began = time.monotonic()
         files, refused = _found(paths)
         for report in refused:
             self._progress(DocumentEnded(report))
@@ -71,9 +74,8 @@ class Pipeline:
         ended = await together(self._file(file, by_id, gate) for file in files)
         await self._finish([document for document, _ in ended if document])
         reports = (*refused, *(report for _, report in ended))
-        return IngestReport(
-            self._writer.corpus, reports, self._facts, self._usage, self._decider.name
-        )
+        usage = replace(self._usage, seconds=round(time.monotonic() - began, 3))
+        return IngestReport(self._writer.corpus, reports, self._facts, usage, self._decider.name)
 
     async def _file(
         self, file: Path, known: dict[str, DocumentSummary], gate: asyncio.Semaphore
