@@ -12,19 +12,20 @@ from graphreader.settings import load_environment
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read, ask, print; 0 if every question was answered."""
+    """Read, ask, print; 0 if every question was answered, 3 if the texts did not tell all."""
     parser = argparse.ArgumentParser(description="Ask questions about a folder of texts.")
     parser.add_argument("folder")
     parser.add_argument("question", nargs="+")
     parser.add_argument("--corpus", default="my-files")
     given = parser.parse_args(arguments)
-    load_environment()
     try:
+        load_environment()
         with GraphReader(given.corpus) as reader:
             report = reader.ingest(given.folder)
             for document in report.documents:
                 print(f"{document.status}: {document.source}", file=sys.stderr)
-            return sum(not answer(reader, question) for question in given.question)
+            answered = [answer(reader, question) for question in given.question]
+            return 0 if all(answered) else 3
     except GraphReaderError as error:
         print(error, file=sys.stderr)
         return error.exit_code

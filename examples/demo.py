@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from graphreader import GraphReaderError
 from graphreader.settings import OFFLINE, Settings, load_environment
 
 TEXT = Path(__file__).with_name("joan_of_arc.txt")
@@ -12,6 +13,17 @@ QUESTION = "Which saints were in Joan of Arc's visions, and which pope canonized
 
 
 def main() -> int:
+    """Show it all; a failure is a sentence, as it is in the commands."""
+    try:
+        return show()
+    except GraphReaderError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+
+
+def show() -> int:
     """Read the text, ask the question, say where to look next."""
     load_environment()
     settings = Settings.read()
@@ -37,10 +49,17 @@ def main() -> int:
 
 
 def run(arguments: list[str]) -> int:
-    """Show a command and run it."""
+    """Show a command and run it; Ctrl-C reaches it as well, and its good end is waited for."""
     shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
     print(f"\n$ graphreader {shown}", flush=True)
-    return subprocess.run([sys.executable, "-m", "graphreader", *arguments], check=False).returncode
+    command = subprocess.Popen([sys.executable, "-m", "graphreader", *arguments])
+    interrupted = False
+    while command.poll() is None:
+        try:
+            command.wait()
+        except KeyboardInterrupt:
+            interrupted = True
+    return 130 if interrupted else command.returncode
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ serve plain scripts, Jupyter (whose own loop runs already) and several `asyncio.
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Generator
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
 
 from graphreader.errors import UsageError
 
@@ -31,42 +32,53 @@ class Background:
 
         What interrupts the wait ends the work, which may take a moment to put things in order.
         """
-        ended = threading.Event()
-        self._refuse_inside(work)
-        future = self._submit(_telling(work, ended))
+        job = self._submit(work)
         try:
-            return future.result()
+            return job.ended.result()
         except BaseException:
-            if future.cancel():
-                ended.wait(_PATIENCE)
+            if not job.ended.done():
+                job.cancel()
+                with suppress(Exception):
+                    job.ended.exception(_PATIENCE)
             raise
 
     async def arun(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work there and await it from any other loop; cancelling reaches it."""
-        self._refuse_inside(work)
-        return await asyncio.wrap_future(self._submit(work))
+        """Do the work there and await it from any other loop.
+
+        Cancelling reaches it, and it may take a moment to put things in order.
+        """
+        job = self._submit(work)
+        try:
+            return await asyncio.wrap_future(job.ended)
+        except asyncio.CancelledError:
+            if not job.ended.done():
+                job.cancel()
+                await asyncio.wait([_noted(job.ended)], timeout=_PATIENCE)
+            raise
 
     def iterate(self, items: AsyncGenerator[T]) -> Generator[T]:
         """Yield what an asynchronous iterator of that loop yields."""
+        turn = asyncio.Lock()
         try:
             while True:
                 try:
-                    yield self.run(_next(items))
+                    yield self.run(_next(items, turn))
                 except StopAsyncIteration:
                     return
         finally:
-            self.run(items.aclose())
+            self.run(_close(items, turn))
 
     async def aiterate(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
         """Yield the same to any other loop."""
+        turn = asyncio.Lock()
         try:
             while True:
                 try:
-                    yield await self.arun(_next(items))
+                    yield await self.arun(_next(items, turn))
                 except StopAsyncIteration:
                     return
         finally:
-            await self.arun(items.aclose())
+            await self.arun(_close(items, turn))
 
     @property
     def runs(self) -> bool:
@@ -80,18 +92,18 @@ class Background:
             thread, self._thread = self._thread, None
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
-            thread.join(_PATIENCE)
+            if thread is not threading.current_thread():
+                thread.join(_PATIENCE)
 
-    def _refuse_inside(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Waiting in the loop for the loop would never end."""
+    def _submit(self, work: Coroutine[Any, Any, T]) -> "_Job[T]":
+        """Begin the work; refused inside, where waiting for the loop would never end."""
         if self._thread is threading.current_thread():
             work.close()
             raise UsageError(
                 "A reader's methods were called while it reports progress: call them afterwards."
             )
 
-    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        return asyncio.run_coroutine_threadsafe(work, self._running())
+        return _Job(work, self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -104,6 +116,41 @@ class Background:
             return self._loop
 
 
+class _Job(Generic[T]):
+    """Work in another thread's loop.
+
+    `ended` is done when the work has ended in fact; the future of `run_coroutine_threadsafe` is
+    done as soon as it is cancelled, while the work still puts things in order.
+    """
+
+    def __init__(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> None:
+        self.ended: Future[T] = Future()
+        self.ended.set_running_or_notify_cancel()  # from now on nobody can cancel the future alone
+        self._loop = loop
+        self._task: asyncio.Task[T] | None = None
+        loop.call_soon_threadsafe(self._begin, work)
+
+    def cancel(self) -> None:
+        """Tell the work to end."""
+        with suppress(RuntimeError):  # the loop was closed, and so is the work
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> None:
+        self._task = self._loop.create_task(work)
+        self._task.add_done_callback(self._end)
+
+    def _cancel(self) -> None:
+        if self._task:
+            self._task.cancel()
+
+    def _end(self, task: asyncio.Task[T]) -> None:
+        error = CancelledError() if task.cancelled() else task.exception()
+        if error:
+            self.ended.set_exception(error)
+        else:
+            self.ended.set_result(task.result())
+
+
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
@@ -114,13 +161,6 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-async def _telling(work: Coroutine[Any, Any, T], ended: threading.Event) -> T:
-    try:
-        return await work
-    finally:
-        ended.set()
-
-
 async def _end_tasks() -> None:
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
@@ -128,5 +168,25 @@ async def _end_tasks() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _next(items: AsyncGenerator[T]) -> T:
-    return await anext(items)
+async def _next(items: AsyncGenerator[T], turn: asyncio.Lock) -> T:
+    async with turn:
+        return await anext(items)
+
+
+async def _close(items: AsyncGenerator[T], turn: asyncio.Lock) -> None:
+    """Close the iterator once its last item, which may be one that was cancelled, has ended.
+
+    If that takes longer than our patience it is left to the end of the loop.
+    """
+    try:
+        await asyncio.wait_for(turn.acquire(), _PATIENCE)
+    except TimeoutError:
+        return
+    await items.aclose()
+
+
+def _noted(ended: Future[T]) -> asyncio.Future[T]:
+    """The future for this loop, which does not complain that nobody looked at its failure."""
+    future = asyncio.wrap_future(ended)
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future

@@ -1,7 +1,6 @@
 """The one place that reads the environment. Entry points call `load_environment` first."""
 
 import os
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -18,9 +17,36 @@ DEFAULT_EMBEDDINGS = "openai:text-embedding-3-small"
 DEFAULT_DIMENSION = 256
 
 
+PROMPT_TOKENS = 1420
+"""What a prompt holds beside its chunk: instructions, schema, a full notebook, question, plan."""
+
+_SECRET = ("KEY", "PASSWORD", "SECRET", "TOKEN")
+
+
 def load_environment() -> None:
-    """Read `.env` of the working folder or a parent of it; what is set already is kept."""
-    load_dotenv(find_dotenv(usecwd=True))
+    """Read `.env` of the working folder or a parent of it; what is set already is kept.
+
+    Raises SettingsError where it cannot be read, and never quotes it: it holds keys.
+    """
+    path = ".env"
+    try:
+        path = find_dotenv(usecwd=True)
+        load_dotenv(path, encoding="utf-8-sig")  # some editors put a mark at the beginning
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be read ({error.strerror}): give the permission, or move it away."
+        ) from None
+    except ValueError:  # also for the zeros of an UTF-16 without a mark
+        raise SettingsError(f"{path} is not UTF-8: save it as UTF-8.") from None
+
+
+def secrets() -> list[str]:
+    """The keys and passwords of the environment, so that they can be kept out of what is shown."""
+    return [
+        value
+        for name, value in os.environ.items()
+        if name.upper().endswith(_SECRET) and len(value) > 3
+    ]
 
 
 def bare_environment() -> dict[str, str]:
@@ -78,6 +104,16 @@ class Settings(BaseSettings):
             raise ValueError("NEO4J_URI is set but NEO4J_PASSWORD is not: set both")
         return self
 
+    @model_validator(mode="after")
+    def _chunk_fits_window(self) -> Self:
+        if self.chosen_model != OFFLINE and self.chunk_tokens + PROMPT_TOKENS > self.window:
+            raise ValueError(
+                f"a chunk (GRAPHREADER_CHUNK_TOKENS, {self.chunk_tokens:,}) and what goes along "
+                f"with it ({PROMPT_TOKENS:,} tokens) do not fit into the model's window "
+                f"(GRAPHREADER_WINDOW, {self.window:,}): set the one lower or the other higher"
+            )
+        return self
+
     @classmethod
     def read(cls, **given: object) -> "Settings":
         """The settings of this process; `given` wins over the environment.
@@ -89,12 +125,12 @@ class Settings(BaseSettings):
         except ValidationError as error:
             raise SettingsError(_sentence(error)) from None
 
-    @cached_property
+    @property
     def chosen_model(self) -> str:
         """The model to use: what is configured, else OpenAI's default with a key, else offline."""
         return self.model or (DEFAULT_MODEL if self.openai_api_key else OFFLINE)
 
-    @cached_property
+    @property
     def chosen_embeddings(self) -> str:
         """The embeddings to use, by the same rule; offline beside other providers' models."""
         if self.embeddings:

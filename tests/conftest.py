@@ -1,7 +1,9 @@
 """What every test may rely on: a bare environment, loopback only, a Neo4j where asked for.
 
-Nobody's real database or account is touched: settings of the person who runs the tests are cleared
-before any test is imported, no `.env` is read, and only GRAPHREADER_TEST_NEO4J_URI names a server.
+Nobody's real database or account is touched: settings and keys of the person who runs the tests are
+cleared before any test is imported, no `.env` is read, and only GRAPHREADER_TEST_NEO4J_URI names a
+server. pytest-socket keeps this process on loopback. It does not reach the commands that tests
+start: these have no key and no proxy, and need the network only to fetch the jars of Neo4j once.
 """
 
 import os
@@ -21,7 +23,7 @@ CACHE = Path(os.environ.get("GRAPHREADER_CACHE") or CACHE)
 
 PERSONAL = ("NEO4J_", "OPENAI_", "GRAPHREADER_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_")
 for name in list(os.environ):
-    if name.startswith(PERSONAL):
+    if name.startswith(PERSONAL) or name.upper().endswith(("_API_KEY", *servers.PROXIES)):
         del os.environ[name]
 
 

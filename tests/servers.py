@@ -22,6 +22,9 @@ VARIABLES = (
     "GRAPHREADER_TEST_NEO4J_USERNAME",
     "GRAPHREADER_TEST_NEO4J_PASSWORD",
 )
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+# Read before they are cleared: the jars may have to be fetched through one.
+PROXY = {name: value for name, value in os.environ.items() if name.upper() in PROXIES}
 
 
 class Pool:
@@ -70,6 +73,7 @@ class Pool:
             "GRAPHREADER_HOME": home,
             "GRAPHREADER_CACHE": str(self._cache),
             "GRAPHREADER_NEO4J_VERSION": version,
+            **PROXY,
         }
         self._stack.callback(command, ["neo4j", "stop"], environment)
         status = json.loads(command(["neo4j", "start", "--json"], environment).stdout)

@@ -21,7 +21,7 @@ def list_(
     json: JsonFlag = False,
 ) -> None:
     """List corpora, their documents and how far each one is."""
-    with open_reader(corpus or "default") as reader:
+    with open_reader("default" if corpus is None else corpus) as reader:
         found = {}
         for name in [corpus] if corpus else [one.corpus for one in reader.corpora()]:
             reader.corpus = name

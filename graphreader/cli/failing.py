@@ -8,9 +8,12 @@ import traceback
 import warnings
 from types import FrameType
 
+from graphreader.cli.redacting import RedactingFormatter, redacted
 from graphreader.errors import GraphReaderError
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+# They log every request with its address, which says nothing about a failure.
+_TALKATIVE = ("httpx", "httpcore", "openai", "neo4j")
 
 
 class Debug:
@@ -41,18 +44,25 @@ def heed_signals() -> None:
 def quieten() -> None:
     """Keep the libraries' warnings and logs away from the person; `--debug` lets them through."""
     if Debug.wanted:
-        logging.basicConfig(level=logging.INFO)
+        handler = logging.StreamHandler()
+        handler.setFormatter(RedactingFormatter(logging.BASIC_FORMAT))
+        logging.basicConfig(level=logging.INFO, handlers=[handler])
+        for name in _TALKATIVE:
+            logging.getLogger(name).setLevel(logging.WARNING)
         return
     warnings.simplefilter("ignore")
     logging.getLogger().addHandler(logging.NullHandler())
 
 
 def exit_code_of(error: BaseException) -> int | str | None:
-    """Tell what went wrong and return the exit code that says so."""
+    """Tell what went wrong and return the exit code that says so.
+
+    What is unforeseen is told by its kind alone: its words may hold whatever it was about.
+    """
     if isinstance(error, SystemExit):
         return error.code
     if Debug.wanted:
-        traceback.print_exception(error, file=sys.stderr)
+        print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     if isinstance(error, Interrupted):
         complain(" ".join(["Stopped.", *getattr(error, "__notes__", [])]))
         return error.exit_code
@@ -64,11 +74,13 @@ def exit_code_of(error: BaseException) -> int | str | None:
         complain(str(error))
         return error.exit_code
     if isinstance(error, OSError):
-        complain(f"The system refuses: {error}. Check the disk and the permissions.")
+        reason = error.strerror or type(error).__name__
+        where = f" ({error.filename})" if error.filename else ""
+        complain(f"The system refuses: {reason}{where}. Check the disk and the permissions.")
         return 1
     complain(
-        f"Something unforeseen happened: {error!r}. `graphreader --debug ...` shows where it "
-        "comes from."
+        f"Something unforeseen happened ({type(error).__name__}): run again with "
+        "`graphreader --debug ...` to see where it comes from."
     )
     return 1
 

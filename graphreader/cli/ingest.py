@@ -1,5 +1,6 @@
 """`graphreader ingest`: read files and folders into a corpus."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,8 @@ def ingest(
     json: JsonFlag = False,
 ) -> None:
     """Read texts into the graph. What is there already costs nothing."""
-    paths = [path.expanduser() for path in paths]
+    # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
+    paths = [Path(os.path.expanduser(path)) for path in paths]
     refusals = _hopeless(paths)
     if refusals:
         complain("\n".join(refusals))

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from graphreader.cli.printing import plural
 from graphreader.ingestion.report import (
     ChunksRead,
     DocumentBegun,
@@ -71,7 +72,7 @@ def _line(report: DocumentReport) -> Text:
     if report.status == "refused":
         return line.append(report.error or "")
     line.append(report.title)
-    line.append(f"  {report.chunks} chunk{'' if report.chunks == 1 else 's'}", "dim")
+    line.append(f"  {plural(report.chunks, 'chunk')}", "dim")
     if report.failed:
         line.append(f", {report.failed} without facts: the same command asks again", "yellow")
     if report.error:

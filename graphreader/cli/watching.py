@@ -20,6 +20,7 @@ from graphreader.agent.events import (
     PlanMade,
     QuestionAnswered,
 )
+from graphreader.cli.printing import plural
 from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
 
 _STOPPED: dict[Stopped, Text] = {
@@ -103,8 +104,8 @@ def _print_plan(out: Console, plan: str) -> None:
 def _print_paths(out: Console, paths: Iterable[Path]) -> None:
     out.print(Rule("Paths", align="left"))
     for number, path in enumerate(paths, 1):
-        calls = f"{path.calls} call{'' if path.calls == 1 else 's'}"
-        title = Text.assemble(f"{number} ", (path.initial_node, "bold"), (f"  {calls}, ", "dim"))
+        calls = (f"  {plural(path.calls, 'call')}, ", "dim")
+        title = Text.assemble(f"{number} ", (path.initial_node, "bold"), calls)
         out.print(Padding(title + _STOPPED[path.stopped], (0, 0, 0, 2)))
         if path.functions:
             out.print(Padding(_trail(path.functions), (0, 0, 0, 4)))
@@ -153,8 +154,7 @@ def _print_answer(out: Console, reading: Reading) -> None:
             _print_citation(out, number, citation)
     usage = reading.usage
     tokens = usage.input_tokens + usage.output_tokens
-    decisions = f"{usage.calls} decision{'' if usage.calls == 1 else 's'}"
-    cost = f"{decisions}, {tokens:,} tokens, {usage.seconds:.1f} s"
+    cost = f"{plural(usage.calls, 'decision')}, {tokens:,} tokens, {usage.seconds:.1f} s"
     out.print(Text(f"{reading.decider}: {cost}", "dim"))
     for note in reading.notes:
         out.print(Text(note, "yellow"))

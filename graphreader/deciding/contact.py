@@ -1,6 +1,6 @@
 """First contact with a model service: whether anything answers at its address at all.
 
-Any HTTP answer will do, so no key is sent and nothing of the answer is used; that is also why
+Any HTTP answer will do, so no API key is sent and nothing of the answer is used; that is also why
 certificates are not looked at here (the provider's client does that for every request).
 """
 
@@ -9,6 +9,7 @@ from typing import Literal
 
 import httpx
 
+from graphreader.deciding.secrecy import redacted, shown
 from graphreader.errors import ModelUnavailableError
 
 Contact = Literal["good", "doubtful"]
@@ -25,19 +26,19 @@ async def first_contact(address: str, seconds: float) -> Contact:
             return await _knock(address, seconds)
     except (TimeoutError, httpx.TimeoutException):
         raise ModelUnavailableError(
-            f"Nothing answers at {address} within {seconds:g} seconds: check the address "
+            f"Nothing answers at {shown(address)} within {seconds:g} seconds: check the address "
             "(of OpenAI-compatible services: OPENAI_BASE_URL) and the network."
         ) from None
     except (httpx.InvalidURL, httpx.UnsupportedProtocol):
         raise ModelUnavailableError(
-            f"{address} is no address of a service: OPENAI_BASE_URL must look like "
+            f"{shown(address)} is no address of a service: OPENAI_BASE_URL must look like "
             "http://localhost:8000/v1."
         ) from None
     except httpx.TransportError as error:
+        words = redacted(str(error)) or type(error).__name__
         raise ModelUnavailableError(
-            f"Nothing answers at {address} ({error or type(error).__name__}): check that the "
-            "service runs, its address (of OpenAI-compatible services: OPENAI_BASE_URL) and the "
-            "network."
+            f"Nothing answers at {shown(address)} ({words}): check that the service runs, its "
+            "address (of OpenAI-compatible services: OPENAI_BASE_URL) and the network."
         ) from None
 
 

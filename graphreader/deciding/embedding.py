@@ -35,8 +35,12 @@ class ModelEmbedder:
             [_askable(text) for text in texts[start : start + _BATCH]]
             for start in range(0, len(texts), _BATCH)
         ]
-        vectors = await asyncio.gather(*(self._embed(batch) for batch in batches))
-        return [_storable(vector) for batch in vectors for vector in batch]
+        try:
+            async with asyncio.TaskGroup() as group:  # one that fails stops the others
+                asked = [group.create_task(self._embed(batch)) for batch in batches]
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0]  # noqa: B904  # the group adds nothing to its first
+        return [_storable(vector) for batch in asked for vector in batch.result()]
 
     async def aclose(self) -> None:
         """Close the running loop's connections, where the model's client lets us."""

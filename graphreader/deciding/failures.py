@@ -1,15 +1,17 @@
 """What an exception of a provider's client means, whatever provider it is.
 
 Clients share no exception classes, but status codes, class names and wording; these are read
-here, and nowhere else. Messages are shortened, and what looks like a key is blotted out.
+here, and nowhere else. Messages are shortened, and keys are blotted out.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
+
+from graphreader.deciding.secrecy import redacted
 
 Kind = Literal[
     "key",  # 401, 403, or no key at all
@@ -24,9 +26,9 @@ Kind = Literal[
     "broken",  # 408, 409, 5xx, or a reply that is no reply
     "connection",  # nobody there
     "timeout",  # no reply in time
+    "bug",  # nothing that a client raises for its service: a mistake in a program
 ]
 
-_KEY = re.compile(r"\b(sk|pk|key|api)[-_][\w*.\-]{6,}|Bearer\s+\S+", re.IGNORECASE)
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|insufficient (credits?|balance|funds)"
     r"|credit balance",
@@ -45,8 +47,10 @@ _FORM = re.compile(
 )
 _UNSUPPORTED = re.compile(r"support|unavailable|not implemented|unknown|unexpected", re.IGNORECASE)
 _NO_KEY = re.compile(r"api[_ ]?key|auth_token|authentication|credential", re.IGNORECASE)
+_NO_REPLY = re.compile(r"\bchoices\b|no generations", re.IGNORECASE)
 _REFUSALS = {400, 404, 405, 415, 422, 501}
 _TIMEOUTS = ("TimeoutError", "Timeout", "TimeoutException")
+_BUGS = (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)
 _CONNECTIONS = {"APIConnectionError", "ModelConnectionError", "TransportError", "ClientError"}
 
 
@@ -64,12 +68,15 @@ class Failure:
         return f"{self.status}: {self.message}" if self.status else self.message
 
 
-def failure_of(error: Exception) -> Failure:
-    """What the exception of a model's or an embedding's client means."""
+def failure_of(error: Exception, secrets: Collection[str] = ()) -> Failure:
+    """What the exception of a model's or an embedding's client means.
+
+    `secrets` are blotted out of its words.
+    """
     status = _status(error)
     text = _message(error)
     kind = _kind_without_status(error, text) if status is None else _kind(status, text)
-    return Failure(kind, status, _short(text), _wait(error))
+    return Failure(kind, status, _short(redacted(text, secrets)), _wait(error))
 
 
 def _kind(status: int, text: str) -> Kind:
@@ -105,7 +112,14 @@ def _kind_without_status(error: Exception, text: str) -> Kind:
         return "connection"
     if isinstance(error, NotImplementedError) or "unexpected keyword argument" in text:
         return "form"
-    return "key" if _NO_KEY.search(text) else "broken"
+    if _NO_KEY.search(text):
+        return "key"
+    if _embedded(error) or _NO_REPLY.search(text):  # by LangChain, as KeyError or TypeError
+        return "broken"
+    if isinstance(error, _BUGS):
+        return "bug"
+    # Clients have their own classes for what their services do; plain ones tell of the request.
+    return "request" if type(error).__module__ == "builtins" else "broken"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -122,15 +136,22 @@ def _status(error: Exception) -> int | None:
         getattr(error, "status_code", None),
         getattr(error, "code", None),
         getattr(response, "status_code", None),
+        _embedded(error).get("code"),
     ):
         if isinstance(status, int) and 400 <= status < 600:
             return status
     return None
 
 
+def _embedded(error: Exception) -> dict[str, Any]:
+    """An error that came as a reply: LangChain raises it as ValueError({"message": ...})."""
+    first = error.args[0] if error.args else None
+    return first if isinstance(first, dict) else {}
+
+
 def _message(error: Exception) -> str:
     """The service's own words, with its code; they often stand in a body of JSON."""
-    body: Any = getattr(error, "body", None)
+    body: Any = getattr(error, "body", None) or _embedded(error)
     if isinstance(body, dict):
         body = body.get("error", body)
     if isinstance(body, dict) and body.get("message"):
@@ -139,7 +160,7 @@ def _message(error: Exception) -> str:
 
 
 def _short(text: str) -> str:
-    line = _KEY.sub("...", " ".join(text.split()))
+    line = " ".join(text.split())
     return line if len(line) <= 200 else line[:200].rstrip() + "..."
 
 

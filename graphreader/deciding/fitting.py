@@ -47,7 +47,7 @@ class Fitted(Generic[D]):
 
 
 def fit(task: Task[D], form: Form, window: int, correction: Correction | None = None) -> Fitted[D]:
-    """The task with as many of its choices as the window holds, at least one.
+    """The task with as many of its choices as the window holds, at least its `fewest`.
 
     A correction goes along as long as there is room: with the wrong reply where nothing has to be
     left out for it, else without; last of all there is none. Raises WindowError, with the
@@ -78,7 +78,7 @@ def _shortened(
     if smallest.tokens <= window:
         return smallest, smallest
     fitting = None
-    low, high = 1, task.choices - 1
+    low, high = task.fewest, task.choices - 1
     while low <= high:
         middle = (low + high) // 2
         tried = _measured(task.keeping(middle), form, correction)

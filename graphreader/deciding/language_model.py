@@ -3,7 +3,7 @@
 Each decision is one prompt, measured before it is sent, and one reply, read into the task's
 decision. The reply is asked for as JSON schema, else as a tool call, else as JSON in plain text:
 the first form that the service does not decline is kept for the decider's life. A reply that
-cannot be used is sent back once, with what is wrong with it.
+cannot be used, or lacks something, is sent back once, with what is wrong with it.
 
 `with_structured_output` of LangChain is not used: it loses the reply and its usage where the
 reply is wrong or cut off.
@@ -11,6 +11,7 @@ reply is wrong or cut off.
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -21,6 +22,7 @@ from graphreader.deciding import schemas
 from graphreader.deciding.decider import Decided
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.fitting import Correction, Fitted, Form, fit
+from graphreader.deciding.hushing import hushed
 from graphreader.deciding.loops import PerLoop
 from graphreader.deciding.prompting import version
 from graphreader.deciding.replies import UnusableReply, read
@@ -69,22 +71,26 @@ class LanguageModelDecider:
         """
         spent = Usage()
         correction: Correction | None = None
+        spare: Decided[D] | None = None  # would do, but lacks something
         while True:
             try:
                 asked, message = await self._reply(task, correction)
                 spent += usage_of(message, asked.tokens)
                 decision = self._read(asked, message)
-            except UnusableReply as error:
-                if correction or error.kind == "refused":
-                    error.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
+            except DecisionError as error:
+                if spare:
+                    return replace(spare, usage=spent)
+                error.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
+                if correction or not isinstance(error, UnusableReply) or error.kind == "refused":
                     raise
                 text = "" if error.kind == "cut_off" else _text_of(message)
                 correction = Correction(text, error.problem)
-            except DecisionError as error:
-                error.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
-                raise
             else:
-                return Decided(decision, asked.task, spent)
+                lack = asked.task.shortcoming(decision)
+                if lack is None or correction:
+                    return Decided(decision, asked.task, spent)
+                spare = Decided(decision, asked.task)
+                correction = Correction(_text_of(message), lack.rstrip("."))
 
     async def aclose(self) -> None:
         """Close the running loop's connections, where the model's client lets us."""
@@ -157,7 +163,8 @@ def usage_of(message: AIMessage, prompt_tokens: int) -> Usage:
 async def _invoke(model: Any, messages: Sequence[BaseMessage]) -> AIMessage:
     """One request. OpenAI's client raises where a reply was cut off: here it is a reply still."""
     try:
-        message = await model.ainvoke(messages)
+        with hushed():
+            message = await model.ainvoke(messages)
     except Exception as error:
         completion = getattr(error, "completion", None)
         if completion is None:

@@ -6,7 +6,6 @@ Providers' own packages are imported when one of their models is opened.
 
 import asyncio
 import re
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -16,6 +15,7 @@ from langchain.chat_models import init_chat_model
 from langchain.embeddings import init_embeddings
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
 
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
@@ -31,6 +31,7 @@ from graphreader.settings import DEFAULT_DIMENSION, OFFLINE, Settings
 T = TypeVar("T")
 
 _OPENAI_ADDRESS = "https://api.openai.com/v1"
+_NO_KEY = "none"  # what servers that need no key are sent
 _KEYS = {  # where a provider's key is not PROVIDER_API_KEY
     "azure_openai": "AZURE_OPENAI_API_KEY",
     "google_genai": "GOOGLE_API_KEY",
@@ -52,8 +53,6 @@ def open_decider(settings: Settings) -> Decider:
     if name == OFFLINE:
         return OfflineDecider()
     provider, _ = _provider_and_model(name, "GRAPHREADER_MODEL")
-    # LangChain warns when a server refuses structured output; we ask in another form then.
-    warnings.filterwarnings("ignore", message="(This model does not support|Invalid schema)")
     options = _options(settings, provider)
     options |= {"temperature": settings.temperature, "disable_streaming": True}
 
@@ -63,9 +62,9 @@ def open_decider(settings: Settings) -> Decider:
         )
         return opened
 
-    model()  # what is missing is said now, not at the first decision
+    first = model()  # what is missing is said now, not at the first decision
     form: Form = "schema" if provider in _TAKE_SCHEMAS else "tool"
-    service = _service(settings, name, "GRAPHREADER_MODEL", provider)
+    service = _service(settings, name, "GRAPHREADER_MODEL", provider, first)
     return LanguageModelDecider(model, service, window=settings.window, form=form)
 
 
@@ -91,7 +90,7 @@ def open_embedder(settings: Settings) -> Embedder:
         return _opened(name, "GRAPHREADER_EMBEDDINGS", lambda: init_embeddings(name, **options))
 
     def service() -> ModelService:
-        return _service(settings, name, "GRAPHREADER_EMBEDDINGS", provider)
+        return _service(settings, name, "GRAPHREADER_EMBEDDINGS", provider, first)
 
     first = embeddings()  # what is missing is said now
     dimension = DEFAULT_DIMENSION if fixed else _probed_dimension(first, service())
@@ -130,12 +129,14 @@ def _options(settings: Settings, provider: str) -> dict[str, Any]:
         # A Timeout, not a number: for numbers LangChain shares one pool of connections between
         # all models, and connections must not be shared between event loops.
         "timeout": import_module("openai").Timeout(settings.timeout, connect=10.0),
-        "api_key": key.get_secret_value() if key else "none",
+        "api_key": key.get_secret_value() if key else _NO_KEY,
         "base_url": settings.openai_base_url or _OPENAI_ADDRESS,
     }
 
 
-def _service(settings: Settings, name: str, setting: str, provider: str) -> ModelService:
+def _service(
+    settings: Settings, name: str, setting: str, provider: str, client: object
+) -> ModelService:
     address = (settings.openai_base_url or _OPENAI_ADDRESS) if provider == "openai" else None
     return ModelService(
         name,
@@ -144,7 +145,14 @@ def _service(settings: Settings, name: str, setting: str, provider: str) -> Mode
         address=address.rstrip("/") if address else None,
         timeout=settings.timeout,
         concurrency=settings.concurrency,
+        secrets=_secrets_of(client),
     )
+
+
+def _secrets_of(client: object) -> frozenset[str]:
+    """The keys that a provider's client holds, from wherever it got them."""
+    held = [one.get_secret_value() for one in vars(client).values() if isinstance(one, SecretStr)]
+    return frozenset(str(one) for one in held if one and one != _NO_KEY)
 
 
 def _opened(name: str, setting: str, build: Callable[[], T]) -> T:
@@ -165,8 +173,9 @@ def _opened(name: str, setting: str, build: Callable[[], T]) -> T:
                 "anthropic, ollama or any other that LangChain knows."
             ) from error
         key = _key_variable(provider)
+        base = ", OPENAI_BASE_URL" if provider == "openai" else ""
         raise SettingsError(
-            f"{name} cannot be opened: check {key} (is it set?) and {setting}."
+            f"{name} cannot be opened: check {key} (is it set?){base} and {setting}."
         ) from error
 
 

@@ -5,12 +5,16 @@ The steps of a path stand in `exploring`.
 A model never sees a long id: what can be chosen is numbered from 1, and only what was shown can be
 chosen (`problem`). What may be too much for a window stands ranked, best first, in `choices`, and
 `keeping(n)` shows the best n of it and says how many more there are.
+
+Names and labels come from texts and file names: they are folded to one line, so that none of them
+can write a line of the prompt.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, Self, TypeVar
 
+from graphreader import tokens
 from graphreader.deciding.decisions import (
     Answer,
     Decision,
@@ -21,13 +25,23 @@ from graphreader.deciding.decisions import (
 
 D = TypeVar("D", bound=Decision)
 
+PLAN_TOKENS = 250
+"""A rational plan at most: it stands in every later prompt."""
+
+NODES_WANTED = 10
+"""Initial nodes that a decider is to propose at least (paper, figure 8)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[D]):
-    """One decision to take. `prompt` names the prompt file, `decision` the class of the answer."""
+    """One decision to take. `prompt` names the prompt file, `decision` the class of the answer.
+
+    `fewest` is how few of its `choices` may be shown.
+    """
 
     prompt: ClassVar[str]
     decision: ClassVar[type[Decision]]
+    fewest: ClassVar[int] = 0
 
     def values(self) -> Mapping[str, str]:
         """What stands in the prompt's `$name` places."""
@@ -35,6 +49,10 @@ class Task(Generic[D]):
 
     def problem(self, decision: D) -> str | None:
         """Why the decision cannot be carried out, as a sentence for who took it; None if it can."""
+        return None
+
+    def shortcoming(self, decision: D) -> str | None:
+        """What a decision that can be carried out lacks. It is sent back once, then taken as is."""
         return None
 
     @property
@@ -58,7 +76,7 @@ class ExtractionTask(Task[Extraction]):
 
     def values(self) -> Mapping[str, str]:
         """Title and text."""
-        return {"title": self.title, "text": self.text}
+        return {"title": folded(self.title), "text": self.text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,13 @@ class PlanTask(Task[RationalPlan]):
         """The question."""
         return {"question": self.question}
 
+    def problem(self, decision: RationalPlan) -> str | None:
+        """A plan so long that a chunk and a notebook would not fit beside it."""
+        length = tokens.count(decision.plan)
+        if length > PLAN_TOKENS:
+            return f"The plan has {length} tokens: shorten it to at most five sentences."
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class InitialNodesTask(Task[InitialNodes]):
@@ -80,19 +105,31 @@ class InitialNodesTask(Task[InitialNodes]):
 
     prompt = "initial_nodes"
     decision = InitialNodes
+    fewest = 1
     question: str
     plan: str
     nodes: tuple[str, ...]
 
     def values(self) -> Mapping[str, str]:
         """Question, plan and the numbered nodes."""
-        return {"question": self.question, "plan": self.plan, "nodes": numbered(self.nodes)}
+        return {"question": self.question, "plan": self.plan, "nodes": names(self.nodes)}
 
     def problem(self, decision: InitialNodes) -> str | None:
-        """Numbers that were not shown; a list with no usable number."""
-        if not any(1 <= node.number <= len(self.nodes) for node in decision.nodes):
+        """A list with no number that was shown."""
+        if not self._chosen(decision):
             return f"Choose nodes by their numbers, 1 to {len(self.nodes)}."
         return None
+
+    def shortcoming(self, decision: InitialNodes) -> str | None:
+        """Fewer different nodes than the paper asks for."""
+        wanted = min(NODES_WANTED, len(self.nodes))
+        chosen = len(self._chosen(decision))
+        if chosen < wanted:
+            return f"It names {chosen} of the listed nodes: name at least {wanted} different ones."
+        return None
+
+    def _chosen(self, decision: InitialNodes) -> set[int]:
+        return {node.number for node in decision.nodes if 1 <= node.number <= len(self.nodes)}
 
     @property
     def choices(self) -> int:
@@ -124,16 +161,20 @@ class AnswerTask(Task[Answer]):
     evidence: tuple[Evidence, ...]
 
     def values(self) -> Mapping[str, str]:
-        """Question, plan, the numbered notebooks and the numbered quotes."""
+        """Question, plan, the notebooks and the numbered quotes.
+
+        Only quotes can be cited, so only they have a number in brackets.
+        """
+        notebooks = [
+            f"Notebook {number}: {notebook or '(empty)'}"
+            for number, notebook in enumerate(self.notebooks, 1)
+        ]
+        quotes = [f"{folded(one.label)}: {folded(one.quote)}" for one in self.evidence]
         return {
             "question": self.question,
             "plan": self.plan,
-            "notebooks": numbered([notebook or "(empty)" for notebook in self.notebooks]),
-            "quotes": "\n".join(
-                f"[{number}] {one.label}: {' '.join(one.quote.split())}"
-                for number, one in enumerate(self.evidence, 1)
-            )
-            or "(none)",
+            "notebooks": "\n".join(notebooks),
+            "quotes": numbered(quotes) or "(none)",
         }
 
     @property
@@ -146,11 +187,21 @@ class AnswerTask(Task[Answer]):
         return replace(self, evidence=self.evidence[:number])
 
 
+def folded(text: str) -> str:
+    """In one line, with single spaces."""
+    return " ".join(text.split())
+
+
+def names(items: Sequence[str]) -> str:
+    """Numbered names, each in one line."""
+    return numbered([folded(item) for item in items])
+
+
 def numbered(items: Sequence[str]) -> str:
-    """One item a line, "[1] ..." and so on."""
+    """The items, each on a new line, "[1] ..." and so on."""
     return "\n".join(f"[{number}] {item}" for number, item in enumerate(items, 1))
 
 
 def bulleted(items: Sequence[str]) -> str:
     """One item a line, or "(none)"."""
-    return "\n".join(f"- {item}" for item in items) or "(none)"
+    return "\n".join(f"- {folded(item)}" for item in items) or "(none)"

@@ -3,16 +3,16 @@
 Both functions connect at once, and raise what langchain-neo4j raises.
 """
 
-import asyncio
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import weakref
+from contextlib import suppress
 
 from langchain_core.embeddings import Embeddings
 from langchain_neo4j import Neo4jGraph, Neo4jVector
 
+from graphreader.background import Background
 from graphreader.deciding.embedder import Embedder
 from graphreader.deciding.opening import open_embedder
+from graphreader.errors import UsageError
 from graphreader.settings import Settings
 from graphreader.store.opening import address_of
 from graphreader.store.schema import VECTOR_INDEX
@@ -59,19 +59,27 @@ def key_element_store(settings: Settings | None = None) -> Neo4jVector:
 
 
 class _Embeddings(Embeddings):
-    """An embedder behind LangChain's interface."""
+    """An embedder behind LangChain's interface.
+
+    One loop, in a thread of its own because a loop may be running here, and one client serve all
+    searches of a store; both end with it.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self._background = Background()
+        weakref.finalize(self, _close, self._background, embedder)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return _finished(self._embedder.embed(texts))
+        return self._background.run(self._embedder.embed(texts))
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
 
 
-def _finished(work: Coroutine[Any, Any, list[list[float]]]) -> list[list[float]]:
-    """Do the work in a thread of its own: a loop may be running here."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
+def _close(background: Background, embedder: Embedder) -> None:
+    if background.runs:
+        # The garbage may be collected in that very thread, which cannot wait for itself.
+        with suppress(UsageError):
+            background.run(embedder.aclose())
+        background.close()

@@ -1,19 +1,37 @@
 """Opening the Neo4j that is configured, or else the embedded one."""
 
 import asyncio
+import threading
 
+from graphreader.errors import ServerError
 from graphreader.settings import Settings
 from graphreader.store.connection import Address, Connection
-from graphreader.store.embedded.progress import Progress
+from graphreader.store.embedded.progress import Phase, Progress, silent
 from graphreader.store.embedded.server import ensure_running
 
 
 async def open_connection(settings: Settings, progress: Progress | None = None) -> Connection:
     """Connect to NEO4J_URI, or start the embedded server where none is configured.
 
-    Raises StoreError, ServerError.
+    Cancelled while the server is being started, it waits until that start is undone. Raises
+    StoreError, ServerError.
     """
-    return await Connection.open(await asyncio.to_thread(address_of, settings, progress))
+    given_up = threading.Event()
+
+    def tell(phase: Phase, done: int, total: int | None) -> None:
+        if given_up.is_set():
+            raise ServerError("The start of Neo4j was given up: start it again.")
+        (progress or silent)(phase, done, total)
+
+    # A thread cannot be cancelled: it learns from its progress that nobody waits for it.
+    starting = asyncio.create_task(asyncio.to_thread(address_of, settings, tell))
+    try:
+        address = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        given_up.set()
+        await asyncio.wait([starting])
+        raise
+    return await Connection.open(address)
 
 
 def address_of(settings: Settings, progress: Progress | None = None) -> Address:

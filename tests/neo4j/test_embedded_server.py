@@ -4,6 +4,7 @@ The tests of one server follow each other in the order of this file and share it
 take 5 to 10 seconds each. The jars come from the cache folder and are fetched once.
 """
 
+import asyncio
 import json
 import os
 import shutil
@@ -12,6 +13,8 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +29,10 @@ from graphreader.settings import Settings
 from graphreader.store import embedded
 from graphreader.store.embedded import RunningServer
 from graphreader.store.embedded import home as homes
+from graphreader.store.embedded import server as servers_module
 from graphreader.store.embedded.home import Home
+from graphreader.store.opening import open_connection
+from tests.servers import PROXY
 
 # Starts the server as any command does; with an argument it then stays until it is ended.
 STARTER = """
@@ -63,7 +69,7 @@ def run_python(code: str, home: Path, *arguments: str) -> "subprocess.Popen[str]
     ours = ("GRAPHREADER_", "NEO4J_", "OPENAI_")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     environment |= {"GRAPHREADER_HOME": str(home), "OPENAI_API_KEY": "sk-ours"}
-    environment |= {"GRAPHREADER_CACHE": str(Settings.read().cache)}
+    environment |= {"GRAPHREADER_CACHE": str(Settings.read().cache), **PROXY}
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         env=environment,
@@ -222,6 +228,26 @@ def test_killed_server_is_started_again(settings: Settings, server: RunningServe
     assert ask(again, "MATCH (n:Kept) RETURN n.text") == "kept"
 
 
+# A server that is frozen does not hold up a command for long, and can be stopped.
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP")
+def test_frozen_server(
+    settings: Settings, server: RunningServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert servers_module._BUSY_SECONDS <= 20
+    monkeypatch.setattr(servers_module, "_BUSY_SECONDS", 1.0)
+    psutil.Process(server.pid).suspend()
+    with pytest.raises(ServerError, match=r"has not answered .* run `graphreader neo4j stop`"):
+        embedded.ensure_running(settings)
+    left = servers_of(home)
+    began = time.monotonic()
+    stopped = embedded.stop(settings)
+
+    assert left == [server.pid]
+    assert stopped
+    assert time.monotonic() - began < 20
+    assert servers_of(home) == []
+
+
 # A stopped server is gone, with its state; stopping again does no harm.
 def test_stop(settings: Settings, server: RunningServer, home: Path) -> None:
     stopped = embedded.stop(settings), embedded.stop(settings)
@@ -303,6 +329,25 @@ def test_start_after_an_interrupted_one_with_5_26(tmp_path: Path, cache: Path) -
     assert left == []
     assert server.home.name == "neo4j-5"
     assert answer == server.version == "5.26.30"
+
+
+# A task that is cancelled while it starts a server leaves none, and has waited for that.
+async def test_cancelled_while_starting(tmp_path: Path, cache: Path) -> None:
+    settings = Settings.read(home=tmp_path, cache=cache)
+    starting = threading.Event()
+
+    def note(phase: str, done: int, total: int | None) -> None:
+        if phase == "starting" and servers_of(tmp_path):
+            starting.set()
+
+    task = asyncio.create_task(open_connection(settings, note))
+    assert await asyncio.to_thread(starting.wait, 60)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert servers_of(tmp_path) == []
+    assert not list(tmp_path.glob("*/server.json"))
 
 
 # Where no Java can be installed, a sentence says to use a Neo4j of one's own.

@@ -1,11 +1,16 @@
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from examples import ask_your_files
+from examples import ask_your_files, demo
 from graphreader import GraphReader, Settings
 from tests.project.markdown import ROOT
+from tests.terminal import SilentService, wait_for
 
 
 # The example program reads a folder, answers, cites, and says which question it could not answer.
@@ -29,7 +34,7 @@ def test_ask_your_files(
     with GraphReader(corpus) as reader:
         reader.delete(everything=True)
 
-    assert code == 1
+    assert code == 3
     assert "Benedict XV" in said.out
     assert "[joan_of_arc, chunk " in said.out
     assert "The texts do not tell." in said.out
@@ -48,3 +53,40 @@ def test_ask_your_files_in_words(
 
     assert code == 2
     assert "GRAPHREADER_WINDOW" in capsys.readouterr().err
+
+
+# The demo says what is wrong with a setting as well.
+def test_demo_in_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRAPHREADER_WINDOW", "nonsense")
+    code = demo.main()
+    said = capsys.readouterr()
+
+    assert (code, said.out) == (2, "")
+    assert "GRAPHREADER_WINDOW" in said.err
+    assert said.err.count("\n") == 1
+
+
+# Ctrl-C in the demo reaches its command too, whose last word is the last one.
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX's")
+def test_demo_interrupted(tmp_path: Path) -> None:
+    with SilentService() as silent:
+        environment = {"NEO4J_URI": f"bolt://127.0.0.1:{silent.port}", "NEO4J_PASSWORD": "words"}
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "examples" / "demo.py")],
+            env={**os.environ, **environment},
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        wait_for(lambda: silent.asked_at is not None)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert out.count("$ graphreader") == 1
+    assert err == "Stopped. What was read so far is kept: the same command reads on.\n"

@@ -42,8 +42,9 @@ class OpenAIServer:
 
     `faults` are used up one a chat request; `always` happens to every one. `refuses` names parts
     of a request that get status 400. `silent`: nothing is ever answered, at no address.
-    `models_status` is that of /v1/models. `chats` and `embeddings` keep the requests' bodies,
-    `most_at_once` the highest number of chat requests in progress.
+    `models_status` is that of /v1/models, `embeddings_status` that of embeddings. `chats` and
+    `embeddings` keep the requests' bodies, `most_at_once` the highest number of chat requests in
+    progress.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class OpenAIServer:
         refuses: Iterable[str] = (),
         silent: bool = False,
         models_status: int = 200,
+        embeddings_status: int = 200,
         dimension: int = 12,
         usage: bool = True,
     ) -> None:
@@ -64,6 +66,7 @@ class OpenAIServer:
         self.refuses = frozenset(refuses)
         self.silent = silent
         self.models_status = models_status
+        self.embeddings_status = embeddings_status
         self.dimension = dimension
         self.usage = usage
         self.chats: list[Body] = []
@@ -168,13 +171,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _embeddings(self, body: Body) -> None:
         self.server.fake.embeddings.append(body)
+        if self.server.fake.embeddings_status != 200:
+            return self._send(self.server.fake.embeddings_status, {"error": {"message": "no"}})
         size = body.get("dimensions") or self.server.fake.dimension
         data = [
             {"object": "embedding", "index": index, "embedding": _vector(text, size)}
             for index, text in enumerate(body["input"])
         ]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
-        self._send(200, {"object": "list", "model": "fake", "data": data, "usage": usage})
+        return self._send(200, {"object": "list", "model": "fake", "data": data, "usage": usage})
 
     def _hang(self) -> None:
         self.server.fake.closing.wait()

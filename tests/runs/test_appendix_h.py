@@ -129,7 +129,9 @@ def from_prompt(request: ChatRequest) -> object:
         case "RationalPlan":
             return {"plan": "Find the performer, then the city, then its castle."}
         case "InitialNodes":
-            return {"nodes": [{"number": number_of("Never Too Loud", prompt), "score": 100}]}
+            start = number_of("Never Too Loud", prompt)
+            listed = [int(n) for n in re.findall(r"^\[(\d+)\]", prompt, re.MULTILINE)]
+            return {"nodes": [{"number": n, "score": 100 * (n == start)} for n in listed]}
         case "FactsDecision":
             unread = [int(n) for n in re.findall(r"\[(\d+)\] music, chunk \d+\n", prompt)]
             return world.facts("read_chunk", unread)

@@ -13,6 +13,8 @@ import pytest
 
 from graphreader import GraphReader, Settings
 from graphreader.deciding import service
+from graphreader.errors import SettingsError
+from graphreader.settings import load_environment
 from graphreader.store import connection
 from tests.runs.openai_server import Fault, OpenAIServer
 from tests.terminal import (
@@ -205,6 +207,96 @@ def test_settings(terminal: Terminal, variables: dict[str, str], said: str) -> N
 
     assert is_refused(terminal.run("list", "--json"), 2, said, within=5)
     assert is_refused(terminal.run("ingest", "good.txt", "--json"), 2, said, within=5)
+
+
+# A chunk that can never fit into a model's window is said at once, with the numbers.
+def test_a_chunk_too_large_for_the_window(terminal: Terminal) -> None:
+    sizes = {"GRAPHREADER_CHUNK_TOKENS": "2677", "GRAPHREADER_MODEL": "openai:fake"}
+    terminal.set(**sizes, OPENAI_API_KEY=KEY)
+    refused = terminal.run("list", "--json")
+    terminal.set(GRAPHREADER_CHUNK_TOKENS="2676")
+    fitting = terminal.run("list", "--json")
+    terminal.set(GRAPHREADER_CHUNK_TOKENS="2677", GRAPHREADER_MODEL="offline")
+    without_model = terminal.run("list", "--json")
+
+    numbers = ("GRAPHREADER_CHUNK_TOKENS, 2,677", "1,420 tokens", "GRAPHREADER_WINDOW, 4,096")
+    assert is_refused(refused, 2, *numbers, within=5)
+    assert (fitting.code, without_model.code) == (0, 0)
+
+
+# A `.env` in another encoding is named and never shown, with `--debug` neither.
+@pytest.mark.parametrize("debug", [[], ["--debug"]], ids=["plain", "debug"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"OPENAI_API_KEY={KEY}".encode("utf-16"),
+        f"OPENAI_API_KEY={KEY}".encode("utf-16-le"),
+        f"OPENAI_API_KEY={KEY}\n# caf\xe9".encode("latin-1"),
+    ],
+    ids=["utf-16", "utf-16-le", "latin-1"],
+)
+def test_an_env_file_in_another_encoding(
+    terminal: Terminal, content: bytes, debug: list[str]
+) -> None:
+    file = terminal.folder / ".env"
+    file.write_bytes(content)
+
+    outcome = terminal.run(*debug, "list", "--json")
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.splitlines()[-1] == f"{file} is not UTF-8: save it as UTF-8."
+    assert len(outcome.err.splitlines()) == 1 or debug
+    assert "secret" not in outcome.err.replace("\0", "").replace("\\x00", "")
+
+
+# A `.env` that may not be read is named.
+def test_an_env_file_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / ".env"
+        file.write_text(f"OPENAI_API_KEY={KEY}")
+        file.chmod(0)
+        os.chmod(folder, 0o755)
+        monkeypatch.chdir(folder)
+        with nobody(), pytest.raises(SettingsError, match=r"\.env cannot be read \(Permission"):
+            load_environment()
+
+
+# A mark at the beginning of `.env`, as some editors put it, does not hide its first line.
+def test_an_env_file_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_text("GRAPHREADER_CALLS=7\n", encoding="utf-8-sig")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRAPHREADER_CALLS", "")
+    monkeypatch.delenv("GRAPHREADER_CALLS")
+    load_environment()
+
+    assert Settings.read().calls == 7
+
+
+# A name with a tilde that is nobody's home is a file's name like any other.
+def test_a_tilde_that_is_nobody(terminal: Terminal, corpus: str) -> None:
+    (terminal.folder / "~backup.txt").write_text(GOOD, encoding="utf-8")
+
+    read = terminal.run("ingest", "~backup.txt", "--corpus", corpus, "--json")
+    missing = terminal.run("ingest", "~nobody-there.txt", "--corpus", corpus, "--json")
+    terminal.set(NEO4J_URI="", GRAPHREADER_HOME="~nobody-there")
+    home = terminal.run("neo4j", "status", "--json")
+
+    assert read.code == 0
+    assert [one["title"] for one in read.json["documents"]] == ["~backup"]
+    assert is_refused(missing, 2, "~nobody-there.txt does not exist")
+    assert is_refused(home, 1, "is not running")
+
+
+# A corpus's name that cannot be stored or shown is refused before any server is started.
+@pytest.mark.parametrize("command", [["ingest", "good.txt"], ["ask", "Who?"], ["list"], ["stats"]])
+@pytest.mark.parametrize("name", ["\udcff", "a\nb", "a\x1b[31m", "x" * 201, "", " "], ids=repr)
+def test_names_that_are_none(terminal: Terminal, command: list[str], name: str) -> None:
+    terminal.set(NEO4J_URI=f"bolt://127.0.0.1:{closed_port()}")
+
+    outcome = terminal.run(*command, "--corpus", name, "--json")
+
+    said = "A corpus needs a name" if not name.strip() else "at most 200 characters"
+    assert is_refused(outcome, 2, said, within=5)
 
 
 # A model that cannot be had is said with the setting to change, and nothing is written.

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -117,6 +118,23 @@ async def test_declined_forms(fault: Fault) -> None:
     assert "tools" in server.chats[1]
 
 
+# LangChain's warnings about refused forms are kept quiet, but whoever uses us keeps their filters.
+async def test_filters_of_warnings_are_left_alone() -> None:
+    declined = Fault(
+        400,
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with "
+        "this model.",
+    )
+    before = list(warnings.filters)
+    with OpenAIServer(plan, faults=[declined] * 4) as server:
+        async with opened(server, concurrency=4) as decider:
+            while_open = list(warnings.filters)
+            await asyncio.gather(*(decider.decide(PLAN) for _ in range(8)))
+
+    assert while_open == before
+    assert list(warnings.filters) == before
+
+
 # Replies that cannot be used are asked for again once, and every one is paid.
 @pytest.mark.parametrize(
     "fault",
@@ -192,7 +210,8 @@ async def test_passing_faults(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 # Retry-After is obeyed; where it asks for more than a minute we give up at once and say so.
-async def test_retry_after() -> None:
+async def test_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "_FIRST_PAUSE", 30)  # our own pause would be 15 seconds at least
     with OpenAIServer(plan, faults=[Fault(429, headers={"retry-after": "0.3"})]) as server:
         async with opened(server) as decider:
             begin = time.monotonic()
@@ -203,7 +222,7 @@ async def test_retry_after() -> None:
             with pytest.raises(ModelUnavailableError, match="asks to wait 3600 seconds"):
                 await decider.decide(PLAN)
 
-    assert 0.3 < patient < 3
+    assert 0.3 < patient < 10
     assert len(server.chats) == 1
 
 
@@ -222,11 +241,9 @@ async def test_final_refusals(fault: Fault, words: str) -> None:
     key = "sk-verysecret123"
     with OpenAIServer(always=fault) as server:
         async with opened(server, openai_api_key=key) as decider:
-            begin = time.monotonic()
             with pytest.raises(ModelRefusedError, match=words) as caught:
                 await decider.decide(PLAN)
 
-    assert time.monotonic() - begin < 2
     assert key not in str(caught.value)
     assert len(server.chats) == 1
 
@@ -244,6 +261,27 @@ async def test_service_that_never_answers(kind: str, monkeypatch: pytest.MonkeyP
     assert server.chats == []
 
 
+# User and password of an address, and the key in a service's own words, are never shown.
+@pytest.mark.parametrize("kind", ["refusing", "silent", "nonsense", "failing", "declining"])
+async def test_secrets_are_not_shown(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "FIRST_CONTACT", 0.5)
+    monkeypatch.setattr(service, "PATIENCE", 0.0)
+    status = 503 if kind == "failing" else 418
+    words = Fault(status, "The key 'my own secret' is not for http://user:pa55@inside/v1.")
+    with OpenAIServer(always=words, silent=kind == "silent") as server:
+        host = server.url.removeprefix("http://")
+        if kind == "refusing":
+            host = f"127.0.0.1:{free_port()}/v1"
+        url = f"{'' if kind == 'nonsense' else 'http://'}user:pa55@{host}"
+        async with opened(server, openai_base_url=url, openai_api_key="my own secret") as decider:
+            with pytest.raises(DecisionError) as caught:
+                await decider.decide(PLAN)
+
+    assert host in str(caught.value)
+    assert "pa55" not in str(caught.value)
+    assert "my own secret" not in str(caught.value)
+
+
 # An address that is none is said to be so.
 async def test_nonsense_address() -> None:
     decider = open_decider(
@@ -256,7 +294,7 @@ async def test_nonsense_address() -> None:
 
 # Many decisions that wait for a silent service fail together, not one after the other.
 async def test_all_fail_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "FIRST_CONTACT", 0.5)
+    monkeypatch.setattr(service, "FIRST_CONTACT", 2)
     with OpenAIServer(silent=True) as server:
         async with opened(server, concurrency=4) as decider:
             begin = time.monotonic()
@@ -265,7 +303,7 @@ async def test_all_fail_together(monkeypatch: pytest.MonkeyPatch) -> None:
             )
 
     assert all(isinstance(one, ModelUnavailableError) for one in outcomes)
-    assert time.monotonic() - begin < 1.5
+    assert time.monotonic() - begin < 10  # one after the other, it would be 24
 
 
 # The times add up: whatever never answers is reported within 30 seconds.
@@ -274,6 +312,7 @@ def test_times_add_up() -> None:
 
     assert longest_first_contact + service.FIRST_REPLY < 30
     assert longest_first_contact + service.PATIENCE < 30
+    assert service.FIRST_REPLY_UNCONTACTED < 30
     assert Settings.read().timeout >= 60
 
 
@@ -291,13 +330,19 @@ async def test_doubtful_service(monkeypatch: pytest.MonkeyPatch) -> None:
             assert (await decider.decide(PLAN)).decision.plan
 
 
-# A stall is cut off at the timeout and asked again.
+# A stall is cut off at the timeout and asked again, but not before the service ever replied.
 async def test_stall() -> None:
-    with OpenAIServer(plan, faults=[Fault(hang=True)]) as server:
-        async with opened(server, timeout=0.3) as decider:
+    stalls = [Fault(hang=True), Fault(), Fault(hang=True)]
+    with OpenAIServer(plan, faults=stalls) as server:
+        async with opened(server, timeout=1) as decider:
+            with pytest.raises(ModelUnavailableError, match="GRAPHREADER_TIMEOUT"):
+                await decider.decide(PLAN)
+            first = len(server.chats)
+            await decider.decide(PLAN)
             assert (await decider.decide(PLAN)).decision.plan
 
-    assert len(server.chats) == 2
+    assert first == 1
+    assert len(server.chats) == 4
 
 
 # The limit of requests at once holds over HTTP, and is made use of.
@@ -348,6 +393,20 @@ async def test_embeddings_with_dimensions() -> None:
     assert [len(body["input"]) for body in server.embeddings] in ([256, 44, 3], [44, 256, 3])
     assert all(body["dimensions"] == 256 for body in server.embeddings)
     assert all(text.strip() for body in server.embeddings for text in body["input"])
+
+
+# A refused batch ends the others: nothing goes on, and is paid, behind the error's back.
+async def test_refused_embeddings() -> None:
+    with OpenAIServer(embeddings_status=401) as server:
+        embedder = open_embedder(
+            settings_for(server, embeddings="openai:text-embedding-3-small", concurrency=2)
+        )
+        with pytest.raises(ModelRefusedError, match="check OPENAI_API_KEY"):
+            await embedder.embed([f"text {number}" for number in range(256 * 20)])
+        await asyncio.sleep(0.5)
+        await embedder.aclose()
+
+    assert 1 <= len(server.embeddings) <= 4
 
 
 # The length of other models' vectors is found by asking once, also inside a running loop.

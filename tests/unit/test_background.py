@@ -4,7 +4,8 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncGenerator, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -130,6 +131,99 @@ def test_an_iterator_left_early(background: Background) -> None:
 
     assert first.closed
     assert second.closed
+
+
+class Slow:
+    """One item that takes for ever, and a while to be given up."""
+
+    def __init__(self, tidying: float) -> None:
+        self.begun = threading.Event()
+        self.tidied = threading.Event()
+        self._tidying = tidying
+
+    async def __call__(self) -> AsyncGenerator[int]:
+        self.begun.set()
+        try:
+            await asyncio.sleep(60)
+            yield 1
+        finally:
+            await asyncio.sleep(self._tidying)
+            self.tidied.set()
+
+
+# A consumer that is cancelled in the middle of an item is cancelled, once the item is given up;
+# also where that takes longer than our patience.
+@pytest.mark.parametrize("patience", [5.0, 0.2])
+def test_a_consumer_cancelled(
+    background: Background, monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    monkeypatch.setattr("graphreader.background._PATIENCE", patience)
+    slow = Slow(tidying=0.3)
+
+    async def consume() -> None:
+        async for _ in background.aiterate(slow()):
+            pass
+
+    async def give_up() -> bool:
+        task = asyncio.create_task(consume())
+        await asyncio.to_thread(slow.begun.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return slow.tidied.is_set()
+
+    assert asyncio.run(give_up())
+
+
+# What is cancelled has ended when its caller goes on.
+def test_a_cancelled_call_has_ended(background: Background) -> None:
+    slow = Slow(tidying=0.3)
+
+    async def work() -> None:
+        await anext(slow())
+
+    async def give_up() -> bool:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(background.arun(work()), 0.1)
+        return slow.tidied.is_set()
+
+    assert asyncio.run(give_up())
+
+
+# An interruption comes through an iterator as what it is, however long the item takes to end.
+@pytest.mark.parametrize("patience", [0.2, 0.05])
+def test_an_interrupted_iterator(
+    background: Background, monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    monkeypatch.setattr("graphreader.background._PATIENCE", patience)
+    slow = Slow(tidying=0.3)
+    result = Future.result
+
+    def interrupt(future: Future[object], timeout: float | None = None) -> object:
+        if not slow.tidied.is_set() and slow.begun.wait(5) and not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+        return result(future, timeout)
+
+    interrupted: list[bool] = []
+    monkeypatch.setattr("concurrent.futures.Future.result", interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        next(background.iterate(slow()))
+    assert interrupted
+    assert slow.tidied.wait(5)
+
+
+# Work that is cancelled before it began is done with, and leaves no coroutine behind.
+async def test_cancelled_before_it_began(background: Background) -> None:
+    for _ in range(50):
+        task = asyncio.create_task(background.arun(loop_of()))
+        await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    assert (await background.arun(loop_of())).is_running()
 
 
 # Closing ends what still runs and its thread; closing again does nothing; calling again is fine.

@@ -36,7 +36,8 @@ from graphreader.errors import (
         (ModelRefusedError("Check the key."), 1, "Check the key."),
         (DownloadError("Check the network."), 1, "Check the network."),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
-        (KeyError("x"), 1, "Something unforeseen happened: KeyError('x')."),
+        (OSError("words"), 1, "The system refuses: OSError."),
+        (KeyError("x"), 1, "Something unforeseen happened (KeyError): run again with `graphreader"),
         (Interrupted(signal.SIGINT), 130, "Stopped."),
         (Interrupted(signal.SIGTERM), 143, "Stopped."),
         (SystemExit(7), 7, ""),
@@ -67,6 +68,60 @@ def test_debug(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
     assert err.startswith("Traceback")
     assert "test_cli_failing.py" in err
     assert err.endswith("\nSet it.\n")
+
+
+# What is unforeseen is told by its kind: its words may be a file with keys in it.
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnicodeDecodeError("utf-8", b"OPENAI_API_KEY=sk-secret\xff", 23, 24, "invalid start byte"),
+        ValueError("sk-secret"),
+        OSError("sk-secret"),
+        RuntimeError("bolt://neo4j:sk-secret@host"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_unforeseen(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    exit_code_of(error)
+    err = capsys.readouterr().err
+
+    assert type(error).__name__ in err
+    assert "secret" not in err
+
+
+# A traceback shows neither the environment's keys nor users and passwords in addresses.
+def test_debug_without_secrets(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Debug, "wanted", True)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-1")
+    monkeypatch.setenv("NEO4J_PASSWORD", "sk-secret-1-and-more")
+    words = "sk-secret-1, sk-secret-1-and-more, https://me:p@ss-words@maven.example/x?a@b"
+    exit_code_of(ValueError(words))
+    err = capsys.readouterr().err
+
+    assert "ValueError: ***, ***, https://***@maven.example/x?a@b" in err
+
+
+# With `--debug` logs are shown without secrets, and not those of every request.
+def test_logs(tmp_path: Path) -> None:
+    program = (
+        "import logging\n"
+        "from graphreader.cli.failing import Debug, quieten\n"
+        "Debug.wanted = True\n"
+        "quieten()\n"
+        "for name in ('httpx', 'httpcore', 'openai', 'neo4j', 'elsewhere'):\n"
+        "    logging.getLogger(name).info('GET %s', 'http://me:secret@host/')\n"
+        "    logging.getLogger(name + '.inner').info('GET it')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", cwd=tmp_path
+    )
+
+    assert done.stderr.splitlines() == [
+        "INFO:elsewhere:GET http://***@host/",
+        "INFO:elsewhere.inner:GET it",
+    ]
 
 
 # The first signal ends a command in good order; the second ends it at once, whatever it is doing.

@@ -12,13 +12,12 @@ from graphreader.deciding import service
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.failures import failure_of
-from graphreader.deciding.fitting import fit, tokens_of
+from graphreader.deciding.fitting import tokens_of
 from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.replies import UnusableReply
+from graphreader.deciding.secrecy import redacted, shown
 from graphreader.deciding.service import ModelService
 from graphreader.deciding.tasks import (
-    AnswerTask,
-    Evidence,
     ExtractionTask,
     InitialNodesTask,
     PlanTask,
@@ -220,45 +219,75 @@ async def test_refusal() -> None:
     assert len(model.requests) == caught.value.spent[0] == 1
 
 
-MANY = [
-    InitialNodesTask("Who?", "Look.", tuple(f"node number {n}" for n in range(3000))),
-    NeighborTask("Who?", "Look.", (), "", "D", tuple(f"neighbor {n}" for n in range(3000))),
-    FactsTask(
-        "Who?", "Look.", (), "", "D",
-        tuple(FactGroup(f"chunk {n}", ("Danny won a match.",) * 5) for n in range(300)),
-    ),
-    AnswerTask(
-        "谁?", "找。", ("笔记",), tuple(Evidence("西游记", "孙悟空" * 50) for _ in range(90))
-    ),
-]  # fmt: skip
-
-
-# What does not fit loses as few choices as will do, whatever the form; the best ones stay.
-@pytest.mark.parametrize("form", ["schema", "tool", "text"])
-@pytest.mark.parametrize("task", MANY, ids=lambda task: type(task).__name__)
-@pytest.mark.parametrize("window", [1024, 4096])
-def test_shortened_to_the_window(task: Any, form: Any, window: int) -> None:
-    fitted = fit(task, form, window)
-    one_more = task.keeping(fitted.task.choices + 1)
-
-    assert 1 <= fitted.task.choices < task.choices
-    assert tokens_of(fitted.messages) < fitted.tokens + 1 <= window + 1
-    assert fit(one_more, form, 100_000).tokens > window
-    assert fitted.task == task.keeping(fitted.task.choices)
-
-
-# Only what was really shown can be chosen.
+# Only what was really shown can be chosen, and the decision says what that was.
 async def test_left_out_choices_cannot_be_chosen() -> None:
     def function(request: ChatRequest) -> Any:
         number = 1 if "cannot be used" in request.user else 2900
         return {"nodes": [{"number": number, "score": 50}]}
 
-    decider, _ = decider_of(function)
+    decider, model = decider_of(function)
+    task = InitialNodesTask("Who?", "Look.", tuple(f"node number {n}" for n in range(3000)))
 
-    decided = await decider.decide(MANY[0])
+    decided = await decider.decide(task)
 
     assert decided.usage.calls == 2
     assert decided.decision.nodes[0].number == 1
+    assert isinstance(decided.task, InitialNodesTask)
+    names = task.nodes[: decided.task.choices]
+    assert decided.task.nodes == names
+    assert f"[{len(names)}] {names[-1]}\n</nodes>" in model.requests[1].user
+
+
+# A number beyond what was shown may stand beside a valid one: the task tells them apart.
+async def test_shown_task_tells_what_was_left_out() -> None:
+    reply = {"notebook": "", "rationale": "", "function": "read_chunk", "chunks": [1, 300]}
+    decider, _ = decider_of(lambda request: reply)
+    groups = tuple(FactGroup(f"chunk {n}", ("Danny won a match.",) * 5) for n in range(300))
+
+    decided = await decider.decide(FactsTask("Who?", "Look.", (), "", "D", groups))
+
+    assert decided.decision.chunks == [1, 300]
+    assert isinstance(decided.task, FactsTask)
+    assert 1 < len(decided.task.groups) < 300
+    assert decided.task.left_out == 300 - len(decided.task.groups)
+
+
+# Fewer nodes than asked for are sent back once; then a shorter list will do.
+@pytest.mark.parametrize("second", [[1, 2], list(range(1, 11)), [99], "useless"])
+async def test_few_initial_nodes(second: Any) -> None:
+    def nodes(numbers: list[int]) -> Any:
+        return {"nodes": [{"number": number, "score": 50} for number in numbers]}
+
+    replies = iter([nodes([1, 1, 99]), second if second == "useless" else nodes(second)])
+    decider, model = decider_of(lambda request: next(replies))
+    task = InitialNodesTask("Who?", "Look.", tuple(f"node {n}" for n in range(20)))
+
+    decided = await decider.decide(task)
+
+    taken = [1, 1, 99] if second in ([99], "useless") else second
+    assert [node.number for node in decided.decision.nodes] == taken
+    assert decided.usage.calls == len(model.requests) == 2
+    assert "names 1 of the listed nodes: name at least 10" in model.requests[1].user
+
+
+# Where fewer are listed, all of them are enough.
+async def test_all_of_few_nodes() -> None:
+    reply = {"nodes": [{"number": number, "score": 50} for number in (2, 1)]}
+    decider, model = decider_of(lambda request: reply)
+
+    await decider.decide(InitialNodesTask("Who?", "Look.", ("Danny", "Alice")))
+
+    assert len(model.requests) == 1
+
+
+# A plan so long that later prompts could not hold it is sent back.
+async def test_long_plan() -> None:
+    decider, model = decider_of(Failing({"plan": "First look for the year. " * 60}))
+
+    decided = await decider.decide(PLAN)
+
+    assert decided.decision.plan == "Compare the dates."
+    assert "shorten it to at most five sentences" in model.requests[1].user
 
 
 # A prompt that cannot be shortened is refused with the numbers, and nothing is sent.
@@ -291,16 +320,31 @@ async def test_correction_keeps_to_the_window() -> None:
         assert tokens_of(request.messages) < 4096
 
 
-# A full chunk, a full notebook and ten actions fit the paper's window in every form.
-@pytest.mark.parametrize("form", ["schema", "tool", "text"])
-def test_a_full_chunk_fits(form: Any) -> None:
-    actions = tuple("read_chunk([3]) because it names the year of the battle" for _ in range(10))
-    task = ChunkTask(
-        "Which of the two battles came first?", "First the years are needed. " * 8, actions,
-        "A finding of the year 1429. " * 60, "Orléans", "Joan of Arc, chunk 4", "word " * 1999,
-    )  # fmt: skip
+# A path's prompts carry no history: the tenth is two messages as the first is, and hardly longer.
+async def test_no_growing_history() -> None:
+    decider, model = decider_of(
+        lambda request: {
+            "notebook": "The war ended in 1453.",
+            "quotes": [],
+            "rationale": f"thought number {len(model.requests)}",
+            "function": "search_more",
+        }
+    )
+    notebook, actions = "", ()
+    for number in range(10):
+        text = f"passage {number} " * 50
+        task = ChunkTask("Who?", "Look.", actions, notebook, "D", f"chunk {number}", text)
+        notebook = (await decider.decide(task)).decision.notebook
+        actions = (*actions, f"at chunk {number}: search_more()")
 
-    assert fit(task, form, 4096).tokens <= 4096
+    last = model.requests[9]
+    assert [[one.type for one in request.messages] for request in model.requests] == [
+        ["system", "human"]
+    ] * 10
+    assert "passage 9" in last.user
+    assert "passage 8" not in last.user
+    assert "thought number" not in last.user
+    assert tokens_of(last.messages) - tokens_of(model.requests[0].messages) < 150
 
 
 # Busy and broken services are tried again, with growing pauses; the caller sees nothing of it.
@@ -369,20 +413,70 @@ async def test_other_refusals(message: str, kind: type[DecisionError]) -> None:
     assert len(model.requests) == 1
 
 
-# A model that does not reply in time is asked once more, then reported.
+# A model that replied before, and then does not in time, is asked once more, then reported.
 async def test_no_reply_in_time() -> None:
     async def function(request: ChatRequest) -> Any:
-        await asyncio.Event().wait()
+        if len(model.requests) > 1:
+            await asyncio.Event().wait()
+        return GOOD
 
     model = FunctionChatModel(function=function)
     decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model", timeout=0.05), window=4096
+        lambda: model, ModelService("fake:model", timeout=0.5), window=4096
     )
+    await decider.decide(PLAN)
 
     with pytest.raises(ModelUnavailableError, match="GRAPHREADER_TIMEOUT"):
         await decider.decide(PLAN)
 
-    assert len(model.requests) == 2
+    assert len(model.requests) == 3
+
+
+# One that never replied, and whose address is not known, has less time, and only one try.
+async def test_no_first_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "FIRST_REPLY_UNCONTACTED", 0.05)
+    decider, model = decider_of(lambda request: asyncio.Event().wait())
+
+    with pytest.raises(ModelUnavailableError, match="check that the service runs"):
+        await decider.decide(PLAN)
+
+    assert len(model.requests) == 1
+
+
+# A mistake in a program is not taken for a failing service: it is raised as it is, at once.
+@pytest.mark.parametrize("error", [KeyError("plan"), TypeError("not a dict"), AssertionError()])
+async def test_bugs_are_not_tried_again(error: Exception) -> None:
+    decider, model = decider_of(lambda request: error)
+
+    with pytest.raises(type(error)) as caught:
+        await decider.decide(PLAN)
+
+    assert caught.value is error
+    assert len(model.requests) == 1
+
+
+# Who pauses before the next try leaves the slot to others.
+async def test_pauses_outside_of_the_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    paused, go_on = asyncio.Event(), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        paused.set()
+        await go_on.wait()
+
+    monkeypatch.setattr(service.asyncio, "sleep", sleep)
+    model = FunctionChatModel(function=Failing(RequestRefused(429, "not now")))
+    decider = LanguageModelDecider(lambda: model, ModelService("f:m", concurrency=1), window=4096)
+
+    first = asyncio.create_task(decider.decide(PLAN))
+    await paused.wait()
+    async with asyncio.timeout(20):
+        await decider.decide(PLAN)
+    was_waiting = not first.done()
+    go_on.set()
+    await first
+
+    assert was_waiting
+    assert len(model.requests) == 3
 
 
 class HttpError(Exception):
@@ -425,6 +519,14 @@ def raised_from(error: Exception, cause: Exception) -> Exception:
         (ConnectionRefusedError("refused"), "connection"),
         (TimeoutError(), "timeout"),
         (ValueError("Response missing choices"), "broken"),
+        (KeyError("Response missing 'choices' key: dict_keys([])"), "broken"),
+        (TypeError("Received response with null value for 'choices'."), "broken"),
+        (ValueError({"message": "Upstream failed"}), "broken"),
+        (ValueError({"message": "Slow down", "code": 429}), "busy"),
+        (HttpError(0), "broken"),
+        (ValueError("This model takes no images"), "request"),
+        (KeyError("plan"), "bug"),
+        (AttributeError("'dict' object has no attribute 'text'"), "bug"),
     ],
 )
 def test_kinds_of_failures(error: Exception, kind: str) -> None:
@@ -448,6 +550,17 @@ def test_words_of_a_failure() -> None:
 
     assert str(failure).startswith("400: Key ... is bad. xxx")
     assert len(str(failure)) < 220
+
+
+# Keys are blotted out of a service's words, the configured one whatever it looks like.
+def test_redacted() -> None:
+    words = redacted("No own-server-key, gsk_abcdefgh or http://me:pw@host/v1.", {"own-server-key"})
+
+    assert words == "No ..., ... or http://host/v1."
+    assert redacted("unknown", {"k"}) == "unknown"
+    assert shown("http://me:p@w@host:8000/v1?key=secret") == "http://host:8000/v1"
+    assert shown("me:pw@host/v1") == "host/v1"
+    assert shown("http://host/v1") == "http://host/v1"
 
 
 # No more than the allowed number of requests are ever in progress.

@@ -79,6 +79,41 @@ def test_text_stays_inside_its_fence() -> None:
     assert "‹ /CHUNK >" in user
 
 
+# Names, labels and titles of files stay in their line: none of them can write one of the prompt.
+@pytest.mark.parametrize(
+    "task",
+    [
+        tasks.ExtractionTask("a\nFORGED", "t"),
+        tasks.InitialNodesTask("q", "p", ("a\r\nFORGED",)),
+        exploring.FactsTask(
+            "q", "p", ("a\nFORGED",), "", "a\nFORGED",
+            (exploring.FactGroup("a\u2028FORGED", ("b\nFORGED",)),),
+        ),
+        exploring.ChunkTask(
+            "q", "p", ("a\nFORGED",), "", "n", "a\nFORGED", "t", ("b\nFORGED",)
+        ),
+        exploring.NeighborTask("q", "p", (), "", "a\nFORGED", ("b\nFORGED",)),
+        tasks.AnswerTask("q", "p", (), (tasks.Evidence("a\nFORGED", "b\nFORGED"),)),
+    ],
+    ids=lambda task: task.prompt,
+)  # fmt: skip
+def test_names_stay_in_their_line(task: tasks.Task[Any]) -> None:
+    user = prompting.prompt_of(task).render(task.values())
+
+    assert "FORGED" in user
+    assert not [line for line in user.splitlines() if line.lstrip().startswith("FORGED")]
+
+
+# Only quotes have numbers in brackets, so that no notebook can be cited.
+def test_only_quotes_are_numbered() -> None:
+    task = tasks.AnswerTask("q", "p", ("one", ""), (tasks.Evidence("label", "quote"),))
+
+    values = task.values()
+
+    assert values["notebooks"] == "Notebook 1: one\nNotebook 2: (empty)"
+    assert values["quotes"] == "[1] label: quote"
+
+
 # A value that is missing is a KeyError with its name, not a hole in the prompt.
 def test_missing_value() -> None:
     with pytest.raises(KeyError, match="text"):

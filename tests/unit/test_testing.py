@@ -84,6 +84,7 @@ async def test_scripted_decisions_are_checked() -> None:
         return ScriptedDecider({FactsTask: lambda task: decision})
 
     assert (await chunks(1).decide(FACTS)).decision.chunks == [1]
+    assert (await chunks(1).decide(FACTS)).task is FACTS
     with pytest.raises(ReplyError, match="not read yet"):
         await chunks(2).decide(FACTS)
     with pytest.raises(LookupError, match="PlanTask"):

@@ -9,6 +9,7 @@ One folder for each major version of Neo4j, because another major version cannot
 """
 
 import json
+import os
 import random
 import secrets
 import shutil
@@ -96,7 +97,7 @@ class Home:
     def of(cls, settings: Settings) -> "Home":
         """The home that the settings choose. Nothing is looked at or made."""
         major = settings.neo4j_version.partition(".")[0]
-        folder = (settings.home.expanduser() / f"neo4j-{major}").resolve()
+        folder = Path(os.path.expanduser(settings.home), f"neo4j-{major}").resolve()
         return cls(folder, settings.neo4j_version)
 
     @property

@@ -22,7 +22,7 @@ _MARKER = "complete"
 
 def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progress) -> Path:
     """The folder with all jars of `version`; what is missing is fetched first."""
-    folder = cache.expanduser().resolve() / "neo4j" / version
+    folder = Path(os.path.expanduser(cache)).resolve() / "neo4j" / version
     complete(pinned_jars(version), folder, mirror, progress)
     return folder
 

@@ -94,6 +94,8 @@ def end(process: psutil.Process) -> None:
     for ask in (process.terminate, process.kill):
         try:
             ask()
+            if process.status() == psutil.STATUS_STOPPED:
+                process.resume()  # one that is frozen hears nothing
         except psutil.NoSuchProcess:
             return
         except psutil.AccessDenied:

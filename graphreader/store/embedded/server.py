@@ -18,6 +18,7 @@ from graphreader.store.embedded.progress import Progress, silent
 from graphreader.store.embedded.state import State
 
 _START_SECONDS = 120.0  # usually 5 to 10; a busy machine took 40
+_BUSY_SECONDS = 20.0  # for one that has answered before
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,9 @@ def _taken_over(home: Home, tell: Progress) -> RunningServer | None:
         # Nobody knows its password any more.
         process.end(found)
         return None
-    return _awaited(found, home, access, tell, since=found.create_time())
+    known = State.read(home)
+    seconds = _BUSY_SECONDS if known and known.ready and known.process(home) else _START_SECONDS
+    return _awaited(found, home, access, tell, found.create_time(), seconds)
 
 
 def _started(home: Home, settings: Settings, tell: Progress) -> RunningServer:
@@ -111,10 +114,15 @@ def _started(home: Home, settings: Settings, tell: Progress) -> RunningServer:
 
 
 def _awaited(
-    child: psutil.Process, home: Home, access: Access, tell: Progress, since: float
+    child: psutil.Process,
+    home: Home,
+    access: Access,
+    tell: Progress,
+    since: float,
+    seconds: float = _START_SECONDS,
 ) -> RunningServer:
     """Wait until the server answers, and remember it as ready."""
-    deadline = time.monotonic() + _START_SECONDS
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         tell("starting", 0, None)
         if state.is_gone(child):
@@ -129,8 +137,9 @@ def _awaited(
             return _described(home, access, known)
         time.sleep(0.1)
     raise ServerError(
-        f"Neo4j has not answered for {_START_SECONDS:.0f} seconds: run `graphreader neo4j stop` and"
-        f" try again. The end of its log in {home.logs}:\n" + process.last_words(home, since)
+        f"Neo4j (process {child.pid}) runs but has not answered for {seconds:.0f} seconds: run"
+        f" `graphreader neo4j stop` and try again. The end of its log in {home.logs}:\n"
+        + process.last_words(home, since)
     )
 
 
