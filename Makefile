@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # uv installs in seconds and pip in minutes, with the same hashes: pip only where uv does not run.
-INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
+INSTALL = UV_SYSTEM_CERTS=1 \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
 .PHONY: demo test check format lock pictures clean

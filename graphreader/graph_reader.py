@@ -183,10 +183,7 @@ class GraphReader:
         await schema.check_dimension(parts.explorer.connection, parts.embedder.dimension)
         documents, unfinished = await library.unfinished(self.corpus)
         if not documents:
-            raise UsageError(
-                f"The corpus {self.corpus!r} is empty: read texts into it with `graphreader ingest "
-                f"PATH --corpus {self.corpus}`."
-            )
+            raise UsageError(notes.empty(self.corpus))
         told = [parts.decider.notice] if parts.decider.notice else []
         told += notes.another_decider(self.corpus, record.decider, parts.decider.name)
         told += notes.unfinished(documents, unfinished)

@@ -15,6 +15,14 @@ def unfinished(documents: int, waiting: Sequence[str]) -> list[str]:
     ]
 
 
+def empty(corpus: str) -> str:
+    """What to do about a corpus without documents."""
+    return (
+        f"The corpus {corpus!r} is empty: read texts into it with "
+        f"`graphreader ingest PATH --corpus {shlex.quote(corpus)}`."
+    )
+
+
 def another_decider(corpus: str, was: str, now: str) -> list[str]:
     """A note where texts keep the facts that somebody else took from them."""
     if was == now:

@@ -46,6 +46,8 @@ def ingest(
         print_json(asdict(report))
     else:
         print(_summary(report))
+        for note in report.notes:
+            complain(note)
     statuses = {one.status for one in report.documents}
     if statuses & {"refused", "incomplete"}:
         raise typer.Exit(2 if "refused" in statuses else 1)

@@ -103,6 +103,7 @@ class Library:
 
         Raises UnknownDocumentError where it means none, or several (they are named).
         """
+        name = name.encode("utf-8", "replace").decode().replace("\0", "")
         paths = [name, os.path.abspath(name), os.path.realpath(name)]
         rows = await self._connection.read(
             "read/find_document", corpus=corpus, name=name, paths=paths

@@ -4,6 +4,7 @@ Every step is safe to repeat: ids come from the content, and a document counts a
 all of it is there. It does not decide what to write.
 """
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -158,8 +159,8 @@ def check_embedding(corpus: str, was: str, now: str) -> None:
     if was != now:
         raise EmbeddingMismatchError(
             f"The corpus {corpus!r} was read with the embeddings {was!r}, now {now!r} is "
-            f"configured: run `graphreader reindex --corpus {corpus}` to embed it anew, or set "
-            f"GRAPHREADER_EMBEDDINGS={was.removesuffix('-1')}, or use another corpus (--corpus)."
+            f"configured: run `graphreader reindex --corpus {shlex.quote(corpus)}` to embed it "
+            f"anew, set GRAPHREADER_EMBEDDINGS={was.removesuffix('-1')}, or use another --corpus."
         )
 
 
