@@ -23,7 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with GraphReader(given.corpus) as reader:
             report = reader.ingest(given.folder)
             for document in report.documents:
-                print(f"{document.status}: {document.source}", file=sys.stderr)
+                reason = f" ({document.error})" if document.error else ""
+                print(f"{document.status}: {document.source}{reason}", file=sys.stderr)
+            if all(document.status == "refused" for document in report.documents):
+                return 2
             answered = [answer(reader, question) for question in given.question]
             return 0 if all(answered) else 3
     except GraphReaderError as error:

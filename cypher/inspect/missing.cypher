@@ -2,7 +2,7 @@
 // :param corpus => 'demo'
 CALL () {
   MATCH (:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)
-  RETURN count(c) AS chunks, count(c.error) AS failed_chunks, collect(c.error)[..3] AS errors
+  RETURN count(c) AS chunks, count(c['error']) AS failed_chunks, collect(c['error'])[..3] AS errors
 }
 CALL () {
   MATCH (k:KeyElement {corpus: $corpus})

@@ -14,7 +14,7 @@ _WORDS = {
     "waiting": "Another command is starting Neo4j",
     "downloading": "Downloading Neo4j",
     "preparing": "Preparing Neo4j",
-    "starting": "Starting Neo4j",
+    "starting": "Starting Neo4j (it stays running until `graphreader neo4j stop`)",
 }
 
 
