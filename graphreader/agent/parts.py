@@ -26,8 +26,11 @@ class Limits:
 
 def spent(error: GraphReaderError) -> Cost:
     """What was paid for nothing."""
-    calls, into, out = error.spent if isinstance(error, DecisionError) else (0, 0, 0)
-    return {"calls": calls, "input_tokens": into, "output_tokens": out}
+    return _cost(*error.spent) if isinstance(error, DecisionError) else _cost(0, 0, 0)
+
+
+def _cost(calls: int, input_tokens: int, output_tokens: int) -> Cost:
+    return {"calls": calls, "input_tokens": input_tokens, "output_tokens": output_tokens}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,5 @@ class Parts:
         """Take a decision; returns it with the task as it was shown, and what it cost."""
         decided = await self.decider.decide(task)
         usage = decided.usage
-        return (
-            decided.decision,
-            cast(T, decided.task),
-            {
-                "calls": usage.calls,
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-            },
-        )
+        cost = _cost(usage.calls, usage.input_tokens, usage.output_tokens)
+        return decided.decision, cast(T, decided.task), cost

@@ -80,24 +80,25 @@ class Pipeline:
     async def _file(
         self, file: Path, known: dict[str, DocumentSummary], gate: asyncio.Semaphore
     ) -> tuple[str | None, DocumentReport]:
-        """Read one file: the id of its document, if it was written, and what became of it."""
+        """Read one file in its turn, and tell what became of it."""
         async with gate:
-            try:
-                document = await asyncio.to_thread(load, file, self._writer.corpus)
-            except DocumentError as error:
-                report = DocumentReport(file.stem, str(file), "refused", error=str(error))
-                self._progress(DocumentEnded(report))
-                return None, report
-            summary = known.get(document.id)
-            if summary and self._is_unchanged(document, summary):
-                report = DocumentReport(
-                    document.title, document.source, "unchanged", summary.chunks
-                )
-                self._progress(DocumentEnded(report))
-                return None, report
-            report = await self._document(document)
+            id_, report = await self._outcome(file, known)
             self._progress(DocumentEnded(report))
-            return document.id, report
+            return id_, report
+
+    async def _outcome(
+        self, file: Path, known: dict[str, DocumentSummary]
+    ) -> tuple[str | None, DocumentReport]:
+        """Read one file: the id of its document, if it was written, and what became of it."""
+        try:
+            document = await asyncio.to_thread(load, file, self._writer.corpus)
+        except DocumentError as error:
+            return None, DocumentReport(file.stem, str(file), "refused", error=str(error))
+        summary = known.get(document.id)
+        if summary and self._is_unchanged(document, summary):
+            title, source = document.title, document.source
+            return None, DocumentReport(title, source, "unchanged", summary.chunks)
+        return document.id, await self._document(document)
 
     def _is_unchanged(self, document: Document, summary: DocumentSummary) -> bool:
         return (
