@@ -42,12 +42,7 @@ def terminal(
     return terminal
 
 
-@pytest.fixture(autouse=True)
-def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
-    yield
-    with GraphReader(corpus, settings=neo4j) as reader:
-        if any(one.corpus == corpus for one in reader.corpora()):
-            reader.delete(everything=True)
+pytestmark = pytest.mark.usefixtures("cleaned")
 
 
 def corpora(settings: Settings) -> set[str]:

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +75,7 @@ def terminal(
     return terminal
 
 
-@pytest.fixture(autouse=True)
-def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
-    yield
-    with GraphReader(corpus, settings=neo4j) as reader:
-        if any(one.corpus == corpus for one in reader.corpora()):
-            reader.delete(everything=True)
+pytestmark = pytest.mark.usefixtures("cleaned")
 
 
 def stats(settings: Settings, corpus: str) -> Stats:

@@ -1,6 +1,5 @@
 """Reading texts in: what is asked of the decider, and what ends up in the graph."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +32,6 @@ def asked(decider: ScriptedDecider) -> list[str]:
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
     return world.write_files(tmp_path, {"people": SENTENCES})
-
-
-@pytest.fixture
-def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
-    yield
-    with world.reader(neo4j, corpus, world.scripted({}, {})) as reader:
-        reader.delete(everything=True)
 
 
 pytestmark = pytest.mark.usefixtures("cleaned")

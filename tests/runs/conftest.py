@@ -1,0 +1,16 @@
+"""What runs share: a corpus of the test's own that is gone afterwards."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from graphreader import GraphReader, Settings
+
+
+@pytest.fixture
+def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
+    """Deletes the test's corpus, if the test left one."""
+    yield
+    with GraphReader(corpus, settings=neo4j) as reader:
+        if any(one.corpus == corpus for one in reader.corpora()):
+            reader.delete(everything=True)
