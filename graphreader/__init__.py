@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from graphreader.errors import GraphReaderError
     from graphreader.graph_reader import GraphReader
     from graphreader.ingestion.report import DocumentReport, IngestReport
-    from graphreader.reading import Citation, FunctionCall, Path, Reader, Reading, Usage
+    from graphreader.reading import Citation, FunctionCall, Path, Reader, Reading
     from graphreader.settings import Settings
+    from graphreader.usage import Usage
 
 _PLACES = {
     "Citation": "reading",
@@ -39,7 +40,7 @@ _PLACES = {
     "Reader": "reading",
     "Reading": "reading",
     "Settings": "settings",
-    "Usage": "reading",
+    "Usage": "usage",
 }
 
 __all__ = [

@@ -15,12 +15,17 @@ Every message is one sentence (or two) for a person: what is wrong and what to d
     │   └── SchemaError             a graph or a server that this version cannot use
     ├── ServerError                 the embedded Neo4j does not start or stop (exit code 1)
     │   └── DownloadError           its jars cannot be fetched, or are not what they should be
+    ├── CacheError                  the file of kept replies cannot be read or cleared (exit code 1)
     └── DecisionError               a decider gave no usable decision (exit code 1)
         ├── ModelUnavailableError   the model's service does not answer
         ├── ModelRefusedError       the model's service refuses the key or the request
         ├── ReplyError              the model's reply does not fit, also after asking again
-        └── WindowError             a prompt does not fit the reader's window
+        │   └── CutOffError         the reply is longer than replies may be
+        ├── WindowError             a prompt does not fit the reader's window
+        └── BudgetError             the run may not spend more
 """
+
+from graphreader.usage import Usage
 
 
 class GraphReaderError(Exception):
@@ -79,13 +84,17 @@ class DownloadError(ServerError):
     """A jar of the embedded server could not be fetched, or has the wrong checksum."""
 
 
+class CacheError(GraphReaderError):
+    """The file of kept replies cannot be counted or cleared. Runs go on without it."""
+
+
 class DecisionError(GraphReaderError):
     """A decider gave no usable decision.
 
-    `spent` is what was paid nevertheless: replies, input tokens, output tokens.
+    `spent` is what was paid nevertheless.
     """
 
-    spent: tuple[int, int, int] = (0, 0, 0)
+    spent: Usage = Usage()
 
 
 class ModelUnavailableError(DecisionError):
@@ -100,5 +109,13 @@ class ReplyError(DecisionError):
     """The model's reply does not fit what was asked, also after it was asked again."""
 
 
+class CutOffError(ReplyError):
+    """The model's reply hit the limit of its length: what it should tell is too much for one."""
+
+
 class WindowError(DecisionError):
     """A prompt is larger than the reader's window."""
+
+
+class BudgetError(DecisionError):
+    """The run has spent what it may (`max_calls`, `max_tokens`)."""

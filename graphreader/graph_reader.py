@@ -14,15 +14,17 @@ from graphreader import notes
 from graphreader.agent.asking import explore
 from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.background import Background
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.ingestion.embedding import reindex
+from graphreader.ingestion.estimating import Estimate, estimate, known_of
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, Progress, quiet
 from graphreader.reading import Reading
 from graphreader.session import Session, checked_name
-from graphreader.settings import Settings
+from graphreader.settings import OFFLINE, Settings
 from graphreader.store import schema
 from graphreader.store.embedded.progress import Progress as ServerProgress
 from graphreader.store.library import CorpusSummary, DocumentSummary, Library, Stats
@@ -84,6 +86,18 @@ class GraphReader:
     def ingest(self, *paths: str | PathLike[str], progress: Progress = quiet) -> IngestReport:
         """Do the same as `aingest`."""
         return self._background.run(self._ingest(paths, progress))
+
+    async def aestimate(self, *paths: str | PathLike[str], known: bool = True) -> Estimate:
+        """Count what reading the same files and folders in will cost, and then a question.
+
+        Nothing is sent or written. What the corpus has already is not counted; without `known`
+        everything is, and no graph is opened.
+        """
+        return await self._background.arun(self._estimate(paths, known))
+
+    def estimate(self, *paths: str | PathLike[str], known: bool = True) -> Estimate:
+        """Do the same as `aestimate`."""
+        return self._background.run(self._estimate(paths, known))
 
     async def aask(self, question: str) -> Reading:
         """Explore the corpus and answer. It never changes what was read in."""
@@ -153,14 +167,16 @@ class GraphReader:
     ) -> IngestReport:
         if not paths:
             raise UsageError("Name at least one file or folder to read.")
-        decider, embedder = self._session.decider(), self._session.embedder()
+        decider, embedder = self._session.builder(), self._session.embedder()
         await self._session.prepare()
         connection = await self._session.connection()
+        settings = self._session.settings
         pipeline = Pipeline(
             GraphWriter(connection, self.corpus),
             decider,
             embedder,
-            chunk_tokens=self._session.settings.chunk_tokens,
+            chunk_tokens=settings.chunk_tokens,
+            budget=Budget(settings.max_calls, settings.max_tokens),
             progress=progress,
         )
         library = Library(connection)
@@ -171,7 +187,21 @@ class GraphReader:
             told = notes.another_decider(self.corpus, record.decider, decider.name)
         known = await library.documents(self.corpus)
         files = [Path(os.path.expanduser(path)) for path in paths]
-        return replace(await pipeline.run(files, known), notes=tuple(told))
+        report = await pipeline.run(files, known)
+        if decider.notice and decider.name != OFFLINE:  # offline, the report says so already
+            told.append(decider.notice)
+        return replace(report, notes=tuple(told))
+
+    async def _estimate(self, paths: tuple[str | PathLike[str], ...], known: bool) -> Estimate:
+        if not paths:
+            raise UsageError("Name at least one file or folder to read.")
+        settings, there = self._session.settings, {}
+        if known:
+            connection = await self._session.connection()
+            writer = GraphWriter(connection, self.corpus)
+            there = await known_of(Library(connection), writer, settings.chunk_tokens)
+        files = [Path(os.path.expanduser(path)) for path in paths]
+        return await estimate(files, self.corpus, self._session.builder(), settings, there)
 
     async def _explore(self, question: str) -> AsyncGenerator[Event]:
         if not question.strip():
@@ -181,14 +211,15 @@ class GraphReader:
         parts = await self._session.parts(self.corpus)
         check_embedding(self.corpus, record.embedding, parts.embedder.name)
         await schema.check_dimension(parts.explorer.connection, parts.embedder.dimension)
-        documents, unfinished = await library.unfinished(self.corpus)
-        if not documents:
+        extent = await library.extent(self.corpus)
+        if not extent.documents:
             raise UsageError(notes.empty(self.corpus))
-        told = [parts.decider.notice] if parts.decider.notice else []
-        told += notes.another_decider(self.corpus, record.decider, parts.decider.name)
-        told += notes.unfinished(documents, unfinished)
         # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
         asked = question.strip().encode("utf-8", "replace").decode()
+        self._session.check_question(asked, extent.largest_chunk)
+        told = [parts.decider.notice] if parts.decider.notice else []
+        told += notes.another_decider(self.corpus, record.decider, self._session.builder_name)
+        told += notes.unfinished(extent.documents, extent.unfinished)
         async with aclosing(explore(asked, parts, told)) as events:
             async for event in events:
                 yield event

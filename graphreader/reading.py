@@ -4,26 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
+from graphreader.usage import Phase, Usage
+
 Stopped = Literal["termination", "call_limit", "nothing_left", "budget", "error"]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a run cost: decisions asked for, tokens in and out, seconds of wall clock."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    seconds: float = 0.0
-
-    def __add__(self, other: "Usage") -> "Usage":
-        """Both together."""
-        return Usage(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.seconds + other.seconds,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +40,10 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One exploration: `calls` equals the number of `functions`, at most the call limit."""
+    """One exploration: `calls` equals the number of `functions`, at most the call limit.
+
+    `usage` counts what its decisions cost; a decision may need two replies.
+    """
 
     initial_node: str
     notebook: str
@@ -65,11 +51,15 @@ class Path:
     stopped: Stopped
     error: str | None = None
     functions: tuple[FunctionCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An answered question. `answer` is always a string; `notes` say what a person should know."""
+    """An answered question. `answer` is always a string; `notes` say what a person should know.
+
+    `usage` is the whole cost, `phases` the same phase by phase.
+    """
 
     question: str
     answer: str
@@ -80,6 +70,7 @@ class Reading:
     citations: tuple[Citation, ...] = ()
     paths: tuple[Path, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    phases: Mapping[Phase, Usage] = field(default_factory=dict)
     decider: str = ""
     notes: tuple[str, ...] = ()
 

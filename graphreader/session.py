@@ -4,9 +4,12 @@ import asyncio
 from contextlib import AsyncExitStack
 
 from graphreader.agent.parts import Limits, Parts
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.deciding.opening import open_decider, open_embedder
+from graphreader.deciding.room import check_chunks, check_question
+from graphreader.deciding.tasks import AnswerTask
 from graphreader.errors import UsageError
 from graphreader.settings import Settings
 from graphreader.store import schema
@@ -44,8 +47,11 @@ class Session:
         progress: Progress | None = None,
     ) -> None:
         self.settings = settings
+        if decider is None:
+            check_chunks(settings)
         self._given = decider, embedder
         self._decider = decider
+        self._builder = decider
         self._embedder = embedder
         self._progress = progress
         self._connection: Connection | None = None
@@ -66,10 +72,20 @@ class Session:
                 self._connection = connection
             return self._connection
 
+    def builder(self) -> Decider:
+        """Whoever takes the decisions while texts are read in."""
+        self._builder = self._builder or open_decider(self.settings, "build")
+        return self._builder
+
     def decider(self) -> Decider:
-        """Whoever takes the decisions."""
-        self._decider = self._decider or open_decider(self.settings)
+        """Whoever takes the decisions while a question is explored and answered."""
+        self._decider = self._decider or open_decider(self.settings, "ask")
         return self._decider
+
+    @property
+    def builder_name(self) -> str:
+        """Who reads texts in; nothing is opened to know it."""
+        return self._builder.name if self._builder else self.settings.model_for("extract")
 
     def embedder(self) -> Embedder:
         """Whoever makes the vectors."""
@@ -82,18 +98,26 @@ class Session:
             await schema.prepare(await self.connection(), self.embedder().dimension)
             self._prepared = True
 
+    def check_question(self, question: str, largest_chunk: int) -> None:
+        """Raise UsageError where the question, or the corpus, does not fit into the window."""
+        if self._given[0] is None:
+            check_question(self.settings, question, largest_chunk)
+
     async def parts(self, corpus: str) -> Parts:
         """What the agent needs to explore one corpus."""
         given = self.settings
         limits = Limits(given.initial_nodes, given.calls, given.window)
+        budget = Budget(given.max_calls, given.max_tokens, given.window + AnswerTask.reply_tokens)
         explorer = GraphExplorer(await self.connection(), corpus)
-        return Parts(explorer, self.decider(), self.embedder(), limits)
+        return Parts(explorer, self.decider(), self.embedder(), limits, budget)
 
     async def aclose(self) -> None:
         """Close what was opened here, not what was given. What is needed later is opened anew."""
         connection, self._connection = self._connection, None
-        opened = [one for one in (self._decider, self._embedder) if one not in self._given]
+        held = (self._builder, self._decider, self._embedder)
+        opened = [one for one in held if one not in self._given]
         self._decider, self._embedder = self._given
+        self._builder = self._decider
         self._prepared, self._lock = False, None
         async with AsyncExitStack() as closing:
             for one in (connection, *opened):

@@ -10,15 +10,12 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_vali
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from graphreader.errors import SettingsError
+from graphreader.usage import Phase
 
 OFFLINE = "offline"
 DEFAULT_MODEL = "openai:gpt-5.4-mini"
 DEFAULT_EMBEDDINGS = "openai:text-embedding-3-small"
 DEFAULT_DIMENSION = 256
-
-
-PROMPT_TOKENS = 1420
-"""What a prompt holds beside its chunk: instructions, schema, a full notebook, question, plan."""
 
 _SECRET = ("KEY", "PASSWORD", "SECRET", "TOKEN")
 
@@ -66,14 +63,27 @@ class Settings(BaseSettings):
     )
 
     model: str | None = Field(None, description="provider:model, or offline")
+    build_model: str | None = Field(None, description="another model for reading texts in")
+    explore_model: str | None = Field(None, description="another model for plan and paths")
+    answer_model: str | None = Field(None, description="another model for the answer")
     embeddings: str | None = Field(None, description="provider:model, or offline")
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(
         None, validation_alias=AliasChoices("OPENAI_BASE_URL", "OPENAI_API_BASE")
     )
     temperature: float = Field(0.2, ge=0, le=2, description="the paper's, section 4.1")
+    seed: int | None = Field(0, description="sent to models that take one")
     timeout: float = Field(60.0, gt=0, description="seconds that a model's service may take")
-    concurrency: int = Field(8, ge=1, le=256, description="decisions of a model at once")
+    concurrency: int = Field(8, ge=1, le=256, description="requests of the process at once")
+    requests_per_minute: int | None = Field(None, ge=1, description="requests begun a minute")
+    tokens_per_minute: int | None = Field(None, ge=1000, description="tokens asked for a minute")
+    prompts: Path | None = Field(None, description="folder of prompt files that replace ours")
+    keep_replies: Literal["building", "all", "off"] = Field(
+        "building", description="which replies of a model are kept and used again"
+    )
+    prices: Path | None = Field(None, description="file of prices that go before the known ones")
+    max_calls: int | None = Field(None, ge=1, description="replies that one run may ask for")
+    max_tokens: int | None = Field(None, ge=1, description="tokens that one run may spend")
 
     neo4j_uri: str | None = Field(None, validation_alias="NEO4J_URI")
     neo4j_username: str = Field("neo4j", validation_alias="NEO4J_USERNAME")
@@ -104,16 +114,6 @@ class Settings(BaseSettings):
             raise ValueError("NEO4J_URI is set but NEO4J_PASSWORD is not: set both")
         return self
 
-    @model_validator(mode="after")
-    def _chunk_fits_window(self) -> Self:
-        if self.chosen_model != OFFLINE and self.chunk_tokens + PROMPT_TOKENS > self.window:
-            raise ValueError(
-                f"a chunk (GRAPHREADER_CHUNK_TOKENS, {self.chunk_tokens:,}) and what goes along "
-                f"with it ({PROMPT_TOKENS:,} tokens) do not fit into the model's window "
-                f"(GRAPHREADER_WINDOW, {self.window:,}): set the one lower or the other higher"
-            )
-        return self
-
     @classmethod
     def read(cls, **given: object) -> "Settings":
         """The settings of this process; `given` wins over the environment.
@@ -129,6 +129,14 @@ class Settings(BaseSettings):
     def chosen_model(self) -> str:
         """The model to use: what is configured, else OpenAI's default with a key, else offline."""
         return self.model or (DEFAULT_MODEL if self.openai_api_key else OFFLINE)
+
+    def model_for(self, phase: Phase) -> str:
+        """The model that takes the decisions of a phase."""
+        if phase == "extract":
+            return self.build_model or self.chosen_model
+        if phase == "answer":
+            return self.answer_model or self.chosen_model
+        return self.explore_model or self.chosen_model
 
     @property
     def chosen_embeddings(self) -> str:

@@ -4,7 +4,12 @@
 the whole way of a real model: prompt, window, structured output, reading of the reply.
 
     model = FunctionChatModel(function=lambda request: {"plan": "Look for the date."})
-    decider = LanguageModelDecider(lambda: model, ModelService("fake:model"), window=4096)
+    decider = LanguageModelDecider(
+        lambda: model,
+        ModelService("fake:model"),
+        window=4096,
+        dialect=dialect_of("openai", model),
+    )
 
 `ScriptedDecider` takes the model's place altogether: one function for each class of task.
 
@@ -26,11 +31,12 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, Field
 
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decided
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.tasks import Task
 from graphreader.errors import ReplyError
-from graphreader.reading import Usage
+from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 
@@ -72,14 +78,17 @@ class FunctionChatModel(BaseChatModel):
 
     A dict or a pydantic object is handed in as the bound form wants it: as JSON content, or as
     the arguments of the bound tool. A string is the content, an AIMessage the whole message, an
-    exception is raised. What `refuses` names ("response_format", "tools", "temperature") is
-    answered with status 400, as by servers that do not know it. `requests` keeps all requests.
-    It does not stream and gives no usage (put an AIMessage with `usage_metadata` for that).
+    exception is raised. What `refuses` names ("response_format", "tools", "temperature", "seed",
+    "max_tokens") is answered with status 400, as by servers that do not know it. `requests` keeps
+    all requests. It does not stream and gives no usage (put an AIMessage with `usage_metadata` for
+    that).
     """
 
     function: Callable[[ChatRequest], Any]
     refuses: frozenset[str] = frozenset()
     temperature: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
     requests: list[ChatRequest] = Field(default_factory=list)
 
     @property
@@ -115,7 +124,8 @@ class FunctionChatModel(BaseChatModel):
         return _result(request, await reply if inspect.isawaitable(reply) else reply)
 
     def _request(self, messages: list[BaseMessage], options: dict[str, Any]) -> ChatRequest:
-        given = {**options, "temperature": self.temperature}
+        own = {name: getattr(self, name) for name in ("temperature", "seed", "max_tokens")}
+        given = {**own, **options}
         bound = options.get("response_format", {}).get("json_schema", {})
         name, schema = bound.get("name", ""), bound.get("schema", {})
         if options.get("tools"):
@@ -166,8 +176,10 @@ class ScriptedDecider:
         self.asked: list[Task[Any]] = []
         self._script = script
 
-    async def decide(self, task: Task[D]) -> Decided[D]:
+    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
         """Call the function of the task's class; it costs one call and no tokens."""
+        if budget:
+            budget.take(0, task.phase)
         self.asked.append(task)
         function = self._script.get(type(task))
         if function is None:
@@ -180,6 +192,10 @@ class ScriptedDecider:
         if problem is not None:
             raise ReplyError(f"The scripted decision cannot be carried out: {problem}")
         return Decided(cast(D, decision), task, Usage(calls=1))
+
+    def measure(self, task: Task[Any]) -> int:
+        """No prompt, no tokens."""
+        return 0
 
     async def aclose(self) -> None:
         """Nothing to let go of."""

@@ -21,6 +21,9 @@ TEST_URI = {name: os.environ.get(name) for name in servers.VARIABLES}
 CACHE = Settings.model_fields["cache"].get_default(call_default_factory=True)
 CACHE = Path(os.environ.get("GRAPHREADER_CACHE") or CACHE)
 
+# What is cleared below, for tests/live alone, and only where a person switches them on.
+LIVE = dict(os.environ) if os.environ.get("GRAPHREADER_LIVE") == "1" else {}
+
 PERSONAL = ("NEO4J_", "OPENAI_", "GRAPHREADER_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_")
 for name in list(os.environ):
     if name.startswith(PERSONAL) or name.upper().endswith(("_API_KEY", *servers.PROXIES)):
@@ -33,6 +36,7 @@ def bare_environment() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="graphreader-tests-") as home:
         os.environ["GRAPHREADER_HOME"] = home
         os.environ["GRAPHREADER_CACHE"] = str(CACHE)
+        os.environ["GRAPHREADER_KEEP_REPLIES"] = "off"  # tests count requests
         os.environ["LANGSMITH_TRACING"] = "false"
         yield
 

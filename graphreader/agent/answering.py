@@ -2,15 +2,19 @@
 
 from collections import Counter
 
-from graphreader.agent.exploration import label
+from graphreader.agent.condensing import join
 from graphreader.agent.parts import Parts, Update, spent
-from graphreader.agent.state import Notes, Quote, Run
+from graphreader.agent.state import Costs, Notes, Quote, Run, add_costs, in_all, label
 from graphreader.deciding.decisions import Answer
 from graphreader.deciding.tasks import AnswerTask, Evidence
-from graphreader.errors import DecisionError, ReplyError, WindowError
+from graphreader.errors import DecisionError, WindowError
 from graphreader.sentences import language_of
 
 NOT_IN_THE_TEXTS = {"en": "The texts do not tell.", "zh": "文中没有提到。"}
+NOT_IN_TIME = {
+    "en": "Nothing was found before the budget was used up.",
+    "zh": "在预算用完之前没有找到任何内容。",
+}
 
 
 class Answering:
@@ -23,35 +27,73 @@ class Answering:
         """Join what the notebooks know, vote where they contradict, and answer (figure 12).
 
         Where no answer can be put together, the notebooks themselves are given, unanswered. Raises
-        DecisionError if every path failed.
+        DecisionError if every path failed before it found anything.
         """
         paths = sorted(state.get("paths", []), key=lambda notes: notes["path"])
-        failed = [notes for notes in paths if notes["stopped"] == "error"]
-        if paths and len(failed) == len(paths):
+        found = any(one["notebook"].strip() or one["quotes"] for one in paths)
+        failed = [one for one in paths if one["stopped"] == "error"]
+        if paths and not found and len(failed) == len(paths):
             raise DecisionError(f"Every path failed, the first one so: {failed[0]['error']}")
-        notes = [f"Path {one['path']} stopped early: {one['error']}" for one in failed]
-        if not any(one["notebook"].strip() or one["quotes"] for one in paths):
-            return {**_nothing(state["question"]), "notes": notes}
+        notes = _early_ends(paths)
+        if not found:
+            in_time = all(one["stopped"] != "budget" for one in paths)
+            return {**_nothing(state["question"], in_time), "notes": notes}
         quotes = _by_paths(paths)
-        task = AnswerTask(
-            state["question"],
-            state["plan"],
-            tuple(one["notebook"] for one in paths),
-            tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes),
-        )
+        decided = await self._answered(state, paths, quotes)
+        return {**decided, "notes": notes}
+
+    async def _answered(self, state: Run, paths: list[Notes], quotes: list[Quote]) -> Update:
+        """The answer out of what the paths brought home."""
+        evidence = tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
+        notebooks = [one["notebook"] for one in paths]
         decision: Answer
         try:
-            decision, task, cost = await self._parts.decide(task)
-        except (ReplyError, WindowError) as error:
-            return {**_unjoined(paths, error), "cost": spent(error), "notes": notes}
+            decision, task, costs = await self._decided(state, notebooks, evidence)
+        except DecisionError as error:
+            return {**_unjoined(paths, error), "costs": spent(error, "answer")}
         return {
             "answer": decision.answer,
             "analysis": decision.analysis,
             "answered": decision.answered,
             "citations": _cited(decision, quotes[: len(task.evidence)]),
-            "cost": cost,
-            "notes": notes,
+            "costs": costs,
         }
+
+    async def _decided(
+        self, state: Run, notebooks: list[str], evidence: tuple[Evidence, ...]
+    ) -> tuple[Answer, AnswerTask, Costs]:
+        """The decision; notebooks that are too many for one prompt are joined before."""
+        costs: Costs = {}
+        while True:
+            task = AnswerTask(state["question"], state["plan"], tuple(notebooks), evidence)
+            try:
+                decision, shown, cost = await self._parts.decide(task)
+                return decision, shown, add_costs(costs, cost)
+            except WindowError:
+                if len(notebooks) < 2:
+                    raise
+            try:
+                notebooks, cost = await join(
+                    self._parts, state["question"], state["plan"], notebooks
+                )
+            except DecisionError as error:
+                error.spent += in_all(costs)
+                raise
+            costs = add_costs(costs, cost)
+
+
+def _early_ends(paths: list[Notes]) -> list[str]:
+    """A sentence on each path that failed, and one on those that the budget ended."""
+    notes = [
+        f"Path {one['path']} stopped early: {one['error']}"
+        for one in paths
+        if one["stopped"] == "error"
+    ]
+    stopped = [one for one in paths if one["stopped"] == "budget"]
+    if stopped:
+        number = f"{len(stopped)} of {len(paths)} paths"
+        notes.append(f"{number} stopped early: {stopped[0]['error']}")
+    return notes
 
 
 def _by_paths(paths: list[Notes]) -> list[Quote]:
@@ -96,10 +138,11 @@ def _cited(decision: Answer, quotes: list[Quote]) -> list[Quote]:
     return [quotes[n - 1] for n in dict.fromkeys(decision.citations) if 1 <= n <= len(quotes)]
 
 
-def _nothing(question: str) -> Update:
+def _nothing(question: str, in_time: bool) -> Update:
     """No path found anything: there is nothing to decide on."""
+    answers = NOT_IN_THE_TEXTS if in_time else NOT_IN_TIME
     return {
-        "answer": NOT_IN_THE_TEXTS[language_of(question)],
+        "answer": answers[language_of(question)],
         "analysis": "No path found anything about the question.",
         "answered": False,
         "citations": [],

@@ -3,13 +3,15 @@
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, cast
 
 from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.agent.graph import build_agent
 from graphreader.agent.parts import Parts
-from graphreader.agent.state import Answered, Notes
-from graphreader.reading import Citation, FunctionCall, Path, Reading, Usage
+from graphreader.agent.state import Answered, Notes, in_all
+from graphreader.reading import Citation, FunctionCall, Path, Reading
+from graphreader.usage import Usage
 
 
 async def explore(question: str, parts: Parts, notes: Sequence[str] = ()) -> AsyncGenerator[Event]:
@@ -46,7 +48,8 @@ def _reading(
         plan=result["plan"],
         citations=tuple(Citation(**quote) for quote in result["citations"]),
         paths=tuple(_path(path) for path in paths),
-        usage=Usage(**result["cost"], seconds=round(seconds, 3)),
+        usage=replace(in_all(result["costs"]), seconds=round(seconds, 3)),
+        phases={phase: Usage(**cost) for phase, cost in result["costs"].items()},
         decider=parts.decider.name,
         notes=(*notes, *result.get("notes", [])),
     )
@@ -61,4 +64,5 @@ def _path(notes: Notes) -> Path:
         stopped=notes["stopped"],
         error=notes["error"],
         functions=functions,
+        usage=in_all(notes["costs"]),
     )

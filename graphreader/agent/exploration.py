@@ -6,18 +6,30 @@ A step never changes the state that it is given. Where a step leads is wired in 
 
 from langgraph.runtime import Runtime
 
+from graphreader.agent.condensing import condense
 from graphreader.agent.events import FunctionChosen, PathEnded
-from graphreader.agent.parts import Parts, Update
-from graphreader.agent.quoting import passages
+from graphreader.agent.paging import GroupedFacts, fact_page, shown_group
+from graphreader.agent.parts import Parts, Update, spent
+from graphreader.agent.quoting import with_quotes
 from graphreader.agent.ranking import by_words
-from graphreader.agent.state import ChunkRef, Exploring, Function, NodeRef, Notes, Quote, Run
+from graphreader.agent.state import (
+    ChunkRef,
+    Costs,
+    Exploring,
+    Function,
+    NodeRef,
+    Notes,
+    Run,
+    add_costs,
+    label,
+)
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
-from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
+from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.errors import BudgetError, DecisionError, GraphReaderError
 from graphreader.reading import FunctionCall
-from graphreader.store.explorer import ChunkFacts, StoredChunk
+from graphreader.store.explorer import StoredChunk
 
-FACTS_SHOWN = 15
-"""Facts of one chunk that are shown at a node; the rest is counted."""
+FIRST_PAGE: Update = {"page": 1, "shown": 0}
 
 NEIGHBORS_RANKED = 300
 NEIGHBORS_SHOWN = 60
@@ -32,25 +44,31 @@ class Exploration:
     async def explore_atomic_facts(self, state: Exploring, runtime: Runtime[None]) -> Update:
         """Look at the node's facts: which chunks to read in full, if any (figure 9).
 
-        Where all of them stand in chunks that were read, there is nothing to ask.
+        They come in pages, the most promising ones first. Where all of them stand in chunks that
+        were read, there is nothing to ask.
         """
-        wanted = f"{state['question']} {state['plan']}"
         found = await self._parts.explorer.facts(state["node"]["id"])
         if all(group.chunk in state["read"] for group in found):
-            return {}
-        groups = by_words(found, lambda group: " ".join(group.facts), wanted)
-        shown = tuple(_shown(group, wanted, state["read"]) for group in groups)
-        task = FactsTask(*_asked(state), state["node"]["name"], shown)
+            return FIRST_PAGE
+        page = fact_page(found, f"{state['question']} {state['plan']}", state["shown"])
+        groups = tuple(shown_group(group, state["read"]) for group in page.groups)
+        task = FactsTask(
+            *_asked(state), state["node"]["name"], groups, page.remaining, state["page"]
+        )
         decision: FactsDecision
-        decision, task, cost = await self._parts.decide(task)
+        decision, task, costs = await self._parts.decide(task)
         queue: list[ChunkRef] = []
         if decision.function == "read_chunk":
-            numbers = dict.fromkeys(n for n in decision.chunks if 1 <= n <= len(task.groups))
-            queue = [_ref(groups[n - 1]) for n in numbers if not shown[n - 1].read]
+            chosen = dict.fromkeys(n for n in decision.chunks if 1 <= n <= len(task.groups))
+            queue = [_ref(page.groups[n - 1]) for n in chosen if not groups[n - 1].read]
         argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
         function = _function(state, decision, argument)
-        called = self._called(state, function, runtime)
-        return {**called, "notebook": decision.notebook, "queue": queue, "cost": cost}
+        return {
+            **self._called(state, function, runtime),
+            **_turned(state, decision.function, task.own_choices),
+            **await self._noted(state, decision.notebook, costs),
+            "queue": queue,
+        }
 
     async def explore_chunks(self, state: Exploring, runtime: Runtime[None]) -> Update:
         """Read the first chunk of the queue and decide how to go on (figure 10)."""
@@ -69,16 +87,15 @@ class Exploration:
             has_subsequent=chunk.subsequent is not None,
         )
         decision: ChunkDecision
-        decision, _, cost = await self._parts.decide(task)
+        decision, _, costs = await self._parts.decide(task)
         argument, queue = _beside(chunk, decision.function, rest, read)
         function = _function(state, decision, argument, task.label)
         return {
             **self._called(state, function, runtime),
-            "notebook": decision.notebook,
-            "quotes": _with_quotes(state["quotes"], chunk, decision.quotes),
+            **await self._noted(state, decision.notebook, costs),
+            "quotes": with_quotes(state["quotes"], chunk, decision.quotes),
             "queue": queue,
             "read": read,
-            "cost": cost,
         }
 
     async def explore_neighbors(self, state: Exploring, runtime: Runtime[None]) -> Update:
@@ -91,23 +108,23 @@ class Exploration:
         wanted = f"{state['question']} {state['plan']} {state['notebook']}"
         ranked = by_words(found, lambda neighbor: neighbor.node.name, wanted)
         ranked.sort(key=lambda neighbor: not neighbor.unread)
-        nodes = [neighbor.node for neighbor in ranked[:NEIGHBORS_SHOWN]]
-        names = tuple(node.name for node in nodes)
-        task = NeighborTask(
-            *_asked(state), state["node"]["name"], names, left_out=len(found) - len(nodes)
-        )
+        nodes = [neighbor.node for neighbor in ranked[state["shown"] :]]
+        names = tuple(node.name for node in nodes[:NEIGHBORS_SHOWN])
+        remaining = len(nodes) - len(names)
+        task = NeighborTask(*_asked(state), state["node"]["name"], names, remaining, state["page"])
         decision: NeighborDecision
-        decision, _, cost = await self._parts.decide(task)
-        if decision.function == "termination":
+        decision, task, costs = await self._parts.decide(task)
+        update = {"costs": costs, **_turned(state, decision.function, task.own_choices)}
+        if decision.function != "read_neighbor_node":
             function = _function(state, decision)
-            return {**self._called(state, function, runtime), "cost": cost}
+            return {**self._called(state, function, runtime), **update}
         node = nodes[decision.neighbor - 1]
         function = _function(state, decision, node.name)
         return {
             **self._called(state, function, runtime),
+            **update,
             "node": {"id": node.id, "name": node.name},
             "visited": [*state["visited"], node.id],
-            "cost": cost,
         }
 
     async def end_path(self, state: Exploring, runtime: Runtime[None]) -> Update:
@@ -121,6 +138,7 @@ class Exploration:
             "quotes": state["quotes"],
             "stopped": stopped,
             "error": state["error"],
+            "costs": state["costs"],
         }
         runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
         return {"paths": [notes]}
@@ -137,6 +155,24 @@ class Exploration:
             stopped = "call_limit"
         return {"functions": functions, "stopped": stopped}
 
+    async def _noted(self, state: Exploring, notebook: str, costs: Costs) -> Update:
+        """The notebook as it goes on, condensed where it is too long; if that fails the path ends.
+
+        It ends with the long notebook, so that nothing of it is lost.
+        """
+        try:
+            short, more = await condense(self._parts, state["question"], state["plan"], notebook)
+        except DecisionError as error:
+            costs = add_costs(costs, spent(error, "explore"))
+            return {"notebook": notebook, "costs": costs, **stop(error)}
+        return {"notebook": short, "costs": add_costs(costs, more)}
+
+
+def stop(error: GraphReaderError) -> Update:
+    """How a path ends that cannot go on."""
+    stopped = "budget" if isinstance(error, BudgetError) else "error"
+    return {"stopped": stopped, "error": str(error)}
+
 
 def enter(state: Run, path: int, node: NodeRef) -> Exploring:
     """What a path knows when it sets out from an initial node; `path` counts from 1."""
@@ -149,18 +185,15 @@ def enter(state: Run, path: int, node: NodeRef) -> Exploring:
         "visited": [node["id"]],
         "queue": [],
         "read": [],
+        "page": 1,
+        "shown": 0,
         "notebook": "",
         "quotes": [],
         "functions": [],
         "stopped": None,
         "error": None,
-        "cost": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
+        "costs": {},
     }
-
-
-def label(document: str, index: int) -> str:
-    """How a chunk is called in prompts and records."""
-    return f"{document}, chunk {index}"
 
 
 def _asked(state: Exploring) -> tuple[str, str, tuple[str, ...], str]:
@@ -184,15 +217,14 @@ def _function(
     }
 
 
-def _shown(group: ChunkFacts, wanted: str, read: list[str]) -> FactGroup:
-    """What is shown of a chunk's facts: the most promising ones, in the order of the text."""
-    best = set(by_words(group.facts, str, wanted)[:FACTS_SHOWN])
-    facts = tuple(fact for fact in group.facts if fact in best)
-    name = label(group.document, group.index)
-    return FactGroup(name, facts, group.chunk in read, len(group.facts) - len(facts))
+def _turned(state: Exploring, function: str, shown: int) -> Update:
+    """The next page where it was asked for, else the first one of whatever comes."""
+    if function != "next_page":
+        return FIRST_PAGE
+    return {"page": state["page"] + 1, "shown": state["shown"] + shown}
 
 
-def _ref(group: ChunkFacts) -> ChunkRef:
+def _ref(group: GroupedFacts) -> ChunkRef:
     return {"id": group.chunk, "document": group.document, "index": group.index}
 
 
@@ -214,20 +246,3 @@ def _beside(
         return f"{name}, already read", queue
     first: ChunkRef = {"id": beside[0], "document": chunk.document, "index": beside[1]}
     return name, [first, *(ref for ref in queue if ref["id"] != beside[0])]
-
-
-def _with_quotes(quotes: list[Quote], chunk: StoredChunk, said: list[str]) -> list[Quote]:
-    """The path's quotes and those of `said` that really stand in the chunk, each once."""
-    spans = [span for quote in said for span in passages(quote, chunk.text)]
-    found: list[Quote] = [
-        {
-            "document": chunk.document,
-            "document_id": chunk.document_id,
-            "chunk": chunk.index,
-            "start": chunk.start + start,
-            "end": chunk.start + end,
-            "quote": chunk.text[start:end],
-        }
-        for start, end in spans
-    ]
-    return [*quotes, *(quote for quote in found if quote not in quotes)]

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from graphreader.agent.answering import Answering
-from graphreader.agent.exploration import Exploration, enter
+from graphreader.agent.exploration import Exploration, enter, stop
 from graphreader.agent.parts import Parts, Update, spent
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import Answered, Exploring, PathNotes, Question, Run
@@ -30,14 +30,16 @@ class Step(Protocol):
 # edge between two steps, so functions that lead to the same step share one.
 READ_CHUNK = "read_chunk"
 TO_NEIGHBORS = "stop_and_read_neighbor"
+NEXT_PAGE = "next_page"
 READ_ON = "search_more, read_previous_chunk, read_subsequent_chunk"
 QUEUE_EMPTY = "search_more, queue empty"
 READ_NEIGHBOR = "read_neighbor_node"
-END_OF_PATH = "termination, call limit, nothing left, error"
+END_OF_PATH = "termination, call limit, nothing left, budget, error"
 
 AFTER_FACTS: dict[Any, str] = {
     READ_CHUNK: "explore_chunks",
     TO_NEIGHBORS: "explore_neighbors",
+    NEXT_PAGE: "explore_atomic_facts",
     END_OF_PATH: "end_path",
 }
 AFTER_CHUNK: dict[Any, str] = {
@@ -47,6 +49,7 @@ AFTER_CHUNK: dict[Any, str] = {
 }
 AFTER_NEIGHBORS: dict[Any, str] = {
     READ_NEIGHBOR: "explore_atomic_facts",
+    NEXT_PAGE: "explore_neighbors",
     END_OF_PATH: "end_path",
 }
 
@@ -90,7 +93,7 @@ def in_its_path(step: Step) -> Step:
         try:
             return await step(state, runtime=runtime)
         except GraphReaderError as error:
-            return {"stopped": "error", "error": str(error), "cost": spent(error)}
+            return {**stop(error), "costs": spent(error, "explore")}
 
     return guarded
 
@@ -105,6 +108,8 @@ def after_facts(state: Exploring) -> str:
     """Where the function chosen at the facts leads; without a chunk to read, to the neighbors."""
     if state["stopped"]:
         return END_OF_PATH
+    if state["page"] > 1:
+        return NEXT_PAGE
     return READ_CHUNK if state["queue"] else TO_NEIGHBORS
 
 
@@ -117,4 +122,6 @@ def after_chunk(state: Exploring) -> str:
 
 def after_neighbors(state: Exploring) -> str:
     """Where the function chosen at the neighbors leads."""
-    return END_OF_PATH if state["stopped"] else READ_NEIGHBOR
+    if state["stopped"]:
+        return END_OF_PATH
+    return NEXT_PAGE if state["page"] > 1 else READ_NEIGHBOR

@@ -1,15 +1,17 @@
 """What the steps of a run are made of: who decides, where they look, how far they may go."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar, cast
 
-from graphreader.agent.state import Cost
+from graphreader.agent.state import Costs
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.deciding.tasks import Task
 from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.store.explorer import GraphExplorer
+from graphreader.usage import Phase, Usage
 
 T = TypeVar("T", bound=Task[Any])
 Update = Mapping[str, Any]
@@ -24,27 +26,27 @@ class Limits:
     window: int = 4096
 
 
-def spent(error: GraphReaderError) -> Cost:
+def spent(error: GraphReaderError, phase: Phase) -> Costs:
     """What was paid for nothing."""
-    return _cost(*error.spent) if isinstance(error, DecisionError) else _cost(0, 0, 0)
+    return costs_of(error.spent if isinstance(error, DecisionError) else Usage(), phase)
 
 
-def _cost(calls: int, input_tokens: int, output_tokens: int) -> Cost:
-    return {"calls": calls, "input_tokens": input_tokens, "output_tokens": output_tokens}
+def costs_of(usage: Usage, phase: Phase) -> Costs:
+    """The cost of one decision, in plain types."""
+    return {phase: asdict(usage)} if usage != Usage() else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that a run needs. Other parts make another agent."""
+    """Everything that one run needs. Other parts make another agent."""
 
     explorer: GraphExplorer
     decider: Decider
     embedder: Embedder
     limits: Limits
+    budget: Budget = field(default_factory=Budget)
 
-    async def decide(self, task: T) -> tuple[Any, T, Cost]:
+    async def decide(self, task: T) -> tuple[Any, T, Costs]:
         """Take a decision; returns it with the task as it was shown, and what it cost."""
-        decided = await self.decider.decide(task)
-        usage = decided.usage
-        cost = _cost(usage.calls, usage.input_tokens, usage.output_tokens)
-        return decided.decision, cast(T, decided.task), cost
+        decided = await self.decider.decide(task, self.budget)
+        return decided.decision, cast(T, decided.task), costs_of(decided.usage, task.phase)

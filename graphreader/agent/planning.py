@@ -9,7 +9,7 @@ from graphreader.agent.ranking import fused
 from graphreader.agent.state import Run
 from graphreader.deciding.decisions import InitialNodes, RationalPlan
 from graphreader.deciding.tasks import InitialNodesTask, PlanTask
-from graphreader.errors import ReplyError, WindowError
+from graphreader.errors import BudgetError, ReplyError, WindowError
 from graphreader.store.explorer import Node
 
 FEW = 400
@@ -29,13 +29,13 @@ class Planning:
         """Break the question down into steps (figure 7). Without a usable plan: the question."""
         try:
             plan: RationalPlan
-            plan, _, cost = await self._parts.decide(PlanTask(state["question"]))
-        except (ReplyError, WindowError) as error:
+            plan, _, costs = await self._parts.decide(PlanTask(state["question"]))
+        except (ReplyError, WindowError, BudgetError) as error:
             runtime.stream_writer(PlanMade(state["question"]))
             note = f"There is no plan, the question served as one: {error}"
-            return {"plan": state["question"], "cost": spent(error), "notes": [note]}
+            return {"plan": state["question"], "costs": spent(error, "plan"), "notes": [note]}
         runtime.stream_writer(PlanMade(plan.plan))
-        return {"plan": plan.plan, "cost": cost}
+        return {"plan": plan.plan, "costs": costs}
 
     async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
         """Score candidates from the graph and take the best N that really exist (figure 8).
@@ -50,16 +50,16 @@ class Planning:
         proposed: list[Node] = []
         notes = []
         try:
-            decision, shown, cost = await self._parts.decide(task)
+            decision, shown, costs = await self._parts.decide(task)
             proposed = _proposed(decision, candidates[: len(shown.nodes)])
-        except (ReplyError, WindowError) as error:
-            cost = spent(error)
+        except (ReplyError, WindowError, BudgetError) as error:
+            costs = spent(error, task.phase)
             notes.append(f"The initial nodes were taken in the order of the searches: {error}")
         unique = {node.id: node for node in [*proposed, *candidates]}
         chosen = list(unique.values())[: self._parts.limits.initial_nodes]
         runtime.stream_writer(NodesChosen(tuple(node.name for node in chosen)))
         nodes = [{"id": node.id, "name": node.name} for node in chosen]
-        return {"nodes": nodes, "cost": cost, "notes": notes}
+        return {"nodes": nodes, "costs": costs, "notes": notes}
 
     async def _candidates(self, question: str, plan: str) -> list[Node]:
         """Every key element if their names fit half the window, else what searches find."""

@@ -2,12 +2,32 @@
 
 import re
 
+from graphreader.agent.state import Quote
+from graphreader.store.explorer import StoredChunk
+
 _EDGES = re.compile(r"^[\s.…\"'“”‘’「」]+|[\s…\"'“”‘’「」]+$")
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
 _ALIKE = ("'‘’ʼ", '"“”「」', "-–—", ",，", ":：", ";；", "?？", "!！", "(（", ")）")
 _SAME = {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
 _SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _SHORTEST_PIECE = 12  # characters; what stands between two ellipses and is shorter proves nothing
+
+
+def with_quotes(quotes: list[Quote], chunk: StoredChunk, said: list[str]) -> list[Quote]:
+    """The path's quotes and those of `said` that really stand in the chunk, each once."""
+    spans = [span for quote in said for span in passages(quote, chunk.text)]
+    found: list[Quote] = [
+        {
+            "document": chunk.document,
+            "document_id": chunk.document_id,
+            "chunk": chunk.index,
+            "start": chunk.start + start,
+            "end": chunk.start + end,
+            "quote": chunk.text[start:end],
+        }
+        for start, end in spans
+    ]
+    return [*quotes, *(quote for quote in found if quote not in quotes)]
 
 
 def passages(quote: str, text: str) -> list[tuple[int, int]]:

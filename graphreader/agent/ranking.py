@@ -13,13 +13,18 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _WORD = re.compile(r"[^\W_\u3400-\u9fff]+")
+_DIGIT = re.compile(r"\d")
 _CHINESE = re.compile(r"[\u3400-\u9fff]+")
 
 
 def words(text: str) -> set[str]:
-    """The words of a text, shortened to their stems by length; Chinese by pairs of characters."""
+    """The words of a text, shortened to their stems by length; Chinese by pairs of characters.
+
+    What holds a digit is a number or a code, and stays whole.
+    """
     text = text.casefold()
-    stems = {word[:6] for word in _WORD.findall(text) if len(word) > 2 or word.isdigit()}
+    found = [word for word in _WORD.findall(text) if len(word) > 2 or word.isdigit()]
+    stems = {word if _DIGIT.search(word) else word[:6] for word in found}
     return stems | {a + b for run in _CHINESE.findall(text) for a, b in pairwise(run)}
 
 

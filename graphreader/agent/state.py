@@ -4,29 +4,33 @@
 knows, of which only `PathNotes` goes back: paths never see each other.
 """
 
+from dataclasses import asdict
 from operator import add
-from typing import Annotated
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
 from graphreader.reading import Stopped
+from graphreader.usage import Phase, Usage
+
+Cost = dict[str, Any]
+"""The fields of a Usage."""
+
+Costs = dict[Phase, Cost]
+"""What was spent, by what it was spent for."""
 
 
-class Cost(TypedDict):
-    """Decisions asked for, and their tokens."""
+def add_costs(one: Costs, other: Costs) -> Costs:
+    """Both together."""
+    both = {**one}
+    for phase, cost in other.items():
+        both[phase] = asdict(Usage(**one[phase]) + Usage(**cost)) if phase in one else cost
+    return both
 
-    calls: int
-    input_tokens: int
-    output_tokens: int
 
-
-def add_cost(one: Cost, other: Cost) -> Cost:
-    """Both together; LangGraph begins with an empty one."""
-    return {
-        "calls": one.get("calls", 0) + other["calls"],
-        "input_tokens": one.get("input_tokens", 0) + other["input_tokens"],
-        "output_tokens": one.get("output_tokens", 0) + other["output_tokens"],
-    }
+def in_all(costs: Costs) -> Usage:
+    """The cost of all phases."""
+    return sum((Usage(**cost) for cost in costs.values()), Usage())
 
 
 class NodeRef(TypedDict):
@@ -74,6 +78,7 @@ class Notes(TypedDict):
     quotes: list[Quote]
     stopped: Stopped
     error: str | None
+    costs: Costs
 
 
 class Question(TypedDict):
@@ -91,7 +96,7 @@ class Answered(TypedDict):
     citations: list[Quote]
     plan: str
     paths: list[Notes]
-    cost: Cost
+    costs: Costs
     notes: list[str]
 
 
@@ -102,7 +107,7 @@ class Run(TypedDict, total=False):
     plan: str
     nodes: list[NodeRef]
     paths: Annotated[list[Notes], add]
-    cost: Annotated[Cost, add_cost]
+    costs: Annotated[Costs, add_costs]
     notes: Annotated[list[str], add]
     answer: str
     analysis: str
@@ -114,14 +119,15 @@ class PathNotes(TypedDict):
     """What a path gives back to the run."""
 
     paths: list[Notes]
-    cost: Cost
+    costs: Costs
 
 
 class Exploring(TypedDict, total=False):
     """What one path knows.
 
     `queue` are the chunks to read in their order; `visited` and `read` are ids of nodes and chunks
-    that are never looked at again.
+    that are never looked at again. `page` counts from 1 the pages of facts or neighbors that are
+    looked at now, `shown` what stood on the earlier ones.
     """
 
     question: str
@@ -132,10 +138,17 @@ class Exploring(TypedDict, total=False):
     visited: list[str]
     queue: list[ChunkRef]
     read: list[str]
+    page: int
+    shown: int
     notebook: str
     quotes: list[Quote]
     functions: list[Function]
     stopped: Stopped | None
     error: str | None
-    cost: Annotated[Cost, add_cost]
+    costs: Annotated[Costs, add_costs]
     paths: list[Notes]
+
+
+def label(document: str, index: int) -> str:
+    """How a chunk is called in prompts and records."""
+    return f"{document}, chunk {index}"

@@ -1,10 +1,10 @@
 """`graphreader list`, `stats` and `delete`: what there is, how much of it, and taking it out."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphreader.cli.agreeing import agreed
 from graphreader.cli.failing import complain
 from graphreader.cli.opening import open_reader
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
@@ -66,7 +66,7 @@ def delete(
     """Take a document, or a whole corpus, out of the graph."""
     if (document is None) == (not everything):
         raise UsageError("Name one document, or say --all for the whole corpus.")
-    if everything and not yes and not _agreed(corpus):
+    if everything and not yes and not agreed(f"Delete the whole corpus {corpus!r}?"):
         complain("Nothing was deleted.")
         raise typer.Exit(1)
     with open_reader(corpus) as reader:
@@ -75,14 +75,6 @@ def delete(
         print_json({"corpus": corpus, "deleted": gone})
     else:
         print(f"{corpus}: {plural(gone, 'document')} deleted.")
-
-
-def _agreed(corpus: str) -> bool:
-    """Ask the person at the terminal; where nobody sits there, the command is enough."""
-    if not (sys.stdin and sys.stdin.isatty()):
-        return True
-    print(f"Delete the whole corpus {corpus!r}? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _print_list(found: "dict[str, list[DocumentSummary]]") -> None:

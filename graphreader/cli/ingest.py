@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphreader.cli.failing import Interrupted, complain
-from graphreader.cli.opening import open_reader
-from graphreader.cli.printing import JsonFlag, plural, print_json
+from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
+from graphreader.cli.printing import JsonFlag, cost, plural, print_json
 
 if TYPE_CHECKING:
     from graphreader.ingestion.report import IngestReport
@@ -22,6 +22,11 @@ def ingest(
     corpus: Annotated[
         str, typer.Option(help="The corpus to read into.", metavar="NAME")
     ] = "default",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what it would cost.")
+    ] = False,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
     json: JsonFlag = False,
 ) -> None:
     """Read texts into the graph. What is there already costs nothing."""
@@ -31,7 +36,11 @@ def ingest(
     if refusals:
         complain("\n".join(refusals))
         raise typer.Exit(2)
-    with open_reader(corpus) as reader:
+    if dry_run:
+        from graphreader.cli.estimate import tell
+
+        return tell(paths, corpus, json, known=True)
+    with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
         from graphreader.cli.progress import IngestDrawing
 
         try:
@@ -74,7 +83,7 @@ def _hopeless(paths: list[Path]) -> list[str]:
 
 
 def _summary(report: "IngestReport") -> str:
-    """One line: what became of the files, and who read them."""
+    """One line: what became of the files, who read them, and what a model cost."""
     count = {
         status: sum(one.status == status for one in report.documents)
         for status in ("read", "incomplete", "unchanged", "refused")
@@ -86,4 +95,6 @@ def _summary(report: "IngestReport") -> str:
         parts.append(f"{count['incomplete']} of them incomplete")
     parts += [f"{count[one]} {one}" for one in ("unchanged", "refused") if count[one]]
     read_by = "offline, no language model" if report.decider == "offline" else report.decider
-    return f"{report.corpus}: {', '.join(parts)}. Decider: {read_by}."
+    spent = report.usage
+    told = f" Cost: {cost(spent)}." if spent.tokens or spent.reused else ""
+    return f"{report.corpus}: {', '.join(parts)}. Decider: {read_by}.{told}"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphreader.cli import ask, browser, corpora, doctor, ingest, neo4j, reindex
+from graphreader.cli import ask, browser, cache, corpora, doctor, estimate, ingest, neo4j, reindex
 from graphreader.cli.failing import (
     Debug,
     exit_code_of,
@@ -33,6 +33,14 @@ INGEST_EXAMPLES = """
 
   graphreader ingest notes.md
   graphreader ingest books/ letters/ --corpus library
+  graphreader ingest books/ --corpus library --dry-run
+"""
+
+ESTIMATE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader estimate books/
+  GRAPHREADER_MODEL=openai:gpt-5.4-mini graphreader estimate books/
 """
 
 ASK_EXAMPLES = """
@@ -59,6 +67,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ingest", epilog=INGEST_EXAMPLES)(ingest.ingest)
+app.command("estimate", epilog=ESTIMATE_EXAMPLES)(estimate.estimate)
 app.command("ask", epilog=ASK_EXAMPLES)(ask.ask)
 app.command("list")(corpora.list_)
 app.command("stats")(corpora.stats)
@@ -67,6 +76,7 @@ app.command("reindex")(reindex.reindex)
 app.command("browser")(browser.browser)
 app.command("doctor")(doctor.doctor)
 app.add_typer(neo4j.app, name="neo4j")
+app.add_typer(cache.app, name="cache")
 
 
 def _show_version(wanted: bool) -> None:

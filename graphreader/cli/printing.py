@@ -2,10 +2,13 @@
 
 import codecs
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from graphreader.usage import Usage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,9 +43,51 @@ def table_console() -> "Console":
     return out if out.is_terminal else Console(highlight=False, width=_WIDE)
 
 
+@contextmanager
+def working(words: str) -> Iterator[None]:
+    """Show in a terminal that something goes on, on stderr."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status(words) if console.is_terminal else nullcontext():
+        yield
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     """`1 chunk`, `2,000 chunks`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def money(dollars: float) -> str:
+    """`$1,234.50`, `$0.0123`, `$0.000045`; the smallest amount is a millionth."""
+    if dollars == 0:
+        return "$0"
+    if dollars < 0.001:
+        return f"${max(dollars, 0.000001):.6f}"
+    return f"${dollars:.4f}" if dollars < 0.99995 else f"${dollars:,.2f}"
+
+
+def roughly(count: int) -> str:
+    """An estimated number with two digits that mean something: `12,000` for 12,345."""
+    digits = len(str(count)) - 2
+    return f"{round(count, -digits) if digits > 0 else count:,}"
+
+
+def cost(usage: Usage) -> str:
+    """`12 calls, 3,456 tokens, $0.0012, 3 from the cache`: what there is to tell.
+
+    "about": tokens, and so the price, are our own count. "at least": some prices are not known;
+    where none is, there is no price.
+    """
+    about = "about " if usage.estimated else ""
+    parts = [plural(usage.calls, "call")]
+    if usage.tokens:
+        parts.append(f"{about}{usage.tokens:,} tokens")
+    if usage.dollars:
+        parts.append(("at least " if usage.unpriced else about) + money(usage.dollars))
+    if usage.reused:
+        parts.append(f"{usage.reused:,} from the cache")
+    return ", ".join(parts)
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:

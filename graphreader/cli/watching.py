@@ -1,7 +1,7 @@
 """Showing a run in a terminal: the plan, the paths as they go, the answer, what it rests on."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from rich.console import Console, Group, RenderableType
@@ -20,8 +20,9 @@ from graphreader.agent.events import (
     PlanMade,
     QuestionAnswered,
 )
-from graphreader.cli.printing import plural
+from graphreader.cli.printing import cost, plural
 from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
+from graphreader.usage import Phase, Usage
 
 _STOPPED: dict[Stopped, Text] = {
     "termination": Text("done", "green"),
@@ -109,7 +110,7 @@ def _print_paths(out: Console, paths: Iterable[Path]) -> None:
         out.print(Padding(title + _STOPPED[path.stopped], (0, 0, 0, 2)))
         if path.functions:
             out.print(Padding(_trail(path.functions), (0, 0, 0, 4)))
-        if path.error:
+        if path.error and path.stopped == "error":  # the budget is the same for all: a note says it
             out.print(Padding(Text(path.error, "red"), (0, 0, 0, 4)))
     out.print()
 
@@ -152,12 +153,21 @@ def _print_answer(out: Console, reading: Reading) -> None:
         out.print(Rule("Citations", align="left"))
         for number, citation in enumerate(reading.citations, 1):
             _print_citation(out, number, citation)
-    usage = reading.usage
-    tokens = usage.input_tokens + usage.output_tokens
-    cost = f"{plural(usage.calls, 'decision')}, {tokens:,} tokens, {usage.seconds:.1f} s"
-    out.print(Text(f"{reading.decider}: {cost}", "dim"))
+    out.print(
+        Text(f"{reading.decider}: {cost(reading.usage)}, {reading.usage.seconds:.1f} s", "dim")
+    )
+    if reading.usage.tokens and reading.phases:
+        out.print(Text(_phases(reading.phases), "dim"))
     for note in reading.notes:
         out.print(Text(note, "yellow"))
+
+
+def _phases(phases: Mapping[Phase, Usage]) -> str:
+    """What was spent for what; nothing is said of a phase that was free."""
+    told = [
+        f"{one} {spent.calls} ({spent.tokens:,})" for one, spent in phases.items() if spent.calls
+    ]
+    return f"calls (tokens): {', '.join(told)}"
 
 
 def _print_citation(out: Console, number: int, citation: Citation) -> None:

@@ -16,29 +16,32 @@ Contact = Literal["good", "doubtful"]
 _PAUSES = (0.5, 1.0, 2.0)  # a service that is just starting gets this long
 
 
-async def first_contact(address: str, seconds: float) -> Contact:
+async def first_contact(address: str, seconds: float, variable: str = "") -> Contact:
     """Good, or doubtful where the answer is a server error. `address` is the base URL.
+
+    `variable` is the one that holds it, if there is one, for messages.
 
     Raises ModelUnavailableError where nothing answers within `seconds`.
     """
+    stands_in = f" ({variable})" if variable else ""
     try:
         async with asyncio.timeout(seconds):
             return await _knock(address, seconds)
     except (TimeoutError, httpx.TimeoutException):
         raise ModelUnavailableError(
-            f"Nothing answers at {shown(address)} within {seconds:g} seconds: check the address "
-            "(of OpenAI-compatible services: OPENAI_BASE_URL) and the network."
+            f"Nothing answers at {shown(address)} within {seconds:g} seconds: check the address"
+            f"{stands_in} and the network."
         ) from None
     except (httpx.InvalidURL, httpx.UnsupportedProtocol):
         raise ModelUnavailableError(
-            f"{shown(address)} is no address of a service: OPENAI_BASE_URL must look like "
+            f"{shown(address)} is no address of a service: {variable or 'it'} must look like "
             "http://localhost:8000/v1."
         ) from None
     except httpx.TransportError as error:
         words = redacted(str(error)) or type(error).__name__
         raise ModelUnavailableError(
             f"Nothing answers at {shown(address)} ({words}): check that the service runs, its "
-            "address (of OpenAI-compatible services: OPENAI_BASE_URL) and the network."
+            f"address{stands_in} and the network."
         ) from None
 
 

@@ -1,11 +1,12 @@
 """The one narrow door to whatever takes decisions; nobody else knows what stands behind it."""
 
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.tasks import Task
-from graphreader.reading import Usage
+from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 
@@ -30,13 +31,25 @@ class Decider(Protocol):
 
     name: str
     prompts: str
-    notice: str
     concurrency: int
 
-    async def decide(self, task: Task[D]) -> Decided[D]:
+    @property
+    def notice(self) -> str:
+        """See the class."""
+        ...
+
+    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
         """Take one decision, valid for the task (`task.problem(decision)` is None).
 
-        Raises DecisionError where none can be had.
+        What it costs is taken from the budget of the run. Raises DecisionError where no decision
+        can be had; a BudgetError before anything is spent that may not be.
+        """
+        ...
+
+    def measure(self, task: Task[Any]) -> int:
+        """How many tokens the task's prompt has; 0 where nothing is sent.
+
+        Raises WindowError where it does not fit the window.
         """
         ...
 

@@ -71,9 +71,9 @@ class FactsDecision(Decision):
         description="Why the next function is the right one, in a sentence or two, in the "
         "language of the question."
     )
-    function: Literal["read_chunk", "stop_and_read_neighbor"] = Field(
-        description="read_chunk to read chunks of the list in full; stop_and_read_neighbor "
-        "only when none of them can matter."
+    function: Literal["read_chunk", "next_page", "stop_and_read_neighbor"] = Field(
+        description="read_chunk to read chunks of the list in full; next_page, where there is one, "
+        "to see further facts first; stop_and_read_neighbor only when none of them can matter."
     )
     chunks: list[int] = Field(
         description="For read_chunk: the numbers of the chunks, in the order to read them. "
@@ -112,12 +112,21 @@ class NeighborDecision(Decision):
         description="Why the next function is the right one, in a sentence or two, in the "
         "language of the question."
     )
-    function: Literal["read_neighbor_node", "termination"] = Field(
-        description="read_neighbor_node to go on at one listed node; termination when none can "
-        "help."
+    function: Literal["read_neighbor_node", "next_page", "termination"] = Field(
+        description="read_neighbor_node to go on at one listed node; next_page, where there is "
+        "one, to see further neighbors first; termination when none can help."
     )
     neighbor: int = Field(
         description="For read_neighbor_node: the number of the one node to read. Otherwise 0."
+    )
+
+
+class Condensed(Decision):
+    """One short notebook out of one or several long ones (ours: the paper gives no such prompt)."""
+
+    notebook: str = Field(
+        description="Everything of the notebooks that helps to answer the question, without "
+        "repetition, with names, numbers and dates as they stand there."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from langchain_core.embeddings import Embeddings
 
+from graphreader.deciding.clients import close
 from graphreader.deciding.loops import PerLoop
 from graphreader.deciding.service import Declined, ModelService
 from graphreader.errors import DecisionError, ModelRefusedError
@@ -44,7 +45,7 @@ class ModelEmbedder:
 
     async def aclose(self) -> None:
         """Close the running loop's connections, where the model's client lets us."""
-        await _close(self._embeddings.pop())
+        await close(self._embeddings.pop())
 
     async def _embed(self, batch: list[str]) -> list[list[float]]:
         vectors = await _ask(self._embeddings.get(), self._service, batch)
@@ -67,7 +68,7 @@ async def dimension_of(embeddings: Embeddings, service: ModelService) -> int:
     try:
         return len((await _ask(embeddings, service, ["length"]))[0])
     finally:
-        await _close(embeddings)
+        await close(embeddings)
 
 
 async def _ask(
@@ -79,12 +80,6 @@ async def _ask(
         raise ModelRefusedError(
             f"{service.name} refuses the request ({declined.failure})."
         ) from declined
-
-
-async def _close(embeddings: Embeddings | None) -> None:
-    client = getattr(getattr(embeddings, "async_client", None), "_client", None)
-    if client is not None:
-        await client.close()
 
 
 def _askable(text: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
-from graphreader import tokens
 from graphreader.deciding.decisions import (
     ChunkDecision,
     Decision,
@@ -18,9 +17,6 @@ from graphreader.deciding.tasks import Task, bulleted, folded, names, numbered
 
 D = TypeVar("D", bound=Decision)
 
-NOTEBOOK_TOKENS = 550
-"""A path's notebook at most: five of them fit into a window of 4,096 tokens with the quotes."""
-
 
 @dataclass(frozen=True, slots=True)
 class ExploringTask(Task[D]):
@@ -30,19 +26,13 @@ class ExploringTask(Task[D]):
     crowds out the other where the window is small. `forgotten` counts actions that are not shown.
     """
 
+    phase = "explore"
     question: str
     plan: str
     actions: tuple[str, ...]
     notebook: str
     node: str
     forgotten: int = field(default=0, kw_only=True)
-
-    def problem(self, decision: D) -> str | None:
-        """A notebook so long that those of all paths would not fit into one prompt."""
-        length = tokens.count(getattr(decision, "notebook", ""))
-        if length > NOTEBOOK_TOKENS:
-            return f"The notebook has {length} tokens: write it anew with at most 300 words."
-        return None
 
     @property
     def own_choices(self) -> int:
@@ -95,7 +85,9 @@ class FactGroup:
         lines = [f"{folded(self.label)}{' (already read)' if self.read else ''}"]
         lines += [f"- {folded(fact)}" for fact in self.facts]
         if self.more:
-            lines.append(f"({self.more} more facts of this node stand in this chunk.)")
+            lines.append(
+                f"({self.more} more facts of this node in this chunk are on a later page.)"
+            )
         return "\n".join(lines)
 
     def keeping(self, number: int) -> "FactGroup":
@@ -106,29 +98,34 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class FactsTask(ExploringTask[FactsDecision]):
-    """Look at a node's atomic facts, grouped by chunk, best group first (figure 9).
+    """Look at a page of a node's atomic facts, grouped by chunk, best group first (figure 9).
 
     Its own choices are the facts; the last group that is shown may lack some of its own.
+    `remaining` counts the facts of the pages that follow, `page` from 1.
     """
 
     prompt = "atomic_facts"
     decision = FactsDecision
+    reply_tokens = 1200
     fewest = 1
     groups: tuple[FactGroup, ...]
-    left_out: int = 0
+    remaining: int = 0
+    page: int = 1
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, node and the numbered groups of facts."""
         shown = numbered([group.shown() for group in self.groups])
-        if self.left_out:
-            shown += f"\n({self.left_out} chunks that seem to matter less are not shown.)"
-        return self.so_far() | {"node": folded(self.node), "facts": shown}
+        return self.so_far() | {
+            "node": folded(self.node),
+            "facts": shown + pages("facts", self.page, self.remaining),
+        }
 
     def problem(self, decision: FactsDecision) -> str | None:
-        """read_chunk without a chunk that was shown and is not read yet."""
-        too_long = ExploringTask.problem(self, decision)
-        if too_long or decision.function != "read_chunk":
-            return too_long
+        """read_chunk without a chunk that was shown and is not read yet; a page that is not."""
+        if decision.function == "next_page" and not self.remaining:
+            return "There is no next page: choose read_chunk or stop_and_read_neighbor."
+        if decision.function != "read_chunk":
+            return None
         unread = [n for n, group in enumerate(self.groups, 1) if not group.read]
         if not set(decision.chunks) & set(unread):
             return (
@@ -152,8 +149,10 @@ class FactsTask(ExploringTask[FactsDecision]):
             kept = min(number, len(group.facts))
             groups.append(group.keeping(kept))
             number -= kept
-        out = self.left_out + len(self.groups) - len(groups)
-        return replace(self, groups=tuple(groups), left_out=out)
+        kept = sum(len(group.facts) for group in groups)
+        return replace(
+            self, groups=tuple(groups), remaining=self.remaining + self.own_choices - kept
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +164,7 @@ class ChunkTask(ExploringTask[ChunkDecision]):
 
     prompt = "chunk"
     decision = ChunkDecision
+    reply_tokens = 1600
     label: str
     text: str
     queued: tuple[str, ...] = ()
@@ -203,24 +203,30 @@ class ChunkTask(ExploringTask[ChunkDecision]):
 
 @dataclass(frozen=True, slots=True)
 class NeighborTask(ExploringTask[NeighborDecision]):
-    """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11)."""
+    """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11).
+
+    `remaining` counts the neighbors of the pages that follow, `page` from 1.
+    """
 
     prompt = "neighbors"
     decision = NeighborDecision
+    reply_tokens = 400
     fewest = 1
     neighbors: tuple[str, ...]
-    left_out: int = 0
+    remaining: int = 0
+    page: int = 1
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, node and the numbered neighbors."""
-        more = f"\n({self.left_out} further neighbors are not shown.)" if self.left_out else ""
         return self.so_far() | {
             "node": folded(self.node),
-            "neighbors": names(self.neighbors) + more,
+            "neighbors": names(self.neighbors) + pages("neighbors", self.page, self.remaining),
         }
 
     def problem(self, decision: NeighborDecision) -> str | None:
-        """A neighbor that was not shown."""
+        """A neighbor that was not shown, or a page that is not there."""
+        if decision.function == "next_page" and not self.remaining:
+            return "There is no next page: choose read_neighbor_node or termination."
         if decision.function == "read_neighbor_node" and not (
             1 <= decision.neighbor <= len(self.neighbors)
         ):
@@ -234,5 +240,12 @@ class NeighborTask(ExploringTask[NeighborDecision]):
 
     def keeping_own(self, number: int) -> Self:
         """The best neighbors."""
-        out = self.left_out + len(self.neighbors) - number
-        return replace(self, neighbors=self.neighbors[:number], left_out=out)
+        remaining = self.remaining + len(self.neighbors) - number
+        return replace(self, neighbors=self.neighbors[:number], remaining=remaining)
+
+
+def pages(what: str, page: int, remaining: int) -> str:
+    """A line on the page that is shown, where it is not the only one."""
+    if remaining:
+        return f"\n(Page {page}. {remaining} further {what}, less promising, are on the next page.)"
+    return f"\n(Page {page}, the last one.)" if page > 1 else ""

@@ -5,10 +5,11 @@ here, and nowhere else. Messages are shortened, and keys are blotted out.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from math import isfinite
 from typing import Any, Literal
 
 from graphreader.deciding.secrecy import redacted
@@ -19,10 +20,12 @@ Kind = Literal[
     "unknown",  # 404: no such model or address
     "window",  # the model's own window is too small for the prompt
     "temperature",  # the model takes no temperature
+    "seed",  # nor a seed
+    "limit",  # nor a limit of its reply, or not one so large
     "form",  # the model or its server knows no such structured output
     "content",  # the provider refuses this content
     "request",  # any other refusal
-    "busy",  # 429: asks to wait
+    "busy",  # 429, 529: asks to wait
     "broken",  # 408, 409, 5xx, or a reply that is no reply
     "connection",  # nobody there
     "timeout",  # no reply in time
@@ -31,23 +34,50 @@ Kind = Literal[
 
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|insufficient (credits?|balance|funds)"
-    r"|credit balance",
+    r"|credit balance|billing_(hard_limit_reached|not_active)",
     re.IGNORECASE,
 )
+# Google calls the limits of a minute a quota, too, but says when to come back.
+_COME_BACK = re.compile(
+    r"(?:retry|try again) in (?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d[\d.]*)(?P<unit>m?s))?"
+    r"|retryDelay\W+(?P<delay>\d[\d.]*)s",
+    re.IGNORECASE,
+)
+_BAD_KEY = re.compile(r"api[_ ]key[_ ](not[_ ]valid|invalid)|(invalid|incorrect) api[_ ]key", re.I)
 _WINDOW = re.compile(
     r"context_length_exceeded|context length|context window|maximum context|prompt is too long"
-    r"|exceeds? the (available )?context|too many (input )?tokens",
+    r"|exceeds? the (available )?context|exceed context limit|too many (input )?tokens"
+    r"|input token count|maximum prompt length|input is too long",
     re.IGNORECASE,
 )
+_LIMIT_NAME = r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"
+_LIMIT = re.compile(_LIMIT_NAME, re.IGNORECASE)
+# Servers that count prompt and reply together name their window along with it.
+_LIMIT_TOO_LARGE = re.compile(
+    rf"({_LIMIT_NAME})\W.{{0,60}}?(too large|too high|> \d|at most|cannot be greater|must be less)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SEED = re.compile(r"\b(random_)?seed\b", re.IGNORECASE)
 _CONTENT = re.compile(r"content_filter|content management policy|content_policy", re.IGNORECASE)
 _FORM = re.compile(
     r"response_?format|json_?schema|json_?object|structured|guided|grammar|schema"
+    r"|output_config|failed_generation|json_validate_failed"
     r"|\btools?\b|tool_choice|tool.?call|function",
     re.IGNORECASE,
 )
-_UNSUPPORTED = re.compile(r"support|unavailable|not implemented|unknown|unexpected", re.IGNORECASE)
+_UNSUPPORTED = re.compile(
+    r"support|unavailable|not implemented|unknown|unexpected|invalid (json )?schema"
+    r"|failed to (parse|create|load) .*(grammar|schema)",
+    re.IGNORECASE,
+)
 _NO_KEY = re.compile(r"api[_ ]?key|auth_token|authentication|credential", re.IGNORECASE)
+_STATUS_AGAIN = re.compile(r"^Error code: \d+( - )?| ?\(status code: -?\d+\)$")
 _NO_REPLY = re.compile(r"\bchoices\b|no generations", re.IGNORECASE)
+_OPTIONS: dict[Kind, re.Pattern[str]] = {
+    "temperature": re.compile("temperature", re.IGNORECASE),
+    "limit": _LIMIT,
+    "seed": _SEED,
+}
 _REFUSALS = {400, 404, 405, 415, 422, 501}
 _TIMEOUTS = ("TimeoutError", "Timeout", "TimeoutException")
 _BUGS = (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)
@@ -75,33 +105,42 @@ def failure_of(error: Exception, secrets: Collection[str] = ()) -> Failure:
     """
     status = _status(error)
     text = _message(error)
-    kind = _kind_without_status(error, text) if status is None else _kind(status, text)
-    return Failure(kind, status, _short(redacted(text, secrets)), _wait(error))
+    wait = _wait(error, text)
+    if status is None:
+        kind = _kind_without_status(error, text)
+    else:
+        kind = _kind(status, text, comes_back=wait is not None)
+    return Failure(kind, status, _short(redacted(text, secrets)), wait)
 
 
-def _kind(status: int, text: str) -> Kind:
-    if status in (401, 403):
+def _kind(status: int, text: str, *, comes_back: bool) -> Kind:
+    if status == 402 or (_QUOTA.search(text) and status in (400, 403)):
+        return "quota"
+    if status in (401, 403) or (status == 400 and _BAD_KEY.search(text)):
         return "key"
-    if status in (402, 429):
-        return "quota" if status == 402 or _QUOTA.search(text) else "busy"
+    if status in (429, 529):
+        paid_up = "insufficient_quota" in text or (_QUOTA.search(text) and not comes_back)
+        return "quota" if paid_up else "busy"
     if status in _REFUSALS or (status == 500 and _FORM.search(text) and _UNSUPPORTED.search(text)):
-        return _refusal(status, text)
-    if status in (408, 409) or status >= 500:
-        return "broken"
-    return "request"
+        return _refusal(text, "unknown" if status in (404, 405) else "request")
+    return "broken" if status in (408, 409) or status >= 500 else "request"
 
 
-def _refusal(status: int, text: str) -> Kind:
-    """What of the request is refused. The order counts: complaints of length name schemas."""
+def _refusal(text: str, otherwise: Kind) -> Kind:
+    """What of the request is refused. The order counts: complaints of length name other things."""
+    if _LIMIT_TOO_LARGE.search(text):
+        return "limit"
     if _WINDOW.search(text):
         return "window"
     if "temperature" in text.lower():
         return "temperature"
+    if _SEED.search(text):
+        return "seed"
+    if _LIMIT.search(text):
+        return "limit"
     if _CONTENT.search(text):
         return "content"
-    if _FORM.search(text):
-        return "form"
-    return "unknown" if status in (404, 405) else "request"
+    return "form" if _FORM.search(text) else otherwise
 
 
 def _kind_without_status(error: Exception, text: str) -> Kind:
@@ -110,8 +149,10 @@ def _kind_without_status(error: Exception, text: str) -> Kind:
         return "timeout"
     if names & _CONNECTIONS or "OSError" in names:
         return "connection"
-    if isinstance(error, NotImplementedError) or "unexpected keyword argument" in text:
+    if isinstance(error, NotImplementedError):
         return "form"
+    if "unexpected keyword argument" in text:
+        return _refusal(text, "form")
     if _NO_KEY.search(text):
         return "key"
     if _embedded(error) or _NO_REPLY.search(text):  # by LangChain, as KeyError or TypeError
@@ -119,7 +160,9 @@ def _kind_without_status(error: Exception, text: str) -> Kind:
     if isinstance(error, _BUGS):
         return "bug"
     # Clients have their own classes for what their services do; plain ones tell of the request.
-    return "request" if type(error).__module__ == "builtins" else "broken"
+    if type(error).__module__ == "builtins":
+        return _refusal(400, text)
+    return "form" if _declines_form(text) else "broken"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -131,32 +174,34 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: Exception) -> int | None:
-    response = getattr(error, "response", None)
-    for status in (
-        getattr(error, "status_code", None),
-        getattr(error, "code", None),
-        getattr(response, "status_code", None),
-        _embedded(error).get("code"),
-    ):
-        if isinstance(status, int) and 400 <= status < 600:
-            return status
+    """The HTTP status, which LangChain's own exceptions leave to those that they come from."""
+    for one in _chain(error):
+        response = getattr(one, "response", None)
+        for status in (
+            getattr(one, "status_code", None),
+            getattr(one, "code", None),
+            getattr(response, "status_code", None),
+            _embedded(one).get("code"),
+        ):
+            if isinstance(status, int) and 400 <= status < 600:
+                return status
     return None
 
 
-def _embedded(error: Exception) -> dict[str, Any]:
+def _embedded(error: BaseException) -> dict[str, Any]:
     """An error that came as a reply: LangChain raises it as ValueError({"message": ...})."""
     first = error.args[0] if error.args else None
     return first if isinstance(first, dict) else {}
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     """The service's own words, with its code; they often stand in a body of JSON."""
     body: Any = getattr(error, "body", None) or _embedded(error)
     if isinstance(body, dict):
         body = body.get("error", body)
     if isinstance(body, dict) and body.get("message"):
         return " ".join(str(body[key]) for key in ("message", "code", "param") if body.get(key))
-    return re.sub(r"^Error code: \d+( - )?", "", str(error)) or type(error).__name__
+    return _STATUS_AGAIN.sub("", str(error)) or type(error).__name__
 
 
 def _short(text: str) -> str:
@@ -164,17 +209,55 @@ def _short(text: str) -> str:
     return line if len(line) <= 200 else line[:200].rstrip() + "..."
 
 
-def _wait(error: Exception) -> float | None:
-    """Seconds of a Retry-After header, which is a number or a date."""
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    value = headers.get("retry-after") if headers is not None else None
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
+def _wait(error: Exception, text: str) -> float | None:
+    """Seconds that the service asks to wait, by its headers, or else by its words."""
+    for one in _chain(error):
+        headers = _headers(one)
+        milliseconds = _number(headers.get("retry-after-ms"))
+        if milliseconds is not None:
+            return max(0.0, milliseconds / 1000)
+        if (value := headers.get("retry-after")) is not None:
+            return _seconds_of(value)
+    asked = _COME_BACK.search(text)
+    return _seconds_in(asked) if asked else None
+
+
+def _headers(error: BaseException) -> Mapping[str, str]:
+    """Those of the answer; clients know it by several names."""
+    for holder in (getattr(error, "response", None), error):
+        headers = getattr(holder, "headers", None)
+        if headers is not None:
+            return {str(name).lower(): str(value) for name, value in headers.items()}
+    return {}
+
+
+def _seconds_of(value: str) -> float | None:
+    """A Retry-After header, which is a number or a date."""
+    seconds = _number(value)
+    if seconds is not None:
+        return max(0.0, seconds)
     try:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
+
+
+def _seconds_in(asked: re.Match[str]) -> float | None:
+    """Words such as "6m0s", "20.5s" or "132ms"; None where no time follows."""
+    if asked["delay"]:
+        return _number(asked["delay"])
+    if not (asked["h"] or asked["m"] or asked["s"]):
+        return None
+    seconds = _number(asked["s"]) or 0.0
+    if asked["unit"] and asked["unit"].lower() == "ms":
+        seconds /= 1000
+    return int(asked["h"] or 0) * 3600 + int(asked["m"] or 0) * 60 + seconds
+
+
+def _number(value: str | None) -> float | None:
+    """A finite number, if it is one."""
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if isfinite(number) else None

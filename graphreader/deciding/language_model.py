@@ -9,30 +9,38 @@ cannot be used, or lacks something, is sent back once, with what is wrong with i
 reply is wrong or cut off.
 """
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 
-from graphreader.deciding import schemas
+from graphreader import tokens
+from graphreader.deciding.asking import invoke, said, usage_of
+from graphreader.deciding.budget import Budget
+from graphreader.deciding.clients import close
 from graphreader.deciding.decider import Decided
 from graphreader.deciding.decisions import Decision
+from graphreader.deciding.dialects import OPTIONS, Dialect, Option
 from graphreader.deciding.fitting import Correction, Fitted, Form, fit
-from graphreader.deciding.hushing import hushed
+from graphreader.deciding.keeping import KeptDecisions
 from graphreader.deciding.loops import PerLoop
-from graphreader.deciding.prompting import version
-from graphreader.deciding.replies import UnusableReply, read
+from graphreader.deciding.prices import Prices
+from graphreader.deciding.prompting import Prompts
+from graphreader.deciding.replies import UnusableReply, holds_json, read
 from graphreader.deciding.service import Declined, ModelService
 from graphreader.deciding.tasks import Task
-from graphreader.errors import DecisionError, ModelRefusedError
-from graphreader.reading import Usage
-from graphreader.tokens import count
+from graphreader.deciding.thoughts import thought
+from graphreader.errors import CutOffError, DecisionError, ModelRefusedError
+from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
+
+ROOM_TO_THINK = 4096
+"""Tokens of output that a model which thinks first gets beside its reply."""
+
 _NEXT_FORM: dict[Form, Form] = {"schema": "tool", "tool": "text"}
 
 
@@ -40,8 +48,9 @@ class LanguageModelDecider:
     """Takes decisions by asking a chat model.
 
     `open_model` is called once for each event loop. `window` is how many tokens one prompt may
-    have, with the framing of its messages and the schema or tool; `form` is the first form of
-    reply that is asked for. `name` and `concurrency` are the service's.
+    have, with the framing of its messages and the schema or tool, counted in `encoding`.
+    `dialect` knows how this provider wants to be asked, `prices` what it costs; with `kept`,
+    replies are kept and used again. `name` and `concurrency` are the service's.
     """
 
     def __init__(
@@ -50,78 +59,122 @@ class LanguageModelDecider:
         service: ModelService,
         *,
         window: int,
-        form: Form = "schema",
+        dialect: Dialect,
+        prompts: Prompts | None = None,
+        encoding: str = tokens.DEFAULT,
+        kept: KeptDecisions | None = None,
+        prices: Prices | None = None,
     ) -> None:
         self.name = service.name
-        self.prompts = version()
-        self.notice = ""
         self.concurrency = service.concurrency
+        self._prompts = prompts or Prompts()
+        self.prompts = self._prompts.version
         self._models = PerLoop(open_model)
         self._service = service
         self._window = window
-        self._form: Form = form
+        self._dialect = dialect
+        self._encoding = encoding
+        self._kept = kept
+        self._prices = prices or Prices()
+        self._form: Form = dialect.form
         self._form_works = False
-        self._takes_temperature = True
+        self._without: frozenset[Option] = frozenset()
+        self._thinks = False
 
-    async def decide(self, task: Task[D]) -> Decided[D]:
-        """Ask the model, at most twice (see the module); the usage counts every reply.
+    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
+        """Ask the model, at most twice (see the module), unless a kept reply serves.
 
-        `usage.seconds` stays 0: what counts is the wall clock of the whole reading. Raises
-        DecisionError, whose `spent` says what the replies have cost.
+        The usage counts every reply; its `seconds` stay 0: what counts is the wall clock of the
+        whole reading. Raises DecisionError, whose `spent` says what the replies have cost.
         """
+        ask = partial(self._ask, task, budget or Budget())
+        if self._kept is None:
+            return await ask()
+        return await self._kept.or_asked(self._fit(task), ask)
+
+    @property
+    def notice(self) -> str:
+        """What a person should know of the replies that are kept, if anything."""
+        return self._kept.trouble if self._kept else ""
+
+    def measure(self, task: Task[Any]) -> int:
+        """How many tokens the task's prompt has. Raises WindowError."""
+        return self._fit(task).tokens
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections, where the model's client lets us."""
+        await close(self._models.pop())
+        if self._kept is not None:
+            await self._kept.aclose()
+
+    async def _ask(self, task: Task[D], budget: Budget) -> Decided[D]:
         spent = Usage()
         correction: Correction | None = None
         spare: Decided[D] | None = None  # would do, but lacks something
         while True:
+            reply: _Reply[D] | None = None
             try:
-                asked, message = await self._reply(task, correction)
-                spent += usage_of(message, asked.tokens)
-                decision = self._read(asked, message)
+                reply = await self._reply(task, correction, budget)
+                spent += reply.usage
+                decision = self._read(reply)
             except DecisionError as error:
                 if spare:
                     return replace(spare, usage=spent)
-                error.spent = (spent.calls, spent.input_tokens, spent.output_tokens)
-                if correction or not isinstance(error, UnusableReply) or error.kind == "refused":
+                error.spent = spent
+                if not (reply and isinstance(error, UnusableReply)):
                     raise
-                text = "" if error.kind == "cut_off" else _text_of(message)
-                correction = Correction(text, error.problem)
+                if self._needs_room(reply, error):
+                    continue
+                correction = _correction(reply, error, correction)
             else:
-                lack = asked.task.shortcoming(decision)
+                lack = reply.asked.task.shortcoming(decision)
                 if lack is None or correction:
-                    return Decided(decision, asked.task, spent)
-                spare = Decided(decision, asked.task)
-                correction = Correction(_text_of(message), lack.rstrip("."))
-
-    async def aclose(self) -> None:
-        """Close the running loop's connections, where the model's client lets us."""
-        client = getattr(self._models.pop(), "root_async_client", None)
-        if client is not None:
-            await client.close()
+                    return Decided(decision, reply.asked.task, spent)
+                spare = Decided(decision, reply.asked.task)
+                correction = Correction(said(reply.message), lack.rstrip("."))
 
     async def _reply(
-        self, task: Task[D], correction: Correction | None
-    ) -> tuple[Fitted[D], AIMessage]:
-        """What was asked, and the reply."""
+        self, task: Task[D], correction: Correction | None, budget: Budget
+    ) -> "_Reply[D]":
+        """Send one request, in another way where the service declines the first one."""
         while True:
-            asked = fit(task, self._form, self._window, correction)
-            with_temperature = self._takes_temperature
-            model = self._bound(task.decision, asked.form)
+            asked, without, limit = self._fit(task, correction), self._without, self._limit(task)
+            model = self._dialect.bound(
+                self._models.get(), task.decision, asked.form, limit=limit, without=without
+            )
+            most, cost = asked.tokens + limit, Usage()
+            budget.take(most, task.phase)
             try:
-                return asked, await self._service.call(partial(_invoke, model, asked.messages))
+                call = partial(invoke, model, asked.messages)
+                message = await self._service.call(call, tokens=most)
+                cost = self._priced(usage_of(message, asked.tokens, self._encoding))
+                return _Reply(asked, message, cost, limit)
             except Declined as declined:
-                self._give_way(declined, asked, with_temperature)
+                self._give_way(declined, asked, without)
+            finally:
+                budget.settle(most, cost)
 
-    def _bound(self, decision: type[Decision], form: Form) -> Any:
-        model = self._models.get()
-        if not self._takes_temperature:
-            model = model.model_copy(update={"temperature": None})
-        if form == "schema":
-            return model.bind(response_format=schemas.response_format(decision))
-        if form == "tool":
-            return model.bind_tools([schemas.tool(decision)], tool_choice=decision.__name__)
-        return model
+    def _fit(self, task: Task[D], correction: Correction | None = None) -> Fitted[D]:
+        return fit(
+            task,
+            self._form,
+            self._window,
+            correction,
+            prompts=self._prompts,
+            encoding=self._encoding,
+        )
 
-    def _give_way(self, declined: Declined, asked: Fitted[Any], with_temperature: bool) -> None:
+    def _limit(self, task: Task[Any]) -> int:
+        """How many tokens the reply may have."""
+        return task.reply_tokens + (ROOM_TO_THINK if self._thinks else 0)
+
+    def _priced(self, usage: Usage) -> Usage:
+        dollars = self._prices.dollars(
+            self.name, usage.input_tokens, usage.output_tokens, usage.cached_tokens
+        )
+        return replace(usage, unpriced=1) if dollars is None else replace(usage, dollars=dollars)
+
+    def _give_way(self, declined: Declined, asked: Fitted[Any], without: frozenset[Option]) -> None:
         """Ask in another way from now on. Raises where there is none."""
         kind = declined.failure.kind
         if kind == "content":
@@ -129,70 +182,53 @@ class LanguageModelDecider:
         if kind == "form" and asked.form in _NEXT_FORM:
             if self._form == asked.form:  # another decision may have been here before
                 self._form = _NEXT_FORM[asked.form]
-        elif kind == "temperature" and with_temperature:
-            self._takes_temperature = False
+        elif kind in OPTIONS and kind not in without:
+            self._without |= {kind}
         else:
             raise ModelRefusedError(
                 f"{self.name} refuses the request ({declined.failure})."
             ) from declined
 
-    def _read(self, asked: Fitted[D], message: AIMessage) -> D:
+    def _read(self, reply: "_Reply[D]") -> D:
         """The decision of the reply. Raises UnusableReply."""
         try:
-            decision = cast(D, read(message, asked.task.decision))
+            decision = read(reply.message, reply.asked.task)
         except UnusableReply as error:
             if error.kind == "no_json" and not self._form_works:
                 # The service ignores schema and tool without a word: say it in words.
                 self._form = "text"
             raise
-        self._form_works = True
-        problem = asked.task.problem(decision)
+        self._form_works = self._form_works or holds_json(reply.message)
+        problem = reply.asked.task.problem(decision)
         if problem is not None:
             raise UnusableReply("misfit", problem)
         return decision
 
-
-def usage_of(message: AIMessage, prompt_tokens: int) -> Usage:
-    """What one reply cost, by the provider's count, or by ours where it gives none."""
-    given = message.usage_metadata
-    if given and (given["input_tokens"] or given["output_tokens"]):
-        return Usage(1, given["input_tokens"], given["output_tokens"])
-    return Usage(1, prompt_tokens, count(_text_of(message)))
-
-
-async def _invoke(model: Any, messages: Sequence[BaseMessage]) -> AIMessage:
-    """One request. OpenAI's client raises where a reply was cut off: here it is a reply still."""
-    try:
-        with hushed():
-            message = await model.ainvoke(messages)
-    except Exception as error:
-        completion = getattr(error, "completion", None)
-        if completion is None:
-            raise
-        return _message_of(completion)
-    if not isinstance(message, AIMessage):
-        raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
-    return message
+    def _needs_room(self, reply: "_Reply[D]", error: UnusableReply) -> bool:
+        """Whether the model spent its limit on thinking, so that it gets more for the same task."""
+        if error.kind != "cut_off":
+            return False
+        if thought(reply.message) or not said(reply.message):
+            self._thinks = True
+        return reply.limit < self._limit(reply.asked.task)
 
 
-def _message_of(completion: Any) -> AIMessage:
-    """The message of a chat completion of OpenAI's client."""
-    choice = completion.choices[0]
-    message = AIMessage(
-        choice.message.content or "", response_metadata={"finish_reason": choice.finish_reason}
-    )
-    if completion.usage is not None:
-        sent, received = completion.usage.prompt_tokens, completion.usage.completion_tokens
-        message.usage_metadata = {
-            "input_tokens": sent,
-            "output_tokens": received,
-            "total_tokens": sent + received,
-        }
-    return message
+@dataclass(frozen=True, slots=True)
+class _Reply(Generic[D]):
+    """What was asked, what came back, what it cost, and how long it might be."""
+
+    asked: Fitted[D]
+    message: AIMessage
+    usage: Usage
+    limit: int
 
 
-def _text_of(message: AIMessage) -> str:
-    """What the model wrote, as content or as arguments of a tool."""
-    calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
-    broken = [call["args"] or "" for call in message.invalid_tool_calls]
-    return "\n".join([*calls, *broken, str(message.text)]).strip()
+def _correction(reply: _Reply[Any], error: UnusableReply, before: Correction | None) -> Correction:
+    """What goes along when the task is asked again; raises where it is not."""
+    if error.kind == "cut_off" and reply.asked.task.divisible:
+        longest = CutOffError(f"The reply is longer than {reply.limit:,} tokens.")
+        longest.spent = error.spent
+        raise longest from error
+    if before or error.kind == "refused":
+        raise error
+    return Correction("" if error.kind == "cut_off" else said(reply.message), error.problem)

@@ -1,26 +1,28 @@
 """From a model's message to a decision, tolerantly: what counts is one JSON object that fits.
 
 It may be the content, a tool call's arguments, or stand in plain text: after reasoning
-(`<think>`), inside a code fence, between sentences, or inside one more object. Keys that the
-decision does not know are left out. What is missing or wrong is never made up.
+(`<think>`), inside a code fence, between sentences, or inside one more object. Where there is none,
+the paper's own text formats are read (`paper_format`), and last of all what the model only thought.
+Keys that the decision does not know are left out. What is missing or wrong is never made up.
 """
 
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from langchain_core.messages import AIMessage
 from pydantic import ValidationError
 
+from graphreader.deciding import paper_format
 from graphreader.deciding.decisions import Decision
+from graphreader.deciding.tasks import Task
+from graphreader.deciding.thoughts import thoughts_of, without_thoughts
 from graphreader.errors import ReplyError
 
 D = TypeVar("D", bound=Decision)
 Kind = Literal["cut_off", "refused", "empty", "no_json", "misfit"]
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _CUT_OFF = {"length", "max_tokens", "max_output_tokens", "incomplete", "model_length"}
 _REFUSED = {"content_filter", "refusal", "safety", "blocklist", "prohibited_content"}
 _SENTENCES: dict[Kind, str] = {
@@ -29,6 +31,7 @@ _SENTENCES: dict[Kind, str] = {
     "empty": "it was empty",
     "no_json": "it holds no JSON object that fits the schema",
 }
+_BEGINS_AS_JSON = re.compile(r"\s*(?:```\w*\s*)?\[?\s*\{")
 
 
 class UnusableReply(ReplyError):
@@ -45,19 +48,27 @@ class UnusableReply(ReplyError):
         )
 
 
-def read(message: AIMessage, decision: type[D]) -> D:
+def read(message: AIMessage, task: Task[D]) -> D:
     """The decision in the message; the last one that fits, where there are several.
 
     Raises UnusableReply. Whether the decision suits its task is not looked at.
     """
     problem = ""
-    for candidate in _candidates(message):
-        for form in _forms(candidate, decision):
-            try:
-                return _validated(form, decision)
-            except ValidationError as error:
-                problem = problem or _sentence(error)
-    raise UnusableReply(_kind(message, bool(problem)), problem if problem else "")
+    for fields in _candidates(message, task):
+        try:
+            return cast(D, _validated(fields, task.decision))
+        except ValidationError as error:
+            problem = problem or _sentence(error)
+    raise UnusableReply(_kind(message, bool(problem)), problem)
+
+
+def holds_json(message: AIMessage) -> bool:
+    """Whether the reply is in JSON at all, fitting or not, rather than in words."""
+    return bool(
+        message.tool_calls
+        or message.invalid_tool_calls
+        or any(isinstance(one, dict) for one in _objects(without_thoughts(message.text)))
+    )
 
 
 def _kind(message: AIMessage, has_object: bool) -> Kind:
@@ -86,21 +97,34 @@ def _has_refusal(message: AIMessage) -> bool:
     )
 
 
-def _candidates(message: AIMessage) -> Iterator[dict[str, Any] | list[Any]]:
-    """Everything in the message that might be the decision, the likeliest first."""
-    for call in message.tool_calls:
-        yield _clean(call["args"])
-    for broken in message.invalid_tool_calls:
-        yield from _objects(broken["args"] or "")
-    text = _without_thoughts(message.text)
-    yield from _objects(text)
-    if text != message.text:  # a model may also put its reply into its thoughts
-        yield from _objects(message.text)
+def _candidates(message: AIMessage, task: Task[Any]) -> Iterator[Any]:
+    """What might be the decision's fields, the likeliest first.
+
+    Other readings are tried only where there is no JSON object in the reply: one that does not fit
+    is told to the model rather than guessed at.
+    """
+    decision, text = task.decision, without_thoughts(message.text)
+    called = [_clean(call["args"]) for call in message.tool_calls]
+    called += [one for call in message.invalid_tool_calls for one in _objects(call["args"] or "")]
+    found = [form for one in [*called, *_objects(text)] for form in _forms(one, decision)]
+    if not found and not _is_cut_or_refused(message):
+        if not called and not _tries_json(text, decision):
+            fields = paper_format.fields_of(text, task)
+            found = [] if fields is None else [_clean(fields)]
+        # A model may also put its reply into its thoughts, or speak of them inside its reply.
+        thought = [] if found else [*_objects(message.text), *_objects(thoughts_of(message))]
+        found += [form for one in thought for form in _forms(one, decision)]
+    yield from found
 
 
-def _without_thoughts(text: str) -> str:
-    text = _THOUGHT.sub("", text)
-    return _THOUGHT_END.split(text)[-1]  # some servers swallow the opening mark
+def _is_cut_or_refused(message: AIMessage) -> bool:
+    return _kind(message, False) in ("cut_off", "refused")
+
+
+def _tries_json(text: str, decision: type[Decision]) -> bool:
+    """Whether the text looks like JSON that is broken."""
+    keys = "|".join(decision.model_fields)
+    return bool(_BEGINS_AS_JSON.match(text) or re.search(rf"[\"'](?:{keys})[\"']\s*:", text))
 
 
 def _objects(text: str) -> list[dict[str, Any] | list[Any]]:
@@ -137,11 +161,7 @@ def _clean(value: Any) -> Any:
 def _forms(value: dict[str, Any] | list[Any], decision: type[Decision]) -> Iterator[Any]:
     """The value as it is, and without the wrapping that models like to put around it."""
     if isinstance(value, list):
-        lists = [n for n, f in decision.model_fields.items() if "list" in str(f.annotation)]
-        if len(decision.model_fields) == 1 and lists:
-            yield {lists[0]: value}
-        elif len(value) == 1 and isinstance(value[0], dict):
-            yield value[0]
+        yield from _forms_of_list(value, decision)
         return
     if set(value) & set(decision.model_fields):
         yield value
@@ -151,6 +171,20 @@ def _forms(value: dict[str, Any] | list[Any], decision: type[Decision]) -> Itera
             yield from _objects(inner)
         elif isinstance(inner, dict):
             yield inner
+
+
+def _forms_of_list(value: list[Any], decision: type[Decision]) -> Iterator[Any]:
+    """The list as the one field of the decision, or the one object in it.
+
+    An empty list may be all that is left of an object with a mistake in it.
+    """
+    if not value or not all(isinstance(one, dict) for one in value):
+        return
+    lists = [name for name, f in decision.model_fields.items() if "list" in str(f.annotation)]
+    if len(decision.model_fields) == 1 and lists:
+        yield {lists[0]: value}
+    elif len(value) == 1:
+        yield value[0]
 
 
 def _validated(value: Any, decision: type[D]) -> D:

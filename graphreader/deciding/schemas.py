@@ -35,17 +35,17 @@ def response_format(decision: type[Decision]) -> Schema:
     }
 
 
-def tool(decision: type[Decision]) -> Schema:
-    """For providers with tools: the decision is the argument of the one tool there is."""
-    return {
-        "type": "function",
-        "function": {
-            "name": decision.__name__,
-            "description": "Hand in your reply.",
-            "strict": True,
-            "parameters": schema_of(decision),
-        },
+def tool(decision: type[Decision], *, strict: bool = True) -> Schema:
+    """For providers with tools: the decision is the argument of the one tool there is.
+
+    `strict` is OpenAI's word for arguments that are held to the schema; not everybody knows it.
+    """
+    function = {
+        "name": decision.__name__,
+        "description": "Hand in your reply.",
+        "parameters": schema_of(decision),
     }
+    return {"type": "function", "function": function | ({"strict": True} if strict else {})}
 
 
 def in_words(decision: type[Decision]) -> str:

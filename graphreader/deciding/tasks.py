@@ -17,16 +17,21 @@ from typing import ClassVar, Generic, Self, TypeVar
 from graphreader import tokens
 from graphreader.deciding.decisions import (
     Answer,
+    Condensed,
     Decision,
     Extraction,
     InitialNodes,
     RationalPlan,
 )
+from graphreader.usage import Phase
 
 D = TypeVar("D", bound=Decision)
 
 PLAN_TOKENS = 250
 """A rational plan at most: it stands in every later prompt."""
+
+NOTEBOOK_TOKENS = 550
+"""A path's notebook at most: five of them fit into a window of 4,096 tokens with the quotes."""
 
 NODES_WANTED = 10
 """Initial nodes that a decider is to propose at least (paper, figure 8)."""
@@ -36,12 +41,17 @@ NODES_WANTED = 10
 class Task(Generic[D]):
     """One decision to take. `prompt` names the prompt file, `decision` the class of the answer.
 
-    `fewest` is how few of its `choices` may be shown.
+    `phase` is what it is taken for; `reply_tokens` is how long the reply may be, without what a
+    model thinks first; `fewest` is how few of its `choices` may be shown. A `divisible` task whose
+    reply is cut off is not asked again: whoever asks makes two of it.
     """
 
     prompt: ClassVar[str]
     decision: ClassVar[type[Decision]]
+    phase: ClassVar[Phase]
+    reply_tokens: ClassVar[int]
     fewest: ClassVar[int] = 0
+    divisible: ClassVar[bool] = False
 
     def values(self) -> Mapping[str, str]:
         """What stands in the prompt's `$name` places."""
@@ -71,6 +81,9 @@ class ExtractionTask(Task[Extraction]):
 
     prompt = "extraction"
     decision = Extraction
+    phase = "extract"
+    reply_tokens = 1024
+    divisible = True
     title: str
     text: str
 
@@ -85,6 +98,8 @@ class PlanTask(Task[RationalPlan]):
 
     prompt = "rational_plan"
     decision = RationalPlan
+    phase = "plan"
+    reply_tokens = 500
     question: str
 
     def values(self) -> Mapping[str, str]:
@@ -105,6 +120,8 @@ class InitialNodesTask(Task[InitialNodes]):
 
     prompt = "initial_nodes"
     decision = InitialNodes
+    phase = "select"
+    reply_tokens = 1000
     fewest = 1
     question: str
     plan: str
@@ -142,6 +159,41 @@ class InitialNodesTask(Task[InitialNodes]):
 
 
 @dataclass(frozen=True, slots=True)
+class CondenseTask(Task[Condensed]):
+    """Make one short notebook out of long ones; what helps to answer must stay."""
+
+    prompt = "condense"
+    decision = Condensed
+    phase: ClassVar[Phase] = "explore"
+    reply_tokens = 900
+    question: str
+    plan: str
+    notebooks: tuple[str, ...]
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan and the notebooks."""
+        return {
+            "question": self.question,
+            "plan": self.plan,
+            "notebooks": counted("Notebook", self.notebooks),
+        }
+
+    def problem(self, decision: Condensed) -> str | None:
+        """A notebook that is still too long, or empty."""
+        length = tokens.count(decision.notebook)
+        if length > NOTEBOOK_TOKENS:
+            return f"The notebook has {length} tokens: write it anew with at most 300 words."
+        return None if decision.notebook.strip() else "The notebook is empty."
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTask(CondenseTask):
+    """The same for notebooks of several paths that are too many for one answer prompt."""
+
+    phase = "answer"
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A quote that some path found, and the label of the chunk in which it stands."""
 
@@ -155,6 +207,8 @@ class AnswerTask(Task[Answer]):
 
     prompt = "answer_reasoning"
     decision = Answer
+    phase = "answer"
+    reply_tokens = 1500
     question: str
     plan: str
     notebooks: tuple[str, ...]
@@ -165,15 +219,11 @@ class AnswerTask(Task[Answer]):
 
         Only quotes can be cited, so only they have a number in brackets.
         """
-        notebooks = [
-            f"Notebook {number}: {notebook or '(empty)'}"
-            for number, notebook in enumerate(self.notebooks, 1)
-        ]
         quotes = [f"{folded(one.label)}: {folded(one.quote)}" for one in self.evidence]
         return {
             "question": self.question,
             "plan": self.plan,
-            "notebooks": "\n".join(notebooks),
+            "notebooks": counted("Notebook", self.notebooks),
             "quotes": numbered(quotes) or "(none)",
         }
 
@@ -195,6 +245,13 @@ def folded(text: str) -> str:
 def names(items: Sequence[str]) -> str:
     """Numbered names, each in one line."""
     return numbered([folded(item) for item in items])
+
+
+def counted(word: str, items: Sequence[str]) -> str:
+    """The items, each after its name, "Notebook 1: ..." and so on."""
+    return "\n".join(
+        f"{word} {number}: {item or '(empty)'}" for number, item in enumerate(items, 1)
+    )
 
 
 def numbered(items: Sequence[str]) -> str:

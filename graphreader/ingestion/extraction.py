@@ -3,46 +3,112 @@
 Ids come from the content, so the same chunk gives the same facts and can be written again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+from graphreader import tokens
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.decisions import ExtractedFact
+from graphreader.deciding.offline.facts import key_elements_of
 from graphreader.deciding.tasks import ExtractionTask
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
-from graphreader.errors import ReplyError, WindowError
+from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
+from graphreader.ingestion.chunking import split
 from graphreader.ingestion.normalization import clean_surface, normalize
-from graphreader.reading import Usage
+from graphreader.ingestion.reflection import stands_in
 from graphreader.store.writer import ReadChunk
+from graphreader.usage import Usage
+
+SMALLEST_PART = 100
+"""Tokens of a chunk below which it is not divided any more."""
 
 
-async def extract(decider: Decider, document: Document, chunk: Chunk) -> tuple[ReadChunk, Usage]:
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """A chunk that was read; `dropped` key elements did not stand in their facts."""
+
+    read: ReadChunk
+    usage: Usage = field(default_factory=Usage)
+    dropped: int = 0
+
+
+async def extract(
+    decider: Decider, document: Document, chunk: Chunk, budget: Budget | None = None
+) -> Extracted:
     """Read one chunk. A reply that is of no use leaves the chunk with its error instead of facts.
 
     Raises DecisionError where the next chunk would fail as well: no service, no right to it.
     """
     if not chunk.text.strip():
-        return ReadChunk(chunk), Usage()
+        return Extracted(ReadChunk(chunk))
+    asking = _Asking(decider, document, budget)
     try:
-        decided = await decider.decide(ExtractionTask(document.title, chunk.text))
-    except (ReplyError, WindowError) as error:
-        return ReadChunk(chunk, error=str(error)), Usage(*error.spent)
-    facts = atomic_facts(document.corpus, chunk, decided.decision.facts)
-    return ReadChunk(chunk, facts), decided.usage
+        told = await asking.facts(chunk.text)
+    except (ReplyError, WindowError, BudgetError) as error:
+        return Extracted(ReadChunk(chunk, error=str(error)), asking.usage)
+    except DecisionError as error:
+        error.spent = asking.usage
+        raise
+    facts, dropped = atomic_facts(document.corpus, chunk, told)
+    return Extracted(ReadChunk(chunk, facts), asking.usage, dropped)
+
+
+class _Asking:
+    """The decisions on one chunk: one, or several where it holds too much for one reply."""
+
+    def __init__(self, decider: Decider, document: Document, budget: Budget | None) -> None:
+        self.usage = Usage()
+        self._decider = decider
+        self._document = document
+        self._budget = budget
+
+    async def facts(self, text: str) -> Sequence[ExtractedFact]:
+        """The facts of a text; what is too much for one reply, or one prompt, is divided."""
+        task = ExtractionTask(self._document.title, text)
+        try:
+            decided = await self._decider.decide(task, self._budget)
+        except (CutOffError, WindowError) as error:
+            self.usage += error.spent
+            parts = divided(self._document, text)
+            if len(parts) < 2:
+                raise
+            return [fact for part in parts for fact in await self.facts(part)]
+        except DecisionError as error:
+            self.usage += error.spent
+            raise
+        self.usage += decided.usage
+        return decided.decision.facts
+
+
+def divided(document: Document, text: str) -> list[str]:
+    """About two halves, cut where a chunk would be; the text alone if it is small already."""
+    size = tokens.count(text)
+    if size < SMALLEST_PART:
+        return [text]
+    return [part.text for part in split(replace(document, text=text), size // 2 + 1)]
 
 
 def atomic_facts(
     corpus: str, chunk: Chunk, extracted: Iterable[ExtractedFact]
-) -> tuple[AtomicFact, ...]:
-    """The facts of a chunk: each wording once, and none without a key element."""
+) -> tuple[tuple[AtomicFact, ...], int]:
+    """The facts of a chunk, each wording once, and how many key elements were dropped.
+
+    A key element that does not stand in its fact is dropped: it would lead elsewhere. A fact that
+    has none left gets the names and words that it holds itself, or nobody would find it.
+    """
     facts: dict[str, AtomicFact] = {}
+    dropped = 0
     for one in extracted:
         text = clean(one.fact)
-        elements = key_elements(corpus, one.key_elements)
+        standing = [element for element in one.key_elements if stands_in(element, text)]
+        dropped += len(one.key_elements) - len(standing)
+        elements = key_elements(corpus, standing) or key_elements(corpus, key_elements_of(text))
         if text and elements and text not in facts:
             id_ = identity(chunk.id, text)
             facts[text] = AtomicFact(id_, chunk.id, len(facts), text, elements)
-    return tuple(facts.values())
+    return tuple(facts.values()), dropped
 
 
 def key_elements(corpus: str, surfaces: Iterable[str]) -> tuple[KeyElement, ...]:

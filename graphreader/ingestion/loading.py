@@ -49,6 +49,18 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     return sorted(found.values())
 
 
+def find_all(paths: Iterable[Path]) -> tuple[list[Path], dict[Path, DocumentError]]:
+    """The files that `paths` name or hold, and why each of the others gives none."""
+    files: list[Path] = []
+    refused = {}
+    for path in paths:
+        try:
+            files += find_files([path])
+        except DocumentError as error:
+            refused[path] = error
+    return find_files(files), refused
+
+
 def load(path: Path, corpus: str, max_bytes: int = MAX_BYTES) -> Document:
     """Read one file as a document of `corpus`.
 

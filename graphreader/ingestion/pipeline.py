@@ -1,8 +1,8 @@
 """Reading files into one corpus: load, chunk, extract, write, arrange, embed.
 
-Documents are read side by side, and so are the chunks of each. What was extracted is written before
-more is asked for, so a run that breaks off loses little, and the next one asks only for what is
-missing: chunks are known by their content.
+Documents are read side by side, and so are the chunks of each. What was extracted is written while
+the next chunks are asked for, so a run that breaks off loses little, and the next one asks only for
+what is missing: chunks are known by their content.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.documents import Chunk, Document
@@ -29,11 +30,13 @@ from graphreader.ingestion.report import (
     Progress,
     quiet,
 )
-from graphreader.reading import Usage
 from graphreader.store.library import DocumentSummary
 from graphreader.store.writer import GraphWriter, ReadChunk
+from graphreader.usage import Usage
 
 DOCUMENTS_AT_ONCE = 4
+WRITTEN_AT_ONCE = 64
+"""Chunks of a document that may wait to be written."""
 
 T = TypeVar("T")
 
@@ -48,16 +51,20 @@ class Pipeline:
         embedder: Embedder,
         *,
         chunk_tokens: int,
+        budget: Budget | None = None,
         progress: Progress = quiet,
     ) -> None:
         self._writer = writer
         self._decider = decider
         self._embedder = embedder
         self._chunk_tokens = chunk_tokens
+        self._budget = budget
         self._progress = progress
-        self._turn = asyncio.Semaphore(decider.concurrency)
+        # Twice as many as may be asked at once: while some prepare or pause, others ask.
+        self._turn = asyncio.Semaphore(2 * decider.concurrency)
         self._usage = Usage()
         self._facts = 0
+        self._dropped = 0
 
     async def run(self, paths: Iterable[Path], known: Sequence[DocumentSummary]) -> IngestReport:
         """Read files and folders; `known` are the documents that the corpus has.
@@ -75,7 +82,14 @@ class Pipeline:
         await self._finish([document for document, _ in ended if document])
         reports = (*refused, *(report for _, report in ended))
         usage = replace(self._usage, seconds=round(time.monotonic() - began, 3))
-        return IngestReport(self._writer.corpus, reports, self._facts, usage, self._decider.name)
+        return IngestReport(
+            self._writer.corpus,
+            reports,
+            self._facts,
+            usage,
+            self._decider.name,
+            dropped=self._dropped,
+        )
 
     async def _file(
         self, file: Path, known: dict[str, DocumentSummary], gate: asyncio.Semaphore
@@ -141,35 +155,58 @@ class Pipeline:
         await self._writer.begin_document(document, self._chunk_tokens)
 
     async def _chunks(self, document: Document, chunks: Sequence[Chunk]) -> list[str]:
-        """Extract and write chunks, some at a time; returns the errors of those that failed."""
-        errors: list[str] = []
-        step = 2 * self._decider.concurrency
-        for start in range(0, len(chunks), step):
-            read: dict[int, ReadChunk] = {}
-            part = chunks[start : start + step]
-            try:
-                await together(self._extract(document, chunk, read) for chunk in part)
-            finally:
-                # Also when it breaks off here: what was extracted was paid for.
-                await self._write(document, [one for _, one in sorted(read.items())], start == 0)
-            errors += [one.error for _, one in sorted(read.items()) if one.error]
-        return errors
+        """Extract chunks and write them as they come; returns the errors of those that failed."""
+        ready: asyncio.Queue[ReadChunk | None] = asyncio.Queue(WRITTEN_AT_ONCE)
+        writing = asyncio.create_task(self._write(document, ready))
+        try:
+            await together(self._extract(document, chunk, ready, writing) for chunk in chunks)
+        finally:
+            # Also when it breaks off here: what was extracted was paid for.
+            if not writing.done():
+                await ready.put(None)
+            errors = await writing
+        return [error for _, error in sorted(errors.items())]
 
-    async def _write(self, document: Document, read: Sequence[ReadChunk], first: bool) -> None:
-        if not read:
-            return
-        if first:
-            await self._begin(document)
-        await self._writer.write_chunks(document.id, read)
-        facts = sum(len(one.facts) for one in read)
-        self._facts += facts
-        self._progress(ChunksRead(document.title, len(read), facts))
-
-    async def _extract(self, document: Document, chunk: Chunk, read: dict[int, ReadChunk]) -> None:
+    async def _extract(
+        self,
+        document: Document,
+        chunk: Chunk,
+        ready: "asyncio.Queue[ReadChunk | None]",
+        writing: "asyncio.Task[dict[int, str]]",
+    ) -> None:
         async with self._turn:
-            found, usage = await extract(self._decider, document, chunk)
-        read[chunk.index] = found
-        self._usage += usage
+            if writing.done():  # nothing can be written: nothing more is to be paid for
+                return
+            found = await extract(self._decider, document, chunk, self._budget)
+        self._usage += found.usage
+        self._dropped += found.dropped
+        put = asyncio.ensure_future(ready.put(found.read))
+        await asyncio.wait({put, writing}, return_when=asyncio.FIRST_COMPLETED)
+        put.cancel()
+
+    async def _write(
+        self, document: Document, ready: "asyncio.Queue[ReadChunk | None]"
+    ) -> dict[int, str]:
+        """Write what is ready, all of it in one go, until None comes; returns errors by chunk."""
+        errors: dict[int, str] = {}
+        begun = ended = False
+        while not ended:
+            part = [await ready.get()]
+            while not ready.empty():
+                part.append(ready.get_nowait())
+            ended = part[-1] is None
+            read = [one for one in part if one is not None]
+            if not read:
+                continue
+            if not begun:
+                await self._begin(document)
+                begun = True
+            await self._writer.write_chunks(document.id, read)
+            errors |= {one.chunk.index: one.error for one in read if one.error}
+            facts = sum(len(one.facts) for one in read)
+            self._facts += facts
+            self._progress(ChunksRead(document.title, len(read), facts))
+        return errors
 
     async def _finish(self, documents: Sequence[str]) -> None:
         """Settle the names of key elements, embed the new ones, mark documents as complete."""

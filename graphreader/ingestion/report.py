@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from graphreader.reading import Usage
+from graphreader.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class DocumentReport:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What became of one call."""
+    """What became of one call. `dropped` counts key elements that did not stand in their facts."""
 
     corpus: str
     documents: tuple[DocumentReport, ...]
@@ -35,6 +35,7 @@ class IngestReport:
     usage: Usage
     decider: str
     notes: tuple[str, ...] = ()
+    dropped: int = 0
 
     @property
     def complete(self) -> bool:

@@ -65,6 +65,15 @@ class Stats:
     busiest: tuple[tuple[str, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How many documents a corpus has, which are not complete, the tokens of its largest chunk."""
+
+    documents: int
+    unfinished: tuple[str, ...]
+    largest_chunk: int
+
+
 class Library:
     """Looks at a whole database."""
 
@@ -93,10 +102,10 @@ class Library:
         rows = await self._connection.read("read/documents", corpus=corpus)
         return [DocumentSummary(**row) for row in rows]
 
-    async def unfinished(self, corpus: str) -> tuple[int, list[str]]:
-        """How many documents a corpus has, and the titles of those that are not complete."""
-        row = (await self._connection.read("read/unfinished", corpus=corpus))[0]
-        return row["documents"], sorted(row["titles"])
+    async def extent(self, corpus: str) -> Extent:
+        """How much there is to ask in a corpus."""
+        row = (await self._connection.read("read/extent", corpus=corpus))[0]
+        return Extent(row["documents"], tuple(sorted(row["titles"])), row["largest_chunk"])
 
     async def find(self, corpus: str, name: str) -> str:
         """Return the id of the one document that an id, a path or a title means.

@@ -1,8 +1,7 @@
 """Small texts as they come out of extraction, to be written into a graph."""
 
-from graphreader.deciding.decisions import ExtractedFact
-from graphreader.documents import Chunk, Document
-from graphreader.ingestion.extraction import atomic_facts, identity
+from graphreader.documents import AtomicFact, Chunk, Document
+from graphreader.ingestion.extraction import identity, key_elements
 from graphreader.ingestion.loading import from_text
 from graphreader.store.writer import GraphWriter, ReadChunk
 
@@ -26,8 +25,11 @@ def chunks(of: Document, texts: list[str]) -> list[Chunk]:
 
 def read(of: Document, chunk: Chunk, facts: Facts) -> ReadChunk:
     """A chunk with facts, each given by its text and its key elements."""
-    extracted = [ExtractedFact(fact=f, key_elements=k) for f, k in facts.items()]
-    return ReadChunk(chunk, atomic_facts(of.corpus, chunk, extracted))
+    made = [
+        AtomicFact(identity(chunk.id, fact), chunk.id, n, fact, key_elements(of.corpus, elements))
+        for n, (fact, elements) in enumerate(facts.items())
+    ]
+    return ReadChunk(chunk, tuple(made))
 
 
 async def write(writer: GraphWriter, title: str, parts: list[tuple[str, Facts]]) -> list[Chunk]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from graphreader import GraphReader, Settings
+from graphreader.deciding import service
 
 
 @pytest.fixture
@@ -14,3 +15,9 @@ def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
     with GraphReader(corpus, settings=neo4j) as reader:
         if any(one.corpus == corpus for one in reader.corpora()):
             reader.delete(everything=True)
+
+
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes wrong is tried again at once, or nearly."""
+    monkeypatch.setattr(service, "_FIRST_PAUSE", 0.02)

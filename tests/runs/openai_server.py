@@ -1,50 +1,50 @@
 """An OpenAI-compatible HTTP server on loopback whose replies are a function of the request.
 
-It speaks /v1/models, /v1/chat/completions (JSON schema, tools, plain) and /v1/embeddings, and it
-fails as it is told to. It does not stream.
+It speaks /v1/models, /v1/chat/completions (JSON schema, tools, plain, streamed) and
+/v1/embeddings, and it fails as it is told to. It sleeps only where a fault stalls.
 """
 
 import json
+import select
+import socket
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-Body = dict[str, Any]
+from tests.runs.openai_faults import Body, Fault
+from tests.runs.openai_replies import completion, events, vector
+
+__all__ = ["Body", "Fault", "OpenAIServer", "Request"]
+
+Script = Callable[[Body, int], Fault | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What happens to one request instead of, or (`finish_reason`, `content`) along with, a reply.
+@dataclass(slots=True)
+class Request:
+    """One chat request. `prompt` is its messages in short; `answered` well, and to the end."""
 
-    `status` with `message`, `code` and `headers`; `hang`: no reply at all; `drop`: the connection
-    is closed; `content`: this text instead of the reply; `refusal`: OpenAI's refusal.
-    """
-
-    status: int = 200
-    message: str = "a scripted fault"
-    code: str | None = None
-    headers: dict[str, str] = field(default_factory=dict)
-    hang: bool = False
-    drop: bool = False
-    content: str | None = None
-    finish_reason: str = "stop"
-    refusal: str | None = None
+    body: Body
+    prompt: str
+    fault: Fault
+    answered: bool = False
 
 
 class OpenAIServer:
     """`reply` gets a chat request's body and gives the content, as text or as an object.
 
-    `faults` are used up one a chat request; `always` happens to every one. `refuses` names parts
-    of a request that get status 400. `silent`: nothing is ever answered, at no address.
-    `models_status` is that of /v1/models, `embeddings_status` that of embeddings. `chats` and
-    `embeddings` keep the requests' bodies, `most_at_once` the highest number of chat requests in
-    progress.
+    `faults` are used up one a chat request; `always` happens to every further one; `script` is
+    asked before them, with the body and how often the same prompt came before. `refuses` names
+    parts of a request that get status 400. `silent`: nothing is ever answered, at no address.
+    `models_status` is that of /v1/models, `embeddings_status` that of embeddings; of these,
+    `embeddings_faults` are used up first. `requests` (and `chats`, their bodies) and `embeddings`
+    keep what was asked, `most_at_once` is the highest number of chat requests in progress whose
+    clients were still waiting.
     """
 
     def __init__(
@@ -53,29 +53,34 @@ class OpenAIServer:
         *,
         faults: Iterable[Fault] = (),
         always: Fault | None = None,
+        script: Script | None = None,
         refuses: Iterable[str] = (),
         silent: bool = False,
         models_status: int = 200,
         embeddings_status: int = 200,
+        embeddings_faults: Iterable[Fault] = (),
         dimension: int = 12,
         usage: bool = True,
     ) -> None:
         self.reply = reply
         self.faults = deque(faults)
         self.always = always
+        self.script = script
         self.refuses = frozenset(refuses)
         self.silent = silent
         self.models_status = models_status
         self.embeddings_status = embeddings_status
+        self.embeddings_faults = deque(embeddings_faults)
         self.dimension = dimension
         self.usage = usage
-        self.chats: list[Body] = []
+        self.requests: list[Request] = []
         self.embeddings: list[Body] = []
         self.keys: set[str] = set()
         self.most_at_once = 0
         self.closing = threading.Event()
-        self.lock = threading.Lock()
-        self.at_once = 0
+        self._lock = threading.Lock()
+        self._times: Counter[str] = Counter()
+        self._in_progress: list[socket.socket] = []
         self._http = _Server(("127.0.0.1", 0), _Handler)
         self._http.fake = self
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
@@ -84,6 +89,22 @@ class OpenAIServer:
     def url(self) -> str:
         """The base URL of a client."""
         return f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    @property
+    def chats(self) -> list[Body]:
+        """The bodies of all chat requests, in the order in which they came."""
+        return [request.body for request in self.requests]
+
+    def asked_again(self) -> list[Request]:
+        """The requests whose very prompt had been answered well, or was just being so."""
+        answered: set[str] = set()
+        again = []
+        for request in self.requests:
+            if request.prompt in answered:
+                again.append(request)
+            if request.answered:
+                answered.add(request.prompt)
+        return again
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -100,30 +121,38 @@ class OpenAIServer:
         self._http.server_close()
         self._thread.join()
 
-    def fault(self, body: Body) -> Fault:
-        """What happens to this chat request."""
+    @contextmanager
+    def taken(self, body: Body, connection: socket.socket) -> Iterator[Request]:
+        """Keeps a chat request, with what shall happen to it, and counts it as in progress."""
+        messages = json.dumps(body["messages"])
+        prompt = blake2b(messages.encode(), digest_size=12).hexdigest()
+        with self._lock:
+            request = Request(body, prompt, self._fault(body, self._times[prompt]))
+            self._times[prompt] += 1
+            self.requests.append(request)
+            self._in_progress.append(connection)
+            waiting = [one for one in self._in_progress if not _hung_up(one)]
+            self.most_at_once = max(self.most_at_once, len(waiting))
+        try:
+            yield request
+        finally:
+            with self._lock:
+                self._in_progress.remove(connection)
+
+    def _fault(self, body: Body, before: int) -> Fault:
         for part in sorted(self.refuses):
             if body.get(part) is not None:
                 return Fault(400, f"Unsupported parameter: '{part}'.", "unsupported_parameter")
-        with self.lock:
-            return self.faults.popleft() if self.faults else self.always or Fault()
-
-    @contextmanager
-    def one_more(self) -> Iterator[None]:
-        """Counts the chat requests in progress."""
-        with self.lock:
-            self.at_once += 1
-            self.most_at_once = max(self.most_at_once, self.at_once)
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.at_once -= 1
+        scripted = self.script(body, before) if self.script else None
+        if scripted is None and self.faults:
+            scripted = self.faults.popleft()
+        return scripted or self.always or Fault()
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = True
+    request_queue_size = 128
     fake: OpenAIServer
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -132,6 +161,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # what is sent at once leaves at once
     timeout = 5
     server: _Server
 
@@ -153,39 +184,62 @@ class _Handler(BaseHTTPRequestHandler):
             return self._embeddings(body)
         if self.path != "/v1/chat/completions":
             return self._send(404, {"error": {"message": "no such address"}})
-        with fake.one_more():
-            fake.chats.append(body)
-            return self._chat(body, fake.fault(body))
+        with fake.taken(body, self.connection) as request:
+            fault = request.fault
+            if fault.hang:
+                return self._hang()
+            text = "" if fault.status != 200 or fault.drop else fault.text(lambda: fake.reply(body))
+            request.answered = not fault.spoils and not _hung_up(self.connection)
+        # No longer in progress: whoever has the reply may ask for the next one at once.
+        return self._chat(body, fault, text)
 
-    def _chat(self, body: Body, fault: Fault) -> None:
-        if fault.hang:
-            self._hang()
-        elif fault.drop:
+    def _chat(self, body: Body, fault: Fault, text: str) -> None:
+        usage = self.server.fake.usage
+        if fault.drop:
             self.close_connection = True
         elif fault.status != 200:
-            error = {"message": fault.message, "code": fault.code, "type": "error"}
-            self._send(fault.status, {"error": error}, fault.headers)
+            self._fail(fault)
+        elif body.get("stream"):
+            self._stream(events(body, text, fault, usage))
         else:
-            content = self.server.fake.reply(body) if fault.content is None else fault.content
-            self._send(200, _completion(body, content, fault, self.server.fake.usage))
+            self._send(200, completion(body, text, fault, usage))
 
     def _embeddings(self, body: Body) -> None:
-        self.server.fake.embeddings.append(body)
-        if self.server.fake.embeddings_status != 200:
-            return self._send(self.server.fake.embeddings_status, {"error": {"message": "no"}})
-        size = body.get("dimensions") or self.server.fake.dimension
+        fake = self.server.fake
+        fake.embeddings.append(body)
+        if fake.embeddings_faults:
+            fault = fake.embeddings_faults.popleft()
+            if fault.spoils:
+                return self._chat(body, fault, "")
+        if fake.embeddings_status != 200:
+            return self._send(fake.embeddings_status, {"error": {"message": "no"}})
+        size = body.get("dimensions") or fake.dimension
         data = [
-            {"object": "embedding", "index": index, "embedding": _vector(text, size)}
+            {"object": "embedding", "index": index, "embedding": vector(text, size)}
             for index, text in enumerate(body["input"])
         ]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         return self._send(200, {"object": "list", "model": "fake", "data": data, "usage": usage})
 
     def _hang(self) -> None:
-        self.server.fake.closing.wait()
+        while not self.server.fake.closing.wait(0.02) and not _hung_up(self.connection):
+            pass
         self.close_connection = True
 
-    def _send(self, status: int, body: Body, headers: dict[str, str] | None = None) -> None:
+    def _fail(self, fault: Fault) -> None:
+        error = {"message": fault.message, "code": fault.code, "type": "error"}
+        self._send(fault.status, {"error": error}, fault.headers)
+
+    def _stream(self, parts: Iterable[str]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for part in [*(f"data: {one}\n\n".encode() for one in parts), b""]:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+            self.wfile.flush()
+
+    def _send(self, status: int, body: Body, headers: Mapping[str, str] | None = None) -> None:
         data = json.dumps(body).encode()
         self.send_response(status)
         for name, value in {"content-type": "application/json", **(headers or {})}.items():
@@ -195,20 +249,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-def _completion(body: Body, content: Any, fault: Fault, usage: bool) -> Body:
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    message: Body = {"role": "assistant", "content": text, "refusal": fault.refusal}
-    if body.get("tools"):
-        function = {"name": body["tools"][0]["function"]["name"], "arguments": text}
-        message["content"] = None
-        message["tool_calls"] = [{"id": "call_1", "type": "function", "function": function}]
-    choice = {"index": 0, "message": message, "finish_reason": fault.finish_reason}
-    completion = {"id": "c", "object": "chat.completion", "created": 0, "model": "fake"}
-    counted = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-    return {**completion, "choices": [choice], **({"usage": counted} if usage else {})}
-
-
-def _vector(text: str, size: int) -> list[float]:
-    """Some vector that depends on the text alone."""
-    digest = blake2b(text.encode()).digest()
-    return [1.0 + digest[place % len(digest)] / 255 for place in range(size)]
+def _hung_up(connection: socket.socket) -> bool:
+    """Whether the client closed the connection."""
+    try:
+        if not select.select([connection], [], [], 0)[0]:
+            return False
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except (OSError, ValueError):
+        return True

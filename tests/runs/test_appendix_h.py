@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphreader import GraphReader, Reading, Settings
+from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.exploring import ChunkTask, NeighborTask
 from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.service import ModelService
@@ -108,7 +109,8 @@ def test_golden_run(neo4j: Settings, corpus: str, texts: Path) -> None:
 def test_golden_run_through_prompts(neo4j: Settings, corpus: str, texts: Path) -> None:
     model = FunctionChatModel(function=from_prompt)
     service = ModelService("fake:model")
-    decider = LanguageModelDecider(lambda: model, service, window=4096)
+    dialect = dialect_of("openai", model)
+    decider = LanguageModelDecider(lambda: model, service, window=4096, dialect=dialect)
     given = world.settings(neo4j, initial_nodes=1)
     with GraphReader(corpus, settings=given, decider=decider) as reader:
         reader.ingest(texts)

@@ -14,8 +14,9 @@ from graphreader.agent.exploration import Exploration
 from graphreader.deciding.decisions import Answer, InitialNodes, ProposedNode
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
-from graphreader.errors import DecisionError, ModelUnavailableError, ReplyError, WindowError
+from graphreader.errors import DecisionError, ModelUnavailableError, ReplyError
 from graphreader.testing import ScriptedDecider
+from graphreader.usage import Usage
 from tests.runs import world
 
 NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
@@ -268,7 +269,7 @@ def test_a_failure_stays_in_its_path(ask: Ask) -> None:
 def test_planning_has_defaults(ask: Ask) -> None:
     def useless(task: Any) -> Any:
         error = ReplyError("The model does not make sense.")
-        error.spent = (2, 100, 10)
+        error.spent = Usage(2, 100, 10)
         raise error
 
     def note(task: ChunkTask) -> Any:
@@ -286,7 +287,7 @@ def test_planning_has_defaults(ask: Ask) -> None:
 # A reply that cannot be used at the answer gives the notebooks, unanswered.
 def test_answering_has_a_default(ask: Ask) -> None:
     def useless(task: AnswerTask) -> Any:
-        raise WindowError("The notebooks do not fit.")
+        raise ReplyError("The notebooks do not fit.")
 
     def note(task: ChunkTask) -> Any:
         return world.chunk("termination", f"found at {task.node}")
@@ -303,7 +304,7 @@ def test_failures_are_counted(ask: Ask) -> None:
     def fail_at_gamma(task: ChunkTask) -> Any:
         if task.node == "Gamma":
             error = ModelUnavailableError("The model went away.")
-            error.spent = (1, 5000, 7)
+            error.spent = Usage(1, 5000, 7)
             raise error
         return world.chunk("termination", "found")
 
@@ -318,8 +319,8 @@ def test_failures_are_counted(ask: Ask) -> None:
 # A number that stands only in what was left out cannot be chosen.
 def test_only_what_was_shown_is_chosen(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
     class Shortened(ScriptedDecider):
-        async def decide(self, task: Any) -> Any:
-            decided = await super().decide(task)
+        async def decide(self, task: Any, budget: Any = None) -> Any:
+            decided = await super().decide(task, budget)
             if isinstance(task, InitialNodesTask | FactsTask):
                 return replace(decided, task=task.keeping(1))
             return decided

@@ -142,22 +142,24 @@ def test_bad_extractions(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
     def extract(task: ExtractionTask) -> Extraction:
         return Extraction(
             facts=[
-                ExtractedFact(fact="No elements.", key_elements=[]),
-                ExtractedFact(fact="Only noise.", key_elements=["", "  ", "...", "\ud800"]),
+                ExtractedFact(fact="...", key_elements=["", "  ", "...", "\ud800"]),
                 ExtractedFact(fact="", key_elements=["nothing"]),
-                ExtractedFact(fact="Good\ud800 \n fact.", key_elements=["Cities", "city", long]),
-                ExtractedFact(fact="Good fact.", key_elements=["again"]),
+                ExtractedFact(
+                    fact=f"City\ud800 \n of {long}.", key_elements=["City", "city", long]
+                ),
+                ExtractedFact(fact=f"City of {long}.", key_elements=["again"]),
             ]
         )
 
     world.write_files(tmp_path, {"one": SENTENCES[:1]})
     decider = world.scripted(FACTS, {ExtractionTask: extract})
     with world.reader(neo4j, corpus, decider) as reader:
-        reader.ingest(tmp_path)
+        report = reader.ingest(tmp_path)
         stats = reader.stats()
 
     assert (stats.facts, stats.key_elements) == (1, 2)
-    assert {len(name) for name, _ in stats.busiest} == {6, 200}
+    assert {len(name) for name, _ in stats.busiest} == {4, 200}
+    assert report.dropped == 4  # of the fact that is none, of the wording that is none
 
 
 # A file that cannot be read is reported, and the others of the call are read all the same.

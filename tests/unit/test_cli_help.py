@@ -13,6 +13,7 @@ from tests.terminal import Terminal
 COMMANDS: tuple[list[str], ...] = (
     [],
     ["ingest"],
+    ["estimate"],
     ["ask"],
     ["list"],
     ["stats"],

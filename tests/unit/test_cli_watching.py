@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -14,8 +15,10 @@ from graphreader.agent.events import (
     PlanMade,
     QuestionAnswered,
 )
+from graphreader.cli.printing import money, roughly
 from graphreader.cli.watching import watch
-from graphreader.reading import Citation, FunctionCall, Path, Reading, Usage
+from graphreader.reading import Citation, FunctionCall, Path, Reading
+from graphreader.usage import Usage
 
 NODES = ("Joan of Arc", "圣女贞德", "[bold]odd[/bold] name", "canonized", "visions")
 MORE = FunctionCall("search_more", "", "r")
@@ -40,7 +43,13 @@ READING = Reading(
         *(Path(node, "", len(CALLS), "termination", None, CALLS) for node in NODES[:4]),
         Path(NODES[4], "", 0, "error", "The model [x] went away."),
     ),
-    usage=Usage(31, 12_000, 345, 4.25),
+    usage=Usage(31, 12_000, 345, 4.25, dollars=0.0105525, reused=2),
+    phases={
+        "plan": Usage(1, 300, 45),
+        "select": Usage(reused=2),
+        "explore": Usage(29, 11_000, 250),
+        "answer": Usage(1, 700, 50),
+    },
     decider="openai:fake",
     notes=("No language [model] is in use.",),
 )
@@ -79,7 +88,8 @@ def test_in_a_pipe(width: int) -> None:
     assert flat.count("In 1920 [see 1].") == 1
     assert "1 life, chunk 3 characters 120-155" in flat
     assert "“She was canonized in 1920. [red]”" in flat
-    assert "openai:fake: 31 decisions, 12,345 tokens, 4.2 s" in flat
+    assert "openai:fake: 31 calls, 12,345 tokens, $0.0106, 2 from the cache, 4.2 s" in flat
+    assert "calls (tokens): plan 1 (345), explore 29 (11,250), answer 1 (750)" in flat
     assert flat.endswith("No language [model] is in use.")
 
 
@@ -114,7 +124,68 @@ def test_not_answered() -> None:
 
     assert "Not answered ──" in text
     assert "Citations" not in text
-    assert "1 decision, 0 tokens" in text
+    assert "1 call, 0.0 s" in text
+    assert "calls (tokens)" not in text
+
+
+# A budget that is used up is said once, in the notes, and not below each path that it ended.
+def test_budget() -> None:
+    spent = "The budget of this run is used up."
+    paths = tuple(Path(node, "", 0, "budget", spent) for node in NODES)
+
+    text = shown(80, reading=replace(READING, paths=paths, notes=(spent,)))
+
+    assert text.count("0 calls, budget") == 5
+    assert text.count(spent) == 1
+
+
+# What a run cost is told as far as it is known, and as an estimate where it is one.
+@pytest.mark.parametrize(
+    ("usage", "told"),
+    [
+        (Usage(18), "18 calls, 0.0 s"),
+        (Usage(3, 1000, 234), "3 calls, 1,234 tokens, 0.0 s"),
+        (Usage(3, 1000, 234, dollars=0.5), "3 calls, 1,234 tokens, $0.5000, 0.0 s"),
+        (
+            Usage(3, 1000, 234, estimated=1, dollars=0.5),
+            "3 calls, about 1,234 tokens, about $0.5000, 0.0 s",
+        ),
+        (
+            Usage(3, 1000, 234, dollars=0.5, unpriced=1),
+            "3 calls, 1,234 tokens, at least $0.5000, 0.0 s",
+        ),
+        (Usage(3, 1000, 234, unpriced=3), "3 calls, 1,234 tokens, 0.0 s"),
+        (Usage(reused=12), "0 calls, 12 from the cache, 0.0 s"),
+    ],
+)
+def test_cost(usage: Usage, told: str) -> None:
+    text = shown(120, reading=replace(READING, usage=usage))
+
+    assert f"openai:fake: {told}\n" in text
+
+
+# Amounts of money have as many digits as one cares for.
+@pytest.mark.parametrize(
+    ("dollars", "shown_as"),
+    [
+        (0, "$0"),
+        (0.00000001, "$0.000001"),
+        (0.000045, "$0.000045"),
+        (0.0021, "$0.0021"),
+        (0.99996, "$1.00"),
+        (1.5, "$1.50"),
+        (12345.678, "$12,345.68"),
+    ],
+)
+def test_money(dollars: float, shown_as: str) -> None:
+    assert money(dollars) == shown_as
+
+
+# Estimated numbers do not pretend to be exact.
+def test_roughly() -> None:
+    numbers = [roughly(number) for number in (0, 7, 42, 123, 995, 12_345, 1_234_567)]
+
+    assert numbers == ["0", "7", "42", "120", "1,000", "12,000", "1,200,000"]
 
 
 # A failure in the middle gives the terminal back before it goes on.

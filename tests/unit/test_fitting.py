@@ -1,11 +1,31 @@
+import json
+import re
+from functools import partial
 from typing import Any
 
 import pytest
 
+from graphreader.deciding import fitting, schemas
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.fitting import Form, fit, tokens_of
-from graphreader.deciding.tasks import AnswerTask, Evidence, InitialNodesTask
+from graphreader.deciding.fitting import Correction, Form, check_chunk_fits, room_for_question
+from graphreader.deciding.prompting import Prompts
+from graphreader.deciding.tasks import (
+    NOTEBOOK_TOKENS,
+    PLAN_TOKENS,
+    AnswerTask,
+    CondenseTask,
+    Evidence,
+    ExtractionTask,
+    InitialNodesTask,
+    JoinTask,
+)
+from graphreader.errors import SettingsError, WindowError
 from graphreader.tokens import count
+
+PROMPTS = Prompts()
+FORMS = ["schema", "tool", "text"]
+ENCODINGS = ["o200k_base", "cl100k_base"]
+fit = partial(fitting.fit, prompts=PROMPTS)
 
 MANY = [
     InitialNodesTask("Who?", "Look.", tuple(f"node number {n}" for n in range(3000))),
@@ -28,7 +48,7 @@ MANY = [
 
 
 # What does not fit loses as few choices as will do, whatever the form; the best ones stay.
-@pytest.mark.parametrize("form", ["schema", "tool", "text"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("task", MANY, ids=lambda task: type(task).__name__)
 @pytest.mark.parametrize("window", [1024, 4096])
 def test_shortened_to_the_window(task: Any, form: Any, window: int) -> None:
@@ -36,7 +56,7 @@ def test_shortened_to_the_window(task: Any, form: Any, window: int) -> None:
     one_more = task.keeping(fitted.task.choices + 1)
 
     assert task.fewest <= fitted.task.choices < task.choices
-    assert tokens_of(fitted.messages) < fitted.tokens + 1 <= window + 1
+    assert fitted.tokens <= window
     assert fit(one_more, form, 100_000).tokens > window
     assert fitted.task == task.keeping(fitted.task.choices)
 
@@ -51,7 +71,7 @@ def test_cut_inside_a_group() -> None:
     assert task.choices == 8
     assert kept.actions == ("first", "last")
     assert kept.groups == (groups[0], FactGroup("two", ("c",), more=6))
-    assert kept.left_out == 1
+    assert kept.remaining == 3
     assert task.keeping(3).actions == ("last",)
     assert task.keeping(1).actions == ()
     assert task.keeping(1).groups == (FactGroup("one", ("a",), more=1),)
@@ -73,17 +93,92 @@ def test_chunk_prompt_says_what_is_left_out() -> None:
     assert task.values()["actions"].count("\n") == 9
 
 
-def of_tokens(number: int, sentence: str) -> str:
+# Where something is left out, the prompt says how much stands on the next page; else it does not.
+@pytest.mark.parametrize("task", MANY[1:3], ids=lambda task: type(task).__name__)
+def test_next_pages_are_offered(task: Any) -> None:
+    fitted = fit(task, "schema", 4096)
+    whole = fit(task, "schema", 10**6)
+
+    assert fitted.task.remaining == task.own_choices - fitted.task.own_choices > 0
+    assert f"{fitted.task.remaining} further" in str(fitted.messages[1].text)
+    assert "on the next page" in str(fitted.messages[1].text)
+    assert "next page" not in str(whole.messages[1].text)
+
+
+# Everything that is sent is counted, in the encoding that is asked for: text, framing, schema.
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("form", FORMS)
+def test_everything_is_counted(form: Form, encoding: str) -> None:
+    task = ChunkTask("谁?", "找。", ("看",), "笔记 " * 90, "D", "西游记, chunk 1", "孙悟空。" * 300)
+    along = {"schema": schemas.response_format, "tool": schemas.tool}
+    for correction in (None, Correction("", "it was empty"), Correction("{}", "a: missing")):
+        fitted = fit(task, form, 10_000, correction, encoding=encoding)
+        texts = [str(message.text) for message in fitted.messages]
+        if form in along:
+            texts.append(json.dumps(along[form](task.decision), ensure_ascii=False))
+
+        assert fitted.tokens == 3 + sum(count(text, encoding) for text in texts) + 4 * len(
+            fitted.messages
+        )
+        assert fitted.task == task
+
+
+# A model of another encoding is shown less where its tokens are more.
+def test_encodings_differ() -> None:
+    groups = tuple(FactGroup(f"西游记, {n}", ("孙悟空大闹天宫。",) * 5) for n in range(100))
+    task = FactsTask("谁?", "找。", (), "", "孙悟空", groups)
+    shown = [fit(task, "schema", 2048, encoding=one).task.choices for one in ENCODINGS]
+
+    assert shown[0] > shown[1] > 0
+
+
+# Prompts of a person's own are the ones that are measured and sent.
+def test_own_prompts_are_measured(tmp_path: Any) -> None:
+    long = "<!-- mine -->\n# System\n" + "word " * 500 + "\n# User\n$title $text"
+    (tmp_path / "extraction.md").write_text(long)
+    task = ExtractionTask("A title", "A text.")
+
+    mine = fit(task, "schema", 4096, prompts=Prompts(tmp_path))
+
+    assert str(mine.messages[0].text).startswith("word word")
+    assert str(mine.messages[1].text) == "A title A text."
+    assert mine.tokens > 500
+
+
+# A correction gives way where there is no room for it: first the reply, then all of it.
+def test_corrections_give_way() -> None:
+    task = ExtractionTask("A title", "A text.")
+    correction = Correction("wrong " * 100, "facts: missing")
+    whole, told, bare = (
+        fit(task, "schema", window, one)
+        for window, one in (
+            (4096, correction),
+            (4096, Correction("", "facts: missing")),
+            (4096, None),
+        )
+    )
+
+    assert len(whole.messages) == 4
+    assert fit(task, "schema", whole.tokens, correction) == whole
+    assert fit(task, "schema", whole.tokens - 1, correction) == told
+    assert fit(task, "schema", told.tokens - 1, correction) == bare
+    with pytest.raises(
+        WindowError, match=f"has {bare.tokens} tokens, but .* only {bare.tokens - 1}"
+    ):
+        fit(task, "schema", bare.tokens - 1, correction)
+
+
+def of_tokens(number: int, sentence: str, encoding: str = "o200k_base") -> str:
     """The sentence again and again, that many tokens long."""
-    text = sentence * (number // count(sentence) + 1)
-    while count(text) > number:
+    text = sentence * (number // count(sentence, encoding) + 1)
+    while count(text, encoding) > number:
         text = text[:-1]
     return text
 
 
 # A full chunk, a full notebook, a long plan and question, ten long actions and a long queue fit the
-# paper's window in every form and language; so do five full notebooks.
-@pytest.mark.parametrize("form", ["schema", "tool", "text"])
+# paper's window in every form and language; so do five full notebooks, alone and joined.
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("sentence", "title"),
     [
@@ -116,6 +211,81 @@ def test_the_largest_prompts_fit(form: Form, sentence: str, title: str) -> None:
     assert fitted.tokens <= 4096
     assert text in str(fitted.messages[1].content)
     assert notebook in str(fitted.messages[1].content)
-    for task in (facts, neighbors, answer):
+    condense = CondenseTask(question, plan, (of_tokens(CondenseTask.reply_tokens, sentence),))
+    join = JoinTask(question, plan, (notebook,) * 5)
+    for task in (facts, neighbors, answer, condense, join):
         assert fit(task, form, 4096).tokens <= 4096
     assert str(fit(answer, form, 4096).messages[1].content).count(notebook) == 5
+
+
+LANGUAGES = pytest.mark.parametrize(
+    "sentence",
+    [
+        "In 1429 the Maid of Orléans raised the siege. ",
+        "孙悟空大闹天宫，如来佛祖把他压在五行山下。",
+    ],
+    ids=["English", "Chinese"],
+)
+
+
+# As long a question as there is said to be room for really fits beside a chunk and all that may
+# stand beside it, in every form and encoding.
+@pytest.mark.parametrize("sentence", ["The Maid raised the siege. ", "孙悟空大闹天宫。"])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("form", FORMS)
+def test_room_for_the_question(form: Form, encoding: str, sentence: str) -> None:
+    of = partial(of_tokens, encoding=encoding)
+    room = room_for_question(2000, 4096, prompts=PROMPTS, encoding=encoding)
+    label = of(fitting.LABEL_TOKENS, sentence)
+    so_far = (
+        of(room, sentence),
+        of(PLAN_TOKENS, sentence),
+        (label,) * 9,
+        of(NOTEBOOK_TOKENS, sentence),
+    )
+    task = ChunkTask(*so_far, "D", label, of(2000, sentence), (label,) * 9)
+
+    fitted = fit(task, form, 4096, encoding=encoding)
+
+    assert fitted.tokens <= 4096
+    assert room > 300
+
+
+# More room by a token less of the chunk or a token more of the window; no room is below 0.
+def test_room_is_what_is_left() -> None:
+    room = room_for_question(2000, 4096, prompts=PROMPTS)
+
+    assert room_for_question(1999, 4096, prompts=PROMPTS) == room + 1
+    assert room_for_question(2000, 4097, prompts=PROMPTS) == room + 1
+    assert room_for_question(4096, 4096, prompts=PROMPTS) < 0
+
+
+# A chunk that leaves no room for a question is refused with the numbers, and the numbers that are
+# named as a way out are the nearest that work.
+def test_a_chunk_that_does_not_fit() -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_chunk_fits(3000, 4096, prompts=PROMPTS)
+    sentence = str(caught.value)
+    chunk, window = re.findall(
+        r"set GRAPHREADER_CHUNK_TOKENS to at most ([\d,]+) or "
+        r"GRAPHREADER_WINDOW to at least ([\d,]+)\.",
+        sentence,
+    )[0]
+    chunk, window = (int(number.replace(",", "")) for number in (chunk, window))
+
+    assert "(GRAPHREADER_CHUNK_TOKENS, 3,000)" in sentence
+    assert "(GRAPHREADER_WINDOW, 4,096)" in sentence
+    check_chunk_fits(chunk, 4096, prompts=PROMPTS)
+    check_chunk_fits(3000, window, prompts=PROMPTS)
+    for wrong in ((chunk + 1, 4096), (3000, window - 1)):
+        with pytest.raises(SettingsError):
+            check_chunk_fits(*wrong, prompts=PROMPTS)
+
+
+# In a window that holds no chunk at all, no chunk is proposed; the defaults fit.
+def test_a_window_that_is_too_small() -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_chunk_fits(2000, 1024, prompts=PROMPTS)
+
+    assert "at most" not in str(caught.value)
+    check_chunk_fits(2000, 4096, prompts=PROMPTS)

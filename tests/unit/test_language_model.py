@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding import service
 from graphreader.deciding.decider import Decider
+from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.failures import failure_of
 from graphreader.deciding.fitting import tokens_of
@@ -24,8 +24,6 @@ from graphreader.deciding.tasks import (
 )
 from graphreader.errors import (
     DecisionError,
-    ModelRefusedError,
-    ModelUnavailableError,
     ReplyError,
     WindowError,
 )
@@ -39,7 +37,13 @@ def decider_of(
     function: Callable[[ChatRequest], Any], *, window: int = 4096, **options: Any
 ) -> tuple[LanguageModelDecider, FunctionChatModel]:
     model = FunctionChatModel(function=function, **options)
-    return LanguageModelDecider(lambda: model, ModelService("fake:model"), window=window), model
+    decider = LanguageModelDecider(
+        lambda: model,
+        ModelService("fake:model"),
+        window=window,
+        dialect=dialect_of("openai", model),
+    )
+    return decider, model
 
 
 class Failing:
@@ -50,17 +54,6 @@ class Failing:
 
     def __call__(self, request: ChatRequest) -> Any:
         return self.failures.pop(0) if self.failures else GOOD
-
-
-@pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    pauses: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-
-    monkeypatch.setattr(service.asyncio, "sleep", sleep)
-    return pauses
 
 
 # A decision comes back with its cost; fixed text stands first, the question last.
@@ -130,7 +123,7 @@ async def test_refused_temperature() -> None:
 # A server that ignores the schema without a word is told the schema in words, once and for all.
 async def test_ignored_schema() -> None:
     def function(request: ChatRequest) -> Any:
-        return '{"plan": "p"}' if "JSON schema" in request.system else "I would compare dates."
+        return '{"plan": "p"}' if "JSON schema" in request.system else "Gladly."
 
     decider, model = decider_of(function)
 
@@ -193,8 +186,8 @@ async def test_unusable_twice() -> None:
 
     assert isinstance(caught.value, UnusableReply)
     assert caught.value.kind == "empty"
-    assert caught.value.spent[0] == len(model.requests) == 2
-    assert caught.value.spent[1] > 500
+    assert caught.value.spent.calls == len(model.requests) == 2
+    assert caught.value.spent.input_tokens > 500
 
 
 # A reply that was cut off is asked for again, briefer, without being shown again.
@@ -216,7 +209,7 @@ async def test_refusal() -> None:
     with pytest.raises(ReplyError, match="refuses to reply") as caught:
         await decider.decide(PLAN)
 
-    assert len(model.requests) == caught.value.spent[0] == 1
+    assert len(model.requests) == caught.value.spent.calls == 1
 
 
 # Only what was really shown can be chosen, and the decision says what that was.
@@ -249,7 +242,7 @@ async def test_shown_task_tells_what_was_left_out() -> None:
     assert decided.decision.chunks == [1, 300]
     assert isinstance(decided.task, FactsTask)
     assert 1 < len(decided.task.groups) < 300
-    assert decided.task.left_out == 300 - len(decided.task.groups)
+    assert decided.task.remaining == 1500 - decided.task.own_choices
 
 
 # Fewer nodes than asked for are sent back once; then a shorter list will do.
@@ -347,52 +340,6 @@ async def test_no_growing_history() -> None:
     assert tokens_of(last.messages) - tokens_of(model.requests[0].messages) < 150
 
 
-# Busy and broken services are tried again, with growing pauses; the caller sees nothing of it.
-async def test_tries_again(no_pauses: list[float]) -> None:
-    failures = [RequestRefused(status, "not now") for status in (429, 500, 503, 408)]
-    decider, model = decider_of(Failing(*failures, ConnectionError("reset")))
-
-    decided = await decider.decide(PLAN)
-
-    assert decided.usage.calls == 1
-    assert len(model.requests) == 6
-    assert len(no_pauses) == 5
-    for tries, pause in enumerate(no_pauses):
-        assert 0.25 * 2**tries <= pause <= 0.5 * 2**tries
-
-
-# A service that stays broken is given up after 15 seconds of pauses, a busy one after 60.
-@pytest.mark.parametrize(("status", "patience"), [(503, 15), (429, 60)])
-async def test_patience_ends(status: int, patience: int, no_pauses: list[float]) -> None:
-    decider, _ = decider_of(lambda request: RequestRefused(status, "not now"))
-
-    with pytest.raises(ModelUnavailableError, match="try again later"):
-        await decider.decide(PLAN)
-
-    assert patience / 3 < sum(no_pauses) <= patience
-
-
-# Some refusals are final, and say which variable to check; a key is never repeated.
-@pytest.mark.parametrize(
-    ("status", "message", "words"),
-    [
-        (401, "Incorrect API key provided: sk-abcdefghij", "check OPENAI_API_KEY"),
-        (403, "You may not use this model", "check OPENAI_API_KEY"),
-        (404, "The model `fake` does not exist", "check GRAPHREADER_MODEL"),
-        (429, "You exceeded your current quota. insufficient_quota", "quota of fake:model"),
-        (400, "Bad request with sk-abcdefghij", r"refuses the request \(400: Bad request with"),
-    ],
-)
-async def test_final_refusals(status: int, message: str, words: str) -> None:
-    decider, model = decider_of(lambda request: RequestRefused(status, message))
-
-    with pytest.raises(ModelRefusedError, match=words) as caught:
-        await decider.decide(PLAN)
-
-    assert "sk-abc" not in str(caught.value)
-    assert len(model.requests) == 1
-
-
 # The model's own window, and content that a provider does not take, have their own errors.
 @pytest.mark.parametrize(
     ("message", "kind"),
@@ -411,72 +358,6 @@ async def test_other_refusals(message: str, kind: type[DecisionError]) -> None:
         await decider.decide(PLAN)
 
     assert len(model.requests) == 1
-
-
-# A model that replied before, and then does not in time, is asked once more, then reported.
-async def test_no_reply_in_time() -> None:
-    async def function(request: ChatRequest) -> Any:
-        if len(model.requests) > 1:
-            await asyncio.Event().wait()
-        return GOOD
-
-    model = FunctionChatModel(function=function)
-    decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model", timeout=0.5), window=4096
-    )
-    await decider.decide(PLAN)
-
-    with pytest.raises(ModelUnavailableError, match="GRAPHREADER_TIMEOUT"):
-        await decider.decide(PLAN)
-
-    assert len(model.requests) == 3
-
-
-# One that never replied, and whose address is not known, has less time, and only one try.
-async def test_no_first_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "FIRST_REPLY_UNCONTACTED", 0.05)
-    decider, model = decider_of(lambda request: asyncio.Event().wait())
-
-    with pytest.raises(ModelUnavailableError, match="check that the service runs"):
-        await decider.decide(PLAN)
-
-    assert len(model.requests) == 1
-
-
-# A mistake in a program is not taken for a failing service: it is raised as it is, at once.
-@pytest.mark.parametrize("error", [KeyError("plan"), TypeError("not a dict"), AssertionError()])
-async def test_bugs_are_not_tried_again(error: Exception) -> None:
-    decider, model = decider_of(lambda request: error)
-
-    with pytest.raises(type(error)) as caught:
-        await decider.decide(PLAN)
-
-    assert caught.value is error
-    assert len(model.requests) == 1
-
-
-# Who pauses before the next try leaves the slot to others.
-async def test_pauses_outside_of_the_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    paused, go_on = asyncio.Event(), asyncio.Event()
-
-    async def sleep(seconds: float) -> None:
-        paused.set()
-        await go_on.wait()
-
-    monkeypatch.setattr(service.asyncio, "sleep", sleep)
-    model = FunctionChatModel(function=Failing(RequestRefused(429, "not now")))
-    decider = LanguageModelDecider(lambda: model, ModelService("f:m", concurrency=1), window=4096)
-
-    first = asyncio.create_task(decider.decide(PLAN))
-    await paused.wait()
-    async with asyncio.timeout(20):
-        await decider.decide(PLAN)
-    was_waiting = not first.done()
-    go_on.set()
-    await first
-
-    assert was_waiting
-    assert len(model.requests) == 3
 
 
 class HttpError(Exception):
@@ -561,26 +442,6 @@ def test_redacted() -> None:
     assert shown("http://me:p@w@host:8000/v1?key=secret") == "http://host:8000/v1"
     assert shown("me:pw@host/v1") == "host/v1"
     assert shown("http://host/v1") == "http://host/v1"
-
-
-# No more than the allowed number of requests are ever in progress.
-async def test_concurrency_limit() -> None:
-    now, most = 0, 0
-
-    async def function(request: ChatRequest) -> Any:
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        await asyncio.sleep(0.005)
-        now -= 1
-        return GOOD
-
-    model = FunctionChatModel(function=function)
-    decider = LanguageModelDecider(lambda: model, ModelService("f:m", concurrency=3), window=4096)
-
-    await asyncio.gather(*(decider.decide(PLAN) for _ in range(20)))
-
-    assert most == 3
 
 
 # A decider may be used in one event loop after another.

@@ -3,9 +3,12 @@ import json
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding.decisions import Extraction, FactsDecision, RationalPlan
-from graphreader.deciding.replies import UnusableReply, read
+from graphreader.deciding.exploring import FactsTask
+from graphreader.deciding.replies import UnusableReply, holds_json, read
+from graphreader.deciding.tasks import ExtractionTask, PlanTask
+from graphreader.deciding.thoughts import thought, without_thoughts
 
+ASKED = PlanTask("When?")
 PLAN = {"plan": "Find the year."}
 TEXT = json.dumps(PLAN)
 
@@ -30,10 +33,15 @@ TEXT = json.dumps(PLAN)
         json.dumps({**PLAN, "confidence": 0.9}),
         f"[1] The question names a year. {TEXT}",
         [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": TEXT}],
+        [{"type": "thinking", "thinking": '{"plan": "No."}'}, {"type": "text", "text": TEXT}],
+        f'[THINK]Perhaps {{"plan": "No."}}?[/THINK]{TEXT}',
+        f'◁think▷Perhaps {{"plan": "No."}}?◁/think▷{TEXT}',
+        f'<|channel|>analysis<|message|>{{"plan": "No."}}<|end|><|channel|>final<|message|>{TEXT}',
+        f"<thinking>One.</thinking><thinking>Two.</thinking>\n```json\n{TEXT}\n```",
     ],
 )
 def test_finds_the_decision(content: str | list[str | dict[str, str]]) -> None:
-    assert read(AIMessage(content), RationalPlan).plan == "Find the year."
+    assert read(AIMessage(content), ASKED).plan == "Find the year."
 
 
 # A tool call's arguments are the decision, also where they are not quite JSON.
@@ -44,22 +52,22 @@ def test_tool_calls() -> None:
         "error": None, "type": "invalid_tool_call",
     }  # fmt: skip
 
-    assert read(AIMessage("", tool_calls=[called]), RationalPlan).plan == "Find the year."
-    assert read(AIMessage("", invalid_tool_calls=[broken]), RationalPlan).plan == "Find\nthe year."
+    assert read(AIMessage("", tool_calls=[called]), ASKED).plan == "Find the year."
+    assert read(AIMessage("", invalid_tool_calls=[broken]), ASKED).plan == "Find\nthe year."
 
 
 # A bare list is the one list of a decision; unknown keys deep inside are left out.
 def test_bare_list() -> None:
     facts = [{"fact": "贞德生于1412年。", "key_elements": ["贞德"], "number": 1}]
 
-    extraction = read(AIMessage(json.dumps(facts)), Extraction)
+    extraction = read(AIMessage(json.dumps(facts)), ExtractionTask("A title", "A text."))
 
     assert extraction.facts[0].fact == "贞德生于1412年。"
 
 
 # Half a surrogate pair, which no database stores, does not get through.
 def test_lone_surrogates() -> None:
-    plan = read(AIMessage('{"plan": "a \\ud83d b 😀"}'), RationalPlan).plan
+    plan = read(AIMessage('{"plan": "a \\ud83d b 😀"}'), ASKED).plan
 
     assert plan == "a � b 😀"
     plan.encode()
@@ -71,7 +79,20 @@ def test_lone_surrogates() -> None:
     [
         (AIMessage(""), "empty"),
         (AIMessage(" \n"), "empty"),
-        (AIMessage("I would look for the year."), "no_json"),
+        (AIMessage("I'm sorry, I can't help with that."), "no_json"),
+        (AIMessage("Which text do you mean?"), "no_json"),
+        (AIMessage('{"plan": "Find the year. '), "no_json"),
+        (AIMessage("```json\n{'plan': Find the year.}\n```"), "no_json"),
+        (AIMessage('The "plan": find the year.'), "no_json"),
+        (AIMessage("Find the", response_metadata={"finish_reason": "length"}), "cut_off"),
+        (AIMessage("Find the", response_metadata={"finish_reason": "refusal"}), "refused"),
+        (
+            AIMessage(
+                '<think>Say {"plan": "Find it."}',
+                response_metadata={"finish_reason": "length"},
+            ),
+            "cut_off",
+        ),
         (AIMessage('{"weather": 1}'), "no_json"),
         (AIMessage('{"plan": 1}'), "misfit"),
         (AIMessage('{"plan": "Fin', response_metadata={"finish_reason": "length"}), "cut_off"),
@@ -83,7 +104,7 @@ def test_lone_surrogates() -> None:
 )
 def test_kinds_of_unusable_replies(message: AIMessage, kind: str) -> None:
     with pytest.raises(UnusableReply) as caught:
-        read(message, RationalPlan)
+        read(message, ASKED)
 
     assert caught.value.kind == kind
 
@@ -93,7 +114,100 @@ def test_problem_names_the_field() -> None:
     reply = '{"notebook": "n", "rationale": "r", "function": "read_page"}'
 
     with pytest.raises(UnusableReply) as caught:
-        read(AIMessage(reply), FactsDecision)
+        read(AIMessage(reply), FactsTask("Who?", "", (), "", "D", ()))
 
     assert "function: Input should be 'read_chunk'" in caught.value.problem
     assert "chunks: Field required" in caught.value.problem
+
+
+# A mistake inside an object never leaves a smaller decision than the one that was written.
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"facts": [{"fact": "He said "no".", "key_elements": []}]}',
+        '{"facts": [{"fact": "a", "key_elements": ["a"]}, {"fact": "b, "key_elements": ["b"]}]}',
+        '{"facts": [{"fact": "a", "key_elements": ["a"]}, {"fact": "He"',
+    ],
+)
+def test_broken_lists_are_not_read_in_part(reply: str) -> None:
+    with pytest.raises(UnusableReply):
+        read(AIMessage(reply), ExtractionTask("A title", "A text."))
+
+
+# A mark of thoughts that a text quotes is no thought.
+def test_marks_inside_a_reply() -> None:
+    reply = '{"plan": "Find what <think> means."}'
+
+    assert read(AIMessage(reply), ASKED).plan == "Find what <think> means."
+
+
+# What a model only thought counts as its reply where it says nothing else.
+@pytest.mark.parametrize(
+    "message",
+    [
+        AIMessage("", additional_kwargs={"reasoning_content": f"So: {TEXT}"}),
+        AIMessage([{"type": "thinking", "thinking": TEXT}]),
+        AIMessage(f"<think>{TEXT}</think>"),
+    ],
+)
+def test_replies_among_thoughts(message: AIMessage) -> None:
+    assert read(message, ASKED).plan == "Find the year."
+
+
+# Words of a model that writes no JSON go before a draft in its thoughts.
+def test_words_before_thoughts() -> None:
+    message = AIMessage(f"<think>{TEXT}</think>First find the place.")
+
+    assert read(message, ASKED).plan == "First find the place."
+    assert not holds_json(message)
+
+
+# Whether a reply is in JSON is known even where it does not fit.
+@pytest.mark.parametrize(
+    ("message", "is_json"),
+    [
+        (AIMessage(TEXT), True),
+        (AIMessage('{"weather": 1}'), True),
+        (AIMessage("Find [1] the year."), False),
+        (AIMessage(""), False),
+        (AIMessage("", tool_calls=[{"name": "x", "args": {}, "id": "1"}]), True),
+    ],
+)
+def test_holds_json(message: AIMessage, is_json: bool) -> None:
+    assert holds_json(message) is is_json
+
+
+def counted(reasoning: int) -> AIMessage:
+    details = {"reasoning": reasoning}
+    usage = {"input_tokens": 9, "output_tokens": 9, "total_tokens": 18}
+    return AIMessage(TEXT, usage_metadata={**usage, "output_token_details": details})  # type: ignore[typeddict-item]
+
+
+# Thinking is noticed wherever it shows: in marks, blocks, beside the message, in the bill.
+@pytest.mark.parametrize(
+    ("message", "thinks"),
+    [
+        (AIMessage(f"<think>Hm.</think>{TEXT}"), True),
+        (AIMessage("<think>Hm, and"), True),
+        (AIMessage(f"Hm.</think>{TEXT}"), True),
+        (AIMessage(f"[THINK]Hm.[/THINK]{TEXT}"), True),
+        (AIMessage([{"type": "thinking", "thinking": "Hm."}]), True),
+        (AIMessage([{"type": "redacted_thinking", "data": "x"}]), True),
+        (AIMessage([{"type": "reasoning", "summary": []}, {"type": "text", "text": TEXT}]), True),
+        (AIMessage(TEXT, additional_kwargs={"reasoning_content": "Hm."}), True),
+        (counted(reasoning=5), True),
+        (counted(reasoning=0), False),
+        (AIMessage(TEXT), False),
+        (AIMessage([{"type": "text", "text": TEXT}]), False),
+        (AIMessage(TEXT, additional_kwargs={"reasoning_content": ""}), False),
+    ],
+)
+def test_thinking_is_noticed(message: AIMessage, thinks: bool) -> None:
+    assert thought(message) is thinks
+
+
+# A reply without its thoughts is what is worth showing again.
+def test_without_thoughts() -> None:
+    assert without_thoughts("<think>a</think>b<thinking>c</thinking>d") == "bd"
+    assert without_thoughts("<think>without end") == ""
+    assert without_thoughts("no thoughts") == "no thoughts"

@@ -3,10 +3,12 @@
 from functools import singledispatchmethod
 from typing import Any, TypeVar, cast
 
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decided
 from graphreader.deciding.decisions import (
     Answer,
     ChunkDecision,
+    Condensed,
     Decision,
     Extraction,
     FactsDecision,
@@ -16,10 +18,18 @@ from graphreader.deciding.decisions import (
 )
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.deciding.offline import answering, choosing
+from graphreader.deciding.offline.condensing import condense
 from graphreader.deciding.offline.facts import facts_of
 from graphreader.deciding.offline.planning import plan
-from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask, Task
-from graphreader.reading import Usage
+from graphreader.deciding.tasks import (
+    AnswerTask,
+    CondenseTask,
+    ExtractionTask,
+    InitialNodesTask,
+    PlanTask,
+    Task,
+)
+from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 
@@ -40,9 +50,15 @@ class OfflineDecider:
     )
     concurrency = 2  # it computes and never waits, so more would gain nothing
 
-    async def decide(self, task: Task[D]) -> Decided[D]:
+    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
         """Take one decision; it is always valid for the task. Costs a call and no tokens."""
+        if budget:
+            budget.take(0, task.phase)
         return Decided(cast(D, self._decision(task)), task, Usage(calls=1))
+
+    def measure(self, task: Task[Any]) -> int:
+        """No prompt, no tokens."""
+        return 0
 
     async def aclose(self) -> None:
         """There is nothing to let go of."""
@@ -74,6 +90,10 @@ class OfflineDecider:
     @_decision.register
     def _(self, task: NeighborTask) -> NeighborDecision:
         return choosing.choose_neighbor(task)
+
+    @_decision.register
+    def _(self, task: CondenseTask) -> Condensed:
+        return condense(task)
 
     @_decision.register
     def _(self, task: AnswerTask) -> Answer:

@@ -1,0 +1,1 @@
+"""One command each; what they print are ratios of things measured side by side in one run."""

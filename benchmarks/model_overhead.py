@@ -1,0 +1,215 @@
+"""What GraphReader adds to the time that its model takes, and to the CPU that its client takes.
+
+    python -m benchmarks.model_overhead            about two minutes
+    python -m benchmarks.model_overhead --quick    a fifth of the work
+
+A local server answers every request after 300 ms. Compared with the ideal, in which nothing but the
+model takes time: the reading in of texts (calls x latency / requests at once) and a question (the
+decisions that follow one after the other on its longest path x latency). CPU time is compared with
+that of other clients in the same run. Prints a table; see the README beside this file.
+
+It uses the configured Neo4j, or an embedded one of its own in a temporary folder, and a corpus of
+its own, which is deleted at the end. No setting of a model is used.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from benchmarks import cpu_a_call, texts
+from graphreader import GraphReader, Reading, Settings
+from graphreader.settings import load_environment
+from graphreader.store import embedded
+
+LATENCY = 0.3
+AT_ONCE = 16
+QUESTION = "To which towns did the paths of those who met at the old bridge lead?"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table; `aim` is the most that it should be."""
+
+    what: str
+    measured: str
+    ideal: str
+    ratio: str
+    aim: str
+
+
+class Server:
+    """The answering server, in a process of its own."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdout is not None
+        self.root = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        self.url = f"{self.root}/v1"
+
+    def stats(self) -> dict[str, Any]:
+        """What it counted since the last time it was asked."""
+        with urllib.request.urlopen(f"{self.root}/stats") as answer:
+            told: dict[str, Any] = json.load(answer)
+        return told
+
+
+@contextmanager
+def answering() -> Iterator[Server]:
+    """Starts the server and stops it."""
+    command = [sys.executable, "-m", "benchmarks.answering_server", "--latency", str(LATENCY)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        try:
+            yield Server(process)
+        finally:
+            process.communicate("")
+
+
+@contextmanager
+def neo4j(server: Server, home: Path) -> Iterator[Settings]:
+    """The settings of the run; an embedded Neo4j that was started for it is stopped."""
+    settings = Settings.read(
+        model="openai:benchmark",
+        embeddings="openai:text-embedding-3-small",
+        openai_base_url=server.url,
+        openai_api_key="none",
+        concurrency=AT_ONCE,
+        home=home,
+    )
+    try:
+        yield settings
+    finally:
+        if not settings.neo4j_uri:
+            embedded.stop(settings)
+
+
+@contextmanager
+def corpus(settings: Settings) -> Iterator[GraphReader]:
+    """A reader of a corpus that nobody else has; it is deleted at the end."""
+    with GraphReader(f"benchmark-{uuid4().hex[:12]}", settings=settings) as reader:
+        try:
+            yield reader
+        finally:
+            reader.delete(everything=True)
+
+
+def reading_in(reader: GraphReader, server: Server, folder: Path, chunks: int) -> list[Row]:
+    """Read so many chunks."""
+    files = texts.write(folder, chunks, files=10)
+    server.stats()
+    own, began = time.process_time(), time.time()
+    report = reader.ingest(files)
+    ended = time.time()
+    own = time.process_time() - own
+    told = server.stats()
+    wall, ideal = ended - began, report.usage.calls * LATENCY / AT_ONCE
+    if not report.complete or report.usage.calls != told["chats"]:
+        raise RuntimeError(f"Not everything was read: {report}")
+    counted = reader.stats()
+    print(
+        f"{report.usage.calls} calls, at most {told['most_at_once']} at once; {counted.facts:,} "
+        f"facts, {counted.key_elements:,} key elements; {told['first'] - began:.2f} s before the "
+        f"first request, {ended - told['last']:.2f} s after the last reply; {own:.1f} s of CPU"
+    )
+    until_last = told["last"] - told["first"]
+    return [
+        Row(f"{chunks} chunks, {AT_ONCE} at once, with all writing", *ratio(wall, ideal), "1.15"),
+        Row("the same from first request to last reply", *ratio(until_last, ideal), ""),
+    ]
+
+
+def asking(reader: GraphReader, server: Server, number: int) -> Row:
+    """Ask one question."""
+    server.stats()
+    began = time.time()
+    reading = reader.ask(f"{QUESTION} ({number})")
+    wall = time.time() - began
+    calls = longest(reading)
+    told = server.stats()
+    print(
+        f"question {number}: {told['chats']} requests, paths of "
+        f"{sorted(path.calls for path in reading.paths)} calls, {wall:.2f} s"
+    )
+    return Row(f"a question, {calls} decisions in a row", *ratio(wall, calls * LATENCY), "1.15")
+
+
+def longest(reading: Reading) -> int:
+    """How many decisions of a question follow one after the other: plan, nodes, path, answer."""
+    if any(path.error for path in reading.paths) or not reading.answered:
+        raise RuntimeError(f"The question was not answered: {reading}")
+    return 3 + max(path.calls for path in reading.paths)
+
+
+def cpu(server: Server, calls: int, home: Path) -> list[Row]:
+    """CPU time a call, in a process that does nothing else."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        spent = pool.submit(cpu_a_call.measure, server.url, calls, home).result()
+    bare = spent.pop("bare client")
+    return [
+        Row(
+            f"CPU a call at {cpu_a_call.AT_ONCE} at once: {name}",
+            f"{each:.1f} ms",
+            f"{bare:.1f} ms (bare client)",
+            f"{each / bare:.2f}",
+            "7 ms" if name.startswith("ours") else "",
+        )
+        for name, each in spent.items()
+    ]
+
+
+def ratio(measured: float, ideal: float) -> tuple[str, str, str]:
+    """Both in seconds, and the one by the other."""
+    return f"{measured:.2f} s", f"{ideal:.2f} s", f"{measured / ideal:.3f}"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a fifth of the work")
+    parser.add_argument("--only", choices=["graph", "cpu"], help="one half of it")
+    chosen = parser.parse_args()
+    load_environment()
+    chunks, calls = (100, 128) if chosen.quick else (500, 640)
+    rows: list[Row] = []
+    print(
+        f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, latency {LATENCY * 1000:.0f} ms"
+    )
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, answering() as server:
+        if chosen.only != "graph":
+            rows += cpu(server, calls, Path(folder) / "cpu")
+        if chosen.only != "cpu":
+            rows = with_graph(server, Path(folder), chunks) + rows
+    print()
+    print("| what | measured | ideal | ratio | aim |")
+    print("| --- | --- | --- | --- | --- |")
+    for row in rows:
+        print(f"| {row.what} | {row.measured} | {row.ideal} | {row.ratio} | {row.aim} |")
+
+
+def with_graph(server: Server, folder: Path, chunks: int) -> list[Row]:
+    """What needs Neo4j; a small run first, so that everything is open and compiled."""
+    with neo4j(server, folder / "home") as settings:
+        with corpus(settings) as reader:
+            reader.ingest(texts.write(folder / "warm", AT_ONCE, files=1, first=10_000))
+            reader.ask(QUESTION)
+        with corpus(settings) as reader:
+            rows = reading_in(reader, server, folder / "texts", chunks)
+            questions = [asking(reader, server, number) for number in range(1, 4)]
+    return [*rows, sorted(questions, key=lambda row: float(row.ratio))[1]]
+
+
+if __name__ == "__main__":
+    main()

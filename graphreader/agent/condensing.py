@@ -1,0 +1,69 @@
+"""Notebooks that have grown too long are written anew by the decider, never cut.
+
+The paper's notebooks have no limit; a window of 4,096 tokens has. So the notebook of a path is
+condensed as soon as it passes NOTEBOOK_TOKENS, and notebooks that are too many for one answer
+prompt are joined, some at a time, until they fit.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+
+from graphreader import tokens
+from graphreader.agent.parts import Parts
+from graphreader.agent.state import Costs, add_costs
+from graphreader.deciding.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
+from graphreader.sentences import sentence_spans
+
+
+async def condense(parts: Parts, question: str, plan: str, notebook: str) -> tuple[str, Costs]:
+    """The notebook, written anew if it is too long. Raises DecisionError where that fails."""
+    costs: Costs = {}
+    if tokens.count(notebook) <= NOTEBOOK_TOKENS:
+        return notebook, costs
+    sentences = [notebook[start:end] for start, end in sentence_spans(notebook)]
+    pieces = [" ".join(batch) for batch in _batches(sentences, parts.limits.window // 2, 1)]
+    while True:
+        tasks = [CondenseTask(question, plan, batch) for batch in _grouped(parts, pieces)]
+        pieces, cost = await _written(parts, tasks)
+        costs = add_costs(costs, cost)
+        if len(pieces) == 1:
+            return pieces[0], costs
+
+
+async def join(
+    parts: Parts, question: str, plan: str, notebooks: Sequence[str]
+) -> tuple[list[str], Costs]:
+    """The notebooks as fewer ones: each out of as many as fit half a window, at least two.
+
+    Raises DecisionError where that fails.
+    """
+    batches = _grouped(parts, notebooks)
+    return await _written(parts, [JoinTask(question, plan, batch) for batch in batches])
+
+
+async def _written(parts: Parts, tasks: Sequence[CondenseTask]) -> tuple[list[str], Costs]:
+    """The notebooks that the tasks give, asked for side by side."""
+    decided = await asyncio.gather(*(parts.decide(task) for task in tasks))
+    costs: Costs = {}
+    for _, _, cost in decided:
+        costs = add_costs(costs, cost)
+    return [decision.notebook for decision, _, _ in decided], costs
+
+
+def _grouped(parts: Parts, notebooks: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    return _batches(notebooks, parts.limits.window // 2, 2)
+
+
+def _batches(texts: Iterable[str], most: int, fewest: int) -> Iterator[tuple[str, ...]]:
+    """The texts in their order, in groups of at most so many tokens but at least so many texts."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        length = tokens.count(text)
+        if len(batch) >= fewest and size + length > most:
+            yield tuple(batch)
+            batch, size = [], 0
+        batch.append(text)
+        size += length
+    if batch:
+        yield tuple(batch)

@@ -1,0 +1,253 @@
+"""What reading texts in will cost, and then a question, before anything is spent.
+
+Chunks, calls and the tokens of prompts are exact: texts are loaded and cut, and prompts rendered
+and counted, as they would be. What a model will reply is estimated. Nothing is sent or written.
+
+Not in it: replies that are kept from an earlier run will cost nothing, but are not looked for; a
+reply that must be asked for again comes on top, and so do the halves of a chunk that holds too much
+for one reply.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, Protocol
+
+from graphreader import tokens
+from graphreader.deciding.exploring import ChunkTask
+from graphreader.deciding.prices import Prices
+from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask, Task
+from graphreader.documents import Document
+from graphreader.errors import DocumentError, WindowError
+from graphreader.ingestion.chunking import split
+from graphreader.ingestion.extraction import divided
+from graphreader.ingestion.loading import find_all, load
+from graphreader.settings import OFFLINE, Settings
+from graphreader.store.library import Library
+from graphreader.store.writer import GraphWriter
+from graphreader.usage import Phase
+
+REPLY_BASE, REPLY_RATIO = 100, 1.2
+"""Tokens of an extraction's reply: a base, and more for each token of the chunk.
+
+Measured on the replies of a language model to fifteen chunks of 40 to 1,400 tokens in English and
+Chinese, 44 tokens a fact with its key elements. From 770 tokens of a chunk on its reply is as long
+as it may be."""
+
+ELEMENTS_RATIO = 0.15
+"""Tokens of new key elements, which are embedded, for each token of the replies.
+
+A fact brings 2.4 new key elements (paper, table 8: nodes to atomic facts), of 2.7 tokens each."""
+
+TYPICAL_CALLS = 3.5
+"""Function calls of a path (paper, table 7: 3.0 to 3.9 on average)."""
+
+TYPICAL_INPUT, TYPICAL_OUTPUT = 2450, 130
+"""Tokens of one decision on a question.
+
+Together they make the 52.8k tokens of a question (paper, table 5) for its 20.5 decisions; so long
+were the replies of a language model to seventy such prompts."""
+
+
+class Measurer(Protocol):
+    """Who would take the decisions: a Decider is one."""
+
+    name: str
+
+    def measure(self, task: Task[Any]) -> int:
+        """How many tokens the task's prompt has; 0 where nothing is sent. Raises WindowError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the graph has of a document: its extracted chunks, and its text's hash if complete."""
+
+    extracted: frozenset[str] = frozenset()
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Requests, their tokens, and dollars; None: the price is not known."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float | None = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        """Both together."""
+        return Cost(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            together(self.dollars, other.dollars),
+        )
+
+    def times(self, number: int) -> "Cost":
+        """So often."""
+        dollars = None if self.dollars is None else number * self.dollars
+        return Cost(
+            number * self.calls, number * self.input_tokens, number * self.output_tokens, dollars
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an ingest will cost, and a question after it.
+
+    `chunks` are those of all `documents`, `missing` those of them that have no facts yet. Of
+    `reading` calls and input tokens are exact, output tokens and dollars estimated. `embedding` is
+    estimated. `question` is a typical one; `question_at_most` has all paths use all their calls and
+    fill the window each time. `refused` says why files cannot be read.
+    """
+
+    model: str
+    embeddings: str
+    documents: int
+    chunks: int
+    missing: int
+    reading: Cost
+    embedding: Cost
+    question: Cost
+    question_at_most: Cost
+    refused: tuple[str, ...] = ()
+
+    @property
+    def dollars(self) -> float | None:
+        """Reading and embedding together."""
+        return together(self.reading.dollars, self.embedding.dollars)
+
+
+async def known_of(library: Library, writer: GraphWriter, chunk_tokens: int) -> dict[str, Known]:
+    """What the graph has of each document of the writer's corpus."""
+    known = {}
+    for one in await library.documents(writer.corpus):
+        unchanged = one.status == "complete" and one.chunk_tokens == chunk_tokens
+        extracted = frozenset(await writer.extracted(one.id))
+        known[one.id] = Known(extracted, one.sha256 if unchanged else None)
+    return known
+
+
+async def estimate(
+    paths: Iterable[Path],
+    corpus: str,
+    measurer: Measurer,
+    settings: Settings,
+    known: Mapping[str, Known] | None = None,
+) -> Estimate:
+    """Count what is missing of files and folders; `known` is what the graph has, by document.
+
+    Raises SettingsError where the file of prices makes no sense.
+    """
+    estimating = _Estimating(measurer, settings, known or {})
+    files, refused = find_all(paths)
+    estimating.refused += map(str, refused.values())
+    for file in files:
+        await asyncio.to_thread(estimating.take, file, corpus)
+    return estimating.estimate()
+
+
+class _Estimating:
+    """Counts file by file."""
+
+    def __init__(self, measurer: Measurer, settings: Settings, known: Mapping[str, Known]) -> None:
+        self.refused: list[str] = []
+        self._measurer = measurer
+        self._settings = settings
+        self._known = known
+        self._prices = Prices.of(settings)
+        self._documents = self._chunks = self._missing = 0
+        self._reading = Cost()
+
+    def take(self, file: Path, corpus: str) -> None:
+        """Count one file."""
+        try:
+            document = load(file, corpus)
+        except DocumentError as error:
+            self.refused.append(str(error))
+            return
+        known = self._known.get(document.id, Known())
+        chunks = split(document, self._settings.chunk_tokens)
+        missing = [one for one in chunks if one.id not in known.extracted]
+        if known.sha256 == document.sha256:
+            missing = []
+        self._documents += 1
+        self._chunks += len(chunks)
+        self._missing += len(missing)
+        for chunk in missing:
+            if chunk.text.strip():
+                self._reading += self._extraction(document, chunk.text)
+
+    def estimate(self) -> Estimate:
+        """What was counted, with what comes after it."""
+        calls, window = self._settings.calls, self._settings.window
+        return Estimate(
+            model=self._measurer.name,
+            embeddings=self._settings.chosen_embeddings,
+            documents=self._documents,
+            chunks=self._chunks,
+            missing=self._missing,
+            reading=self._reading,
+            embedding=self._embedding(),
+            question=self._question(
+                min(TYPICAL_CALLS, calls), min(TYPICAL_INPUT, window), TYPICAL_OUTPUT
+            ),
+            question_at_most=self._question(calls, window, None),
+            refused=tuple(self.refused),
+        )
+
+    def _extraction(self, document: Document, text: str) -> Cost:
+        """One call, or several where the prompt does not fit the window."""
+        task = ExtractionTask(document.title, text)
+        try:
+            sent = self._measurer.measure(task)
+        except WindowError:
+            parts = divided(document, text)
+            if len(parts) < 2:
+                return Cost()  # it is not sent: its chunk will be marked as failed
+            return reduce(Cost.__add__, (self._extraction(document, part) for part in parts))
+        if not sent:
+            return Cost(calls=1)
+        received = min(round(REPLY_BASE + REPLY_RATIO * tokens.count(text)), task.reply_tokens)
+        return self._cost(self._measurer.name, sent, received)
+
+    def _embedding(self) -> Cost:
+        name = self._settings.chosen_embeddings
+        if name == OFFLINE:
+            return Cost()
+        sent = round(ELEMENTS_RATIO * self._reading.output_tokens)
+        return Cost(0, sent, 0, self._prices.dollars(name, sent, 0))
+
+    def _question(self, path_calls: float, sent: int, received: int | None) -> Cost:
+        """Plan, initial nodes, the paths' calls and the answer, with replies of `received` tokens.
+
+        None: of as many as they may have.
+        """
+        explored = round(self._settings.initial_nodes * path_calls)
+        decisions: list[tuple[Phase, int, int]] = [
+            ("plan", PlanTask.reply_tokens, 1),
+            ("select", InitialNodesTask.reply_tokens, 1),
+            ("explore", ChunkTask.reply_tokens, explored),
+            ("answer", AnswerTask.reply_tokens, 1),
+        ]
+        costs = [
+            self._decision(phase, sent, received or longest).times(number)
+            for phase, longest, number in decisions
+        ]
+        return reduce(Cost.__add__, costs)
+
+    def _decision(self, phase: Phase, sent: int, received: int) -> Cost:
+        name = self._settings.model_for(phase)
+        return Cost(calls=1) if name == OFFLINE else self._cost(name, sent, received)
+
+    def _cost(self, name: str, sent: int, received: int) -> Cost:
+        return Cost(1, sent, received, self._prices.dollars(name, sent, received))
+
+
+def together(one: float | None, other: float | None) -> float | None:
+    """The sum; None where either is not known."""
+    return None if one is None or other is None else one + other

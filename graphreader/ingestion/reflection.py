@@ -1,0 +1,49 @@
+"""Whether a key element stands in its fact (paper, figure 6: they are to be reflected there).
+
+Told by wording alone: white space, case and Unicode forms are no difference, nor is the ending of a
+word ("canonize" stands in "was canonized"), nor words between its own. Numbers stand as they are.
+"""
+
+import re
+import unicodedata
+
+_WORD = re.compile(r"[^\W_]+")
+_ENDING = 3  # letters that inflection may change at the end of a word
+_STEM = 4  # letters that must be the same at its beginning
+
+
+def stands_in(element: str, fact: str) -> bool:
+    """Whether the key element is worded in the fact."""
+    wanted, text = _folded(element), _folded(fact)
+    if not wanted:
+        return False
+    if _stands_whole(wanted, text):
+        return True
+    words = _WORD.findall(text)
+    return all(any(_alike(one, word) for word in words) for one in _WORD.findall(wanted))
+
+
+def _stands_whole(wanted: str, text: str) -> bool:
+    """As it is; in scripts with words, not as a part of one."""
+    left = r"(?<![^\W_])" if _has_words(wanted[0]) else ""
+    right = r"(?![^\W_])" if _has_words(wanted[-1]) else ""
+    return re.search(f"{left}{re.escape(wanted)}{right}", text) is not None
+
+
+def _has_words(sign: str) -> bool:
+    return sign.isdecimal() or sign.lower() != sign.upper()
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _alike(one: str, other: str) -> bool:
+    """The same word, perhaps in another form; scripts without cases and numbers have no forms."""
+    if one == other:
+        return True
+    if not (one.isalpha() and one.upper() != one):
+        return False
+    stem = max(_STEM, len(one) - _ENDING)
+    alike = len(one) >= stem and abs(len(one) - len(other)) <= _ENDING
+    return alike and other.startswith(one[:stem])

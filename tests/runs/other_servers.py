@@ -1,0 +1,278 @@
+"""Servers on loopback that speak Anthropic's and Ollama's protocols; replies are a function of the
+request.
+
+They are as narrow as the real ones: Anthropic's wants `max_tokens` and knows no seed, Ollama's
+knows its models, and streams unless told not to. They never sleep.
+"""
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+Body = dict[str, Any]
+
+_PIECE = 40  # characters of one event
+_THINKING_TOKENS = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What happens to one request: a status with `message`, or a reply.
+
+    `text` stands instead of the reply, `thinking` goes before it, `stop` is why it ends in the
+    words of the protocol. `late`: the failure comes as a line of the stream that has begun.
+    """
+
+    status: int = 200
+    message: str = "a scripted failure"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    thinking: str = ""
+    stop: str = ""
+    late: bool = False
+
+
+class Server:
+    """`reply` gets what was asked as OpenAI's messages, and gives the content.
+
+    `turns` are used up one a request; `refuses` tells what of a request gets status 400, as a
+    `Turn`. `requests` keeps the bodies, `keys` the keys that came along.
+    """
+
+    def __init__(
+        self,
+        reply: Callable[[Body], Any] = lambda body: {},
+        *,
+        turns: Iterable[Turn] = (),
+        always: Turn | None = None,
+        refuses: Callable[[Body], Turn | None] = lambda body: None,
+    ) -> None:
+        self.reply = reply
+        self.turns = deque(turns)
+        self.always = always
+        self.refuses = refuses
+        self.requests: list[Body] = []
+        self.keys: set[str] = set()
+        self._lock = threading.Lock()
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.fake = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The base URL of a client."""
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def handle(self, path: str, headers: Mapping[str, str], body: Body) -> "_Answer":
+        raise NotImplementedError
+
+    def _next(self, body: Body) -> Turn:
+        with self._lock:
+            self.requests.append(body)
+            scripted = self.refuses(body) or (self.turns.popleft() if self.turns else None)
+            return scripted or self.always or Turn()
+
+    def _text(self, turn: Turn, messages: list[Body]) -> str:
+        if turn.text is not None:
+            return turn.text
+        good = self.reply({"messages": messages})
+        return good if isinstance(good, str) else json.dumps(good, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A status and one object, or several as the lines of a stream."""
+
+    status: int
+    content: Body | list[Body]
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class AnthropicServer(Server):
+    """Speaks /v1/messages as api.anthropic.com does, without streams."""
+
+    _TYPES: Mapping[int, str] = {
+        400: "invalid_request_error",
+        401: "authentication_error",
+        404: "not_found_error",
+        429: "rate_limit_error",
+        529: "overloaded_error",
+    }
+
+    def handle(self, path: str, headers: Mapping[str, str], body: Body) -> _Answer:
+        if path != "/v1/messages":
+            return self._failed(Turn(404, "Not Found"))
+        self.keys.add(_key(headers))
+        turn = self._next(body)
+        for name in ("model", "max_tokens", "messages"):
+            if name not in body:
+                return self._failed(Turn(400, f"{name}: Field required"))
+        for name in ("seed", "response_format", "num_predict"):
+            if name in body:
+                return self._failed(Turn(400, f"{name}: Extra inputs are not permitted"))
+        if turn.status != 200:
+            return self._failed(turn)
+        return _Answer(200, self._message(body, turn))
+
+    def _failed(self, turn: Turn) -> _Answer:
+        error = {"type": self._TYPES.get(turn.status, "api_error"), "message": turn.message}
+        content = {"type": "error", "error": error, "request_id": "req_1"}
+        return _Answer(turn.status, content, turn.headers)
+
+    def _message(self, body: Body, turn: Turn) -> Body:
+        system = {"role": "system", "content": body.get("system", "")}
+        text = self._text(turn, [system, *body["messages"]])
+        content: list[Body] = []
+        if turn.thinking:
+            content.append({"type": "thinking", "thinking": turn.thinking, "signature": "s"})
+        if body.get("tools") and text:
+            name = body["tools"][0]["name"]
+            call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": json.loads(text)}
+            content.append(call)
+        elif text:
+            content.append({"type": "text", "text": text})
+        return {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "content": content,
+            "stop_reason": turn.stop or ("tool_use" if body.get("tools") else "end_turn"),
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": 30,
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 70,
+                "output_tokens": 10 + (_THINKING_TOKENS if turn.thinking else 0),
+            },
+        }
+
+
+class OllamaServer(Server):
+    """Speaks /api/chat as Ollama does, with streams; `models` are those that are pulled."""
+
+    models = ("qwen3:8b", "llama3.1")
+
+    def handle(self, path: str, headers: Mapping[str, str], body: Body) -> _Answer:
+        if path != "/api/chat":
+            return _Answer(404, {"error": "404 page not found"})
+        self.keys.add(_key(headers))
+        turn = self._next(body)
+        if body["model"] not in self.models:
+            return _Answer(404, {"error": f"model '{body['model']}' not found"})
+        if turn.late:
+            return _Answer(200, [{"error": turn.message}])
+        if turn.status != 200:
+            return _Answer(turn.status, {"error": turn.message}, turn.headers)
+        lines = list(self._lines(body, turn))
+        return _Answer(200, lines if body.get("stream", True) else _joined(lines))
+
+    def _lines(self, body: Body, turn: Turn) -> Iterator[Body]:
+        text = self._text(turn, body["messages"])
+        for start in range(0, len(turn.thinking), _PIECE):
+            yield self._line(body, "", thinking=turn.thinking[start : start + _PIECE])
+        if body.get("tools") and text:
+            name = body["tools"][0]["function"]["name"]
+            call = {"function": {"name": name, "arguments": json.loads(text)}}
+            yield self._line(body, "", tool_calls=[call])
+        else:
+            for start in range(0, len(text), _PIECE):
+                yield self._line(body, text[start : start + _PIECE])
+        yield {
+            **self._line(body, ""),
+            "done": True,
+            "done_reason": turn.stop or "stop",
+            "prompt_eval_count": 100,
+            "eval_count": 10 + (_THINKING_TOKENS if turn.thinking else 0),
+        }
+
+    def _line(self, body: Body, content: str, **more: Any) -> Body:
+        message = {"role": "assistant", "content": content, **more}
+        created = "2026-11-21T00:00:00Z"
+        return {"model": body["model"], "created_at": created, "message": message, "done": False}
+
+
+def _key(headers: Mapping[str, str]) -> str:
+    """The key that came along, in either of the headers in which clients put it."""
+    return headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def _joined(lines: list[Body]) -> Body:
+    """What a stream says, in one piece."""
+    messages = [line["message"] for line in lines]
+    whole = {"role": "assistant", "content": "".join(one["content"] for one in messages)}
+    for one in messages:
+        whole |= {name: one[name] for name in ("tool_calls",) if name in one}
+    if thinking := "".join(one.get("thinking", "") for one in messages):
+        whole["thinking"] = thinking
+    return {**lines[-1], "message": whole}
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    fake: Server
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Quiet: clients may hang up."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # what is sent at once leaves at once
+    timeout = 5
+    server: _Http
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+    def do_GET(self) -> None:
+        self._send(_Answer(404, {"error": "not found"}))
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self._send(self.server.fake.handle(self.path, dict(self._lowered()), body))
+
+    def _lowered(self) -> Iterator[tuple[str, str]]:
+        return ((name.lower(), value) for name, value in self.headers.items())
+
+    def _send(self, answer: _Answer) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if isinstance(answer.content, list):
+            self._stream(answer.content)
+            return
+        data = json.dumps(answer.content).encode()
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, lines: list[Body]) -> None:
+        self.send_header("content-type", "application/x-ndjson")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for part in [*(json.dumps(line).encode() + b"\n" for line in lines), b""]:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+            self.wfile.flush()

@@ -1,0 +1,90 @@
+"""A run that may not spend more ends in good order with what it has."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader import GraphReader, Reading, Settings
+from graphreader.deciding.exploring import ChunkTask
+from graphreader.deciding.tasks import ExtractionTask
+from tests.runs import world
+
+NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
+SENTENCES = [f"{name} met {NAMES[(n + 1) % 7]} here." for n, name in enumerate(NAMES)]
+FACTS = {text: [NAMES[n], NAMES[(n + 1) % 7]] for n, text in enumerate(SENTENCES)}
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return world.write_files(tmp_path, {"ring": SENTENCES})
+
+
+def note(task: ChunkTask) -> Any:
+    return world.chunk("search_more", f"{task.notebook} found".strip())
+
+
+def asked(neo4j: Settings, corpus: str, texts: Path, max_calls: int) -> Reading:
+    decider = world.scripted(FACTS, {ChunkTask: note})
+    with world.reader(neo4j, corpus, decider) as reader:
+        reader.ingest(texts)
+    with world.reader(neo4j, corpus, decider, max_calls=max_calls) as reader:
+        return reader.ask("Who met whom?")
+
+
+# Paths that may not ask on end with `budget` and their notebooks, and the answer is still given.
+def test_the_answer_comes_from_what_there_is(
+    neo4j: Settings, corpus: str, texts: Path, cleaned: None
+) -> None:
+    reading = asked(neo4j, corpus, texts, 13)
+
+    assert reading.answered
+    assert "found" in reading.answer
+    assert reading.usage.calls == 13
+    stopped = [path.stopped for path in reading.paths]
+    assert "budget" in stopped
+    assert set(stopped) <= {"budget", "termination"}
+    ended = f"{stopped.count('budget')} of 5 paths stopped early"
+    assert [note for note in reading.notes if "max_calls is 13" in note and ended in note]
+
+
+# Each phase and each path knows its part; together they are the whole.
+def test_costs_add_up(neo4j: Settings, corpus: str, texts: Path, cleaned: None) -> None:
+    reading = asked(neo4j, corpus, texts, 20)
+
+    assert sum(phase.calls for phase in reading.phases.values()) == reading.usage.calls == 20
+    assert sum(path.usage.calls for path in reading.paths) == reading.phases["explore"].calls
+    assert set(reading.phases) == {"plan", "select", "explore", "answer"}
+
+
+# A budget for nothing but the answer finds nothing, and does not say that the texts do not tell.
+def test_too_small_a_budget(neo4j: Settings, corpus: str, texts: Path, cleaned: None) -> None:
+    reading = asked(neo4j, corpus, texts, 1)
+
+    assert not reading.answered
+    assert "budget" in reading.answer
+    assert reading.usage.calls == 0
+    assert len(reading.paths) == 5
+
+
+# Reading in stops asking, keeps what it has, and the same command reads on with a new budget.
+def test_ingest_reads_on(neo4j: Settings, corpus: str, texts: Path, cleaned: None) -> None:
+    decider = world.scripted(FACTS, {})
+    with world.reader(neo4j, corpus, decider, max_calls=3) as reader:
+        reports = [reader.ingest(texts) for _ in range(3)]
+
+    assert [report.complete for report in reports] == [False, False, True]
+    assert [report.documents[0].failed for report in reports] == [4, 1, 0]
+    assert "max_calls is 3" in str(reports[0].documents[0].error)
+    assert sum(isinstance(task, ExtractionTask) for task in decider.asked) == 7
+
+
+# Offline decisions cost nothing but count as calls.
+def test_offline(neo4j: Settings, corpus: str, texts: Path, cleaned: None) -> None:
+    with GraphReader(corpus, settings=world.settings(neo4j)) as reader:
+        reader.ingest(texts)
+    with GraphReader(corpus, settings=world.settings(neo4j, max_calls=8)) as reader:
+        reading = reader.ask("Whom did Gamma meet?")
+
+    assert reading.usage.calls <= 8
+    assert (reading.usage.tokens, reading.usage.dollars, reading.usage.unpriced) == (0, 0, 0)

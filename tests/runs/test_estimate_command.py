@@ -1,0 +1,237 @@
+"""What commands say about costs before and after they arise, and that they say it for nothing."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from tests.runs.openai_server import Body, OpenAIServer
+from tests.terminal import Terminal, environment_of
+
+VERA = "\n\n".join(f"In {year} Vera Holm taught painting in Oslo." for year in range(1901, 1971))
+EMIL = "Emil Rask studied painting with Vera Holm. He founded a school in Malmö in 1933.\n"
+MODEL = "openai:fake"
+PRICES = f'["{MODEL}"]\ninput = 2.0\noutput = 10.0\n'
+
+
+def facts(body: Body) -> Body:
+    return {"facts": [{"fact": "Vera Holm taught painting.", "key_elements": ["Vera Holm"]}]}
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    """A service that gives no usage, so that tokens are counted here."""
+    with OpenAIServer(facts, usage=False) as running:
+        yield running
+
+
+@pytest.fixture
+def terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Terminal:
+    """A folder with two short lives in it, and no graph."""
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "vera.txt").write_text(VERA, encoding="utf-8")
+    (tmp_path / "texts" / "emil.md").write_text(EMIL, encoding="utf-8")
+    (tmp_path / "prices.toml").write_text(PRICES, encoding="utf-8")
+    terminal = Terminal(monkeypatch, capsys, tmp_path)
+    terminal.set(
+        GRAPHREADER_HOME=str(tmp_path / "home"),
+        GRAPHREADER_CACHE=str(tmp_path / "cache"),
+        GRAPHREADER_CHUNK_TOKENS="200",
+        COLUMNS="100",
+    )
+    return terminal
+
+
+def with_model(terminal: Terminal, server: OpenAIServer) -> None:
+    terminal.set(
+        GRAPHREADER_MODEL=MODEL,
+        GRAPHREADER_EMBEDDINGS="offline",
+        GRAPHREADER_PRICES=str(terminal.folder / "prices.toml"),
+        OPENAI_BASE_URL=server.url,
+    )
+
+
+def with_graph(terminal: Terminal, neo4j: Settings) -> None:
+    terminal.set(**environment_of(neo4j))
+
+
+# An estimate needs no graph, no key and no network, and leaves nothing behind.
+def test_an_estimate_costs_nothing(terminal: Terminal) -> None:
+    terminal.set(GRAPHREADER_MODEL="openai:gpt-5.4-mini")
+
+    found = terminal.run("estimate", "texts", "--json")
+    planned = terminal.run("ingest", "texts", "--dry-run", "--json")
+
+    assert (found.code, found.err) == (0, "")
+    assert found.json == planned.json
+    assert found.json["model"] == "openai:gpt-5.4-mini"
+    assert found.json["embeddings"] == "openai:text-embedding-3-small"
+    assert found.json["documents"] == 2
+    assert found.json["chunks"] == found.json["missing"] == found.json["reading"]["calls"] > 4
+    assert found.json["reading"]["input_tokens"] > found.json["chunks"] * 300
+    assert 0 < found.json["reading"]["dollars"] < found.json["dollars"] < 1
+    assert 0 < found.json["question"]["dollars"] < found.json["question_at_most"]["dollars"] < 1
+    assert sorted(path.name for path in terminal.folder.iterdir()) == ["prices.toml", "texts"]
+
+
+# An estimate's calls and prompt tokens are those of the ingest after it; nothing is sent before.
+@pytest.mark.usefixtures("cleaned")
+def test_an_estimate_is_right(
+    terminal: Terminal, server: OpenAIServer, neo4j: Settings, corpus: str
+) -> None:
+    with_model(terminal, server)
+    with_graph(terminal, neo4j)
+
+    found = terminal.run("ingest", "texts", "--corpus", corpus, "--dry-run", "--json")
+    sent = len(server.chats) + len(server.embeddings)
+    read = terminal.run("ingest", "texts", "--corpus", corpus, "--json")
+
+    estimated, spent = found.json["reading"], read.json["usage"]
+    assert (found.code, read.code, sent) == (0, 0, 0)
+    assert estimated["calls"] == spent["calls"] == len(server.chats) > 4
+    assert estimated["input_tokens"] == spent["input_tokens"]
+    assert spent["estimated"] == spent["calls"]
+    dollars = (spent["input_tokens"] * 2 + spent["output_tokens"] * 10) / 1_000_000
+    assert spent["dollars"] == pytest.approx(dollars)
+
+
+# A dry run counts only what the graph lacks, and changes nothing in it.
+@pytest.mark.usefixtures("cleaned")
+def test_only_what_is_missing(
+    terminal: Terminal, server: OpenAIServer, neo4j: Settings, corpus: str
+) -> None:
+    with_graph(terminal, neo4j)
+    before = terminal.run("ingest", "texts", "--corpus", corpus, "--dry-run", "--json")
+    with GraphReader(corpus, settings=neo4j) as reader:
+        unknown = [one.corpus for one in reader.corpora()]
+    terminal.run("ingest", "texts/emil.md", "--corpus", corpus)
+    (terminal.folder / "texts" / "emil.md").write_text(EMIL + EMIL, encoding="utf-8")
+    listed = terminal.run("list", "--corpus", corpus, "--json")
+    with_model(terminal, server)
+
+    changed = terminal.run("ingest", "texts", "--corpus", corpus, "--dry-run", "--json")
+    (terminal.folder / "texts" / "emil.md").write_text(EMIL, encoding="utf-8")
+    same = terminal.run("ingest", "texts", "--corpus", corpus, "--dry-run")
+
+    chunks = before.json["chunks"]
+    assert corpus not in unknown
+    assert before.json["missing"] == chunks
+    assert changed.json["missing"] == chunks
+    assert f"{chunks}, 1 of them read already" in same.out
+    assert re.search(rf"^ *calls +{chunks - 1} *$", same.out, re.MULTILINE)
+    assert terminal.run("list", "--corpus", corpus, "--json").out == listed.out
+    assert server.chats == []
+
+
+# A person sees a line for each thing that counts, in wide and in narrow terminals.
+@pytest.mark.parametrize("columns", ["60", "100"])
+def test_for_a_person(terminal: Terminal, server: OpenAIServer, columns: str) -> None:
+    with_model(terminal, server)
+    terminal.set(COLUMNS=columns)
+
+    told = terminal.run("estimate", "texts")
+
+    assert (told.code, told.err) == (0, "")
+    lines = [line.split(maxsplit=1) for line in told.out.splitlines() if not line.startswith(" ")]
+    assert [line[0] for line in lines] == [
+        "documents", "chunks", "calls", "tokens", "tokens", "price", "model", "a",
+    ]  # fmt: skip
+    said = " ".join(told.out.split())
+    assert re.search(r"tokens in [\d,]+ tokens out about [\d,]+ price about \$0\.\d{4} ", said)
+    assert re.search(r"a question about \$0\.\d{4} \(21 calls, 54,000 tokens\) at most \$", said)
+
+
+# A price that nobody knows is not invented, and where it can be given is said.
+def test_unknown_price(terminal: Terminal, server: OpenAIServer) -> None:
+    with_model(terminal, server)
+    terminal.set(GRAPHREADER_PRICES="")
+
+    told = terminal.run("estimate", "texts").out
+    found = terminal.run("estimate", "texts", "--json").json
+
+    assert "not known: name it in a file (GRAPHREADER_PRICES)" in told
+    assert "$" not in told
+    assert found["dollars"] is found["reading"]["dollars"] is found["question"]["dollars"] is None
+
+
+# Without a model there is nothing to pay, and the command says so.
+def test_offline(terminal: Terminal) -> None:
+    told = terminal.run("estimate", "texts").out
+    found = terminal.run("estimate", "texts", "--json").json
+
+    assert "offline, no language model: nothing is sent, nothing costs anything" in told
+    assert "tokens" not in told
+    assert found["dollars"] == found["reading"]["input_tokens"] == 0
+    assert found["reading"]["calls"] > 4
+
+
+# What cannot be read is said on stderr, and what can be is counted.
+def test_refused_files(terminal: Terminal) -> None:
+    (terminal.folder / "texts" / "binary.txt").write_bytes(b"\0")
+
+    some = terminal.run("estimate", "texts")
+    none = terminal.run("estimate", "nowhere")
+    wrong = terminal.run("estimate", "texts", "--json")
+
+    assert (some.code, none.code, wrong.code) == (2, 2, 2)
+    assert "binary.txt is binary" in some.err
+    assert re.search(r"^documents +2 *$", some.out, re.MULTILINE)
+    assert none.err.count("\n") == 1
+    assert "nowhere does not exist" in none.err
+    assert none.out == ""
+    assert len(wrong.json["refused"]) == 1
+
+
+# A file of prices that makes no sense is one sentence.
+def test_wrong_prices(terminal: Terminal) -> None:
+    (terminal.folder / "prices.toml").write_text("[openai:fake]\n", encoding="utf-8")
+    terminal.set(GRAPHREADER_MODEL=MODEL, GRAPHREADER_PRICES="prices.toml")
+
+    told = terminal.run("estimate", "texts")
+
+    assert (told.code, told.out) == (2, "")
+    assert "The prices in prices.toml are not valid TOML" in told.err
+    assert told.err.count("\n") == 1
+
+
+# The summary of an ingest tells its cost: what the model took, and what came from the cache.
+@pytest.mark.usefixtures("cleaned")
+def test_what_an_ingest_cost(
+    terminal: Terminal, server: OpenAIServer, neo4j: Settings, corpus: str
+) -> None:
+    with_model(terminal, server)
+    with_graph(terminal, neo4j)
+    terminal.set(GRAPHREADER_KEEP_REPLIES="building")
+
+    first = terminal.run("ingest", "texts", "--corpus", corpus)
+    terminal.run("delete", "--all", "--yes", "--corpus", corpus)
+    second = terminal.run("ingest", "texts", "--corpus", corpus)
+    third = terminal.run("ingest", "texts", "--corpus", corpus)
+
+    calls = len(server.chats)
+    cost = rf"Cost: {calls} calls, about [\d,]+ tokens, about \$0\.\d{{4}}\.\n"
+    assert re.search(cost, first.out)
+    assert second.out.endswith(f"Cost: 0 calls, {calls} from the cache.\n")
+    assert "Cost" not in third.out
+
+
+# Limits in the command hold: what they allow is read, and the rest is said to be missing.
+@pytest.mark.usefixtures("cleaned")
+def test_limits(terminal: Terminal, server: OpenAIServer, neo4j: Settings, corpus: str) -> None:
+    with_model(terminal, server)
+    with_graph(terminal, neo4j)
+
+    limited = terminal.run("ingest", "texts", "--corpus", corpus, "--max-calls", "2", "--json")
+    calls = len(server.chats)
+    nothing = terminal.run("ingest", "texts", "--corpus", corpus, "--max-tokens", "100", "--json")
+    wrong = terminal.run("ingest", "texts", "--max-calls", "0")
+
+    assert (limited.code, nothing.code, wrong.code) == (1, 1, 2)
+    assert limited.json["usage"]["calls"] == calls == len(server.chats) == 2
+    assert nothing.json["usage"]["calls"] == 0
+    assert "incomplete" in {one["status"] for one in limited.json["documents"]}
+    assert "--max-calls" in wrong.err

@@ -1,0 +1,403 @@
+"""The real clients of Anthropic and Ollama, opened from settings, over HTTP on loopback."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from graphreader.deciding import service
+from graphreader.deciding.decider import Decider
+from graphreader.deciding.exploring import ChunkTask
+from graphreader.deciding.language_model import ROOM_TO_THINK
+from graphreader.deciding.opening import open_decider
+from graphreader.deciding.schemas import schema_of
+from graphreader.deciding.tasks import AnswerTask, CondenseTask, ExtractionTask, PlanTask, Task
+from graphreader.errors import (
+    CutOffError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    ReplyError,
+    SettingsError,
+    WindowError,
+)
+from tests.runs import chronicle, mind
+from tests.runs.other_servers import AnthropicServer, Body, OllamaServer, Server, Turn
+
+KEY = "sk-ant-very-secret-4711"
+PLAN = PlanTask("Where did Anna1 meet Bert7?")
+EXTRACTION = ExtractionTask("A title", "Anna1 met Bert7 in Town1. It rained.")
+CHUNK = ChunkTask(PLAN.question, "Look.", (), "", "Anna1", "chunk 1", EXTRACTION.text)
+TASKS: tuple[Task[Any], ...] = (PLAN, EXTRACTION, CHUNK)
+NOBODY = "http://127.0.0.1:9"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A provider, and the variables that its client reads."""
+
+    model: str
+    server: type[Server]
+    address: str
+    key: str
+
+    def settings(self, url: str, patch: pytest.MonkeyPatch, **given: Any) -> Settings:
+        """Those that reach the server."""
+        patch.setenv(self.address, url)
+        patch.setenv(self.key, KEY)
+        return Settings.read(**{"model": self.model, **given})
+
+
+ANTHROPIC = Service(
+    "anthropic:claude-haiku-4-5", AnthropicServer, "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
+)
+OLLAMA = Service("ollama:qwen3:8b", OllamaServer, "OLLAMA_HOST", "OLLAMA_API_KEY")
+
+both = pytest.mark.parametrize("its", [ANTHROPIC, OLLAMA], ids=["anthropic", "ollama"])
+pytestmark = pytest.mark.usefixtures("short_pauses")
+
+
+@asynccontextmanager
+async def opened(
+    its: Service, server: Server, patch: pytest.MonkeyPatch, **given: Any
+) -> AsyncIterator[Decider]:
+    decider = open_decider(its.settings(server.url, patch, **given))
+    try:
+        yield decider
+    finally:
+        await decider.aclose()
+
+
+def forms_of(requests: list[Body]) -> list[str]:
+    """In which form each reply was asked for."""
+    return [
+        "tool" if body.get("tools") else "schema" if _schema(body) else "text" for body in requests
+    ]
+
+
+def _schema(body: Body) -> Any:
+    return body.get("format") or (body.get("output_config") or {}).get("format")
+
+
+def limits_of(its: Service, requests: list[Body]) -> list[int]:
+    if its is OLLAMA:
+        return [body["options"]["num_predict"] for body in requests]
+    return [body["max_tokens"] for body in requests]
+
+
+def properties(schema: Mapping[str, Any]) -> list[str]:
+    return sorted(schema["properties"])
+
+
+# Claude is asked for a schema, in Anthropic's words, with its limit and no seed; what its prompt
+# cache gave is told apart.
+async def test_anthropic(monkeypatch: pytest.MonkeyPatch) -> None:
+    with AnthropicServer(mind.think) as server:
+        async with opened(ANTHROPIC, server, monkeypatch) as decider:
+            decided = [await decider.decide(task) for task in TASKS]
+
+    assert decided[0].decision.plan.endswith(PLAN.question)
+    assert decided[1].decision.facts[0].key_elements == ["Anna1", "Bert7", "Town1"]
+    assert decided[2].decision.quotes == ["Anna1 met Bert7 in Town1."]
+    usage = decided[0].usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (100, 10, 70)
+    assert usage.dollars > 0
+    for body, task in zip(server.requests, TASKS, strict=True):
+        schema = body["output_config"]["format"]["schema"]
+        assert body["output_config"]["format"]["type"] == "json_schema"
+        assert properties(schema) == properties(schema_of(task.decision))
+        assert schema["additionalProperties"] is False
+        assert body["max_tokens"] == task.reply_tokens
+        assert body["temperature"] == 0.2
+        assert body["model"] == "claude-haiku-4-5"
+        assert [one["role"] for one in body["messages"]] == ["user"]
+        assert "seed" not in body
+        assert not body.get("stream")
+    assert server.keys == {KEY}
+
+
+# Ollama is held to a schema, and told the limit and the seed; its window is made large enough for
+# the largest prompt with the longest reply, because it cuts off in silence what exceeds it.
+async def test_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
+    with OllamaServer(mind.think) as server:
+        async with opened(OLLAMA, server, monkeypatch, seed=7, window=5000) as decider:
+            decided = [await decider.decide(task) for task in TASKS]
+
+    assert decided[0].decision.plan.endswith(PLAN.question)
+    assert decided[1].decision.facts[0].key_elements == ["Anna1", "Bert7", "Town1"]
+    assert decided[2].decision.quotes == ["Anna1 met Bert7 in Town1."]
+    assert (decided[0].usage.input_tokens, decided[0].usage.output_tokens) == (100, 10)
+    assert decided[0].usage.estimated == 0
+    longest = max(one.reply_tokens for one in (*TASKS, AnswerTask, CondenseTask))
+    for body, task in zip(server.requests, TASKS, strict=True):
+        assert body["format"] == schema_of(task.decision)
+        assert body["options"]["num_predict"] == task.reply_tokens
+        assert body["options"]["num_ctx"] >= 5000 + longest + ROOM_TO_THINK
+        assert (body["options"]["temperature"], body["options"]["seed"]) == (0.2, 7)
+        assert body["model"] == "qwen3:8b"
+
+
+# A schema that is declined gives way to a tool, and tools to plain text, in each one's own words.
+@both
+@pytest.mark.parametrize("tools", [True, False], ids=["tools", "no tools"])
+async def test_ladder_of_forms(tools: bool, its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = its.model.partition(":")[2]
+    no_schema, no_tools = {
+        ANTHROPIC: (
+            "output_config.format: This model does not support structured outputs.",
+            "tools: This model does not support tool use.",
+        ),
+        OLLAMA: (
+            "invalid JSON schema in format",
+            f"registry.ollama.ai/library/{name} does not support tools",
+        ),
+    }[its]
+
+    def refuses(body: Body) -> Turn | None:
+        if _schema(body):
+            return Turn(500 if its is OLLAMA else 400, no_schema)
+        return Turn(400, no_tools) if body.get("tools") and not tools else None
+
+    with its.server(mind.think, refuses=refuses) as server:
+        async with opened(its, server, monkeypatch) as decider:
+            decided = [await decider.decide(task) for task in TASKS]
+
+    last = "tool" if tools else "text"
+    assert decided[1].decision.facts[0].fact == "Anna1 met Bert7 in Town1."
+    assert [one.usage.calls for one in decided] == [1, 1, 1]
+    assert forms_of(server.requests) == ["schema", *([] if tools else ["tool"]), *[last] * 3]
+    tool = next(body for body in server.requests if body.get("tools"))
+    if its is ANTHROPIC:
+        assert tool["tool_choice"] == {"type": "tool", "name": "RationalPlan"}
+        assert properties(tool["tools"][0]["input_schema"]) == ["plan"]
+    else:
+        assert properties(tool["tools"][0]["function"]["parameters"]) == ["plan"]
+    assert ("JSON schema" in str(server.requests[-1])) is not tools
+
+
+# A reply that was cut off is asked for once more, briefer; a chunk's is not, so that it be divided.
+@both
+async def test_cut_off(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = Turn(text='{"plan": "very', stop="length" if its is OLLAMA else "max_tokens")
+    with its.server(mind.think, turns=[cut]) as server:
+        async with opened(its, server, monkeypatch) as decider:
+            decided = await decider.decide(PLAN)
+            server.always = cut
+            with pytest.raises(CutOffError, match="longer than 1,024 tokens") as caught:
+                await decider.decide(EXTRACTION)
+
+    assert decided.usage.calls == 2
+    assert caught.value.spent.calls == 1
+    assert limits_of(its, server.requests) == [500, 500, 1024]
+    assert "too long" in str(server.requests[1]["messages"][-1])
+
+
+# A model that spends its limit on thinking gets room for it from then on, and the same task.
+@both
+async def test_room_to_think(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = "length" if its is OLLAMA else "max_tokens"
+    lost = Turn(text="", thinking="Let me think about Anna1. " * 9, stop=stop)
+    with its.server(mind.think, turns=[lost, Turn(thinking="Town1, I see.")]) as server:
+        async with opened(its, server, monkeypatch) as decider:
+            decided = [await decider.decide(PLAN), await decider.decide(EXTRACTION)]
+
+    assert decided[0].decision.plan.endswith(PLAN.question)
+    assert (decided[0].usage.calls, decided[0].usage.output_tokens) == (2, 1820)
+    assert limits_of(its, server.requests) == [500, 500 + ROOM_TO_THINK, 1024 + ROOM_TO_THINK]
+    assert server.requests[0]["messages"] == server.requests[1]["messages"]
+
+
+# Claude's refusal is not argued with, but paid.
+async def test_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    with AnthropicServer(always=Turn(text="", stop="refusal")) as server:
+        async with opened(ANTHROPIC, server, monkeypatch) as decider:
+            with pytest.raises(ReplyError, match="refuses to reply") as caught:
+                await decider.decide(PLAN)
+
+    assert len(server.requests) == caught.value.spent.calls == 1
+    assert caught.value.spent.cached_tokens == 70
+
+
+# What passes by itself is asked again, by us alone.
+@both
+async def test_passing_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [
+        Turn(529, "Overloaded"),
+        Turn(503, "server busy, please try again. maximum pending requests exceeded"),
+        Turn(500, "Internal server error"),
+        Turn(429, "This request would exceed your account's rate limit."),
+    ]
+    with its.server(mind.think, turns=turns) as server:
+        async with opened(its, server, monkeypatch) as decider:
+            decided = await decider.decide(PLAN)
+
+    assert decided.usage.calls == 1
+    assert len(server.requests) == 5
+
+
+# Anthropic's wish to wait is obeyed; where it is longer than our patience we give up at once.
+async def test_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "_FIRST_PAUSE", 30)  # our own pause would be 15 seconds at least
+    wait = [Turn(429, headers={"retry-after": "0.3"})]
+    with AnthropicServer(mind.think, turns=wait) as server:
+        async with opened(ANTHROPIC, server, monkeypatch) as decider:
+            begin = time.monotonic()
+            await decider.decide(PLAN)
+            patient = time.monotonic() - begin
+            server.always = Turn(429, headers={"retry-after": "3600"})
+            with pytest.raises(ModelUnavailableError, match="asks to wait 3600 seconds"):
+                await decider.decide(PLAN)
+
+    assert 0.3 < patient < 10
+    assert len(server.requests) == 3
+
+
+# What is final ends at once and says what to check, without the key.
+@pytest.mark.parametrize(
+    ("its", "turn", "kind", "words"),
+    [
+        (ANTHROPIC, Turn(401, f"invalid x-api-key: {KEY}"), ModelRefusedError, ANTHROPIC.key),
+        (ANTHROPIC, Turn(403, "Your key may not use it"), ModelRefusedError, ANTHROPIC.key),
+        (
+            ANTHROPIC,
+            Turn(400, "Your credit balance is too low to access the Anthropic API."),
+            ModelRefusedError,
+            "quota .* is used up",
+        ),
+        (ANTHROPIC, Turn(404, "model: claude-9"), ModelRefusedError, "check GRAPHREADER_MODEL"),
+        (ANTHROPIC, Turn(400, f"messages: {KEY} is odd"), ModelRefusedError, "refuses the request"),
+        (
+            ANTHROPIC,
+            Turn(400, "prompt is too long: 210000 tokens > 200000 maximum"),
+            WindowError,
+            "GRAPHREADER_WINDOW",
+        ),
+        (OLLAMA, Turn(401, f"unauthorized: {KEY}"), ModelRefusedError, OLLAMA.key),
+        (OLLAMA, Turn(400, f"{KEY} is odd"), ModelRefusedError, r"refuses the request .*\(400: "),
+    ],
+)
+async def test_final_refusals(
+    its: Service,
+    turn: Turn,
+    kind: type[Exception],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with its.server(always=turn) as server:
+        async with opened(its, server, monkeypatch) as decider:
+            with pytest.raises(kind, match=words) as caught:
+                await decider.decide(PLAN)
+
+    assert KEY not in str(caught.value)
+    assert len(server.requests) == 1
+
+
+# A model that Ollama does not have is named, whatever its name sounds like.
+@pytest.mark.parametrize("name", ["qwen9", "functiongemma", "seed-oss:36b", "toolace"])
+async def test_unknown_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with OllamaServer() as server:
+        async with opened(OLLAMA, server, monkeypatch, explore_model=f"ollama:{name}") as decider:
+            with pytest.raises(
+                ModelRefusedError, match="check GRAPHREADER_EXPLORE_MODEL"
+            ) as caught:
+                await decider.decide(PLAN)
+
+    assert f"model '{name}' not found" in str(caught.value)
+    assert len(server.requests) == 1
+
+
+# Where nobody answers this is said soon, with the address and the variable in which it stands.
+@both
+async def test_nobody_there(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    decider = open_decider(its.settings(NOBODY, monkeypatch))
+    begin = time.monotonic()
+    with pytest.raises(ModelUnavailableError, match="check that the service runs") as caught:
+        await decider.decide(PLAN)
+    took = time.monotonic() - begin
+    await decider.aclose()
+
+    assert NOBODY in str(caught.value)
+    assert its.address in str(caught.value)
+    assert took < 10
+
+
+# A missing key is missed when the model is opened.
+def test_missing_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+
+    with pytest.raises(SettingsError, match="ANTHROPIC_API_KEY"):
+        open_decider(Settings.read(model=ANTHROPIC.model))
+
+
+# Claudes that take no temperature are not sent one, and LangChain's objection is understood.
+@pytest.mark.parametrize("name", ["claude-sonnet-5-5", "claude-opus-5"])
+async def test_no_temperature(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(body: Body) -> Turn | None:
+        refused = Turn(400, "`temperature` is deprecated for this model.")
+        return refused if "temperature" in body else None
+
+    with AnthropicServer(mind.think, refuses=refuses) as server:
+        model = f"anthropic:{name}"
+        async with opened(ANTHROPIC, server, monkeypatch, model=model) as decider:
+            decided = await decider.decide(PLAN)
+            await decider.decide(PLAN)
+
+    assert decided.decision.plan.endswith(PLAN.question)
+    assert "temperature" not in server.requests[-1]
+    assert len(server.requests) <= 3
+
+
+# One decider serves several event loops at once, although connections belong to a loop: nothing is
+# asked twice, and each loop closes its own.
+@both
+def test_several_loops(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def once(decider: Decider) -> None:
+        await decider.decide(PLAN)
+        await decider.aclose()
+
+    async def twice(decider: Decider) -> None:
+        await asyncio.gather(decider.decide(PLAN), decider.decide(PLAN))
+        await asyncio.to_thread(asyncio.run, once(decider))
+        await decider.decide(PLAN)
+        await decider.aclose()
+
+    with its.server(mind.think) as server:
+        decider = open_decider(its.settings(server.url, monkeypatch))
+        asyncio.run(twice(decider))
+        asyncio.run(twice(decider))
+
+    assert len(server.requests) == 8
+
+
+# From files to an answer with citations, by each provider.
+@both
+@pytest.mark.usefixtures("cleaned")
+def test_whole_run(
+    its: Service,
+    neo4j: Settings,
+    corpus: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = chronicle.write(tmp_path / "texts", 4)
+    with its.server(mind.think) as server:
+        its.settings(server.url, monkeypatch)
+        changes = {"model": its.model, "chunk_tokens": chronicle.CHUNK_TOKENS}
+        given = neo4j.model_copy(update=changes)
+        with GraphReader(corpus, settings=given) as reader:
+            report = reader.ingest(texts)
+            reading = reader.ask(chronicle.question(2))
+        asked = len(server.requests)
+
+    assert report.complete
+    assert report.usage.calls == 4
+    chronicle.check_answer(reading, 2)
+    assert reading.decider == its.model
+    assert report.usage.calls + reading.usage.calls == asked
+    assert reading.usage.input_tokens == 100 * reading.usage.calls
+    assert set(forms_of(server.requests)) == {"schema"}

@@ -1,0 +1,65 @@
+import pytest
+
+from graphreader.deciding.budget import Budget
+from graphreader.errors import BudgetError
+from graphreader.usage import Usage
+
+
+# Without limits everything may be spent.
+def test_no_limits() -> None:
+    budget = Budget()
+
+    for _ in range(100):
+        budget.take(10**6, "explore")
+
+
+# The call that would be one too many is refused, before it is made.
+def test_calls() -> None:
+    budget = Budget(max_calls=2)
+    budget.take(10, "extract")
+    budget.take(10, "extract")
+
+    with pytest.raises(BudgetError, match="max_calls is 2"):
+        budget.take(10, "extract")
+
+
+# What is set aside counts at once, so that paths that ask side by side cannot pass the limit.
+def test_what_is_under_way_counts() -> None:
+    budget = Budget(max_tokens=1000)
+    budget.take(600, "explore")
+
+    with pytest.raises(BudgetError, match="max_tokens is 1,000"):
+        budget.take(600, "explore")
+
+
+# What a request did not need is given back.
+def test_settling_gives_back() -> None:
+    budget = Budget(max_calls=2, max_tokens=1000)
+    budget.take(900, "explore")
+    budget.settle(900, Usage(calls=1, input_tokens=300, output_tokens=100))
+
+    budget.take(600, "explore")
+    with pytest.raises(BudgetError):
+        budget.take(1, "explore")
+
+
+# A request that came to nothing costs nothing.
+def test_a_failed_request_costs_nothing() -> None:
+    budget = Budget(max_calls=1, max_tokens=100)
+    budget.take(100, "explore")
+    budget.settle(100, Usage())
+
+    budget.take(100, "explore")
+
+
+# One call and its tokens are kept back for the answer, which may use them.
+def test_the_answer_has_its_part() -> None:
+    budget = Budget(max_calls=3, max_tokens=1000, answer_tokens=400)
+    budget.take(300, "plan")
+    with pytest.raises(BudgetError):
+        budget.take(301, "explore")
+    budget.take(300, "explore")
+    with pytest.raises(BudgetError):
+        budget.take(0, "explore")
+
+    budget.take(400, "answer")

@@ -1,0 +1,77 @@
+from graphreader.agent.paging import A_PAGE, TOGETHER, fact_page, shown_group
+from graphreader.store.explorer import ChunkFacts
+
+
+def chunk(index: int, *facts: str) -> ChunkFacts:
+    return ChunkFacts(f"c{index}", index, "book", "d", facts)
+
+
+def hub(chunks: int, facts: int) -> list[ChunkFacts]:
+    return [
+        chunk(index, *(f"Fact {number} of chunk {index}." for number in range(facts)))
+        for index in range(chunks)
+    ]
+
+
+# The chunk whose facts share the rarest words with what is wanted stands first.
+def test_best_first() -> None:
+    found = [chunk(0, "Ann lived in Rome."), chunk(1, "Ann was a baker."), chunk(2, "Ann sang.")]
+
+    page = fact_page(found, "Who was a baker?", 0)
+
+    assert [group.index for group in page.groups] == [1, 0, 2]
+    assert page.remaining == 0
+
+
+# Facts of one chunk stand in the order of the text, though the best of many are shown first.
+def test_order_of_the_text() -> None:
+    facts = [f"Filler {number}." for number in range(TOGETHER)]
+    found = [chunk(0, *facts, "The baker came.", "The baker went.")]
+
+    first, second = fact_page(found, "baker", 0).groups
+
+    assert first.facts == (*facts[: TOGETHER - 2], "The baker came.", "The baker went.")
+    assert first.more == 2
+    assert second.facts == tuple(facts[TOGETHER - 2 :])
+    assert second.more == 0
+
+
+# Every chunk has its turn before any has its second one.
+def test_no_chunk_crowds_out_the_others() -> None:
+    found = [
+        chunk(0, *(f"The baker did {number}." for number in range(40))),
+        chunk(1, "Ann sang."),
+    ]
+
+    groups = fact_page(found, "baker", 0).groups
+
+    assert [group.index for group in groups] == [0, 1, 0, 0]
+
+
+# Page after page, by as many facts as were shown, every fact comes exactly once.
+def test_all_pages_together_are_all_facts() -> None:
+    found = hub(chunks=30, facts=20)
+    shown = 0
+    seen: list[str] = []
+    while True:
+        page = fact_page(found, "fact 7 of chunk 3", shown)
+        facts = [fact for group in page.groups for fact in group.facts]
+        assert len(facts) <= A_PAGE
+        part = facts[:47]  # as many as a window happens to hold
+        assert page.remaining == 600 - shown - len(facts)
+        seen += part
+        shown += len(part)
+        if shown == 600:
+            break
+
+    assert sorted(seen) == sorted(fact for group in found for fact in group.facts)
+
+
+# A group says whether its chunk was read, and how many of its facts come later.
+def test_shown() -> None:
+    (group, *_) = fact_page([chunk(4, *(f"F{n}." for n in range(20)))], "", 0).groups
+
+    shown = shown_group(group, ["c4"]).shown()
+
+    assert shown.startswith("book, chunk 4 (already read)\n- F0.")
+    assert shown.endswith("(5 more facts of this node in this chunk are on a later page.)")

@@ -1,0 +1,193 @@
+"""What a request costs, by a person's file or by the table that comes with genai-prices."""
+
+from pathlib import Path
+
+import genai_prices
+import pytest
+
+from graphreader.deciding.prices import Prices
+from graphreader.errors import SettingsError
+from graphreader.settings import DEFAULT_EMBEDDINGS, DEFAULT_MODEL
+
+FILE = """
+["openai:my-model"]
+input = 0.15
+output = 0.6
+cached_input = 0.075
+
+["ollama:llama3.2"]
+input = 0
+output = 0
+
+["google-genai:gemini-2.5-pro"]
+input = 1
+output = 2
+"""
+M = 1_000_000
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Prices:
+    file = tmp_path / "prices.toml"
+    file.write_text(FILE, encoding="utf-8")
+    return Prices(file)
+
+
+# The file's prices are dollars a million tokens, and go before those of the table.
+@pytest.mark.parametrize(
+    ("name", "input_tokens", "output_tokens", "cached_tokens", "dollars"),
+    [
+        ("openai:my-model", M, 0, 0, 0.15),
+        ("openai:my-model", 0, M, 0, 0.6),
+        ("openai:my-model", M, M, M, 0.675),
+        ("openai:my-model", 1000, 100, 400, 0.00018),
+        ("openai:my-model", 1000, 0, 5000, 0.000075),
+        ("ollama:llama3.2", M, M, 0, 0.0),
+        ("google_genai:gemini-2.5-pro", M, M, M, 3.0),
+        ("offline", M, M, 0, 0.0),
+    ],
+)
+def test_own_prices(
+    prices: Prices,
+    name: str,
+    input_tokens: int,
+    output_tokens: int,
+    cached_tokens: int,
+    dollars: float,
+) -> None:
+    found = prices.dollars(name, input_tokens, output_tokens, cached_tokens)
+
+    assert found == pytest.approx(dollars)
+
+
+# The table knows models by LangChain's names of their providers; what is cached costs less.
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openai:gpt-5.4-mini",
+        "azure_openai:gpt-5.4-mini",
+        "anthropic:claude-sonnet-4-5",
+        "google_genai:gemini-2.5-pro",
+        "mistralai:mistral-large-latest",
+        "xai:grok-4",
+        "bedrock_converse:anthropic.claude-sonnet-4-5-20250929-v1:0",
+    ],
+)
+def test_known_models(name: str) -> None:
+    prices = Prices()
+
+    fresh, cached = prices.dollars(name, 2000, 100), prices.dollars(name, 2000, 100, 1000)
+    output = prices.dollars(name, 0, 100)
+
+    assert fresh is not None
+    assert cached is not None
+    assert output is not None
+    assert 0 < output < cached <= fresh < 0.1
+
+
+# What is said is what the table says, to the last token.
+@pytest.mark.parametrize(
+    ("name", "provider", "model"),
+    [
+        (DEFAULT_MODEL, "openai", "gpt-5.4-mini"),
+        (DEFAULT_EMBEDDINGS, "openai", "text-embedding-3-small"),
+        ("anthropic:claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5"),
+        ("perplexity:sonar", "perplexity", "sonar"),  # which also charges for the request itself
+    ],
+)
+@pytest.mark.parametrize("input_tokens", [1, 2345, 300_000])
+def test_as_in_the_table(name: str, provider: str, model: str, input_tokens: int) -> None:
+    usage = genai_prices.Usage(
+        input_tokens=input_tokens, output_tokens=77, cache_read_tokens=input_tokens // 2
+    )
+    listed = genai_prices.calc_price(usage, model, provider_id=provider).total_price
+
+    found = Prices().dollars(name, input_tokens, 77, input_tokens // 2)
+
+    assert listed > 0
+    assert found == pytest.approx(float(listed))
+
+
+# Where a provider charges more for a long request, a long one costs more a token than short ones.
+def test_long_requests_cost_more() -> None:
+    prices = Prices()
+
+    short = prices.dollars("anthropic:claude-sonnet-4-5", 3000, 0)
+    long = prices.dollars("anthropic:claude-sonnet-4-5", 300_000, 0)
+
+    assert short is not None
+    assert long is not None
+    assert long > 150 * short
+
+
+# Nothing is guessed: unknown models, local ones and look-alikes of a provider have no price.
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openai:no-such-model",
+        "ollama:llama3.2",
+        "huggingface:gpt2",
+        "openai_like:gpt-5.4-mini",
+        "scripted",
+        "",
+    ],
+)
+def test_unknown_prices(name: str) -> None:
+    assert Prices().dollars(name, 1000, 100) is None
+
+
+# Behind another address the name alone says nothing: what the address charges counts, if known.
+def test_other_addresses() -> None:
+    own = Prices(openai_base_url="http://127.0.0.1:8000/v1")
+    router = Prices(openai_base_url="https://openrouter.ai/api/v1")
+    openai = Prices(openai_base_url="https://api.openai.com/v1/")
+    listed = Prices().dollars("openai:gpt-5.4-mini", 1000, 100)
+
+    assert own.dollars("openai:gpt-5.4-mini", 1000, 100) is None
+    assert own.dollars("anthropic:claude-sonnet-4-5", 1000, 100) is not None
+    assert router.dollars("openai:openai/gpt-5.4-mini", 1000, 100) is not None
+    assert router.dollars("openai:gpt-4.1-of-my-own", 1000, 100) is None
+    assert listed is not None
+    assert openai.dollars("openai:gpt-5.4-mini", 1000, 100) == listed
+
+
+# A wrong file is a sentence that names it and what is wrong with it.
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('["openai:m"]\ninput = 1', r'of \["openai:m"\] in .* \(output: field required\): give'),
+        ('["openai:m"]\ninput = "1"\noutput = 2', r"\(input: input should be a valid number\)"),
+        ('["openai:m"]\ninput = true\noutput = 2', r"\(input: input should be a valid number\)"),
+        ('["openai:m"]\ninput = -1\noutput = 2', r"\(input: .* greater than or equal to 0\)"),
+        ('["openai:m"]\ninput = inf\noutput = 2', r"\(input: .* finite number\)"),
+        ('["openai:m"]\ninput = 1\noutput = 2\nin = 3', r"\(in: extra inputs"),
+        ('"openai:m" = 3', r"make no sense \(input should be a valid dictionary"),
+        ("[openai.m]\ninput = 1\noutput = 2", r"name \[openai\], which is no model: write"),
+        ("[openai:m]\ninput = 1", r"not valid TOML: .*line 1"),
+        (b"\xff\xfe", r"not UTF-8: save"),
+        (None, r"cannot be read \(No such file or directory\): check GRAPHREADER_PRICES"),
+    ],
+)
+def test_wrong_files(tmp_path: Path, text: str | bytes | None, problem: str) -> None:
+    file = tmp_path / "prices.toml"
+    if text is not None:
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    with pytest.raises(SettingsError, match=problem) as error:
+        Prices(file)
+
+    assert str(file) in str(error.value)
+
+
+# A price is asked for at every reply: the table is asked only the first time, also for what it
+# does not know.
+def test_the_table_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    prices = Prices()
+    first = [prices.dollars(name, 1000, 100) for name in ("openai:gpt-5.4-mini", "openai:nope")]
+    monkeypatch.delattr(genai_prices, "calc_price")
+
+    again = [prices.dollars(name, 1000, 100) for name in ("openai:gpt-5.4-mini", "openai:nope")]
+
+    assert first == again
+    assert first[0]
+    assert first[1] is None

@@ -1,0 +1,442 @@
+"""Kept replies survive other processes, kills and damage; and no trouble with them fails a run."""
+
+import asyncio
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader.deciding import reply_cache, reply_file
+from graphreader.deciding.reply_cache import ReplyCache, key_of
+from graphreader.deciding.reply_store import Kept, ReplyStore
+from graphreader.errors import CacheError
+from graphreader.settings import Settings
+from tests.terminal import wait_for
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from graphreader.deciding.reply_cache import ReplyCache
+
+async def write(path, name, count):
+    cache = ReplyCache(Path(path))
+    for number in range(int(count)):
+        await cache.put(f"{name} {number}", f"reply {number}", model="m")
+        print(number, cache.trouble or "", flush=True)
+
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "replies.sqlite"
+
+
+@pytest.fixture
+async def cache(path: Path) -> AsyncIterator[ReplyCache]:
+    cache = ReplyCache(path)
+    yield cache
+    await cache.aclose()
+
+
+def writer(path: Path, name: str, count: int, before: str = "") -> "subprocess.Popen[str]":
+    """A process that keeps replies and says each one's number once it is kept."""
+    program = f"{before}\n{WRITER}\nasyncio.run(write(*sys.argv[1:]))"
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(path), name, str(count)],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+def threads() -> int:
+    return sum(one.name.startswith("graphreader-replies") for one in threading.enumerate())
+
+
+def age(path: Path, form: int) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute(f"PRAGMA user_version = {form}")
+    database.close()
+
+
+# What was kept is found under its key, by others too, and the last reply counts.
+async def test_kept(cache: ReplyCache, path: Path) -> None:
+    await cache.put("a", "first", model="m")
+    await cache.put("a", "second", model="m")
+    await cache.put("b", "other", model="m")
+    other = ReplyCache(path)
+
+    assert [await cache.get(key) for key in "abc"] == ["second", "other", None]
+    assert [await other.get(key) for key in "abc"] == ["second", "other", None]
+    assert cache.trouble is None
+    await other.aclose()
+
+
+# Looking for a reply makes neither file nor folder, nor does counting or clearing.
+async def test_nothing_made(cache: ReplyCache, path: Path) -> None:
+    assert await cache.get("a") is None
+    assert cache.stats().replies == 0
+    assert cache.clear() == 0
+    await cache.aclose()
+
+    assert not path.parent.exists()
+    assert cache.trouble is None
+
+
+# Any text comes back as it was, under any key.
+@pytest.mark.parametrize(
+    "text",
+    ["", "\0", "a\0b", "\ud800", "\udfff\ud800 lone", "贞德", "😀\r\n", "x" * 1_000_000],
+    ids=lambda text: ascii(text[:8]),
+)
+async def test_any_text(cache: ReplyCache, text: str) -> None:
+    await cache.put(text, f"{text} said", model=text)
+    await cache.put(f"{text} ", "another", model=text)
+
+    assert await cache.get(text) == f"{text} said"
+    assert cache.stats().replies == 2
+    assert cache.trouble is None
+
+
+# Other parts give another key, wherever the borders between them lie.
+def test_keys() -> None:
+    parts = [
+        (),
+        ("",),
+        ("", ""),
+        ("ab",),
+        ("a", "b"),
+        ("a", "b", ""),
+        ("", "a", "b"),
+        ("a\0b",),
+        ("a\0", "b"),
+        ("\ud800",),
+        ("\udfff",),
+    ]
+    keys = {key_of(*one) for one in parts}
+
+    assert len(keys) == len(parts)
+    assert keys == {key_of(*one) for one in parts}
+    assert all(len(key) == 64 and int(key, 16) >= 0 for key in keys)
+
+
+# The texts in it are the user's alone, in a folder that is made for them if need be.
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+async def test_private(cache: ReplyCache, path: Path) -> None:
+    before = os.umask(0)
+    try:
+        await cache.put("a", "text", model="m")
+    finally:
+        os.umask(before)
+    modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()}
+
+    assert {"replies.sqlite", "replies.sqlite-wal"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+# It lies in the home of the settings, also where that begins with a tilde.
+def test_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert ReplyCache.of(Settings(home=tmp_path)).path == tmp_path / "replies.sqlite"
+    if sys.platform != "win32":
+        there = ReplyCache.of(Settings(home=Path("~/here"))).path
+        assert there == tmp_path / "here" / "replies.sqlite"
+
+
+# Two processes that begin and write at the same time both keep everything.
+async def test_two_processes(cache: ReplyCache, path: Path) -> None:
+    writers = [writer(path, name, 100) for name in ("one", "two")]
+    said = [one.communicate(timeout=30)[0] for one in writers]
+    keys = [f"{name} {number}" for name in ("one", "two") for number in range(100)]
+
+    assert said == ["".join(f"{number} \n" for number in range(100))] * 2
+    assert None not in [await cache.get(key) for key in keys]
+
+
+# What was said to be kept is there after the writer was killed in the middle of writing.
+async def test_a_killed_writer(cache: ReplyCache, path: Path) -> None:
+    with writer(path, "one", 100_000) as process:
+        assert process.stdout
+        for _ in range(50):
+            last = int(process.stdout.readline())
+        process.kill()
+
+    assert last == 49
+    assert None not in [await cache.get(f"one {number}") for number in range(50)]
+    await cache.put("more", "reply", model="m")
+    assert await cache.get("more") == "reply"
+    assert cache.trouble is None
+
+
+# A program that forgets to close ends all the same, with everything kept.
+async def test_not_closed(cache: ReplyCache, path: Path) -> None:
+    began = time.monotonic()
+    with writer(path, "one", 5) as process:
+        process.communicate(timeout=30)
+
+    assert process.returncode == 0
+    assert time.monotonic() - began < 10
+    assert await cache.get("one 4") == "reply 4"
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"no database " * 1000)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:10_000])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def holed(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+
+
+def of_another_program(path: Path) -> None:
+    path.unlink()
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE replies (something)")
+    database.close()
+
+
+def of_an_older_version(path: Path) -> None:
+    age(path, reply_file.FORM - 1)
+
+
+# A file that is damaged, or nothing of ours, is put aside, and another one is begun.
+@pytest.mark.parametrize(
+    "damage", [garbage, cut, emptied, holed, of_another_program, of_an_older_version]
+)
+@pytest.mark.parametrize("first", ["get", "put"])
+async def test_damage(
+    cache: ReplyCache, path: Path, damage: Callable[[Path], None], first: str
+) -> None:
+    for number in range(50):
+        await cache.put(f"key {number}", "reply" * 200, model="m")
+    await cache.aclose()
+    damage(path)
+    damaged = path.read_bytes()
+
+    if first == "get":
+        assert await cache.get("key 7") is None
+    await cache.put("new", "reply", model="m")
+
+    assert await cache.get("new") == "reply"
+    assert await cache.get("key 7") is None
+    assert path.with_name("replies.sqlite.broken").read_bytes() == damaged
+    assert cache.trouble
+    assert "damaged" in cache.trouble
+    assert "replies.sqlite.broken" in cache.trouble
+
+
+# Of two that meet the same damage one puts the file aside, and the new one stays.
+def test_damage_met_twice(path: Path) -> None:
+    first, second = ReplyStore(path), ReplyStore(path)
+    first.put([Kept("a", "m", "reply" * 5000)])
+    assert second.get("b") is None
+    second.close()
+    first.close()
+    garbage(path)
+    identity = reply_file.ReplyFile(path).identity()
+    assert identity
+    first.put([Kept("a", "m", "new")])
+    put_aside_again = reply_file.ReplyFile(path).put_aside(identity)
+
+    assert put_aside_again is None
+    assert second.get("a") == "new"
+    first.close()
+    second.close()
+
+
+# A file of a newer version is left alone, and the person is told.
+async def test_a_newer_version(cache: ReplyCache, path: Path) -> None:
+    await cache.put("a", "reply", model="m")
+    await cache.aclose()
+    age(path, reply_file.FORM + 1)
+    before = path.read_bytes()
+
+    await cache.put("b", "reply", model="m")
+    assert await cache.get("a") is None
+    assert path.read_bytes() == before
+    assert "upgrade" in (cache.trouble or "")
+    with pytest.raises(CacheError, match="upgrade"):
+        cache.stats()
+    cache.clear()
+    assert not path.exists()
+
+
+# Where no file can be made nothing is kept, nothing fails, and one sentence says why.
+@pytest.mark.parametrize("place", ["file/home", "/proc/home", "nul\0l"])
+async def test_no_place(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("a file, no folder")
+    cache = ReplyCache(tmp_path / place / "replies.sqlite")
+    await cache.put("a", "reply", model="m")
+
+    assert await cache.get("a") is None
+    assert (cache.trouble or "").startswith("The run goes on without kept replies: ")
+    assert "GRAPHREADER_HOME" in (cache.trouble or "")
+    await cache.aclose()
+
+
+# On a full disk what was kept before is still found, and the file is whole afterwards.
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
+async def test_a_full_disk(cache: ReplyCache, path: Path) -> None:
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))"
+    with writer(path, "one", 60, before=limit) as process:
+        said = process.communicate(timeout=30)[0].splitlines()
+    kept = [await cache.get(f"one {number}") is not None for number in range(60)]
+    told = ["cannot be written" in line for line in said]
+
+    assert process.returncode == 0
+    assert len(said) == 60
+    assert kept == [not one for one in told]
+    assert 0 < sum(kept) < 60
+    assert await cache.get("one 0") == "reply 0"
+    assert cache.trouble is None
+
+
+# Who holds the file for long delays a run once, not with every reply; reading goes on.
+async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reply_file, "_PATIENCE", 0.2)
+    await cache.put("a", "reply", model="m")
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    for number in range(20):
+        await cache.put(f"late {number}", "reply", model="m")
+    seconds = time.monotonic() - began
+    read = await cache.get("a")
+    holder.execute("ROLLBACK")
+    holder.close()
+    monkeypatch.setattr(reply_cache, "_REST", 0.0)
+    cache._rests_until["written"] = 0.0
+    await cache.put("again", "reply", model="m")
+
+    assert seconds < 2
+    assert read == "reply"
+    assert "locked" in (cache.trouble or "")
+    assert await cache.get("late 0") is None
+    assert await cache.get("again") == "reply"
+
+
+# One cache serves the loops of several threads at the same time.
+async def test_two_loops(cache: ReplyCache) -> None:
+    found: list[str | None] = []
+
+    async def work(name: str) -> None:
+        keys = [f"{name} {number}" for number in range(50)]
+        await asyncio.gather(*(cache.put(key, key, model="m") for key in keys))
+        found.extend(await asyncio.gather(*(cache.get(key) for key in keys)))
+
+    def run(name: str) -> None:
+        asyncio.run(work(name))
+
+    await asyncio.gather(*(asyncio.to_thread(run, name) for name in ("one", "two")))
+
+    assert sorted(map(str, found)) == sorted(f"{n} {i}" for n in ("one", "two") for i in range(50))
+
+
+# A reply that was paid for is kept, even where the one who waits for that is cancelled.
+async def test_a_cancelled_put(cache: ReplyCache) -> None:
+    tasks = [
+        asyncio.create_task(cache.put(f"key {number}", "reply", model="m")) for number in range(20)
+    ]
+    await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [type(one) for one in results] == [asyncio.CancelledError] * 20
+    assert None not in [await cache.get(f"key {number}") for number in range(20)]
+
+
+# Closing writes what waits, leaves one file without a journal and no thread; using it opens anew.
+async def test_closing(cache: ReplyCache, path: Path) -> None:
+    await cache.aclose()
+    puts = [asyncio.create_task(cache.put(str(n), "reply", model="m")) for n in range(9)]
+    await asyncio.sleep(0)
+    await cache.aclose()
+    await asyncio.gather(*puts)
+    await asyncio.to_thread(wait_for, lambda: threads() == 0, 5)
+
+    assert not path.with_name("replies.sqlite-wal").exists()
+    assert await cache.get("8") == "reply"
+
+
+# SQLite never runs in the thread of an event loop.
+async def test_not_in_the_loop(cache: ReplyCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = set()
+    connect = sqlite3.connect
+
+    def noted(*given: Any, **more: Any) -> sqlite3.Connection:
+        connection = connect(*given, **more)
+        connection.set_trace_callback(lambda _: seen.add(threading.current_thread().name))
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    await cache.put("a", "reply", model="m")
+    await cache.get("a")
+    await cache.aclose()
+
+    assert {name.partition("_")[0] for name in seen} == {"graphreader-replies"}
+
+
+# What is cleared or removed elsewhere, while it is open here, is gone; keeping goes on.
+@pytest.mark.parametrize("by", ["clear", "rm"])
+async def test_cleared_elsewhere(cache: ReplyCache, path: Path, by: str) -> None:
+    await cache.put("a", "secret words", model="m")
+    other = ReplyCache(path)
+    if by == "clear":
+        assert other.clear() == 1
+        assert not [one for one in path.parent.iterdir() if b"secret" in one.read_bytes()]
+    else:
+        path.unlink()
+
+    assert await cache.get("a") is None
+    await cache.put("b", "reply", model="m")
+    assert await cache.get("b") == "reply"
+    assert other.stats().replies == 1
+    assert cache.trouble is None
+
+
+# Clearing also removes a damaged file that was put aside: it holds texts.
+async def test_clearing_what_was_put_aside(cache: ReplyCache, path: Path) -> None:
+    path.parent.mkdir()
+    garbage(path)
+    await cache.put("a", "reply", model="m")
+    aside = path.with_name("replies.sqlite.broken")
+    assert aside.exists()
+
+    assert cache.clear() == 1
+    assert not aside.exists()
+
+
+# Counting says how many, of which models, how large and how old.
+async def test_stats(cache: ReplyCache, path: Path) -> None:
+    before = time.time()
+    for number in range(30):
+        await cache.put(str(number), "x" * 1000, model="one" if number % 3 else "two")
+    counted = cache.stats()
+
+    assert counted.replies == 30
+    assert list(counted.models.items()) == [("one", 20), ("two", 10)]
+    assert counted.bytes == sum(
+        one.stat().st_size for one in path.parent.iterdir() if one.suffix != ".lock"
+    )
+    assert counted.oldest is not None
+    assert counted.newest is not None
+    assert before <= counted.oldest <= counted.newest <= time.time()

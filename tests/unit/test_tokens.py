@@ -1,0 +1,56 @@
+import pytest
+
+from graphreader import tokens
+
+
+# Texts have as many tokens as tiktoken counts in its own encodings (its counts stand here).
+@pytest.mark.parametrize(
+    ("text", "o200k", "cl100k"),
+    [
+        ("", 0, 0),
+        ("Joan of Arc raised the siege of Orléans in 1429.", 16, 17),
+        ("孙悟空大闹天宫，如来佛祖把他压在五行山下。", 21, 30),
+        ("  don't\n\n\tstop 12345", 7, 8),
+        ("नमस्ते दुनिया", 5, 13),
+        ("def f(x):\n    return x**2\n", 10, 10),
+        ("<|endoftext|>", 7, 7),
+    ],
+)
+def test_known_counts(text: str, o200k: int, cl100k: int) -> None:
+    assert tokens.count(text) == o200k
+    assert tokens.count(text, "o200k_base") == o200k
+    assert tokens.count(text, "cl100k_base") == cl100k
+
+
+# White space without end is counted all the same.
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_much_space(encoding: str) -> None:
+    assert tokens.count(" " * 1_200_000, encoding) > 1000
+
+
+# A model is counted in its own encoding, whatever stands around its name.
+@pytest.mark.parametrize(
+    ("model", "encoding"),
+    [
+        ("gpt-4", "cl100k_base"),
+        ("openai:gpt-4-turbo", "cl100k_base"),
+        ("openai:gpt-3.5-turbo", "cl100k_base"),
+        ("azure_openai:gpt-35-turbo", "cl100k_base"),
+        ("openai:ft:gpt-3.5-turbo-0125:acme::x1", "cl100k_base"),
+        ("openai:ft:gpt-4.1-mini:acme::x1", "o200k_base"),
+        ("openrouter:openai/gpt-4", "cl100k_base"),
+        ("openai:gpt-4o", "o200k_base"),
+        ("openai:gpt-5.4-mini", "o200k_base"),
+        ("openai:gpt-oss-120b", "o200k_base"),
+    ],
+)
+def test_encoding_of_a_known_model(model: str, encoding: str) -> None:
+    assert tokens.encoding_for(model) == encoding
+
+
+# What tiktoken does not know, or knows by ranks that are not here, is counted in o200k_base.
+@pytest.mark.parametrize(
+    "model", ["anthropic:claude-sonnet", "ollama:gpt-oss:20b", "openai:davinci", "x:gpt2", ""]
+)
+def test_encoding_of_other_models(model: str) -> None:
+    assert tokens.encoding_for(model) == tokens.DEFAULT == "o200k_base"
