@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from graphreader.errors import GraphReaderError
     from graphreader.graph_reader import GraphReader
+    from graphreader.ingestion.estimating import Estimate
     from graphreader.ingestion.report import DocumentReport, IngestReport
     from graphreader.reading import Citation, FunctionCall, Path, Reader, Reading
     from graphreader.settings import Settings
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "Citation": "reading",
     "DocumentReport": "ingestion.report",
+    "Estimate": "ingestion.estimating",
     "Event": "agent.events",
     "FunctionCall": "reading",
     "FunctionChosen": "agent.events",
@@ -46,6 +48,7 @@ _PLACES = {
 __all__ = [
     "Citation",
     "DocumentReport",
+    "Estimate",
     "Event",
     "FunctionCall",
     "FunctionChosen",

@@ -18,8 +18,11 @@ def ask(
     """Explore the graph on five paths and answer with citations."""
     with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
         if json:
-            print_json(reader.ask(question).as_dict())
-            return
-        from graphreader.cli.watching import watch
+            reading = reader.ask(question)
+            print_json(reading.as_dict())
+        else:
+            from graphreader.cli.watching import watch
 
-        watch(reader.stream(question))
+            reading = watch(reader.stream(question))
+    if reading.paths and all(path.stopped == "error" for path in reading.paths):
+        raise typer.Exit(1)  # what was found before is shown, but it is no success

@@ -18,7 +18,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr, ValidationError
 
-from graphreader.deciding.providers import Provider, provider_and_model
+from graphreader.deciding.providers import PROVIDERS, Provider, provider_and_model
 from graphreader.deciding.tasks import AnswerTask
 from graphreader.errors import SettingsError
 from graphreader.settings import DEFAULT_DIMENSION, Settings, secrets
@@ -52,7 +52,18 @@ def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatMode
         provider, name, setting, options, lambda **given: init_chat_model(full, **given)
     )
     getattr(opened, "_async_client", None)  # Anthropic's is made when first used: not in each copy
-    return opened
+    return _heated(opened, settings.temperature)
+
+
+def _heated(model: BaseChatModel, temperature: float) -> BaseChatModel:
+    """The model with the temperature, also where LangChain drops it without need.
+
+    It does so for all of GPT-5; those from 5.1 on take one as long as they do not think.
+    """
+    takes_one = bool(model.profile and model.profile.get("temperature"))
+    if takes_one and getattr(model, "temperature", 0) is None:
+        return model.model_copy(update={"temperature": temperature})
+    return model
 
 
 def open_embeddings(settings: Settings, name: str, setting: str) -> Embeddings:
@@ -161,7 +172,7 @@ def _opened(
     except Exception as error:  # each provider's client has its own way to miss a key
         if isinstance(error, ValueError) and _NO_PROVIDER.search(str(error)):
             raise SettingsError(_no_provider(provider, name, setting)) from error
-        base = ", OPENAI_BASE_URL" if provider.name == "openai" else ""
+        base = f", {provider.address}" if provider.address else ""
         raise SettingsError(
             f"{name} cannot be opened: check {provider.key} (is it set?){base} and {setting}."
         ) from error
@@ -182,9 +193,11 @@ def _lacks_key(client: object) -> bool:
 
 def _no_provider(provider: Provider, name: str, setting: str) -> str:
     if setting == "GRAPHREADER_EMBEDDINGS":
+        known = provider.name in PROVIDERS
+        what = "LangChain knows no embeddings of" if known else "there is no provider"
         return (
-            f"{setting} is '{name}', but there is no provider '{provider.name}' of embeddings: use "
-            "openai, ollama, google_genai or any other that LangChain knows, or offline."
+            f"{setting} is '{name}', but {what} '{provider.name}': use openai, ollama, "
+            "google_genai, any other that LangChain has embeddings of, or offline."
         )
     return (
         f"{setting} is '{name}', but there is no provider '{provider.name}': use openai, "

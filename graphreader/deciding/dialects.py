@@ -80,7 +80,8 @@ class Dialect:
     """How one provider's client is asked. `form` is the form of reply to try first.
 
     `fields` names the client's field for each option that it has, `declines` what its model is
-    known not to take; `along` goes with every request.
+    known not to take; `along` goes with every request. `limit_in_body`: the limit goes past the
+    client, under the name `max_tokens`.
     """
 
     form: Form = "schema"
@@ -88,6 +89,7 @@ class Dialect:
     schema: Callable[[type[Decision]], dict[str, Any]] = _response_format
     strict_tools: bool = False
     declines: frozenset[Option] = frozenset()
+    limit_in_body: bool = False
     along: Mapping[str, Any] = field(default_factory=dict)
 
     def bound(
@@ -110,24 +112,28 @@ class Dialect:
             for option in ("temperature", "seed")
             if option in left_out and option in self.fields
         }
+        along = dict(self.along)
         if limit is not None and "limit" in self.fields.keys() - left_out:
-            changes[self.fields["limit"]] = limit
+            if self.limit_in_body:
+                along["extra_body"] = {"max_tokens": limit}
+            else:
+                changes[self.fields["limit"]] = limit
         if changes:
             model = model.model_copy(update=changes)
         if form == "schema":
-            return model.bind(**self.schema(decision), **self.along)
+            return model.bind(**self.schema(decision), **along)
         if form == "tool":
-            return self._with_tool(model, decision)
-        return model.bind(**self.along)
+            return self._with_tool(model, decision, along)
+        return model.bind(**along)
 
     def _with_tool(
-        self, model: BaseChatModel, decision: type[Decision]
+        self, model: BaseChatModel, decision: type[Decision], along: Mapping[str, Any]
     ) -> Runnable[Any, AIMessage]:
         if not _knows_tools(model):
             return RunnableLambda(_decline_tools)
         forced = None if _thinks(model) else decision.__name__
         tool = schemas.tool(decision, strict=self.strict_tools)
-        return model.bind_tools([tool], tool_choice=forced, **self.along)
+        return model.bind_tools([tool], tool_choice=forced, **along)
 
 
 def dialect_of(provider: str, model: BaseChatModel) -> Dialect:
@@ -136,7 +142,8 @@ def dialect_of(provider: str, model: BaseChatModel) -> Dialect:
     What the model can do is taken from LangChain's profile of it, where there is one. A service
     may know better, and then declines: that costs one request in the life of a decider.
     """
-    profile: Mapping[str, Any] = {} if _is_elsewhere(provider, model) else (model.profile or {})
+    elsewhere = _is_elsewhere(provider, model)
+    profile: Mapping[str, Any] = {} if elsewhere else (model.profile or {})
     fields = _fields_of(model)
     takes_no_temperature = profile.get("temperature") is False and "temperature" in fields
     return Dialect(
@@ -145,6 +152,8 @@ def dialect_of(provider: str, model: BaseChatModel) -> Dialect:
         schema=_SCHEMAS.get(provider, _response_format),
         strict_tools=provider in _STRICT_TOOLS,
         declines=frozenset({"temperature"} if takes_no_temperature else ()),
+        # LangChain sends `max_completion_tokens`, which OpenAI wants and other servers ignore.
+        limit_in_body=elsewhere,
         # LangChain would stream from Ollama word by word.
         along={"stream": False} if provider == "ollama" else {},
     )

@@ -34,7 +34,8 @@ Kind = Literal[
 
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|insufficient (credits?|balance|funds)"
-    r"|credit balance|billing_(hard_limit_reached|not_active)",
+    r"|credit balance|billing_(hard_limit_reached|not_active)"
+    r"|reached your specified (api )?usage limits?",
     re.IGNORECASE,
 )
 # Google calls the limits of a minute a quota, too, but says when to come back.
@@ -54,10 +55,11 @@ _LIMIT_NAME = r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"
 _LIMIT = re.compile(_LIMIT_NAME, re.IGNORECASE)
 # Servers that count prompt and reply together name their window along with it.
 _LIMIT_TOO_LARGE = re.compile(
-    rf"({_LIMIT_NAME})\W.{{0,60}}?(too large|too high|> \d|at most|cannot be greater|must be less)",
+    rf"({_LIMIT_NAME})\W(?! ?exceed context).{{0,60}}?"
+    r"(too large|too high|> \d|at most|cannot be greater|must be less)",
     re.IGNORECASE | re.DOTALL,
 )
-_SEED = re.compile(r"\b(random_)?seed\b", re.IGNORECASE)
+_SEED = re.compile(r"\b(random_)?seed\b(?!-)", re.IGNORECASE)  # seed-oss is a model
 _CONTENT = re.compile(r"content_filter|content management policy|content_policy", re.IGNORECASE)
 _FORM = re.compile(
     r"response_?format|json_?schema|json_?object|structured|guided|grammar|schema"
@@ -73,12 +75,7 @@ _UNSUPPORTED = re.compile(
 _NO_KEY = re.compile(r"api[_ ]?key|auth_token|authentication|credential", re.IGNORECASE)
 _STATUS_AGAIN = re.compile(r"^Error code: \d+( - )?| ?\(status code: -?\d+\)$")
 _NO_REPLY = re.compile(r"\bchoices\b|no generations", re.IGNORECASE)
-_OPTIONS: dict[Kind, re.Pattern[str]] = {
-    "temperature": re.compile("temperature", re.IGNORECASE),
-    "limit": _LIMIT,
-    "seed": _SEED,
-}
-_REFUSALS = {400, 404, 405, 415, 422, 501}
+_REFUSALS = {400, 415, 422, 501}
 _TIMEOUTS = ("TimeoutError", "Timeout", "TimeoutException")
 _BUGS = (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)
 _CONNECTIONS = {"APIConnectionError", "ModelConnectionError", "TransportError", "ClientError"}
@@ -121,8 +118,10 @@ def _kind(status: int, text: str, *, comes_back: bool) -> Kind:
     if status in (429, 529):
         paid_up = "insufficient_quota" in text or (_QUOTA.search(text) and not comes_back)
         return "quota" if paid_up else "busy"
-    if status in _REFUSALS or (status == 500 and _FORM.search(text) and _UNSUPPORTED.search(text)):
-        return _refusal(text, "unknown" if status in (404, 405) else "request")
+    if status in (404, 405):  # names of models may sound like anything
+        return "form" if _declines_form(text) else "unknown"
+    if status in _REFUSALS or (status == 500 and _declines_form(text)):
+        return _refusal(text, "request")
     return "broken" if status in (408, 409) or status >= 500 else "request"
 
 
@@ -157,12 +156,19 @@ def _kind_without_status(error: Exception, text: str) -> Kind:
         return "key"
     if _embedded(error) or _NO_REPLY.search(text):  # by LangChain, as KeyError or TypeError
         return "broken"
-    if isinstance(error, _BUGS):
-        return "bug"
-    # Clients have their own classes for what their services do; plain ones tell of the request.
+    return "bug" if isinstance(error, _BUGS) else _kind_by_words(error, text)
+
+
+def _kind_by_words(error: Exception, text: str) -> Kind:
+    """Clients have their own classes for what their services do; plain ones tell of the request."""
     if type(error).__module__ == "builtins":
-        return _refusal(400, text)
+        return _refusal(text, "request")
     return "form" if _declines_form(text) else "broken"
+
+
+def _declines_form(text: str) -> bool:
+    """Whether an error of a server, as it seems, is its way to say that it knows no such form."""
+    return bool(_FORM.search(text) and _UNSUPPORTED.search(text))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -175,16 +181,21 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _status(error: Exception) -> int | None:
     """The HTTP status, which LangChain's own exceptions leave to those that they come from."""
-    for one in _chain(error):
-        response = getattr(one, "response", None)
-        for status in (
-            getattr(one, "status_code", None),
-            getattr(one, "code", None),
-            getattr(response, "status_code", None),
-            _embedded(one).get("code"),
-        ):
-            if isinstance(status, int) and 400 <= status < 600:
-                return status
+    return next((status for one in _chain(error) if (status := _own_status(one))), None)
+
+
+def _own_status(error: BaseException) -> int | None:
+    response = getattr(error, "response", None)
+    about = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+    for status in (
+        getattr(error, "status_code", None),
+        getattr(error, "code", None),
+        getattr(response, "status_code", None),
+        about.get("HTTPStatusCode"),  # Amazon's
+        _embedded(error).get("code"),
+    ):
+        if isinstance(status, int) and 400 <= status < 600:
+            return status
     return None
 
 

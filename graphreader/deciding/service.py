@@ -88,7 +88,7 @@ class ModelService:
     """Calls one provider. `address` is its base URL, for first contact; None: none is made.
 
     `name` is the configured "provider:model", `setting` the variable in which it stands, `key` and
-    `base` those that hold the provider's key and its base URL; they only serve for messages, as does
+    `base` those of the provider's key and base URL; they only serve for messages, and so does
     `concurrency` here, which tells callers how many of them may be busy at once: the limit itself
     is the limiter's, the process's if none is given. `secrets` are blotted out of the service's
     words. For any number of event loops.

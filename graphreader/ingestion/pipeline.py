@@ -16,7 +16,7 @@ from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.documents import Chunk, Document
-from graphreader.errors import DocumentError
+from graphreader.errors import DecisionError, DocumentError
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.embedding import embed_missing
 from graphreader.ingestion.extraction import extract
@@ -65,6 +65,7 @@ class Pipeline:
         self._usage = Usage()
         self._facts = 0
         self._dropped = 0
+        self._failure: DecisionError | None = None
 
     async def run(self, paths: Iterable[Path], known: Sequence[DocumentSummary]) -> IngestReport:
         """Read files and folders; `known` are the documents that the corpus has.
@@ -79,6 +80,8 @@ class Pipeline:
         by_id = {summary.id: summary for summary in known}
         gate = asyncio.Semaphore(DOCUMENTS_AT_ONCE)
         ended = await together(self._file(file, by_id, gate) for file in files)
+        if self._failure:
+            raise self._failure
         await self._finish([document for document, _ in ended if document])
         reports = (*refused, *(report for _, report in ended))
         usage = replace(self._usage, seconds=round(time.monotonic() - began, 3))
@@ -96,7 +99,11 @@ class Pipeline:
     ) -> tuple[str | None, DocumentReport]:
         """Read one file in its turn, and tell what became of it."""
         async with gate:
-            id_, report = await self._outcome(file, known)
+            try:
+                id_, report = await self._outcome(file, known)
+            except DecisionError as error:
+                self._failure = self._failure or error
+                return None, DocumentReport(file.stem, str(file), "incomplete", error=str(error))
             self._progress(DocumentEnded(report))
             return id_, report
 
@@ -165,6 +172,8 @@ class Pipeline:
             if not writing.done():
                 await ready.put(None)
             errors = await writing
+        if self._failure:
+            raise self._failure
         return [error for _, error in sorted(errors.items())]
 
     async def _extract(
@@ -175,9 +184,14 @@ class Pipeline:
         writing: "asyncio.Task[dict[int, str]]",
     ) -> None:
         async with self._turn:
-            if writing.done():  # nothing can be written: nothing more is to be paid for
+            if writing.done() or self._failure:  # nothing more is to be paid for
                 return
-            found = await extract(self._decider, document, chunk, self._budget)
+            try:
+                found = await extract(self._decider, document, chunk, self._budget)
+            except DecisionError as error:
+                # Not raised: what the others are waiting for is paid, and shall be written.
+                self._failure = self._failure or error
+                return
         self._usage += found.usage
         self._dropped += found.dropped
         put = asyncio.ensure_future(ready.put(found.read))

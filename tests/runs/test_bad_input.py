@@ -209,7 +209,7 @@ def test_a_chunk_too_large_for_the_window(terminal: Terminal) -> None:
     sizes = {"GRAPHREADER_CHUNK_TOKENS": "2677", "GRAPHREADER_MODEL": "openai:fake"}
     terminal.set(**sizes, OPENAI_API_KEY=KEY)
     refused = terminal.run("list", "--json")
-    terminal.set(GRAPHREADER_CHUNK_TOKENS="2676")
+    terminal.set(GRAPHREADER_CHUNK_TOKENS="2300")
     fitting = terminal.run("list", "--json")
     terminal.set(GRAPHREADER_CHUNK_TOKENS="2677", GRAPHREADER_MODEL="offline")
     without_model = terminal.run("list", "--json")

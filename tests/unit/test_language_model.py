@@ -1,8 +1,5 @@
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +8,6 @@ from langchain_core.messages import AIMessage
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.failures import failure_of
 from graphreader.deciding.fitting import tokens_of
 from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.replies import UnusableReply
@@ -358,79 +354,6 @@ async def test_other_refusals(message: str, kind: type[DecisionError]) -> None:
         await decider.decide(PLAN)
 
     assert len(model.requests) == 1
-
-
-class HttpError(Exception):
-    """As providers' clients raise them: with a response, its headers and its body."""
-
-    def __init__(self, status: int, body: Any = None, **headers: str) -> None:
-        super().__init__(f"Error code: {status} - {body}")
-        self.response = SimpleNamespace(
-            status_code=status, headers={key.replace("_", "-"): one for key, one in headers.items()}
-        )
-        self.body = body
-
-
-class ReadTimeout(Exception):
-    """As httpx names it."""
-
-
-def raised_from(error: Exception, cause: Exception) -> Exception:
-    error.__cause__ = cause
-    return error
-
-
-# Exceptions of clients are understood by status, words and class, whichever client it is.
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (HttpError(400, {"error": {"message": "Bad.", "code": "unknown_field"}}), "request"),
-        (HttpError(413, "Payload too large"), "request"),
-        (HttpError(402, "Insufficient Balance"), "quota"),
-        (HttpError(429, "Rate limit reached; see /account/billing"), "busy"),
-        (HttpError(404, "No endpoints found that support tool use"), "form"),
-        (HttpError(405, "Tool calling is not supported for model"), "form"),
-        (HttpError(500, "Unsupported param: tools"), "form"),
-        (HttpError(500, "the function crashed"), "broken"),
-        (HttpError(400, "Unsupported value: 'temperature' does not support 0.2"), "temperature"),
-        (NotImplementedError(), "form"),
-        (TypeError("got an unexpected keyword argument 'response_format'"), "form"),
-        (TypeError("Could not resolve authentication method"), "key"),
-        (raised_from(RuntimeError("failed"), ReadTimeout()), "timeout"),
-        (ConnectionRefusedError("refused"), "connection"),
-        (TimeoutError(), "timeout"),
-        (ValueError("Response missing choices"), "broken"),
-        (KeyError("Response missing 'choices' key: dict_keys([])"), "broken"),
-        (TypeError("Received response with null value for 'choices'."), "broken"),
-        (ValueError({"message": "Upstream failed"}), "broken"),
-        (ValueError({"message": "Slow down", "code": 429}), "busy"),
-        (HttpError(0), "broken"),
-        (ValueError("This model takes no images"), "request"),
-        (KeyError("plan"), "bug"),
-        (AttributeError("'dict' object has no attribute 'text'"), "bug"),
-    ],
-)
-def test_kinds_of_failures(error: Exception, kind: str) -> None:
-    assert failure_of(error).kind == kind
-
-
-# Retry-After is a number of seconds or a date; anything else is as if it were not there.
-def test_retry_after_header() -> None:
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30))
-
-    assert failure_of(HttpError(429, retry_after="7")).wait == 7
-    assert failure_of(HttpError(429, retry_after="-7")).wait == 0
-    assert failure_of(HttpError(429, retry_after=soon)).wait == pytest.approx(29.5, abs=1)
-    assert failure_of(HttpError(429, retry_after="soon")).wait is None
-    assert failure_of(HttpError(429)).wait is None
-
-
-# What a service says is shown in one short line, without anything like a key.
-def test_words_of_a_failure() -> None:
-    failure = failure_of(HttpError(400, {"message": "Key sk-abcdef123456\n is bad. " + "x" * 500}))
-
-    assert str(failure).startswith("400: Key ... is bad. xxx")
-    assert len(str(failure)) < 220
 
 
 # Keys are blotted out of a service's words, the configured one whatever it looks like.

@@ -1,0 +1,287 @@
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from types import SimpleNamespace
+from typing import Any
+
+import anthropic
+import httpx
+import ollama
+import openai
+import pytest
+
+from graphreader.deciding.failures import failure_of
+
+
+class HttpError(Exception):
+    """As providers' clients raise them: with a response, its headers and its body."""
+
+    def __init__(self, status: int, body: Any = None, **headers: str) -> None:
+        super().__init__(f"Error code: {status} - {body}")
+        self.response = SimpleNamespace(
+            status_code=status, headers={key.replace("_", "-"): one for key, one in headers.items()}
+        )
+        self.body = body
+
+
+class ReadTimeout(Exception):
+    """As httpx names it."""
+
+
+class ClientError(Exception):
+    """As Amazon's client raises it."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(
+            f"An error occurred ({code}) when calling the Converse operation: {message}"
+        )
+        about = {"HTTPStatusCode": status, "HTTPHeaders": {}}
+        self.response = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": about}
+
+
+def raised_from(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+def of_openai(status: int, message: str, code: str | None = None, **headers: str) -> Exception:
+    """An error of OpenAI's client, made from a response as the client does."""
+    response = httpx.Response(
+        status,
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+        json={"error": {"message": message, "code": code, "type": "error"}},
+        request=httpx.Request("POST", "https://api.openai.com/v1/chat/completions"),
+    )
+    return openai.AsyncOpenAI(api_key="k")._make_status_error_from_response(response)
+
+
+def of_anthropic(status: int, kind: str, message: str) -> Exception:
+    """An error with the body that Anthropic sends."""
+    body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
+    response: Any = SimpleNamespace(status_code=status, headers={}, request=None)
+    return anthropic.APIStatusError(f"Error code: {status} - {body}", response=response, body=body)
+
+
+def of_ollama(status: int, message: str) -> Exception:
+    return ollama.ResponseError(f'{{"error": "{message}"}}', status)
+
+
+# Exceptions of clients are understood by status, words and class, whichever client it is.
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (HttpError(400, {"error": {"message": "Bad.", "code": "unknown_field"}}), "request"),
+        (HttpError(413, "Payload too large"), "request"),
+        (HttpError(402, "Insufficient Balance"), "quota"),
+        (HttpError(429, "Rate limit reached; see /account/billing"), "busy"),
+        (HttpError(404, "No endpoints found that support tool use"), "form"),
+        (HttpError(405, "Tool calling is not supported for model"), "form"),
+        (HttpError(500, "Unsupported param: tools"), "form"),
+        (HttpError(500, "the function crashed"), "broken"),
+        (HttpError(400, "Unsupported value: 'temperature' does not support 0.2"), "temperature"),
+        (NotImplementedError(), "form"),
+        (TypeError("got an unexpected keyword argument 'response_format'"), "form"),
+        (TypeError("Could not resolve authentication method"), "key"),
+        (raised_from(RuntimeError("failed"), ReadTimeout()), "timeout"),
+        (ConnectionRefusedError("refused"), "connection"),
+        (TimeoutError(), "timeout"),
+        (ValueError("Response missing choices"), "broken"),
+        (KeyError("Response missing 'choices' key: dict_keys([])"), "broken"),
+        (TypeError("Received response with null value for 'choices'."), "broken"),
+        (ValueError({"message": "Upstream failed"}), "broken"),
+        (ValueError({"message": "Slow down", "code": 429}), "busy"),
+        (HttpError(0), "broken"),
+        (ValueError("This model takes no images"), "request"),
+        (ValueError("`temperature` is not supported for claude-sonnet-5-5"), "temperature"),
+        (KeyError("plan"), "bug"),
+        (AttributeError("'dict' object has no attribute 'text'"), "bug"),
+    ],
+)
+def test_kinds_of_failures(error: Exception, kind: str) -> None:
+    assert failure_of(error).kind == kind
+
+
+# OpenAI's own errors, and those of servers that speak its protocol.
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (of_openai(401, "Incorrect API key provided"), "key"),
+        (of_openai(429, "You exceeded your current quota", "insufficient_quota"), "quota"),
+        (of_openai(429, "Rate limit reached for gpt-5.4-mini"), "busy"),
+        (of_openai(404, "The model `gpt-9` does not exist", "model_not_found"), "unknown"),
+        (of_openai(400, "Unknown parameter: 'seed'.", "unknown_parameter"), "seed"),
+        (of_openai(422, "random_seed: Extra inputs are not permitted"), "seed"),
+        (
+            of_openai(
+                400,
+                "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+                "'max_completion_tokens' instead.",
+                "unsupported_parameter",
+            ),
+            "limit",
+        ),
+        (of_openai(400, "max_tokens is too large: 9000"), "limit"),
+        (
+            of_openai(
+                400,
+                "This model's maximum context length is 4096 tokens. However, you requested 9000 "
+                "tokens (5000 in the messages, 100 in the functions, 3900 in max_tokens).",
+                "context_length_exceeded",
+            ),
+            "window",
+        ),
+        (of_openai(400, "Neither seed nor max_tokens", "context_length_exceeded"), "window"),
+        (of_openai(400, "'temperature' and 'seed' are not supported"), "temperature"),
+        (of_openai(400, "Invalid schema for response_format 'Answer'"), "form"),
+        (of_openai(400, "The response was filtered: content_filter"), "content"),
+        (of_openai(503, "The server is overloaded"), "broken"),
+        (openai.APIConnectionError(request=httpx.Request("POST", "http://host")), "connection"),
+        (openai.APITimeoutError(request=httpx.Request("POST", "http://host")), "timeout"),
+    ],
+)  # fmt: skip
+def test_openai(error: Exception, kind: str) -> None:
+    assert failure_of(error).kind == kind
+
+
+# Anthropic's: credit that is used up has status 400, and an overloaded service 529.
+@pytest.mark.parametrize(
+    ("status", "type_", "message", "kind"),
+    [
+        (401, "authentication_error", "invalid x-api-key", "key"),
+        (403, "permission_error", "Your key may not use the resource.", "key"),
+        (404, "not_found_error", "model: claude-9", "unknown"),
+        (
+            400,
+            "invalid_request_error",
+            "Your credit balance is too low to access the Anthropic API.",
+            "quota",
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "You have reached your specified API usage limits. You will regain access soon.",
+            "quota",
+        ),
+        (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000", "window"),
+        (
+            400,
+            "invalid_request_error",
+            "input length and `max_tokens` exceed context limit: 199000 + 5000 > 200000",
+            "window",
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "max_tokens: 5000 > 4096, which is the maximum allowed number of output tokens",
+            "limit",
+        ),
+        (400, "invalid_request_error", "`temperature` is deprecated", "temperature"),
+        (400, "invalid_request_error", "output_config.format: schema is too complex", "form"),
+        (
+            400,
+            "invalid_request_error",
+            "Thinking may not be enabled when tool_choice forces tool use.",
+            "form",
+        ),
+        (413, "request_too_large", "Request exceeds the maximum size", "request"),
+        (429, "rate_limit_error", "This request would exceed your rate limit.", "busy"),
+        (500, "api_error", "Internal server error", "broken"),
+        (529, "overloaded_error", "Overloaded", "busy"),
+    ],
+)  # fmt: skip
+def test_anthropic(status: int, type_: str, message: str, kind: str) -> None:
+    failure = failure_of(of_anthropic(status, type_, message))
+
+    assert failure.kind == kind
+    assert str(failure) == f"{status}: {message}"
+
+
+# Ollama's: what a model is called makes no difference; a failure may come without a status.
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (404, "model 'qwen9' not found", "unknown"),
+        (404, "model 'functiongemma' not found", "unknown"),
+        (404, "model 'seed-oss:36b' not found, try pulling it first", "unknown"),
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools", "form"),
+        (400, "registry.ollama.ai/library/seed-oss:36b does not support tools", "form"),
+        (500, "invalid JSON schema in format", "form"),
+        (-1, "failed to parse grammar", "form"),
+        (-1, "llama runner process no longer running", "broken"),
+        (500, "model runner has unexpectedly stopped", "broken"),
+        (503, "server busy, please try again. maximum pending requests exceeded", "broken"),
+        (401, "unauthorized", "key"),
+    ],
+)
+def test_ollama(status: int, message: str, kind: str) -> None:
+    failure = failure_of(of_ollama(status, message))
+
+    assert failure.kind == kind
+    assert failure.message == message
+    assert failure.status == (status if status > 0 else None)
+
+
+# Amazon's tell their status elsewhere.
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ClientError(429, "ThrottlingException", "Too many requests"), "busy"),
+        (ClientError(403, "AccessDeniedException", "not authorized"), "key"),
+        (ClientError(400, "ValidationException", "This model doesn't support tool use."), "form"),
+        (ClientError(500, "InternalServerException", "Try again"), "broken"),
+    ],
+)
+def test_amazon(error: Exception, kind: str) -> None:
+    assert failure_of(error).kind == kind
+
+
+# Status and headers of what LangChain wraps into an exception of its own are those of the cause.
+def test_wrapped() -> None:
+    class ChatGoogleGenerativeAIError(Exception):
+        """As LangChain names it."""
+
+    refused = HttpError(429, {"message": "Slow down"}, retry_after="3")
+    failure = failure_of(raised_from(ChatGoogleGenerativeAIError("Slow down"), refused))
+
+    assert (failure.kind, failure.status, failure.wait) == ("busy", 429, 3)
+
+
+# Retry-After is a number of seconds or a date; anything else is as if it were not there.
+def test_retry_after_header() -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30))
+
+    assert failure_of(HttpError(429, retry_after="7")).wait == 7
+    assert failure_of(HttpError(429, retry_after="-7")).wait == 0
+    assert failure_of(HttpError(429, retry_after=soon)).wait == pytest.approx(29.5, abs=1)
+    assert failure_of(HttpError(429, retry_after="soon")).wait is None
+    assert failure_of(HttpError(429)).wait is None
+
+
+# The header in milliseconds is more exact, and goes first.
+def test_retry_after_in_milliseconds() -> None:
+    assert (
+        failure_of(of_openai(429, "Slow down", retry_after_ms="250", retry_after="1")).wait == 0.25
+    )
+    assert failure_of(of_openai(429, "Slow down", retry_after_ms="-5")).wait == 0
+    assert failure_of(of_openai(429, "Slow down", retry_after="1.5")).wait == 1.5
+
+
+# A header in milliseconds that makes no sense does not hide the one in seconds.
+def test_odd_milliseconds() -> None:
+    assert failure_of(HttpError(429, retry_after_ms="soon", retry_after="2")).wait == 2
+    assert failure_of(HttpError(429, retry_after="nan")).wait is None
+    assert failure_of(HttpError(429, retry_after="inf")).wait is None
+
+
+# What a service says is shown in one short line, without anything like a key.
+def test_words_of_a_failure() -> None:
+    failure = failure_of(HttpError(400, {"message": "Key sk-abcdef123456\n is bad. " + "x" * 500}))
+
+    assert str(failure).startswith("400: Key ... is bad. xxx")
+    assert len(str(failure)) < 220
+
+
+# The keys that we know are blotted out, whatever they look like.
+def test_known_secrets() -> None:
+    failure = failure_of(of_anthropic(400, "e", "No my-own-secret here"), {"my-own-secret"})
+
+    assert str(failure) == "400: No ... here"
