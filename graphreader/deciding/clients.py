@@ -176,7 +176,7 @@ def _opened(
         raise SettingsError(
             f"{name} cannot be opened: check {provider.key} (is it set?){base} and {setting}."
         ) from error
-    if _lacks_key(opened):
+    if _lacks_key(provider, opened):
         raise SettingsError(
             f"{provider.key} is not set: set it (in .env or in the environment), or choose another "
             f"model in {setting}."
@@ -184,11 +184,10 @@ def _opened(
     return opened
 
 
-def _lacks_key(client: object) -> bool:
+def _lacks_key(provider: Provider, client: object) -> bool:
     """Whether the client was opened with an empty key; Anthropic's is, and fails when it asks."""
-    held = vars(client).items()
-    keys = [one for name, one in held if name.endswith("api_key") and isinstance(one, SecretStr)]
-    return any(not key.get_secret_value() for key in keys)
+    key = getattr(client, f"{provider.name}_api_key", None)
+    return isinstance(key, SecretStr) and not key.get_secret_value()
 
 
 def _no_provider(provider: Provider, name: str, setting: str) -> str:

@@ -133,7 +133,10 @@ class Dialect:
             return RunnableLambda(_decline_tools)
         forced = None if _thinks(model) else decision.__name__
         tool = schemas.tool(decision, strict=self.strict_tools)
-        return model.bind_tools([tool], tool_choice=forced, **along)
+        try:
+            return model.bind_tools([tool], tool_choice=forced, **along)
+        except (NotImplementedError, TypeError, ValueError):  # Cohere's wants it otherwise
+            return RunnableLambda(_decline_tools)
 
 
 def dialect_of(provider: str, model: BaseChatModel) -> Dialect:

@@ -5,14 +5,12 @@ here, and nowhere else. Messages are shortened, and keys are blotted out.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isfinite
 from typing import Any, Literal
 
 from graphreader.deciding.secrecy import redacted
+from graphreader.deciding.waits import wait_of
 
 Kind = Literal[
     "key",  # 401, 403, or no key at all
@@ -36,12 +34,6 @@ _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|insufficient (credits?|balance|funds)"
     r"|credit balance|billing_(hard_limit_reached|not_active)"
     r"|reached your specified (api )?usage limits?",
-    re.IGNORECASE,
-)
-# Google calls the limits of a minute a quota, too, but says when to come back.
-_COME_BACK = re.compile(
-    r"(?:retry|try again) in (?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d[\d.]*)(?P<unit>m?s))?"
-    r"|retryDelay\W+(?P<delay>\d[\d.]*)s",
     re.IGNORECASE,
 )
 _BAD_KEY = re.compile(r"api[_ ]key[_ ](not[_ ]valid|invalid)|(invalid|incorrect) api[_ ]key", re.I)
@@ -102,7 +94,7 @@ def failure_of(error: Exception, secrets: Collection[str] = ()) -> Failure:
     """
     status = _status(error)
     text = _message(error)
-    wait = _wait(error, text)
+    wait = wait_of(_chain(error), text)
     if status is None:
         kind = _kind_without_status(error, text)
     else:
@@ -218,57 +210,3 @@ def _message(error: BaseException) -> str:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 200 else line[:200].rstrip() + "..."
-
-
-def _wait(error: Exception, text: str) -> float | None:
-    """Seconds that the service asks to wait, by its headers, or else by its words."""
-    for one in _chain(error):
-        headers = _headers(one)
-        milliseconds = _number(headers.get("retry-after-ms"))
-        if milliseconds is not None:
-            return max(0.0, milliseconds / 1000)
-        if (value := headers.get("retry-after")) is not None:
-            return _seconds_of(value)
-    asked = _COME_BACK.search(text)
-    return _seconds_in(asked) if asked else None
-
-
-def _headers(error: BaseException) -> Mapping[str, str]:
-    """Those of the answer; clients know it by several names."""
-    for holder in (getattr(error, "response", None), error):
-        headers = getattr(holder, "headers", None)
-        if headers is not None:
-            return {str(name).lower(): str(value) for name, value in headers.items()}
-    return {}
-
-
-def _seconds_of(value: str) -> float | None:
-    """A Retry-After header, which is a number or a date."""
-    seconds = _number(value)
-    if seconds is not None:
-        return max(0.0, seconds)
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
-
-
-def _seconds_in(asked: re.Match[str]) -> float | None:
-    """Words such as "6m0s", "20.5s" or "132ms"; None where no time follows."""
-    if asked["delay"]:
-        return _number(asked["delay"])
-    if not (asked["h"] or asked["m"] or asked["s"]):
-        return None
-    seconds = _number(asked["s"]) or 0.0
-    if asked["unit"] and asked["unit"].lower() == "ms":
-        seconds /= 1000
-    return int(asked["h"] or 0) * 3600 + int(asked["m"] or 0) * 60 + seconds
-
-
-def _number(value: str | None) -> float | None:
-    """A finite number, if it is one."""
-    try:
-        number = float(value or "")
-    except ValueError:
-        return None
-    return number if isfinite(number) else None

@@ -23,7 +23,14 @@ from graphreader.errors import ReplyError
 D = TypeVar("D", bound=Decision)
 Kind = Literal["cut_off", "refused", "empty", "no_json", "misfit"]
 
-_CUT_OFF = {"length", "max_tokens", "max_output_tokens", "incomplete", "model_length"}
+_CUT_OFF = {
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "incomplete",
+    "model_length",
+    "model_context_window_exceeded",
+}
 _REFUSED = {"content_filter", "refusal", "safety", "blocklist", "prohibited_content"}
 _SENTENCES: dict[Kind, str] = {
     "cut_off": "it was cut off because it was too long: be much briefer",

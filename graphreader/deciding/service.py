@@ -12,7 +12,7 @@ the whole process. The times, in seconds:
   contact could be made, FIRST_REPLY_UNCONTACTED.
 - Before the first reply, failures are tried again for PATIENCE_AT_FIRST, requests and pauses
   together; where the service asks to wait (429, Retry-After), for PATIENCE_WHEN_BUSY; a request
-  that timed out is not.
+  that timed out is tried once more, if the first contact went well.
 - Once it has replied, a request is tried again until its pauses add up to PATIENCE, and after as
   many as TIMEOUTS_FORGIVEN replies that did not come within `timeout`. A service that is given up,
   having replied to nobody meanwhile, has to reply again before it is trusted so far.
@@ -185,7 +185,7 @@ class ModelService:
         tries.count += 1
         if failure.kind == "timeout":
             tries.timeouts += 1
-            if not self._trusted or tries.timeouts > TIMEOUTS_FORGIVEN:
+            if tries.timeouts > self._timeouts_forgiven():
                 return None
         left = self._patience(failure) - tries.paused - (0 if self._trusted else tries.asked)
         wait = failure.wait or 0.0
@@ -196,6 +196,11 @@ class ModelService:
         pause = min(left, wait + random.uniform(0, bound / 10 if wait else bound))
         tries.paused += pause
         return pause
+
+    def _timeouts_forgiven(self) -> int:
+        if self._trusted:
+            return TIMEOUTS_FORGIVEN
+        return 1 if self._contact == "good" else 0
 
     def _patience(self, failure: Failure) -> float:
         if self._trusted:

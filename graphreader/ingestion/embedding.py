@@ -1,6 +1,10 @@
 """Giving key elements their vectors: the new ones after reading, all of them after a change."""
 
+import asyncio
+from typing import Self
+
 from graphreader.deciding.embedder import Embedder
+from graphreader.errors import GraphReaderError
 from graphreader.ingestion.report import Embedded, Progress, quiet
 from graphreader.store import schema
 from graphreader.store.connection import Connection
@@ -22,6 +26,43 @@ async def embed_missing(
             (id_, vector) for (id_, _), vector in zip(part, vectors, strict=True)
         )
         progress(Embedded(start + len(part), len(missing)))
+
+
+class EmbeddingAlong:
+    """Embeds key elements while chunks are still being read, so that less is left for the end.
+
+    It fails silently, once: whoever embeds the rest at the end meets the same failure.
+    """
+
+    def __init__(self, writer: GraphWriter, embedder: Embedder) -> None:
+        self._writer = writer
+        self._embedder = embedder
+        self._task: asyncio.Task[None] | None = None
+        self._failed = False
+
+    def go_on(self) -> None:
+        """Embed what is there now, unless that is under way already."""
+        if not self._failed and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._embed())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        """Wait for what is under way; a run that breaks off stops it."""
+        if self._task is None:
+            return
+        if error is not None:
+            self._task.cancel()
+        await asyncio.wait({self._task})
+
+    async def _embed(self) -> None:
+        try:
+            await embed_missing(self._writer, self._embedder)
+        except GraphReaderError:
+            self._failed = True
 
 
 async def reindex(

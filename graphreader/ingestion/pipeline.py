@@ -18,7 +18,7 @@ from graphreader.deciding.embedder import Embedder
 from graphreader.documents import Chunk, Document
 from graphreader.errors import DecisionError, DocumentError
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.embedding import embed_missing
+from graphreader.ingestion.embedding import EmbeddingAlong, embed_missing
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading import find_files, load
 from graphreader.ingestion.report import (
@@ -66,6 +66,7 @@ class Pipeline:
         self._facts = 0
         self._dropped = 0
         self._failure: DecisionError | None = None
+        self._embedding = EmbeddingAlong(writer, embedder)
 
     async def run(self, paths: Iterable[Path], known: Sequence[DocumentSummary]) -> IngestReport:
         """Read files and folders; `known` are the documents that the corpus has.
@@ -79,7 +80,8 @@ class Pipeline:
         await self._writer.finish_deletes()
         by_id = {summary.id: summary for summary in known}
         gate = asyncio.Semaphore(DOCUMENTS_AT_ONCE)
-        ended = await together(self._file(file, by_id, gate) for file in files)
+        async with self._embedding:
+            ended = await together(self._file(file, by_id, gate) for file in files)
         if self._failure:
             raise self._failure
         await self._finish([document for document, _ in ended if document])
@@ -216,6 +218,7 @@ class Pipeline:
                 await self._begin(document)
                 begun = True
             await self._writer.write_chunks(document.id, read)
+            self._embedding.go_on()
             errors |= {one.chunk.index: one.error for one in read if one.error}
             facts = sum(len(one.facts) for one in read)
             self._facts += facts
@@ -223,7 +226,7 @@ class Pipeline:
         return errors
 
     async def _finish(self, documents: Sequence[str]) -> None:
-        """Settle the names of key elements, embed the new ones, mark documents as complete."""
+        """Settle names, embed what has no vector yet, mark documents as complete."""
         await self._writer.settle()
         await embed_missing(self._writer, self._embedder, self._progress)
         await self._writer.complete(documents)

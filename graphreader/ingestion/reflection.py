@@ -25,13 +25,20 @@ def stands_in(element: str, fact: str) -> bool:
 
 def _stands_whole(wanted: str, text: str) -> bool:
     """As it is; in scripts with words, not as a part of one."""
-    left = r"(?<![^\W_])" if _has_words(wanted[0]) else ""
-    right = r"(?![^\W_])" if _has_words(wanted[-1]) else ""
-    return re.search(f"{left}{re.escape(wanted)}{right}", text) is not None
+    start = text.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        inside = _is_within_word(text[start - 1 : start], wanted[0])
+        if not inside and not _is_within_word(text[end : end + 1], wanted[-1]):
+            return True
+        start = text.find(wanted, start + 1)
+    return False
 
 
-def _has_words(sign: str) -> bool:
-    return sign.isdecimal() or sign.lower() != sign.upper()
+def _is_within_word(beside: str, sign: str) -> bool:
+    """Whether a sign belongs to one word with the one beside it, if there is one."""
+    has_words = sign.isdecimal() or sign.lower() != sign.upper()
+    return has_words and beside.isalnum()
 
 
 def _folded(text: str) -> str:

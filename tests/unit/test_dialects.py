@@ -148,6 +148,20 @@ async def test_client_without_tools() -> None:
         await dialect.bound(client, Extraction, "tool", limit=9).ainvoke("?")
 
 
+# A client that cannot make anything of our tool declines it likewise, instead of breaking the run.
+async def test_client_with_other_tools() -> None:
+    class Other(GenericFakeChatModel):
+        def bind_tools(self, *_: Any, **__: Any) -> Any:
+            raise ValueError("Unsupported dict type. Tool must be passed in otherwise.")
+
+    client = Other(messages=iter(["{}"]))
+    dialect = dialect_of("nobody", client)
+
+    assert dialect.form == "tool"
+    with pytest.raises(NotImplementedError):
+        await dialect.bound(client, Extraction, "tool", limit=9).ainvoke("?")
+
+
 # What goes along goes with every form.
 @pytest.mark.parametrize("form", FORMS)
 def test_along(form: Form) -> None:

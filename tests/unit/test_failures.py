@@ -285,3 +285,24 @@ def test_known_secrets() -> None:
     failure = failure_of(of_anthropic(400, "e", "No my-own-secret here"), {"my-own-secret"})
 
     assert str(failure) == "400: No ... here"
+
+
+# Where there is no header, the words may say how long; then a quota is one of a minute.
+@pytest.mark.parametrize(
+    ("words", "kind", "wait"),
+    [
+        ("You exceeded your current quota. Please retry in 20.5s.", "busy", 20.5),
+        ("Rate limit reached. Please try again in 6m0s.", "busy", 360),
+        ("Rate limit reached. Please try again in 132ms.", "busy", 0.132),
+        ("Rate limit reached. Please try again in 1h2m3s.", "busy", 3723),
+        ("RESOURCE_EXHAUSTED {'retryDelay': '17s'}", "busy", 17),
+        ("Please try again in a while.", "busy", None),
+        ("You exceeded your current quota.", "quota", None),
+        ("You exceeded your current quota. insufficient_quota: try again in 5s", "quota", 5),
+    ],
+)
+def test_wait_in_words(words: str, kind: str, wait: float | None) -> None:
+    failure = failure_of(HttpError(429, {"message": words}))
+
+    assert failure.kind == kind
+    assert failure.wait == (wait if wait is None else pytest.approx(wait))
