@@ -11,6 +11,7 @@ from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.errors import GraphReaderError, SettingsError
 
 if TYPE_CHECKING:
+    from graphreader.deciding.decider import Decider
     from graphreader.deciding.embedder import Embedder
     from graphreader.settings import Settings
 
@@ -111,17 +112,30 @@ def _model(settings: "Settings") -> str:
 
 async def _decision(settings: "Settings") -> str:
     from graphreader.deciding.opening import open_decider
-    from graphreader.deciding.tasks import PlanTask
 
-    decider = open_decider(settings)
+    explores, builds = settings.model_for("explore"), settings.model_for("extract")
+    another = settings.model_for("answer") != explores
+    told = [await _checked(open_decider(settings, "ask"), answers=another)]
+    if builds != explores:
+        told.append(f"reading in: {await _checked(open_decider(settings, 'build'))}")
+    return "; ".join(told)
+
+
+async def _checked(decider: "Decider", answers: bool = False) -> str:
+    """Who decides, after one short question; after a second one where another model `answers`."""
+    from graphreader.deciding.tasks import AnswerTask, PlanTask
+
+    question, plan = "Who wrote the longest of the letters?", "Compare the letters."
     try:
-        decided = await decider.decide(PlanTask("Who wrote the longest of the letters?"))
+        usage = (await decider.decide(PlanTask(question))).usage
+        if answers:
+            task = AnswerTask(question, plan, ("Ann wrote the longest letter.",), ())
+            usage += (await decider.decide(task)).usage
     finally:
         await decider.aclose()
     if decider.notice:
         return f"{decider.name}. {decider.notice}"
-    used = decided.usage.input_tokens + decided.usage.output_tokens
-    return f"{decider.name} answers ({used} tokens for this check)"
+    return f"{decider.name} answers ({usage.tokens} tokens for this check)"
 
 
 def _embeddings(settings: "Settings") -> str:
