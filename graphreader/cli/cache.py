@@ -10,8 +10,8 @@ from graphreader.cli.opening import read_settings
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 
 if TYPE_CHECKING:
-    from graphreader.deciding.reply_cache import ReplyCache
-    from graphreader.deciding.reply_store import CacheStats
+    from graphreader.deciding.keeping.reply_cache import ReplyCache
+    from graphreader.deciding.keeping.reply_store import CacheStats
 
 app = typer.Typer(
     help="Count or clear the models' replies that are kept, so that none is paid for twice.",
@@ -50,7 +50,7 @@ def clear(
 
 
 def _cache() -> "ReplyCache":
-    from graphreader.deciding.reply_cache import ReplyCache
+    from graphreader.deciding.keeping.reply_cache import ReplyCache
 
     return ReplyCache.of(read_settings())
 

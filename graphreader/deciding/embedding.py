@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from langchain_core.embeddings import Embeddings
 
 from graphreader.deciding.clients import close
-from graphreader.deciding.loops import PerLoop
-from graphreader.deciding.service import Declined, ModelService
+from graphreader.deciding.service.loops import PerLoop
+from graphreader.deciding.service.service import Declined, ModelService
 from graphreader.errors import DecisionError, ModelRefusedError
 
 _BATCH = 256  # texts a request: far below providers' limits, since key elements are short

@@ -25,14 +25,14 @@ from graphreader.deciding.decider import Decided
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.dialects import OPTIONS, Dialect, Option
 from graphreader.deciding.fitting import Correction, Fitted, Form, fit
-from graphreader.deciding.keeping import KeptDecisions
-from graphreader.deciding.loops import PerLoop
+from graphreader.deciding.keeping.keeping import KeptDecisions
 from graphreader.deciding.prices import Prices
 from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.replies import UnusableReply, holds_json, read
-from graphreader.deciding.service import Declined, ModelService
+from graphreader.deciding.replies.replies import UnusableReply, holds_json, read
+from graphreader.deciding.replies.thoughts import thought
+from graphreader.deciding.service.loops import PerLoop
+from graphreader.deciding.service.service import Declined, ModelService
 from graphreader.deciding.tasks import Task
-from graphreader.deciding.thoughts import thought
 from graphreader.errors import CutOffError, DecisionError, ModelRefusedError
 from graphreader.usage import Usage
 

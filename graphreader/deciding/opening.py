@@ -11,7 +11,6 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
 from graphreader import tokens
-from graphreader.deciding import traffic
 from graphreader.deciding.clients import (
     address_of,
     open_chat_model,
@@ -23,16 +22,17 @@ from graphreader.deciding.decider import Decider
 from graphreader.deciding.dialects import dialect_of, seeded
 from graphreader.deciding.embedder import Embedder
 from graphreader.deciding.embedding import ModelEmbedder, dimension_of
-from graphreader.deciding.keeping import KeptDecisions
+from graphreader.deciding.keeping.keeping import KeptDecisions
+from graphreader.deciding.keeping.reply_cache import ReplyCache
 from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.offline.decider import OfflineDecider
 from graphreader.deciding.offline.embedding import OfflineEmbedder
 from graphreader.deciding.prices import Prices
 from graphreader.deciding.prompting import Prompts
 from graphreader.deciding.providers import provider_and_model
-from graphreader.deciding.reply_cache import ReplyCache
 from graphreader.deciding.routing import RoutingDecider
-from graphreader.deciding.service import ModelService
+from graphreader.deciding.service import traffic
+from graphreader.deciding.service.service import ModelService
 from graphreader.settings import DEFAULT_DIMENSION, OFFLINE, Settings
 from graphreader.usage import Phase
 

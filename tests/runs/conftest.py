@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from graphreader import GraphReader, Settings
-from graphreader.deciding import service
+from graphreader.deciding.service import service
 
 
 @pytest.fixture

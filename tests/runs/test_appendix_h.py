@@ -13,7 +13,7 @@ from graphreader import GraphReader, Reading, Settings
 from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.exploring import ChunkTask, NeighborTask
 from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.service import ModelService
+from graphreader.deciding.service.service import ModelService
 from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.runs import world

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from graphreader import GraphReader, Settings
-from graphreader.deciding import service
+from graphreader.deciding.service import service
 from graphreader.errors import SettingsError
 from graphreader.settings import load_environment
 from graphreader.store import connection

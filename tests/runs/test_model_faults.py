@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from graphreader import GraphReader, Settings
 from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.service import ModelService
+from graphreader.deciding.service.service import ModelService
 from tests.runs import chronicle, mind
 from tests.runs.openai_faults import FAULTS, QUOTA, Body, Chance, Fault
 from tests.runs.openai_server import OpenAIServer, Request

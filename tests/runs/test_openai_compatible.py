@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding import service
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.decisions import RationalPlan
 from graphreader.deciding.opening import open_decider, open_embedder
 from graphreader.deciding.schemas import schema_of
+from graphreader.deciding.service import service
 from graphreader.deciding.tasks import PlanTask
 from graphreader.errors import (
     DecisionError,

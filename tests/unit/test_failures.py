@@ -9,7 +9,7 @@ import ollama
 import openai
 import pytest
 
-from graphreader.deciding.failures import failure_of
+from graphreader.deciding.service.failures import failure_of
 
 
 class HttpError(Exception):

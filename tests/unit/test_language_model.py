@@ -10,9 +10,9 @@ from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.fitting import tokens_of
 from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.replies import UnusableReply
+from graphreader.deciding.replies.replies import UnusableReply
 from graphreader.deciding.secrecy import redacted, shown
-from graphreader.deciding.service import ModelService
+from graphreader.deciding.service.service import ModelService
 from graphreader.deciding.tasks import (
     ExtractionTask,
     InitialNodesTask,

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.replies import UnusableReply, read
+from graphreader.deciding.replies.replies import UnusableReply, read
 from graphreader.deciding.tasks import (
     AnswerTask,
     CondenseTask,

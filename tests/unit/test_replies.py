@@ -4,9 +4,9 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from graphreader.deciding.exploring import FactsTask
-from graphreader.deciding.replies import UnusableReply, holds_json, read
+from graphreader.deciding.replies.replies import UnusableReply, holds_json, read
+from graphreader.deciding.replies.thoughts import thought, without_thoughts
 from graphreader.deciding.tasks import ExtractionTask, PlanTask
-from graphreader.deciding.thoughts import thought, without_thoughts
 
 ASKED = PlanTask("When?")
 PLAN = {"plan": "Find the year."}

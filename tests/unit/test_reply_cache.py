@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding import reply_cache, reply_file
-from graphreader.deciding.reply_cache import ReplyCache, key_of
-from graphreader.deciding.reply_store import Kept, ReplyStore
+from graphreader.deciding.keeping import reply_cache, reply_file
+from graphreader.deciding.keeping.reply_cache import ReplyCache, key_of
+from graphreader.deciding.keeping.reply_store import Kept, ReplyStore
 from graphreader.errors import CacheError
 from graphreader.settings import Settings
 from tests.terminal import wait_for
@@ -24,7 +24,7 @@ from tests.terminal import wait_for
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from graphreader.deciding.reply_cache import ReplyCache
+from graphreader.deciding.keeping.reply_cache import ReplyCache
 
 async def write(path, name, count):
     cache = ReplyCache(Path(path))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding import service
-from graphreader.deciding.service import (
+from graphreader.deciding.service import service
+from graphreader.deciding.service.service import (
     PATIENCE,
     PATIENCE_AT_FIRST,
     PATIENCE_WHEN_BUSY,
@@ -18,7 +18,7 @@ from graphreader.deciding.service import (
     Declined,
     ModelService,
 )
-from graphreader.deciding.traffic import Limiter
+from graphreader.deciding.service.traffic import Limiter
 from graphreader.errors import ModelRefusedError, ModelUnavailableError, WindowError
 from graphreader.testing import RequestRefused
 from tests.clock import Clock

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from graphreader.deciding import traffic
-from graphreader.deciding.traffic import Limiter
+from graphreader.deciding.service import traffic
+from graphreader.deciding.service.traffic import Limiter
 from tests.clock import Clock
 
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from graphreader.deciding import paper_actions
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.paper_facts import facts_of
+from graphreader.deciding.replies import paper_actions
+from graphreader.deciding.replies.paper_facts import facts_of
 from graphreader.deciding.tasks import (
     AnswerTask,
     CondenseTask,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
-from graphreader.deciding.reply_file import Identity, NewerFormError, ReplyFile, is_damage
+from graphreader.deciding.keeping.reply_file import Identity, NewerFormError, ReplyFile, is_damage
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from graphreader.deciding import schemas
 from graphreader.deciding.decider import Decided
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.fitting import Fitted
-from graphreader.deciding.reply_cache import ReplyCache, key_of
-from graphreader.deciding.single_flight import in_flight
+from graphreader.deciding.keeping.reply_cache import ReplyCache, key_of
+from graphreader.deciding.keeping.single_flight import in_flight
 from graphreader.errors import BudgetError
 from graphreader.usage import Usage
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from graphreader.deciding.secrecy import redacted
-from graphreader.deciding.waits import wait_of
+from graphreader.deciding.service.waits import wait_of
 
 Kind = Literal[
     "key",  # 401, 403, or no key at all

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-from graphreader.deciding.minutes import Begun, Minutes
+from graphreader.deciding.service.minutes import Begun, Minutes
 
 DEFAULT_CONCURRENCY = 8
 """Requests at once until somebody configures another number; that of the settings."""

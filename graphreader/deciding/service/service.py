@@ -35,11 +35,11 @@ from typing import NoReturn, TypeVar
 
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding import traffic
-from graphreader.deciding.contact import Contact, first_contact
-from graphreader.deciding.failures import Failure, failure_of
-from graphreader.deciding.loops import PerLoop
 from graphreader.deciding.secrecy import shown
+from graphreader.deciding.service import traffic
+from graphreader.deciding.service.contact import Contact, first_contact
+from graphreader.deciding.service.failures import Failure, failure_of
+from graphreader.deciding.service.loops import PerLoop
 from graphreader.errors import (
     GraphReaderError,
     ModelRefusedError,

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeVar, cast
 from langchain_core.messages import AIMessage
 from pydantic import ValidationError
 
-from graphreader.deciding import paper_format
 from graphreader.deciding.decisions import Decision
+from graphreader.deciding.replies import paper_format
+from graphreader.deciding.replies.thoughts import thoughts_of, without_thoughts
 from graphreader.deciding.tasks import Task
-from graphreader.deciding.thoughts import thoughts_of, without_thoughts
 from graphreader.errors import ReplyError
 
 D = TypeVar("D", bound=Decision)

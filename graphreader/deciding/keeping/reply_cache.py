@@ -16,8 +16,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from graphreader.deciding.reply_file import NewerFormError, is_damage, is_locked
-from graphreader.deciding.reply_store import CacheStats, Kept, ReplyStore
+from graphreader.deciding.keeping.reply_file import NewerFormError, is_damage, is_locked
+from graphreader.deciding.keeping.reply_store import CacheStats, Kept, ReplyStore
 from graphreader.errors import CacheError
 from graphreader.settings import Settings
 

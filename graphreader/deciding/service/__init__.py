@@ -1,0 +1,1 @@
+"""One model service: how long, how often, how many at once, and what its failures mean."""
