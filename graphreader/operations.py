@@ -67,7 +67,7 @@ class Operations:
             connection = await self._session.connection()
             writer = GraphWriter(connection, self.corpus)
             there = await known_of(Library(connection), writer, settings.chunk_tokens)
-        return await estimate(files, self.corpus, self._session.builder(), settings, there)
+        return await estimate(files, self.corpus, self._session.measurer(), settings, there)
 
     async def explore(self, question: str) -> AsyncGenerator[Event]:
         """Answer a question, and show what happens on the way."""

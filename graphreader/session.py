@@ -7,6 +7,7 @@ from graphreader.agent.parts import Limits, Parts
 from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
+from graphreader.deciding.measuring import BuildingMeasurer, Measurer
 from graphreader.deciding.opening import open_decider, open_embedder
 from graphreader.deciding.room import check_chunks, check_question
 from graphreader.deciding.tasks import AnswerTask
@@ -81,6 +82,10 @@ class Session:
         """Whoever takes the decisions while a question is explored and answered."""
         self._decider = self._decider or open_decider(self.settings, "ask")
         return self._decider
+
+    def measurer(self) -> Measurer:
+        """Whoever knows how large the prompts will be; no client is opened for it."""
+        return self._given[0] or BuildingMeasurer.of(self.settings)
 
     @property
     def builder_name(self) -> str:

@@ -33,7 +33,9 @@ class Answering:
         found = any(one["notebook"].strip() or one["quotes"] for one in paths)
         failed = [one for one in paths if one["stopped"] == "error"]
         if paths and not found and len(failed) == len(paths):
-            raise DecisionError(f"Every path failed, the first one so: {failed[0]['error']}")
+            error = DecisionError(f"Every path failed, the first one so: {failed[0]['error']}")
+            error.spent = in_all(state.get("costs", {}))
+            raise error
         notes = _early_ends(paths)
         if not found:
             in_time = all(one["stopped"] != "budget" for one in paths)
@@ -69,17 +71,17 @@ class Answering:
             try:
                 decision, shown, cost = await self._parts.decide(task)
                 return decision, shown, add_costs(costs, cost)
-            except WindowError:
+            except WindowError as error:
+                costs = add_costs(costs, spent(error, "answer"))
                 if len(notebooks) < 2:
+                    error.spent = in_all(costs)
                     raise
-            try:
-                notebooks, cost = await join(
-                    self._parts, state["question"], state["plan"], notebooks
-                )
             except DecisionError as error:
                 error.spent += in_all(costs)
                 raise
-            costs = add_costs(costs, cost)
+            notebooks, costs = await join(
+                self._parts, state["question"], state["plan"], notebooks, costs
+            )
 
 
 def _early_ends(paths: list[Notes]) -> list[str]:

@@ -8,8 +8,9 @@ from graphreader.agent.parts import Parts, Update, spent
 from graphreader.agent.ranking import fused
 from graphreader.agent.state import Run
 from graphreader.deciding.decisions import InitialNodes, RationalPlan
-from graphreader.deciding.tasks import InitialNodesTask, PlanTask
+from graphreader.deciding.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
 from graphreader.errors import BudgetError, ReplyError, WindowError
+from graphreader.sentences import language_of
 from graphreader.store.explorer import Node
 
 FEW = 400
@@ -31,9 +32,10 @@ class Planning:
             plan: RationalPlan
             plan, _, costs = await self._parts.decide(PlanTask(state["question"]))
         except (ReplyError, WindowError, BudgetError) as error:
-            runtime.stream_writer(PlanMade(state["question"]))
+            plan = RationalPlan(plan=_planless(state["question"]))
+            runtime.stream_writer(PlanMade(plan.plan))
             note = f"There is no plan, the question served as one: {error}"
-            return {"plan": state["question"], "costs": spent(error, "plan"), "notes": [note]}
+            return {"plan": plan.plan, "costs": spent(error, "plan"), "notes": [note]}
         runtime.stream_writer(PlanMade(plan.plan))
         return {"plan": plan.plan, "costs": costs}
 
@@ -72,6 +74,15 @@ class Planning:
         rankings = [await explorer.nearest(vector, SEARCHED) for vector in vectors]
         rankings += [await explorer.matching(text, SEARCHED) for text in (question, plan)]
         return fused(rankings, lambda node: node.id)
+
+
+def _planless(question: str) -> str:
+    """What stands for a plan: the question, unless it is too long to be shown twice."""
+    if tokens.count(question) <= PLAN_TOKENS:
+        return question
+    return {"en": "Find what the question asks for.", "zh": "找出问题所问的内容。"}[
+        language_of(question)
+    ]
 
 
 def _proposed(decision: InitialNodes, shown: list[Node]) -> list[Node]:

@@ -10,8 +10,7 @@ from graphreader.cli.opening import read_settings
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 
 if TYPE_CHECKING:
-    from graphreader.deciding.keeping.reply_cache import ReplyCache
-    from graphreader.deciding.keeping.reply_store import CacheStats
+    from graphreader.deciding.keeping.reply_cache import CacheStats, ReplyCache
 
 app = typer.Typer(
     help="Count or clear the models' replies that are kept, so that none is paid for twice.",

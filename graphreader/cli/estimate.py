@@ -20,7 +20,7 @@ from graphreader.cli.printing import (
 )
 
 if TYPE_CHECKING:
-    from graphreader.ingestion.estimating import Cost, Estimate
+    from graphreader.ingestion.estimating import Estimate, Spending
     from graphreader.settings import Settings
 
 _UNKNOWN = "not known: name it in a file (GRAPHREADER_PRICES)"
@@ -47,8 +47,7 @@ def tell(paths: list[Path], corpus: str, json: bool, *, known: bool) -> None:
     """
     settings = read_settings()
     known = known and _graph_is_there(settings)
-    opened = open_reader(corpus, graph=known, openai_api_key=_stand_in(settings))
-    with opened as reader, working("Counting"):
+    with open_reader(corpus, graph=known) as reader, working("Counting"):
         found = reader.estimate(*map(os.path.expanduser, paths), known=known)
     if json:
         print_json({**asdict(found), "dollars": found.dollars})
@@ -65,13 +64,6 @@ def _graph_is_there(settings: "Settings") -> bool:
     from graphreader.store.embedded.home import Home
 
     return bool(settings.neo4j_uri) or Home.of(settings).has_data
-
-
-def _stand_in(settings: "Settings") -> str | None:
-    """A key that is none, where one is missing: an estimate sends nothing."""
-    asks_openai = settings.model_for("extract").startswith("openai:")
-    has_access = settings.openai_api_key or settings.openai_base_url
-    return "none" if asks_openai and not has_access else None
 
 
 def _print(found: "Estimate") -> None:
@@ -118,7 +110,7 @@ def _price(found: "Estimate") -> str:
     return f"about {money(found.reading.dollars)}, and that of the embeddings, {_UNKNOWN}"
 
 
-def _cost(cost: "Cost") -> str:
+def _cost(cost: "Spending") -> str:
     """`$0.05 (21 calls, 54,000 tokens)`; without a price where none is known."""
     size = f"{plural(cost.calls, 'call')}, {roughly(cost.input_tokens + cost.output_tokens)} tokens"
     return size if cost.dollars is None else f"{money(cost.dollars)} ({size})"

@@ -8,8 +8,9 @@ import traceback
 import warnings
 from types import FrameType
 
+from graphreader.cli.printing import cost
 from graphreader.cli.redacting import RedactingFormatter, redacted
-from graphreader.errors import GraphReaderError
+from graphreader.errors import DecisionError, GraphReaderError
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 # They log every request with its address, which says nothing about a failure.
@@ -72,6 +73,7 @@ def exit_code_of(error: BaseException) -> int | str | None:
         return 1
     if isinstance(error, GraphReaderError):
         complain(str(error))
+        _tell_spent(error)
         return error.exit_code
     if isinstance(error, OSError):
         reason = error.strerror or type(error).__name__
@@ -83,6 +85,12 @@ def exit_code_of(error: BaseException) -> int | str | None:
         "`graphreader --debug ...` to see where it comes from."
     )
     return 1
+
+
+def _tell_spent(error: GraphReaderError) -> None:
+    """What the run has cost nevertheless, where a model was paid for it."""
+    if isinstance(error, DecisionError) and error.spent.calls and error.spent.tokens:
+        complain(f"Spent: {cost(error.spent)}.")
 
 
 def complain(sentence: str) -> None:

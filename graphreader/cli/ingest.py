@@ -94,6 +94,8 @@ def _summary(report: "IngestReport") -> str:
     if count["incomplete"]:
         parts.append(f"{count['incomplete']} of them incomplete")
     parts += [f"{count[one]} {one}" for one in ("unchanged", "refused") if count[one]]
+    if report.dropped:
+        parts.append(f"{plural(report.dropped, 'key element')} dropped (not in their facts)")
     read_by = "offline, no language model" if report.decider == "offline" else report.decider
     spent = report.usage
     told = f" Cost: {cost(spent)}." if spent.tokens or spent.reused else ""

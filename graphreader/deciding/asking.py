@@ -52,10 +52,13 @@ def _message_of(completion: Any) -> AIMessage:
         sent, received = completion.usage.prompt_tokens, completion.usage.completion_tokens
         details = getattr(completion.usage, "completion_tokens_details", None)
         reasoning = getattr(details, "reasoning_tokens", None) or 0
+        details = getattr(completion.usage, "prompt_tokens_details", None)
+        cached = getattr(details, "cached_tokens", None) or 0
         message.usage_metadata = {
             "input_tokens": sent,
             "output_tokens": received,
             "total_tokens": sent + received,
+            "input_token_details": {"cache_read": cached},
             "output_token_details": {"reasoning": reasoning},
         }
     return message

@@ -1,10 +1,15 @@
 """What one run may spend, so that it ends in good order with what it has.
 
 Whoever decides takes what a request may cost at most before it is sent, and settles afterwards
-what it really cost. So neither limit is ever passed, also where several paths ask at once. A part
-is kept back for the answer: a run that may explore no further can still answer from its notebooks.
+what it really cost. So neither limit is passed, also where several paths ask at once. A part is
+kept back for the answer: a run that may explore no further can still answer from its notebooks.
+
+`max_tokens` is kept as well as a request's cost can be told before: a service that takes no limit
+for its replies, or whose tokenizer counts more than ours, may pass it by what the requests under
+way cost beyond that. What they really cost counts for every later one.
 """
 
+import math
 from dataclasses import dataclass, field
 
 from graphreader.errors import BudgetError
@@ -26,16 +31,12 @@ class Budget:
 
     def take(self, tokens: int, phase: Phase) -> None:
         """Set aside one call and so many tokens. Raises BudgetError where they are not there."""
-        keeps = self.answer_tokens > 0 and phase != "answer"
+        keeps = self._keeps_back(phase)
         if self.max_calls is not None and self._calls + 1 + keeps > self.max_calls:
-            raise BudgetError(
-                f"The budget of this run is used up: max_calls is {self.max_calls:,}."
-            )
-        kept = self.answer_tokens if keeps else 0
-        if self.max_tokens is not None and self._tokens + tokens + kept > self.max_tokens:
-            raise BudgetError(
-                f"The budget of this run is used up: max_tokens is {self.max_tokens:,}."
-            )
+            raise self._refusal("max_calls", self.max_calls, 1, 1 if keeps else 0)
+        if self.max_tokens is not None and tokens > self.left(phase):
+            kept = self.answer_tokens if keeps else 0
+            raise self._refusal("max_tokens", self.max_tokens, tokens, kept)
         self._calls += 1
         self._tokens += tokens
 
@@ -44,6 +45,26 @@ class Budget:
         self._calls += spent.calls - 1
         self._tokens += spent.tokens - taken
 
+    def left(self, phase: Phase) -> float:
+        """Tokens that a request may still take; infinitely many without a limit."""
+        if self.max_tokens is None:
+            return math.inf
+        kept = self.answer_tokens if self._keeps_back(phase) else 0
+        return self.max_tokens - self._tokens - kept
 
-def _used_up(limit: str, value: int) -> BudgetError:
-    return BudgetError(f"The budget of this run is used up: {limit} is {value:,}.")
+    def _keeps_back(self, phase: Phase) -> bool:
+        return self.answer_tokens > 0 and phase != "answer"
+
+    def _refusal(self, limit: str, value: int, asked: int, kept: int) -> BudgetError:
+        option = f"--{limit.replace('_', '-')}"
+        if self._calls:
+            return BudgetError(
+                f"The budget of this run is used up: {limit} is {value:,}. For more, set {option} "
+                "higher."
+            )
+        # Nothing was asked yet, nor is anything under way.
+        back = f", with the {kept:,} that are kept back for the answer" if kept else ""
+        return BudgetError(
+            f"The budget of this run is too small: {limit} is {value:,}, but the first request may "
+            f"need {asked + kept:,}{back}: set {option} to that at least, better to far more."
+        )

@@ -85,10 +85,19 @@ def takes_dimensions(name: str) -> bool:
     return provider.lower() == "openai" and bool(_TAKES_DIMENSIONS.match(model))
 
 
+def behind_proxy(client: object) -> bool:
+    """Whether the client was told a proxy of its own, so that its address may be out of reach."""
+    return any(getattr(client, name, None) for name in ("anthropic_proxy", "openai_proxy"))
+
+
+def context_of(client: object) -> int | None:
+    """The tokens that the service is told to read and write at most; it cuts off the rest."""
+    told: int | None = getattr(client, "num_ctx", None)
+    return told
+
+
 def address_of(client: object) -> str | None:
-    """The base URL that the client asks, if it can be told and no proxy stands between."""
-    if getattr(client, "anthropic_proxy", None) or getattr(client, "openai_proxy", None):
-        return None
+    """The base URL that the client asks, if it can be told."""
     configured = getattr(client, "openai_api_base", None)
     addresses = [configured, *(getattr(inner, "base_url", None) for inner in _inner(client))]
     return next((str(one).rstrip("/") for one in addresses if one and str(one)), None)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from langchain_core.embeddings import Embeddings
 
+from graphreader import tokens
 from graphreader.deciding.clients import close
 from graphreader.deciding.service.loops import PerLoop
 from graphreader.deciding.service.service import Declined, ModelService
@@ -75,7 +76,9 @@ async def _ask(
     embeddings: Embeddings, service: ModelService, texts: list[str]
 ) -> list[list[float]]:
     try:
-        return await service.call(lambda: embeddings.aembed_documents(texts))
+        return await service.call(
+            lambda: embeddings.aembed_documents(texts), tokens=sum(map(tokens.count, texts))
+        )
     except Declined as declined:
         raise ModelRefusedError(
             f"{service.name} refuses the request ({declined.failure})."

@@ -3,13 +3,14 @@
 Each decision is one prompt, measured before it is sent, and one reply, read into the task's
 decision. The reply is asked for as JSON schema, else as a tool call, else as JSON in plain text:
 the first form that the service does not decline is kept for the decider's life. A reply that
-cannot be used, or lacks something, is sent back once, with what is wrong with it.
+cannot be used, or lacks something, is sent back once, with what is wrong with it. Where a form has
+never worked, and brings words instead of JSON, the schema is then told in words.
 
 `with_structured_output` of LangChain is not used: it loses the reply and its usage where the
 reply is wrong or cut off.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -28,7 +29,7 @@ from graphreader.deciding.fitting import Correction, Fitted, Form, fit
 from graphreader.deciding.keeping.keeping import KeptDecisions
 from graphreader.deciding.prices import Prices
 from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.replies.replies import UnusableReply, holds_json, read
+from graphreader.deciding.replies.replies import Kind, UnusableReply, holds_json, read
 from graphreader.deciding.replies.thoughts import thought
 from graphreader.deciding.service.loops import PerLoop
 from graphreader.deciding.service.service import Declined, ModelService
@@ -82,7 +83,7 @@ class LanguageModelDecider:
         self._thinks = False
 
     async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
-        """Ask the model, at most twice (see the module), unless a kept reply serves.
+        """Ask the model, once or twice as a rule (see the module), unless a kept reply serves.
 
         The usage counts every reply; its `seconds` stay 0: what counts is the wall clock of the
         whole reading. Raises DecisionError, whose `spent` says what the replies have cost.
@@ -90,7 +91,7 @@ class LanguageModelDecider:
         ask = partial(self._ask, task, budget or Budget())
         if self._kept is None:
             return await ask()
-        return await self._kept.or_asked(self._fit(task), ask)
+        return await self._kept.or_asked(task, self._asked_whole(task), ask)
 
     @property
     def notice(self) -> str:
@@ -110,6 +111,7 @@ class LanguageModelDecider:
     async def _ask(self, task: Task[D], budget: Budget) -> Decided[D]:
         spent = Usage()
         correction: Correction | None = None
+        failed: set[Kind] = set()
         spare: Decided[D] | None = None  # would do, but lacks something
         while True:
             reply: _Reply[D] | None = None
@@ -123,9 +125,8 @@ class LanguageModelDecider:
                 error.spent = spent
                 if not (reply and isinstance(error, UnusableReply)):
                     raise
-                if self._needs_room(reply, error):
-                    continue
-                correction = _correction(reply, error, correction)
+                failed.add(error.kind)
+                correction = self._next(reply, error, correction, failed)
             else:
                 lack = reply.asked.task.shortcoming(decision)
                 if lack is None or correction:
@@ -138,7 +139,8 @@ class LanguageModelDecider:
     ) -> "_Reply[D]":
         """Send one request, in another way where the service declines the first one."""
         while True:
-            asked, without, limit = self._fit(task, correction), self._without, self._limit(task)
+            asked, without, thinks = self._fit(task, correction), self._without, self._thinks
+            limit = self._limit(task, budget.left(task.phase) - asked.tokens)
             model = self._dialect.bound(
                 self._models.get(), task.decision, asked.form, limit=limit, without=without
             )
@@ -148,7 +150,7 @@ class LanguageModelDecider:
                 call = partial(invoke, model, asked.messages)
                 message = await self._service.call(call, tokens=most)
                 cost = self._priced(usage_of(message, asked.tokens, self._encoding))
-                return _Reply(asked, message, cost, limit)
+                return _Reply(asked, message, cost, limit, thinks)
             except Declined as declined:
                 self._give_way(declined, asked, without)
             finally:
@@ -164,9 +166,19 @@ class LanguageModelDecider:
             encoding=self._encoding,
         )
 
-    def _limit(self, task: Task[Any]) -> int:
-        """How many tokens the reply may have."""
-        return task.reply_tokens + (ROOM_TO_THINK if self._thinks else 0)
+    def _asked_whole(self, task: Task[Any]) -> Sequence[str]:
+        """All that the task could show, by which its decision is kept.
+
+        The form would make no difference, nor does the window where there is nothing to leave out.
+        """
+        prompt = self._prompts.of(task)
+        window = str(self._window) if task.choices else ""
+        return prompt.system, prompt.render(task.values()), window
+
+    def _limit(self, task: Task[Any], left: float) -> int:
+        """How many tokens the reply may have: room to think only as far as the budget has it."""
+        room = ROOM_TO_THINK if self._thinks else 0
+        return task.reply_tokens + int(max(0, min(room, left - task.reply_tokens)))
 
     def _priced(self, usage: Usage) -> Usage:
         dollars = self._prices.dollars(
@@ -186,23 +198,32 @@ class LanguageModelDecider:
             self._without |= {kind}
         else:
             raise ModelRefusedError(
-                f"{self.name} refuses the request ({declined.failure})."
+                f"{self.name} refuses the request ({declined.failure}): check that it is a model "
+                "for chats, or use another one (GRAPHREADER_MODEL)."
             ) from declined
 
     def _read(self, reply: "_Reply[D]") -> D:
         """The decision of the reply. Raises UnusableReply."""
-        try:
-            decision = read(reply.message, reply.asked.task)
-        except UnusableReply as error:
-            if error.kind == "no_json" and not self._form_works:
-                # The service ignores schema and tool without a word: say it in words.
-                self._form = "text"
-            raise
+        decision = read(reply.message, reply.asked.task)
         self._form_works = self._form_works or holds_json(reply.message)
         problem = reply.asked.task.problem(decision)
         if problem is not None:
             raise UnusableReply("misfit", problem)
         return decision
+
+    def _next(
+        self,
+        reply: "_Reply[Any]",
+        error: UnusableReply,
+        before: Correction | None,
+        failed: Collection[Kind],
+    ) -> Correction | None:
+        """What goes along when the task is asked again; raises where it is not."""
+        if self._needs_room(reply, error):
+            return before
+        if before and "no_json" in failed and self._goes_over_to_words(reply):
+            return Correction("", error.problem)
+        return _correction(reply, error, before)
 
     def _needs_room(self, reply: "_Reply[D]", error: UnusableReply) -> bool:
         """Whether the model spent its limit on thinking, so that it gets more for the same task."""
@@ -210,23 +231,34 @@ class LanguageModelDecider:
             return False
         if thought(reply.message) or not said(reply.message):
             self._thinks = True
-        return reply.limit < self._limit(reply.asked.task)
+        return self._thinks and not reply.had_room
+
+    def _goes_over_to_words(self, reply: "_Reply[Any]") -> bool:
+        """Whether the service seems to ignore schema and tool, so that they are told in words."""
+        if self._form_works or reply.asked.form == "text":
+            return False
+        self._form = "text"
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply(Generic[D]):
-    """What was asked, what came back, what it cost, and how long it might be."""
+    """What was asked, what came back, what it cost; how long it might be, and if to think."""
 
     asked: Fitted[D]
     message: AIMessage
     usage: Usage
     limit: int
+    had_room: bool
 
 
 def _correction(reply: _Reply[Any], error: UnusableReply, before: Correction | None) -> Correction:
     """What goes along when the task is asked again; raises where it is not."""
     if error.kind == "cut_off" and reply.asked.task.divisible:
-        longest = CutOffError(f"The reply is longer than {reply.limit:,} tokens.")
+        longest = CutOffError(
+            f"The reply is longer than {reply.limit:,} tokens, the most that it may have: read the "
+            "text with a smaller GRAPHREADER_CHUNK_TOKENS."
+        )
         longest.spent = error.spent
         raise longest from error
     if before or error.kind == "refused":

@@ -13,6 +13,8 @@ from langchain_core.language_models import BaseChatModel
 from graphreader import tokens
 from graphreader.deciding.clients import (
     address_of,
+    behind_proxy,
+    context_of,
     open_chat_model,
     open_embeddings,
     secrets_of,
@@ -110,7 +112,7 @@ def _setting(settings: Settings, phase: Phase) -> str:
 
 def _kept(settings: Settings, name: str, client: object) -> KeptDecisions:
     """The replies of this model at this address; other options would give other replies."""
-    about = (address_of(client), settings.temperature, settings.seed)
+    about = (address_of(client), settings.temperature, settings.seed, context_of(client))
     return KeptDecisions(ReplyCache.of(settings), name, *about)
 
 
@@ -126,7 +128,8 @@ def _service(settings: Settings, name: str, setting: str, client: object) -> Mod
         setting=setting,
         key=provider.key,
         base=provider.address,
-        address=address_of(client),
+        # Behind a proxy the address itself may be out of reach: no first contact.
+        address=None if behind_proxy(client) else address_of(client),
         timeout=settings.timeout,
         concurrency=settings.concurrency,
         secrets=secrets_of(client),

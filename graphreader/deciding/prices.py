@@ -9,7 +9,6 @@ writing into its prompt cache.
 import os
 import tomllib
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -19,10 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphreader.errors import SettingsError
 from graphreader.settings import OFFLINE, Settings
-
-_MILLION = 1_000_000
-_SAMPLE = 1_000  # tokens of the requests from which rates are taken
-_LONG = 30_000  # input tokens of one request from which on some providers charge more
 
 # LangChain's names of providers, where the table's are others.
 _PROVIDERS = {
@@ -39,17 +34,6 @@ _PROVIDERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Rates:
-    """Dollars a token, and a request; `graded` where longer requests cost more a token."""
-
-    input: float
-    output: float
-    cached: float
-    request: float = 0.0
-    graded: bool = False
-
-
 class _Entry(BaseModel):
     """What the file says about one model, in dollars a million tokens."""
 
@@ -58,6 +42,11 @@ class _Entry(BaseModel):
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     cached_input: float | None = Field(None, ge=0)
+
+    def dollars(self, fresh: int, cached: int, output: int) -> float:
+        """What so many tokens cost; `fresh` are those of the input that are not `cached`."""
+        for_cached = self.input if self.cached_input is None else self.cached_input
+        return (fresh * self.input + cached * for_cached + output * self.output) / 1_000_000
 
 
 class Prices:
@@ -76,7 +65,7 @@ class Prices:
     """
 
     def __init__(self, file: Path | None = None, *, openai_base_url: str | None = None) -> None:
-        self._rates: dict[str, _Rates | None] = dict(_read(file)) if file else {}
+        self._own = _own(file) if file else {}
         self._openai_base_url = openai_base_url
         _table()  # begins to read it
 
@@ -92,84 +81,52 @@ class Prices:
 
         `cached_tokens` are those of the input tokens that came from the provider's prompt cache.
         Some providers charge more for a long request: so what many requests cost is the sum of
-        what each costs. The first time may wait some 0.4 s for the table, later ones take
-        microseconds.
+        what each costs. The first time may wait for the table, later ones take 60 microseconds.
         """
         if name == OFFLINE:
             return 0.0
         name = _normal(name)
-        if name not in self._rates:
-            self._rates[name] = self._looked_up(name)
-        rates = self._rates[name]
-        if rates is None:
-            return None
         cached_tokens = min(cached_tokens, input_tokens)
-        if rates.graded and input_tokens > _LONG:
-            return self._listed(name, input_tokens, output_tokens, cached_tokens)
-        fresh = input_tokens - cached_tokens
-        tokens = fresh * rates.input + cached_tokens * rates.cached + output_tokens * rates.output
-        return rates.request + tokens
-
-    def _looked_up(self, name: str) -> _Rates | None:
-        """The rates of the table, taken from short requests."""
-        request = self._listed(name, 0, 0, 0)
-        fresh = self._listed(name, _SAMPLE, 0, 0)
-        output = self._listed(name, 0, _SAMPLE, 0)
-        cached = self._listed(name, _SAMPLE, 0, _SAMPLE)
-        if request is None or fresh is None or output is None or cached is None:
-            return None
-        return _Rates(
-            (fresh - request) / _SAMPLE,
-            (output - request) / _SAMPLE,
-            (cached - request) / _SAMPLE,
-            request,
-            graded=True,
-        )
+        if name in self._own:
+            return self._own[name].dollars(
+                input_tokens - cached_tokens, cached_tokens, output_tokens
+            )
+        return self._listed(name, input_tokens, output_tokens, cached_tokens)
 
     def _listed(self, name: str, input_: int, output: int, cached: int) -> float | None:
         """What the table says about one request; None for a model that it does not know."""
-        table = _table().result()
+        package, providers = _table().result()
         provider, _, model = name.partition(":")
         where = {"provider_id": _PROVIDERS.get(provider, provider)}
         if provider == "openai" and self._openai_base_url:
             where = {"provider_api_url": self._openai_base_url}
-        elif where["provider_id"] not in table.providers:
+        elif where["provider_id"] not in providers:
             return None  # the package would guess by a part of the provider's name
-        usage = table.package.Usage(
-            input_tokens=input_, output_tokens=output, cache_read_tokens=cached
-        )
+        usage = package.Usage(input_tokens=input_, output_tokens=output, cache_read_tokens=cached)
         try:
-            found = table.package.calc_price(usage, model, **where)
+            found = package.calc_price(usage, model, **where)
         except LookupError:
             return None
         # It also lists models without saying what they cost.
         return None if found.model_price.input_mtok is None else float(found.total_price)
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The package, and the providers that it knows."""
-
-    package: Any
-    providers: frozenset[str]
-
-
 @cache
-def _table() -> "Future[_Table]":
-    """The table, read in a thread: it takes 0.4 s, in which an event loop would stand still."""
+def _table() -> "Future[tuple[Any, frozenset[str]]]":
+    """The package and its providers, read in a thread: a loop would stand still for 0.4 s."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="prices")
     reading = thread.submit(_read_table)
     thread.shutdown(wait=False)
     return reading
 
 
-def _read_table() -> _Table:
+def _read_table() -> tuple[Any, frozenset[str]]:
     package = import_module("genai_prices")
     snapshot = import_module("genai_prices.data_snapshot").get_snapshot()
-    return _Table(package, frozenset(provider.id for provider in snapshot.providers))
+    return package, frozenset(provider.id for provider in snapshot.providers)
 
 
-def _read(file: Path) -> dict[str, _Rates]:
+def _own(file: Path) -> dict[str, _Entry]:
     """The prices of a person's file."""
     try:
         text = Path(os.path.expanduser(file)).read_text(encoding="utf-8-sig")
@@ -185,10 +142,10 @@ def _read(file: Path) -> dict[str, _Rates]:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"The prices in {file} are not valid TOML: {error}.") from None
-    return {_normal(name): _rates(file, name, entry) for name, entry in tables.items()}
+    return {_normal(name): _entry(file, name, entry) for name, entry in tables.items()}
 
 
-def _rates(file: Path, name: str, entry: object) -> _Rates:
+def _entry(file: Path, name: str, entry: object) -> _Entry:
     provider, _, model = name.partition(":")
     if not (provider and model):
         raise SettingsError(
@@ -196,7 +153,7 @@ def _rates(file: Path, name: str, entry: object) -> _Rates:
             f'["provider:model"], with the quotation marks.'
         )
     try:
-        given = _Entry.model_validate(entry)
+        return _Entry.model_validate(entry)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -205,8 +162,6 @@ def _rates(file: Path, name: str, entry: object) -> _Rates:
             f'The prices of ["{name}"] in {file} make no sense ({wrong}): give `input`, `output` '
             "and, where it differs, `cached_input`, in dollars a million tokens."
         ) from None
-    cached = given.input if given.cached_input is None else given.cached_input
-    return _Rates(given.input / _MILLION, given.output / _MILLION, cached / _MILLION)
 
 
 def _normal(name: str) -> str:

@@ -4,7 +4,6 @@ import asyncio
 from typing import Self
 
 from graphreader.deciding.embedder import Embedder
-from graphreader.errors import GraphReaderError
 from graphreader.ingestion.report import Embedded, Progress, quiet
 from graphreader.store import schema
 from graphreader.store.connection import Connection
@@ -56,12 +55,15 @@ class EmbeddingAlong:
             return
         if error is not None:
             self._task.cancel()
-        await asyncio.wait({self._task})
+        try:
+            await asyncio.wait({self._task})
+        finally:
+            self._task.cancel()
 
     async def _embed(self) -> None:
         try:
             await embed_missing(self._writer, self._embedder)
-        except GraphReaderError:
+        except Exception:  # whatever it is, it will be met again where it can be told
             self._failed = True
 
 

@@ -13,18 +13,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any, Protocol
 
 from graphreader import tokens
 from graphreader.deciding.exploring import ChunkTask
+from graphreader.deciding.measuring import Measurer
 from graphreader.deciding.prices import Prices
-from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask, Task
+from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask
 from graphreader.documents import Document
 from graphreader.errors import DocumentError, WindowError
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.extraction import divided
 from graphreader.ingestion.loading import find_all, load
-from graphreader.settings import OFFLINE, Settings
+from graphreader.settings import DEFAULT_EMBEDDINGS, OFFLINE, Settings
 from graphreader.store.library import Library
 from graphreader.store.writer import GraphWriter
 from graphreader.usage import Phase
@@ -51,16 +51,6 @@ Together they make the 52.8k tokens of a question (paper, table 5) for its 20.5 
 were the replies of a language model to seventy such prompts."""
 
 
-class Measurer(Protocol):
-    """Who would take the decisions: a Decider is one."""
-
-    name: str
-
-    def measure(self, task: Task[Any]) -> int:
-        """How many tokens the task's prompt has; 0 where nothing is sent. Raises WindowError."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Known:
     """What the graph has of a document: its extracted chunks, and its text's hash if complete."""
@@ -70,7 +60,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class Spending:
     """Requests, their tokens, and dollars; None: the price is not known."""
 
     calls: int = 0
@@ -78,19 +68,19 @@ class Cost:
     output_tokens: int = 0
     dollars: float | None = 0.0
 
-    def __add__(self, other: "Cost") -> "Cost":
+    def __add__(self, other: "Spending") -> "Spending":
         """Both together."""
-        return Cost(
+        return Spending(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
-            together(self.dollars, other.dollars),
+            _sum(self.dollars, other.dollars),
         )
 
-    def times(self, number: int) -> "Cost":
+    def times(self, number: int) -> "Spending":
         """So often."""
         dollars = None if self.dollars is None else number * self.dollars
-        return Cost(
+        return Spending(
             number * self.calls, number * self.input_tokens, number * self.output_tokens, dollars
         )
 
@@ -110,16 +100,16 @@ class Estimate:
     documents: int
     chunks: int
     missing: int
-    reading: Cost
-    embedding: Cost
-    question: Cost
-    question_at_most: Cost
+    reading: Spending
+    embedding: Spending
+    question: Spending
+    question_at_most: Spending
     refused: tuple[str, ...] = ()
 
     @property
     def dollars(self) -> float | None:
         """Reading and embedding together."""
-        return together(self.reading.dollars, self.embedding.dollars)
+        return _sum(self.reading.dollars, self.embedding.dollars)
 
 
 async def known_of(library: Library, writer: GraphWriter, chunk_tokens: int) -> dict[str, Known]:
@@ -161,7 +151,7 @@ class _Estimating:
         self._known = known
         self._prices = Prices.of(settings)
         self._documents = self._chunks = self._missing = 0
-        self._reading = Cost()
+        self._reading = Spending()
 
     def take(self, file: Path, corpus: str) -> None:
         """Count one file."""
@@ -187,7 +177,7 @@ class _Estimating:
         calls, window = self._settings.calls, self._settings.window
         return Estimate(
             model=self._measurer.name,
-            embeddings=self._settings.chosen_embeddings,
+            embeddings=_embeddings_of(self._settings),
             documents=self._documents,
             chunks=self._chunks,
             missing=self._missing,
@@ -200,7 +190,7 @@ class _Estimating:
             refused=tuple(self.refused),
         )
 
-    def _extraction(self, document: Document, text: str) -> Cost:
+    def _extraction(self, document: Document, text: str) -> Spending:
         """One call, or several where the prompt does not fit the window."""
         task = ExtractionTask(document.title, text)
         try:
@@ -208,21 +198,21 @@ class _Estimating:
         except WindowError:
             parts = divided(document, text)
             if len(parts) < 2:
-                return Cost()  # it is not sent: its chunk will be marked as failed
-            return reduce(Cost.__add__, (self._extraction(document, part) for part in parts))
+                return Spending()  # it is not sent: its chunk will be marked as failed
+            return reduce(Spending.__add__, (self._extraction(document, part) for part in parts))
         if not sent:
-            return Cost(calls=1)
+            return Spending(calls=1)
         received = min(round(REPLY_BASE + REPLY_RATIO * tokens.count(text)), task.reply_tokens)
         return self._cost(self._measurer.name, sent, received)
 
-    def _embedding(self) -> Cost:
-        name = self._settings.chosen_embeddings
+    def _embedding(self) -> Spending:
+        name = _embeddings_of(self._settings)
         if name == OFFLINE:
-            return Cost()
+            return Spending()
         sent = round(ELEMENTS_RATIO * self._reading.output_tokens)
-        return Cost(0, sent, 0, self._prices.dollars(name, sent, 0))
+        return Spending(0, sent, 0, self._prices.dollars(name, sent, 0))
 
-    def _question(self, path_calls: float, sent: int, received: int | None) -> Cost:
+    def _question(self, path_calls: float, sent: int, received: int | None) -> Spending:
         """Plan, initial nodes, the paths' calls and the answer, with replies of `received` tokens.
 
         None: of as many as they may have.
@@ -238,16 +228,24 @@ class _Estimating:
             self._decision(phase, sent, received or longest).times(number)
             for phase, longest, number in decisions
         ]
-        return reduce(Cost.__add__, costs)
+        return reduce(Spending.__add__, costs)
 
-    def _decision(self, phase: Phase, sent: int, received: int) -> Cost:
+    def _decision(self, phase: Phase, sent: int, received: int) -> Spending:
         name = self._settings.model_for(phase)
-        return Cost(calls=1) if name == OFFLINE else self._cost(name, sent, received)
+        return Spending(calls=1) if name == OFFLINE else self._cost(name, sent, received)
 
-    def _cost(self, name: str, sent: int, received: int) -> Cost:
-        return Cost(1, sent, received, self._prices.dollars(name, sent, received))
+    def _cost(self, name: str, sent: int, received: int) -> Spending:
+        return Spending(1, sent, received, self._prices.dollars(name, sent, received))
 
 
-def together(one: float | None, other: float | None) -> float | None:
+def _embeddings_of(settings: Settings) -> str:
+    """Those of the settings, as if a key that is still missing were set."""
+    asks_openai = settings.chosen_model.startswith("openai:") and not settings.openai_base_url
+    return settings.embeddings or (
+        DEFAULT_EMBEDDINGS if asks_openai else settings.chosen_embeddings
+    )
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
     """The sum; None where either is not known."""
     return None if one is None or other is None else one + other

@@ -20,7 +20,7 @@ from graphreader.errors import DecisionError, DocumentError
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.embedding import EmbeddingAlong, embed_missing
 from graphreader.ingestion.extraction import extract
-from graphreader.ingestion.loading import find_files, load
+from graphreader.ingestion.loading import find_all, load
 from graphreader.ingestion.report import (
     ChunksRead,
     DocumentBegun,
@@ -74,7 +74,11 @@ class Pipeline:
         A file that cannot be read is reported and the others are read all the same.
         """
         began = time.monotonic()
-        files, refused = _found(paths)
+        files, refusals = find_all(paths)
+        refused = [
+            DocumentReport(path.stem, str(path), "refused", error=str(error))
+            for path, error in refusals.items()
+        ]
         for report in refused:
             self._progress(DocumentEnded(report))
         await self._writer.finish_deletes()
@@ -83,6 +87,7 @@ class Pipeline:
         async with self._embedding:
             ended = await together(self._file(file, by_id, gate) for file in files)
         if self._failure:
+            self._failure.spent = self._usage
             raise self._failure
         await self._finish([document for document, _ in ended if document])
         reports = (*refused, *(report for _, report in ended))
@@ -171,8 +176,7 @@ class Pipeline:
             await together(self._extract(document, chunk, ready, writing) for chunk in chunks)
         finally:
             # Also when it breaks off here: what was extracted was paid for.
-            if not writing.done():
-                await ready.put(None)
+            await _hand_over(None, ready, writing)
             errors = await writing
         if self._failure:
             raise self._failure
@@ -192,13 +196,12 @@ class Pipeline:
                 found = await extract(self._decider, document, chunk, self._budget)
             except DecisionError as error:
                 # Not raised: what the others are waiting for is paid, and shall be written.
+                self._usage += error.spent
                 self._failure = self._failure or error
                 return
         self._usage += found.usage
         self._dropped += found.dropped
-        put = asyncio.ensure_future(ready.put(found.read))
-        await asyncio.wait({put, writing}, return_when=asyncio.FIRST_COMPLETED)
-        put.cancel()
+        await _hand_over(found.read, ready, writing)
 
     async def _write(
         self, document: Document, ready: "asyncio.Queue[ReadChunk | None]"
@@ -232,16 +235,15 @@ class Pipeline:
         await self._writer.complete(documents)
 
 
-def _found(paths: Iterable[Path]) -> tuple[list[Path], list[DocumentReport]]:
-    """The files that the paths name or hold, and a report on each path that names none."""
-    files: list[Path] = []
-    refused = []
-    for path in paths:
-        try:
-            files += find_files([path])
-        except DocumentError as error:
-            refused.append(DocumentReport(path.stem, str(path), "refused", error=str(error)))
-    return find_files(files), refused
+async def _hand_over(
+    item: ReadChunk | None,
+    ready: "asyncio.Queue[ReadChunk | None]",
+    writing: "asyncio.Task[dict[int, str]]",
+) -> None:
+    """Put it into the queue when there is room, unless nobody takes anything out any more."""
+    put = asyncio.ensure_future(ready.put(item))
+    await asyncio.wait({put, writing}, return_when=asyncio.FIRST_COMPLETED)
+    put.cancel()
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

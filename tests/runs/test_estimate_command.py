@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from graphreader import GraphReader, Settings
-from tests.runs.openai_server import Body, OpenAIServer
+from tests.runs import chronicle, mind
+from tests.runs.openai_faults import FAULTS
+from tests.runs.openai_server import Body, Fault, OpenAIServer
 from tests.terminal import Terminal, environment_of
 
 VERA = "\n\n".join(f"In {year} Vera Holm taught painting in Oslo." for year in range(1901, 1971))
@@ -76,6 +78,19 @@ def test_an_estimate_costs_nothing(terminal: Terminal) -> None:
     assert 0 < found.json["reading"]["dollars"] < found.json["dollars"] < 1
     assert 0 < found.json["question"]["dollars"] < found.json["question_at_most"]["dollars"] < 1
     assert sorted(path.name for path in terminal.folder.iterdir()) == ["prices.toml", "texts"]
+
+
+# Neither the key nor the package of a provider is needed to count.
+@pytest.mark.parametrize("model", ["anthropic:claude-sonnet-4-5", "cohere:command-r"])
+def test_other_providers(terminal: Terminal, model: str) -> None:
+    terminal.set(GRAPHREADER_MODEL=model, GRAPHREADER_EMBEDDINGS="offline")
+
+    found = terminal.run("estimate", "texts", "--json")
+
+    assert (found.code, found.err) == (0, "")
+    assert found.json["model"] == model
+    assert found.json["reading"]["input_tokens"] > found.json["chunks"] * 300
+    assert found.json["reading"]["dollars"] > 0
 
 
 # An estimate's calls and prompt tokens are those of the ingest after it; nothing is sent before.
@@ -235,3 +250,29 @@ def test_limits(terminal: Terminal, server: OpenAIServer, neo4j: Settings, corpu
     assert nothing.json["usage"]["calls"] == 0
     assert "incomplete" in {one["status"] for one in limited.json["documents"]}
     assert "--max-calls" in wrong.err
+
+
+# Where every path ends by an error, what was found is shown all the same, and the exit code is 1.
+@pytest.mark.usefixtures("cleaned")
+def test_all_paths_fail(terminal: Terminal, neo4j: Settings, corpus: str) -> None:
+    later = ("ChunkDecision", "NeighborDecision")
+
+    def note(body: Body) -> Body:
+        noted = {"notebook": "Anna1 is known."}
+        return mind.think(body) | (noted if mind.decision_of(body) == "FactsDecision" else {})
+
+    def refuse(body: Body, before: int) -> Fault | None:
+        return FAULTS["refused"] if mind.decision_of(body) in later else None
+
+    texts = chronicle.write(terminal.folder / "chronicle", 6)
+    with OpenAIServer(note, script=refuse) as server:
+        given = chronicle.settings(neo4j, server, terminal.folder / "home")
+        terminal.set(**environment_of(neo4j), **chronicle.environment(given))
+        read = terminal.run("ingest", str(texts), "--corpus", corpus)
+        shown = terminal.run("ask", "Who taught Anna1?", "--corpus", corpus)
+        told = terminal.run("ask", "Who taught Anna1?", "--corpus", corpus, "--json")
+
+    assert read.code == 0
+    assert (shown.code, told.code) == (1, 1)
+    assert "Paths" in shown.out
+    assert {path["stopped"] for path in told.json["paths"]} == {"error"}

@@ -1,5 +1,6 @@
 """Reading texts in: what is asked of the decider, and what ends up in the graph."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from graphreader.errors import (
     ModelUnavailableError,
     ReplyError,
     SchemaError,
+    StoreError,
 )
 from graphreader.integrations.langchain_neo4j import neo4j_graph
 from graphreader.store.schema import NUMBER
+from graphreader.store.writer import GraphWriter
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 
@@ -239,3 +242,27 @@ def test_another_embedding(neo4j: Settings, corpus: str, texts: Path) -> None:
         reader.ask("Who lives where?")
 
     assert decider.asked
+
+
+# A graph that can no longer be written ends the run, however many chunks wait to be written.
+@pytest.mark.parametrize("chunks", [64, 65, 127, 128, 129])
+def test_writing_fails(
+    neo4j: Settings,
+    corpus: str,
+    tmp_path: Path,
+    cleaned: None,
+    monkeypatch: pytest.MonkeyPatch,
+    chunks: int,
+) -> None:
+    async def fail(*_: object) -> None:
+        raise StoreError("Neo4j is full.")
+
+    monkeypatch.setattr(GraphWriter, "write_chunks", fail)
+    texts = [f"{name} met {number} others here." for name in "AB" for number in range(chunks // 2)]
+    texts += ["Nobody met anybody here."] * (chunks % 2)
+    world.write_files(tmp_path, {"many": texts})
+    with world.reader(neo4j, corpus, world.scripted({}, {}), concurrency=64) as reader:
+        waiting = reader.aingest(tmp_path)
+
+        with pytest.raises(StoreError, match="is full"):
+            asyncio.run(asyncio.wait_for(waiting, 20))

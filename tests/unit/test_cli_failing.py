@@ -23,6 +23,7 @@ from graphreader.errors import (
     SettingsError,
     UnknownCorpusError,
 )
+from graphreader.usage import Usage
 
 
 # Wrong usage is 2, what fails is 1, a signal is 128 and its number; each with one sentence.
@@ -54,6 +55,27 @@ def test_exit_codes(
     assert said in err
     assert err.count("\n") == bool(said)
     assert "Traceback" not in err
+
+
+# A run that a model's failure ends says what it has cost; nothing is said where nothing was paid.
+@pytest.mark.parametrize(
+    ("spent", "said"),
+    [
+        (
+            Usage(calls=312, input_tokens=400_000, output_tokens=10_233, dollars=0.2101),
+            "Spent: 312 calls, 410,233 tokens, $0.2101.\n",
+        ),
+        (Usage(), ""),
+    ],
+)
+def test_what_was_spent(spent: Usage, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    error = ModelRefusedError("The quota is used up.")
+    error.spent = spent
+
+    code = exit_code_of(error)
+
+    assert code == 1
+    assert capsys.readouterr().err == f"The quota is used up.\n{said}"
 
 
 # With `--debug` the traceback stands before the sentence.

@@ -6,7 +6,9 @@ from pydantic import BaseModel, ConfigDict
 from graphreader.deciding import clients
 from graphreader.deciding.clients import (
     address_of,
+    behind_proxy,
     close,
+    context_of,
     open_chat_model,
     open_embeddings,
     secrets_of,
@@ -68,12 +70,30 @@ def test_address(name: str, variable: str, address: str, monkeypatch: pytest.Mon
     assert address_of(opened(name)) == address
 
 
-# Behind a proxy nobody can be contacted directly, so no address is told.
-def test_address_behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+# Behind a proxy two addresses are two still, but neither may be within reach.
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("openai:own", "OPENAI"), ("anthropic:claude-haiku-4-5", "ANTHROPIC")],
+)
+def test_address_behind_a_proxy(name: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    monkeypatch.setenv("ANTHROPIC_PROXY", "http://127.0.0.1:3128")
+    direct = opened(name)
+    monkeypatch.setenv(f"{variable}_PROXY", "http://127.0.0.1:3128")
+    clients = []
+    for address in ("http://one:1/v1", "http://two:2/v1"):
+        monkeypatch.setenv(f"{variable}_BASE_URL", address)
+        clients.append(opened(name))
 
-    assert address_of(opened("anthropic:claude-haiku-4-5")) is None
+    assert [address_of(one) for one in clients] == ["http://one:1/v1", "http://two:2/v1"]
+    assert [behind_proxy(one) for one in (direct, *clients)] == [False, True, True]
+
+
+# Ollama is told how much it may read, which changes what it replies; others are not.
+def test_context() -> None:
+    small, large = (opened("ollama:qwen3", window=window) for window in (4096, 8192))
+
+    assert 4096 < (context_of(small) or 0) < (context_of(large) or 0)
+    assert context_of(opened("openai:gpt-4.1")) is None
 
 
 # The keys of the environment are known as secrets, too: not every client shows its own.

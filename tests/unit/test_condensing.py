@@ -57,7 +57,7 @@ async def test_huge_notebooks_are_condensed_in_parts() -> None:
 
     shown = [one for task in decider.asked for one in task.notebooks]
     assert len(decider.asked) > 3
-    assert all(tokens.count(one) <= 2048 for one in shown)
+    assert all(tokens.count(one) <= 1024 for one in shown)
     assert all(sum(sentence in one for one in shown) >= 1 for sentence in sentences)
     assert tokens.count(notebook) <= NOTEBOOK_TOKENS
     assert costs["explore"]["calls"] == len(decider.asked)
@@ -68,7 +68,7 @@ async def test_join() -> None:
     parts, decider = parts_of(first_words)
     notebooks = [f"{number}. {SENTENCE * 25}" for number in range(50)]
 
-    joined, costs = await join(parts, "q", "p", notebooks)
+    joined, costs = await join(parts, "q", "p", notebooks, {})
 
     assert 10 < len(joined) <= 25
     assert [one for task in decider.asked for one in task.notebooks] == notebooks
@@ -79,7 +79,7 @@ async def test_join() -> None:
 async def test_joining_always_gets_on() -> None:
     parts, _ = parts_of(first_words, window=1024)
 
-    joined, _ = await join(parts, "q", "p", [SENTENCE * 40] * 3)
+    joined, _ = await join(parts, "q", "p", [SENTENCE * 40] * 3, {})
 
     assert len(joined) == 2
 
@@ -90,3 +90,19 @@ async def test_failure_is_told() -> None:
 
     with pytest.raises(ReplyError, match="tokens"):
         await condense(parts, "q", "p", SENTENCE * 60)
+
+
+# Where one of several fails, the others are awaited and what they cost is told.
+async def test_failures_tell_what_was_paid() -> None:
+    def second_fails(task: JoinTask) -> Condensed:
+        if any(notebook.startswith("7.") for notebook in task.notebooks):
+            raise ReplyError("That makes no sense.")
+        return first_words(task)
+
+    parts, decider = parts_of(second_fails)
+    notebooks = [f"{number}. {SENTENCE * 25}" for number in range(15)]
+
+    with pytest.raises(ReplyError) as caught:
+        await join(parts, "q", "p", notebooks, {})
+
+    assert caught.value.spent.calls == len(decider.asked) - 1 > 1

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
+from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.fitting import tokens_of
-from graphreader.deciding.language_model import LanguageModelDecider
+from graphreader.deciding.language_model import ROOM_TO_THINK, LanguageModelDecider
 from graphreader.deciding.replies.replies import UnusableReply
 from graphreader.deciding.secrecy import redacted, shown
 from graphreader.deciding.service.service import ModelService
@@ -19,6 +20,7 @@ from graphreader.deciding.tasks import (
     PlanTask,
 )
 from graphreader.errors import (
+    BudgetError,
     DecisionError,
     ReplyError,
     WindowError,
@@ -126,8 +128,19 @@ async def test_ignored_schema() -> None:
     first = await decider.decide(PLAN)
     await decider.decide(PLAN)
 
-    assert first.usage.calls == 2
-    assert len(model.requests) == 3
+    assert first.usage.calls == 3
+    assert len(model.requests) == 4
+
+
+# A model that begins with mere words, and then does as it is told, is asked with the schema still.
+async def test_a_slip_at_first() -> None:
+    decider, model = decider_of(Failing("Hm."))
+
+    for _ in range(3):
+        await decider.decide(PLAN)
+
+    assert len(model.requests) == 4
+    assert all("response_format" in request.options for request in model.requests)
 
 
 # One reply without JSON from a server that does know schemas does not change the form.
@@ -195,6 +208,40 @@ async def test_cut_off() -> None:
 
     assert "too long" in model.requests[1].user
     assert "very very" not in str(model.requests[1].messages)
+
+
+# A model that thinks first may think as long as the budget allows, and replies with what is left.
+async def test_thinking_on_a_budget() -> None:
+    limits: list[int] = []
+
+    def function(request: ChatRequest) -> Any:
+        limits.append(request.options["max_tokens"])
+        if len(limits) == 1:
+            return AIMessage("", response_metadata={"finish_reason": "length"})
+        return GOOD
+
+    decider, _ = decider_of(function)
+    await decider.decide(PLAN, Budget(max_tokens=3000))
+    await decider.decide(PLAN, Budget())
+    prompt = decider.measure(PLAN)
+    await decider.decide(PLAN, Budget(max_tokens=prompt + PLAN.reply_tokens))
+
+    assert limits[0] == limits[3] == PLAN.reply_tokens
+    assert PLAN.reply_tokens < limits[1] < 3000
+    assert limits[2] == PLAN.reply_tokens + ROOM_TO_THINK
+    with pytest.raises(BudgetError):
+        await decider.decide(PLAN, Budget(max_tokens=prompt + PLAN.reply_tokens - 1))
+
+
+# A model that thinks without end does not spend the whole budget on one task.
+async def test_thinking_without_end() -> None:
+    endless = AIMessage("", response_metadata={"finish_reason": "length"})
+    decider, model = decider_of(lambda request: endless)
+
+    with pytest.raises(ReplyError):
+        await decider.decide(PLAN, Budget(max_tokens=100_000))
+
+    assert len(model.requests) == 3
 
 
 # A refusal is not argued with.

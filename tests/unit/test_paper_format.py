@@ -42,7 +42,6 @@ def refused(text: str, task: Any) -> UnusableReply:
     "text",
     [
         "1. A father and his son, Tom, went home. | father | son | went home\n2. Tom slept. | Tom",
-        "1, A father and his son, Tom, went home., father | son | went home\n2, Tom slept., Tom",
         "[1], [A father and his son, Tom, went home.], [father | son | went home]\n"
         "[2], [Tom slept.], [Tom]",
         "[[[[1]]]], [[[[A father and his son, Tom, went home.]]]], [[[[father | son | went home]]]]"
@@ -77,7 +76,10 @@ def test_facts_of_other_kinds() -> None:
 
 
 # A list without any key element is no reply in this format.
-@pytest.mark.parametrize("text", ["1. Tom slept.\n2. It rained.", "I see no facts.", "a | b"])
+@pytest.mark.parametrize(
+    "text",
+    ["1. Tom slept.\n2. It rained.", "I see no facts.", "a | b", "1, Tom slept., Tom | bed"],
+)
 def test_no_facts(text: str) -> None:
     assert refused(text, EXTRACTION).kind == "no_json"
 
@@ -176,25 +178,21 @@ def step(action: str) -> str:
         ("read_chunk(1, 3)", [1, 3]),
         ("read_chunk(1)", [1]),
         ("read_chunk [1, 3]", [1, 3]),
-        ("read_chunk: 1, 3", [1, 3]),
-        ("read_chunk 1 and 3 because they name her", [1, 3]),
         ('read_chunk(["1", "3"])', [1, 3]),
         ("read_chunk(List[1, 3])", [1, 3]),
-        ("read_chunk(chunks=[1, 3])", [1, 3]),
         ("read_chunk([1], [3])", [1, 3]),
         ("1. read_chunk([1, 3])", [1, 3]),
         ("**read_chunk([1, 3])**", [1, 3]),
+        ("**read_chunk**([1, 3])", [1, 3]),
         ("`read_chunk([1, 3])`", [1, 3]),
         ("- Read_Chunk([1, 3]).", [1, 3]),
         ("\n```python\nread_chunk([1, 3])\n```", [1, 3]),
         ("read_chunk（[1, 3]）", [1, 3]),
         ("read_chunk([1])\nread_chunk([3])", [1, 3]),
-        ("I choose read_chunk([1, 3]), since they may tell.", [1, 3]),
         ("read_chunk([1, 3]\n", [1, 3]),
         ("read_chunk([1])\n\nIt tells most.", [1]),
         ("read_chunk([2] Joan, a life, chunk 7)", [2]),
         ("read_chunk(Joan, a life, chunk 7)", [2]),
-        ("read_chunk(Joan, a life, chunk 7; 1984, chunk 2)", [2, 3]),
         ('read_chunk("joan, a life, chunk 7", "1984, chunk 2")', [2, 3]),
         ("read_chunk()", []),
         ("read_chunk", []),
@@ -235,6 +233,7 @@ def test_functions_without_arguments(name: str, form: str) -> None:
         ("read_chunks([1])", "function: Input should be 'read_chunk'"),
         ("search_more()", "function: Input should be 'read_chunk'"),
         ("I would go on.", "function: Input should be 'read_chunk'"),
+        ("I choose read_chunk([1]).", "function: Input should be 'read_chunk'"),
         ("read_chunk([1]) or stop_and_read_neighbor()", "function: Input should be 'read_chunk'"),
         ("read_chunk([1])\nstop_and_read_neighbor()", "function: Input should be 'read_chunk'"),
         ("rather read_chunk([1]) than next_page()", "function: Input should be 'read_chunk'"),
@@ -270,7 +269,6 @@ def test_steps_that_lack_something() -> None:
         ("Danko Jones (band)", 2),
         ('"Danko Jones (band)"', 2),
         ("[Danko Jones (band)]", 2),
-        ("node=Danko Jones (band)", 2),
         ("DANKO JONES (BAND)", 2),
         ("Danny", 1),
         ("danny", 3),
@@ -316,19 +314,14 @@ def test_answer(text: str, cited: list[int]) -> None:
     assert answer.citations == cited
 
 
-# Only an answer that says that the texts do not tell is none.
+# Only an answer that says nothing else than that the texts do not tell is none.
 @pytest.mark.parametrize(
     ("answer", "answered"),
     [
         ("The texts do not tell.", False),
-        ("The notebooks don't mention her career.", False),
-        ("The provided information is not sufficient.", False),
-        ("It cannot be determined from the notebooks.", False),
-        ("I cannot answer this question.", False),
-        ("It is not stated in the text.", False),
         ("Unknown.", False),
-        ("文中没有说明。", False),
-        ("根据笔记，无法确定。", False),
+        ("not mentioned", False),
+        ("文中没有提到。", False),
         ("Danny's; the texts do not tell by how much.", True),
         ("No, he did not tell her.", True),
         ("An unknown soldier.", True),
@@ -385,3 +378,11 @@ def test_cut_off() -> None:
         read(message, EXTRACTION)
 
     assert caught.value.kind == "cut_off"
+
+
+# A text far longer than any reply in these formats is not read in part.
+def test_too_long() -> None:
+    fact = "1. Tom slept. | Tom\n"
+
+    assert len(taken(fact * 900, EXTRACTION).facts) == 900
+    assert refused(fact * 1100, EXTRACTION).kind == "no_json"

@@ -177,17 +177,3 @@ def test_wrong_files(tmp_path: Path, text: str | bytes | None, problem: str) -> 
         Prices(file)
 
     assert str(file) in str(error.value)
-
-
-# A price is asked for at every reply: the table is asked only the first time, also for what it
-# does not know.
-def test_the_table_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    prices = Prices()
-    first = [prices.dollars(name, 1000, 100) for name in ("openai:gpt-5.4-mini", "openai:nope")]
-    monkeypatch.delattr(genai_prices, "calc_price")
-
-    again = [prices.dollars(name, 1000, 100) for name in ("openai:gpt-5.4-mini", "openai:nope")]
-
-    assert first == again
-    assert first[0]
-    assert first[1] is None

@@ -3,10 +3,17 @@ import json
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding.exploring import FactsTask
+from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.replies.replies import UnusableReply, holds_json, read
 from graphreader.deciding.replies.thoughts import thought, without_thoughts
-from graphreader.deciding.tasks import ExtractionTask, PlanTask
+from graphreader.deciding.tasks import (
+    AnswerTask,
+    CondenseTask,
+    Evidence,
+    ExtractionTask,
+    InitialNodesTask,
+    PlanTask,
+)
 
 ASKED = PlanTask("When?")
 PLAN = {"plan": "Find the year."}
@@ -211,3 +218,104 @@ def test_without_thoughts() -> None:
     assert without_thoughts("<think>a</think>b<thinking>c</thinking>d") == "bd"
     assert without_thoughts("<think>without end") == ""
     assert without_thoughts("no thoughts") == "no thoughts"
+
+
+LOOK = FactsTask("Who?", "", (), "", "D", (FactGroup("A, chunk 1", ("f",)),))
+ALL_TASKS = (
+    ASKED,
+    ExtractionTask("A title", "A text."),
+    InitialNodesTask("Who?", "Look.", ("Danny", "Alice")),
+    LOOK,
+    ChunkTask("Who?", "", (), "", "D", "A, chunk 1", "A text."),
+    NeighborTask("Who?", "", (), "", "D", ("Danny", "Alice")),
+    CondenseTask("Who?", "", ("long",)),
+    AnswerTask("Who?", "", ("a",), (Evidence("t, 1", "q"),)),
+)
+STEP = "*Updated Notebook*: n\n*Rationale for Next Action*: r\n*Chosen Action*: read_chunk("
+
+
+RUNS = [
+    *(" ", "\t", "\n", "\n  ", "7", "_", "a", "是", "-", "?", "[", "]", "[]", "{", "}", "(", '"'),
+    *("“", "\\", '{"a":', '["', "[x\n", "[1,", "[1] ", "<think>", "</think>", "[THINK]", "|"),
+    *("Node: ", "Node:\n", "Score: ", "1, ", "```", "Plan:", "Chosen Action: "),
+]
+
+
+# A reply that is one endless run is told as such, in good time.
+@pytest.mark.parametrize("unit", RUNS)
+def test_endless_runs(unit: str) -> None:
+    reply = AIMessage(unit * (100_000 // len(unit)))
+
+    for task in ALL_TASKS:
+        with pytest.raises(UnusableReply) as caught:
+            read(reply, task)
+        assert caught.value.kind == ("empty" if not unit.strip() else "no_json")
+    assert not holds_json(reply)
+
+
+# So is a run just short enough for the formats that are no JSON; only a plan may be any words.
+@pytest.mark.parametrize("unit", RUNS)
+def test_shorter_runs(unit: str) -> None:
+    reply = AIMessage(unit * (19_000 // len(unit)))
+
+    for task in ALL_TASKS[1:]:
+        with pytest.raises(UnusableReply):
+            read(reply, task)
+
+
+# One endless word is no plan.
+@pytest.mark.parametrize("unit", ["_", "7", "a", " ", "\n", "Plan"])
+def test_endless_words(unit: str) -> None:
+    with pytest.raises(UnusableReply):
+        read(AIMessage(unit * (19_000 // len(unit))), ASKED)
+
+
+# An endless run inside a step's action names no chunk.
+@pytest.mark.parametrize("unit", ["(", '"', "“", "[", "_", "\nx", " "])
+def test_endless_runs_inside_an_action(unit: str) -> None:
+    reply = STEP + unit * (19_000 // len(unit))
+
+    assert read(AIMessage(reply), LOOK).chunks == []
+
+
+# Endless words inside a step's action are none that was shown.
+@pytest.mark.parametrize("unit", [" x", "x, ", "7", "()", "[1 ", "'x"])
+def test_endless_words_inside_an_action(unit: str) -> None:
+    reply = STEP + unit * (19_000 // len(unit))
+
+    with pytest.raises(UnusableReply) as caught:
+        read(AIMessage(reply), LOOK)
+
+    assert caught.value.kind == "misfit"
+
+
+# Brackets nested too deeply, and numbers too long, are no JSON; what stands before them counts.
+@pytest.mark.parametrize(
+    "broken",
+    ["[" * 600 + "]" * 600, '{"a":' * 600 + "1" + "}" * 600, "[" * 90_000, f"[{'7' * 5000}]"],
+)
+def test_json_that_is_too_deep_or_too_long(broken: str) -> None:
+    with pytest.raises(UnusableReply) as caught:
+        read(AIMessage(broken), ExtractionTask("A title", "A text."))
+
+    assert caught.value.kind == "no_json"
+    assert read(AIMessage(f"{TEXT}\n{broken}"), ASKED).plan == "Find the year."
+
+
+# Arguments of a tool call that are nested too deeply are no decision.
+def test_arguments_that_are_too_deep() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(3_000):
+        deep = {"plan": deep}
+    message = AIMessage("")
+    message.tool_calls = [{"name": "RationalPlan", "args": deep, "id": "1"}]
+
+    with pytest.raises(UnusableReply) as caught:
+        read(message, ASKED)
+
+    assert caught.value.kind == "empty"
+
+
+# Words in brackets before the decision do not hide it.
+def test_many_brackets_before_the_decision() -> None:
+    assert read(AIMessage("[Danny] was {here}. " * 100 + TEXT), ASKED).plan == "Find the year."

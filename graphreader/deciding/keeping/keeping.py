@@ -1,23 +1,22 @@
 """Decisions that were paid for once: kept by what was asked, and asked once however many ask.
 
-What is kept is the decision as it was finally taken, under the prompt that was asked first: model,
-parameters, schema and every message. The form of the reply makes no difference to it.
+What is kept is the decision as it was finally taken, with how many of the task's choices were
+shown for it. It is kept under all that was there to be asked: model, parameters, schema and the
+whole prompt. The form of the reply makes no difference to it.
 """
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
-
-from pydantic import ValidationError
 
 from graphreader.deciding import schemas
 from graphreader.deciding.decider import Decided
 from graphreader.deciding.decisions import Decision
-from graphreader.deciding.fitting import Fitted
 from graphreader.deciding.keeping.reply_cache import ReplyCache, key_of
 from graphreader.deciding.keeping.single_flight import in_flight
-from graphreader.errors import BudgetError
+from graphreader.deciding.tasks import Task
+from graphreader.errors import BudgetError, DecisionError
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
@@ -37,40 +36,73 @@ class KeptDecisions:
         return self._cache.trouble or ""
 
     async def or_asked(
-        self, asked: Fitted[D], ask: Callable[[], Awaitable[Decided[D]]]
+        self, task: Task[D], texts: Sequence[str], ask: Callable[[], Awaitable[Decided[D]]]
     ) -> Decided[D]:
-        """The decision that is kept, else the one that `ask` gives, which is kept then."""
-        key = self._key(asked)
+        """The decision that is kept, else the one that `ask` gives, which is kept then.
+
+        `texts` is all that the task could show. Who only waited for another one's request has
+        spent nothing, also where it failed.
+        """
+        key = self._key(task, texts)
         asks = False
 
         async def make() -> Decided[D]:
             nonlocal asks
-            kept = self._decision(asked, await self._cache.get(key))
+            kept = _read(task, await self._cache.get(key))
             if kept is not None:
-                return Decided(kept, asked.task)
+                return kept
             asks = True
             decided = await ask()
-            await self._cache.put(key, decided.decision.model_dump_json(), model=self._model)
+            await self._cache.put(key, _written(decided), model=self._model)
             return decided
 
-        decided = await in_flight().once(key, make, own=(BudgetError,))
+        try:
+            decided = await in_flight().once(key, make, own=(BudgetError,))
+        except DecisionError as error:
+            if asks:
+                raise
+            raise _unspent(error) from error
         return decided if asks else replace(decided, usage=Usage(reused=1))
 
     async def aclose(self) -> None:
         """Close the store."""
         await self._cache.aclose()
 
-    def _key(self, asked: Fitted[D]) -> str:
-        schema = json.dumps(schemas.schema_of(asked.task.decision), sort_keys=True)
-        texts = [str(message.text) for message in asked.messages]
-        return key_of(self._model, *self._about, asked.task.prompt, schema, *texts)
+    def _key(self, task: Task[D], texts: Sequence[str]) -> str:
+        schema = json.dumps(schemas.schema_of(task.decision), sort_keys=True)
+        return key_of(self._model, *self._about, task.prompt, schema, *texts)
 
-    def _decision(self, asked: Fitted[D], kept: str | None) -> D | None:
-        """The kept decision, unless it does not suit the task (any more)."""
-        if kept is None:
-            return None
-        try:
-            decision = cast(D, asked.task.decision.model_validate_json(kept))
-        except ValidationError:
-            return None
-        return decision if asked.task.problem(decision) is None else None
+
+def _written(decided: Decided[D]) -> str:
+    return json.dumps(
+        {"shown": decided.task.choices, "decision": decided.decision.model_dump(mode="json")}
+    )
+
+
+def _read(task: Task[D], kept: str | None) -> Decided[D] | None:
+    """The kept decision with what was shown for it, unless it does not suit the task (any more)."""
+    if kept is None:
+        return None
+    try:
+        record = json.loads(kept)
+        shown = _showing(task, record["shown"])
+        decision = cast(D, task.decision.model_validate(record["decision"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return Decided(decision, shown) if shown.problem(decision) is None else None
+
+
+def _showing(task: Task[D], number: int) -> Task[D]:
+    """The task with so many of its choices. Raises ValueError where it has fewer."""
+    if number == task.choices:
+        return task
+    if not task.fewest <= number < task.choices:
+        raise ValueError(f"{number} of {task.choices} choices cannot be shown")
+    return task.keeping(number)
+
+
+def _unspent(error: DecisionError) -> DecisionError:
+    """The same failure for one who has paid nothing for it: whoever meets it writes into it."""
+    twin = type(error).__new__(type(error), *error.args)
+    vars(twin).update(vars(error), spent=Usage())
+    return twin

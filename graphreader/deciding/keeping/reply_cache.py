@@ -1,37 +1,69 @@
-"""Replies that were paid for, kept by what was asked, for any event loop of any process.
+"""Replies that were paid for, kept by what was asked in one SQLite file.
 
-A cache that is damaged, locked, read-only or on a full disk never fails a run: nothing is found
-and nothing is kept, and `trouble` says so.
+Any event loop of any process may use it at the same time. A file that is damaged, locked,
+read-only or on a full disk never fails a run: nothing is found or kept, and `trouble` says so.
 """
 
 import asyncio
 import hashlib
+import os
 import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from graphreader.deciding.keeping.reply_file import NewerFormError, is_damage, is_locked
-from graphreader.deciding.keeping.reply_store import CacheStats, Kept, ReplyStore
 from graphreader.errors import CacheError
 from graphreader.settings import Settings
 
 T = TypeVar("T")
+_Row: TypeAlias = tuple[bytes, str, float, bytes]
+
+FORM: Final = 1
+"""The table's form, in the file's `user_version`."""
+
+_PATIENCE: Final = 5.0
+"""Seconds that another process's writing is waited for."""
 
 _REST: Final = 10.0
 """Seconds for which a file that has failed is left alone: not every reply waits for a lock."""
+
+_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS replies (
+    key BLOB PRIMARY KEY,
+    model TEXT NOT NULL,
+    kept_at REAL NOT NULL,
+    reply BLOB NOT NULL
+)
+"""
+_GET: Final = "SELECT reply FROM replies WHERE key = ?"
+_PUT: Final = "INSERT OR REPLACE INTO replies (key, model, kept_at, reply) VALUES (?, ?, ?, ?)"
+_STATS: Final = """
+SELECT model, count(*), min(kept_at), max(kept_at) FROM replies GROUP BY model ORDER BY 2 DESC, 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """What is kept: replies in all and by model, bytes on disk; times in seconds of the epoch."""
+
+    replies: int = 0
+    bytes: int = 0
+    models: dict[str, int] = field(default_factory=dict)
+    oldest: float | None = None
+    newest: float | None = None
 
 
 def key_of(*parts: str) -> str:
     """The name of what was asked, 64 hexadecimal digits: other parts, another name."""
     digest = hashlib.sha256()
     for part in parts:
-        encoded = part.encode("utf-8", "surrogatepass")
+        encoded = _bytes(part)
         digest.update(len(encoded).to_bytes(8, "big"))
         digest.update(encoded)
     return digest.hexdigest()
@@ -40,129 +72,207 @@ def key_of(*parts: str) -> str:
 class ReplyCache:
     """The replies in one file; making this object touches nothing.
 
-    The file is opened, and worked with, in a thread of its own that ends with `aclose` or with the
-    program. It appears with the first `put`. `trouble` is a sentence for a person once something
-    was wrong with it, else None.
+    The file is worked with in a thread of its own, which ends with `aclose` or with the program.
+    It appears with the first `put`. `trouble` is a sentence for a person once something was wrong
+    with it, else None.
     """
 
     def __init__(self, path: Path) -> None:
+        self.path = path.expanduser()
         self.trouble: str | None = None
-        self._store = ReplyStore(path)
-        self._using = threading.Lock()  # the store: a thread that ends may meet its successor
-        self._waiting: deque[tuple[Kept, Future[None]]] = deque()
         self._rests_until = {"read": 0.0, "written": 0.0}
-        self._lock = threading.Lock()  # the thread
-        self._thread: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+        self._worker: _Worker | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> "ReplyCache":
         """The cache that the settings choose."""
         return cls(settings.home / "replies.sqlite")
 
-    @property
-    def path(self) -> Path:
-        """The file, which need not be there."""
-        return self._store.path
-
     async def get(self, key: str) -> str | None:
         """The reply that is kept under the key, if one is."""
-        found: Future[str | None] = _future()
-        self._submit(lambda: found.set_result(self._get(key)))
-        return await asyncio.wrap_future(found)
+        return await self._done("read", lambda worker: worker.get(key))
 
     async def put(self, key: str, reply: str, *, model: str) -> None:
         """Keep a reply; it is on the disk afterwards. Cancelling does not undo it.
 
         Puts that wait for the disk together are written together.
         """
-        kept: Future[None] = _future()
-        self._waiting.append((Kept(key, model, reply), kept))
-        self._submit(self._put_waiting)
-        await asyncio.wrap_future(kept)
+        name = model.encode("utf-8", "replace").decode()
+        row = _bytes(key), name, time.time(), _bytes(reply)
+        await self._done("written", lambda worker: worker.put_waiting(), row)
 
     async def aclose(self) -> None:
         """Write what waits and close the file. What is needed later opens it anew."""
-        closed: Future[None] = _future()
         with self._lock:
-            if self._thread is None:
+            worker, self._worker = self._worker, None
+            if worker is None:
                 return
-            self._thread.submit(self._close, closed)
-            self._thread.shutdown(wait=False)
-            self._thread = None
-        await asyncio.wrap_future(closed)
+            closed = worker.thread.submit(worker.close)
+            worker.thread.shutdown(wait=False)
+        await _result(closed)
 
     def stats(self) -> CacheStats:
-        """What is kept, counted in the calling thread. Raises CacheError."""
-        with self._telling("read"), closing(ReplyStore(self.path)) as store:
-            return store.stats()
+        """What is kept, counted in the calling thread; makes no file. Raises CacheError."""
+        try:
+            if not self.path.exists():
+                return CacheStats()
+            with closing(_opened(self.path)) as database:
+                rows = database.execute(_STATS).fetchall()
+        except (OSError, sqlite3.Error) as error:
+            raise CacheError(self._sentence("read", error)) from error
+        return CacheStats(
+            replies=sum(row[1] for row in rows),
+            bytes=sum(one.stat().st_size for one in _files(self.path) if one.exists()),
+            models={row[0]: row[1] for row in rows},
+            oldest=min((row[2] for row in rows), default=None),
+            newest=max((row[3] for row in rows), default=None),
+        )
 
     def clear(self) -> int:
-        """Forget all replies, in the calling thread; how many it were. Raises CacheError."""
-        with self._telling("cleared"), closing(ReplyStore(self.path)) as store:
-            return store.clear()
+        """Forget all replies, also while others write; how many it were. Raises CacheError.
 
-    def _submit(self, work: Callable[[], None]) -> None:
+        A file that is damaged, or that a newer version made, is removed and counts nothing.
+        """
+        try:
+            return _emptied(self.path) if self.path.exists() else 0
+        except (OSError, sqlite3.Error) as error:
+            if not _is_lost(error):
+                raise CacheError(self._sentence("cleared", error)) from error
+        for one in _files(self.path):
+            one.unlink(missing_ok=True)
+        return 0
+
+    async def _done(
+        self, what: str, work: "Callable[[_Worker], T]", row: _Row | None = None
+    ) -> T | None:
+        """What the thread's work gives; None, with a word on why, where it fails."""
         with self._lock:
-            self._thread = self._thread or ThreadPoolExecutor(1, "graphreader-replies")
-            self._thread.submit(work)
+            worker = self._worker = self._worker or _Worker(self.path)
+            if row:
+                worker.waiting.append(row)
+            done = worker.thread.submit(self._tried, worker, what, work)
+        return await _result(done)
 
-    def _get(self, key: str) -> str | None:
-        with self._using:
-            return self._tried("read", lambda: self._store.get(key))
-
-    def _put_waiting(self) -> None:
-        """Write all that waits. What comes too late for this turn has another one coming."""
-        with self._using:
-            waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            if waiting:
-                self._tried("written", lambda: self._store.put([one for one, _ in waiting]))
-        for _, kept in waiting:
-            kept.set_result(None)
-
-    def _close(self, closed: "Future[None]") -> None:
-        with self._using:
-            self._store.close()
-        closed.set_result(None)
-
-    def _tried(self, what: str, work: Callable[[], T]) -> T | None:
-        """What the store does, or None with a word on why it cannot."""
+    def _tried(self, worker: "_Worker", what: str, work: "Callable[[_Worker], T]") -> T | None:
         if time.monotonic() < self._rests_until[what]:
             return None
         try:
-            return work()
+            return work(worker)
         except Exception as error:  # whatever it is, a run can do without
+            worker.close()
             self._rests_until[what] = time.monotonic() + _REST
             self.trouble = f"The run goes on without kept replies: {self._sentence(what, error)}"
             return None
-        finally:
-            if self._store.put_aside:
-                self.trouble = (
-                    f"{self.path} was damaged and its replies are lost: it is now"
-                    f" {self._store.put_aside.name}, and a new one is begun."
-                )
-                self._store.put_aside = None
-
-    @contextmanager
-    def _telling(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, sqlite3.Error) as error:
-            raise CacheError(self._sentence(what, error)) from error
 
     def _sentence(self, what: str, error: Exception) -> str:
         remedy = "make room or give the permission, or set GRAPHREADER_HOME to another folder"
-        if isinstance(error, NewerFormError):
-            remedy = "upgrade, or begin anew with `graphreader cache clear`"
-        elif is_damage(error):
+        if _is_lost(error):
             remedy = "begin anew with `graphreader cache clear`"
-        elif is_locked(error):
+        elif "locked" in str(error):
             remedy = "end the program that holds it, and try again"
         reason = getattr(error, "strerror", None) or error
         return f"{self.path} cannot be {what} ({reason}): {remedy}."
 
 
-def _future() -> "Future[Any]":
-    """A future of work that is not ended by cancelling those who wait for it."""
-    future: Future[Any] = Future()
-    future.set_running_or_notify_cancel()
-    return future
+class _Worker:
+    """A thread with its own connection, and the rows that wait for it."""
+
+    def __init__(self, path: Path) -> None:
+        self.thread = ThreadPoolExecutor(1, "graphreader-replies")
+        self.waiting: deque[_Row] = deque()
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+
+    def get(self, key: str) -> str | None:
+        if self._connection is None and not self._path.exists():
+            return None
+        found = self._database().execute(_GET, (_bytes(key),)).fetchone()
+        return bytes(found[0]).decode("utf-8", "surrogatepass") if found else None
+
+    def put_waiting(self) -> None:
+        """Write all that waits, or none of it; what comes too late has another turn coming."""
+        rows = [self.waiting.popleft() for _ in range(len(self.waiting))]
+        if rows:
+            with self._database() as database:
+                database.execute("BEGIN IMMEDIATE")
+                database.executemany(_PUT, rows)
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection:
+            with suppress(sqlite3.Error):  # a damaged file complains again
+                connection.close()
+
+    def _database(self) -> sqlite3.Connection:
+        self._connection = self._connection or _opened(self._path)
+        return self._connection
+
+
+class _ForeignError(sqlite3.DatabaseError):
+    """The file is of a newer version, or of another program."""
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection to the file, which is made, for its owner only, where it is missing."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    try:
+        if _form(connection) != FORM:
+            _make(connection)
+        with suppress(sqlite3.OperationalError):  # it is in use: who opens it next does it
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # paid for: it survives a power cut, too
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make(database: sqlite3.Connection) -> None:
+    """Make the table in a file that is empty, unless another process does so right now."""
+    with database:
+        database.execute("BEGIN EXCLUSIVE")
+        form = _form(database)
+        if form > FORM:
+            raise _ForeignError("a newer version of GraphReader made it")
+        if form < FORM and database.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise _ForeignError("GraphReader did not make it")
+        database.execute(_TABLE)
+        database.execute(f"PRAGMA user_version = {FORM}")
+
+
+def _form(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _emptied(path: Path) -> int:
+    with closing(_opened(path)) as database:
+        gone = database.execute("DELETE FROM replies").rowcount
+        database.execute("VACUUM")
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return gone
+
+
+def _files(path: Path) -> list[Path]:
+    """The file and its journal."""
+    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether the file will never be of use to this version."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(
+        error, _ForeignError
+    )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+async def _result(done: "Future[T]") -> T:
+    """What comes of the thread's work, which goes on where waiting for it is cancelled."""
+    return await asyncio.shield(asyncio.wrap_future(done))

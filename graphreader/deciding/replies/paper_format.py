@@ -3,15 +3,15 @@
 What a reply names becomes the fields of a decision, nothing else: what it leaves out stays missing,
 and what it says wrongly stays wrong, so that the decision's own check refuses it. What is chosen
 may be named by its number, or by the very words that were shown.
+
+Models also write endless runs of anything: every pattern here takes linear time on them.
 """
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
 
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.replies import paper_actions
-from graphreader.deciding.replies.paper_facts import facts_of
 from graphreader.deciding.tasks import (
     AnswerTask,
     CondenseTask,
@@ -19,10 +19,12 @@ from graphreader.deciding.tasks import (
     InitialNodesTask,
     PlanTask,
     Task,
+    folded,
 )
 
 Fields = dict[str, Any]
 
+_LONGEST = 20_000  # characters; a whole reply in one of these formats is far shorter
 _HEADINGS = {
     "notebook": "(?:updated |condensed |joined )?notebook",
     "quotes": "quotes?",
@@ -41,47 +43,52 @@ _HEADING = re.compile(
     r"|(?P<rationale_>Rationale for Next Action)|(?P<action_>Chosen Action)"
     r"|(?P<answer_>Final [Aa]nswer))[*_]{0,3}[ \t]*[:：][*_]{0,3}"
 )
+_SET_OFF = re.compile(r"```\w*|---+|#+")
 _LEAD = re.compile(r"(?i)\A\W*(?:assistant|(?:rational )?plan)[*_]*\s*[:：]")
 _NO_PLAN = re.compile(  # refusals and questions back
     r"(?is)\A\W*(?:sorry|(?:i am|i['’]m)\s+(?:\w+\s+)?(?:sorry|afraid|unable|not able)|as an ai\b"
     r"|i (?:can ?not|can['’]t|won['’]t|will not|do not|don['’]t|apologi[sz]e)\b|unfortunately"
     r"|很?抱歉|对不起|我(?:无法|不能|不会))|[?？]\s*\Z"
 )
-_SENTENCE = re.compile(r"(?:\w+\W+){3}\w|[\u3400-\u9fff]{6}")
+_HAN_WORDS = re.compile(r"[\u3400-\u9fff]{6}")
 _NODE = re.compile(
-    r"(?mi)^[\s>*•\-\d.)]*node[*_]*\s*[:：]\s*(?P<node>.+?)[\s,，;；|(–—-]*"
-    r"[*_]*score[*_]*\s*[:：]\s*[*_\[]*(?P<score>\d{1,3})(?!\d)"
+    r"(?mi)^[ \t>*•\-\d.)]{0,12}node[*_]{0,3}[ \t]{0,3}[:：]\s{0,3}(?P<node>[^\n]{1,400}?)"
+    r"[\s,，;；|(–—-]{0,9}[*_]{0,3}score[*_]{0,3}\s{0,3}[:：]\s{0,3}[*_\[]{0,4}"
+    r"(?P<score>\d{1,3})(?!\d)"
 )
-_CITED = re.compile(r"\s*\[\s*(\d+(?:\s*[,，;、]\s*\d+)*)\s*\]")
-_NOT_TOLD = re.compile(
-    r"(?i)\b(?:texts?|documents?|article|notebooks?|notes|quotes?|passages?|information|sources?)\b"
-    r"[^.?!]{0,60}\b(?:do|does|did|is|are|was|were)(?:n['’]t| not)\b[^.?!]{0,30}"
-    r"\b(?:tell|say|state|mention|contain|provide|specif|give|include|answer|reveal|indicate"
-    r"|told|said|given|known|found|enough|sufficient|available)"
-    r"|\b(?:can ?not|can['’]t|could not|couldn['’]t) be (?:answer|determin|told|said|known|infer)"
-    r"|\b(?:i|we) (?:can ?not|can['’]t|could not|do not|don['’]t) (?:answer|determine|tell|know)"
-    r"|\b(?:unable|impossible) to (?:answer|determine|tell|say)"
-    r"|\b(?:(?:insufficient|not enough) (?:information|evidence)|no information)\b"
-    r"|\bnot (?:stated|mentioned|specified|provided|given|told|found)\b[^.?!]{0,15}"
-    r"\b(?:in|by) (?:the|any|these) (?:text|document|article|notebook|note|quote|passage)"
-    r"|\A\W*(?:unknown|not (?:stated|mentioned|specified|provided|given|told|known|found))\W*\Z"
-    r"|(?:文中|文本|原文|笔记|资料|材料|引文|信息)[^。！？]{0,20}[没未不][^。！？]{0,10}"
-    r"(?:说明|提到|提及|提供|记载|给出|回答|指出|交代|告诉|足)"
-    r"|无法(?:确定|回答|得知|判断|推断|得出)|不得而知|\A\W*(?:未知|不详|不清楚|不知道)"
+_NUMBERS = re.compile(r"\s?\[\s*(\d{1,6}(?:\s*[,，;、]\s*\d{1,6})*)\s*\]")
+_NOT_TOLD = {
+    *("", "unknown", "not known", "not mentioned", "not stated", "not found", "not provided"),
+    *("the text does not tell", "the texts do not tell", "it cannot be determined"),
+    *("文中没有提到", "文中没有说明", "没有提到", "未提及", "未知", "不详", "无法确定"),
+}
+_AROUND = " \t\r\n*_`\"'“”#>•-"
+_NUMBERING = re.compile(r"\A\d+[.)]\s+")
+_CALL = re.compile(
+    r"(?P<function>\w+)[*_`]{0,3}\s{0,3}"
+    r"(?:\((?P<argument>(?:[^()]|\([^()]*\))*)\)?)?(?P<behind>.*)"
 )
-_CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_FACT_NUMBER = re.compile(r"\A[\s>*•-]*[\[(【]*\d{1,4}(?:[\])】]+\s*[.,:、，]?|[.:)、：](?!\d))\s*")
+_BAR = re.compile(r"[|｜]")
+_BETWEEN_BRACKETS = re.compile(r"\]\s{0,3}[,，|｜、]\s{0,3}\[")
+_SENTENCE_END = re.compile(r"[.!?。！？][\"”’'）)\]]*\Z")
 
 
 def fields_of(text: str, task: Task[Any]) -> Fields | None:
-    """The fields that a reply to the task names; None where it is not in the task's format."""
+    """The fields that a reply to the task names; None where it is not in the task's format.
+
+    None also for a text of more than 20,000 characters: a part of it might not say the same.
+    """
+    if len(text) > _LONGEST:
+        return None
     match task:
         case ExtractionTask():
-            facts = facts_of(text)
-            return {"facts": facts} if facts else None
+            facts = [fact for line in _fact_lines(text) if (fact := _fact(line))]
+            return {"facts": facts} if any(fact["key_elements"] for fact in facts) else None
         case PlanTask():
             return _plan(text)
         case InitialNodesTask():
-            return _nodes(text, task.nodes)
+            return _nodes(text, _Shown(task.nodes))
         case FactsTask() | ChunkTask() | NeighborTask():
             return _step(text, task)
         case CondenseTask():
@@ -92,34 +99,127 @@ def fields_of(text: str, task: Task[Any]) -> Fields | None:
     return None
 
 
+def _fact_lines(text: str) -> list[str]:
+    """The lines that begin a fact, each with what follows until its key elements are named."""
+    facts: list[list[str]] = []
+    is_open = False
+    for line in text.replace("**", "").splitlines():
+        has_bar = bool(_BAR.search(line))
+        if _FACT_NUMBER.match(line) or (has_bar and not is_open):
+            facts.append([line.strip()])
+            is_open = not has_bar
+        elif is_open and line.strip():
+            facts[-1].append(line.strip())
+            is_open = not has_bar
+        else:
+            is_open = False
+    return [" ".join(lines) for lines in facts]
+
+
+def _fact(line: str) -> Fields | None:
+    """`1. A fact. | key element | key element` (figure 6), or `[1], [A fact.], [a | b]`."""
+    begin = _FACT_NUMBER.match(line)
+    rest = line[begin.end() :] if begin else line.strip(" \t>*•-")
+    pair = _BETWEEN_BRACKETS.split(re.sub(r"([\[\]])\1+", r"\1", rest), maxsplit=1)
+    if rest.startswith("[") and len(pair) == 2:
+        fact, elements = pair[0], _BAR.split(pair[1])
+    else:
+        fact, *elements = _BAR.split(rest)
+    fact = fact.strip(" \t[]")
+    if not begin and not _SENTENCE_END.search(fact):
+        return None
+    cleaned = [element.strip(" \t[]*`") for element in elements]
+    return {"fact": fact, "key_elements": [one for one in cleaned if one]}
+
+
 def _plan(text: str) -> Fields | None:
     """Plain prose (figure 7), if it is a sentence at least."""
     plan = _LEAD.sub("", _bare(text)).strip(" \t\r\n*`")
-    is_plan = _SENTENCE.search(plan) and not _NO_PLAN.search(plan)
-    return {"plan": plan} if is_plan else None
+    is_sentence = len(re.findall(r"\w+", plan)) > 3 or _HAN_WORDS.search(plan)
+    return {"plan": plan} if is_sentence and not _NO_PLAN.search(plan) else None
 
 
-def _nodes(text: str, names: Sequence[str]) -> Fields | None:
+class _Shown:
+    """What a task showed under numbers from 1; exact names go before names in other letters."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._count = len(names)
+        shown = [(folded(name), number) for number, name in enumerate(names, 1)][::-1]
+        self._numbers: Mapping[str, int] = {name.casefold(): n for name, n in shown} | dict(shown)
+
+    def number_of(self, named: str) -> int | str:
+        """What `[3]`, `[3] Danny`, `3` or the name itself means; the text where that is nothing."""
+        text = folded(named).strip(_AROUND)
+        first = re.match(r"\[\s*(\d{1,6})\s*\]", text)
+        if first and 1 <= int(first[1]) <= self._count:
+            return int(first[1])
+        bare = text.strip("[]\"'“”")
+        for wanted in (text, bare, bare.casefold()):
+            if number := self._numbers.get(wanted):
+                return number
+        return int(bare) if re.fullmatch(r"\d{1,6}", bare) else text
+
+    def numbers_of(self, argument: str) -> list[int | str]:
+        """All that an argument names: `[1, 3]`, `"a label", "a label"`; labels may have commas."""
+        if numbers := _numbers(argument):
+            return list(numbers)
+        inside = argument.strip("[] ")
+        quoted = re.findall(r'"([^"]+)"', inside.replace("“", '"').replace("”", '"'))
+        named: list[int | str] = []
+        for parts in ([inside], quoted, re.split(r"[,，;、]", inside)):
+            named = [self.number_of(part) for part in parts if part.strip(_AROUND)]
+            if parts and all(isinstance(one, int) for one in named):
+                return named
+        return named
+
+
+def _nodes(text: str, shown: _Shown) -> Fields | None:
     """`Node: X, Score: 90` (figure 8), one a line; nodes that were not shown are left out."""
-    found = [
-        (paper_actions.number_of(line["node"], names), int(line["score"]))
-        for line in _NODE.finditer(text)
-    ]
+    found = [(shown.number_of(one["node"]), int(one["score"])) for one in _NODE.finditer(text)]
     nodes = [{"number": n, "score": score} for n, score in found if isinstance(n, int)]
     return {"nodes": nodes} if found else None
 
 
 def _step(text: str, task: FactsTask | ChunkTask | NeighborTask) -> Fields | None:
     """Notebook, rationale and action under their headings (figures 9 to 11)."""
-    kinds = ("rationale",) if isinstance(task, NeighborTask) else ("notebook", "rationale")
-    optional = ("quotes",) if isinstance(task, ChunkTask) else ()
-    sections = _sections(text, (*kinds, *optional, "action"))
+    known = task.decision.model_fields
+    kinds = [kind for kind in ("notebook", "rationale", "quotes") if kind in known]
+    sections = _sections(text, (*kinds, "action"))
     if not sections:
         return None
     fields: Fields = {kind: sections[kind] for kind in kinds if kind in sections}
-    if isinstance(task, ChunkTask):
+    functions = get_args(known["function"].annotation)
+    function, arguments = _called(sections.get("action", ""), functions)
+    fields |= {"function": function} if function else {}
+    if isinstance(task, FactsTask):
+        shown = _Shown([group.label for group in task.groups])
+        chunks = [chunk for one in arguments for chunk in shown.numbers_of(one)]
+        fields["chunks"] = chunks if function == "read_chunk" else []
+    elif isinstance(task, ChunkTask):
         fields["quotes"] = _quotes(sections.get("quotes", ""))
-    return fields | paper_actions.fields_of(sections.get("action", ""), task)
+    else:
+        named = [_Shown(task.neighbors).number_of(one) for one in dict.fromkeys(arguments)]
+        one_or_all = named[0] if len(named) == 1 else named
+        fields["neighbor"] = one_or_all if function == "read_neighbor_node" else 0
+    return fields
+
+
+def _called(section: str, functions: Sequence[str]) -> tuple[str, list[str]]:
+    """The function that lines of the section begin with, and the argument of each call of it.
+
+    Where a second one is named beside it, or none, it is what the decision's check refuses.
+    """
+    lines = [_NUMBERING.sub("", raw.strip(_AROUND)).strip(_AROUND) for raw in section.splitlines()]
+    called: list[str] = []
+    arguments: list[str] = []
+    for line in lines:
+        call = _CALL.match(line.replace("（", "(").replace("）", ")"))
+        if call and call["function"].lower() in functions:
+            called += [call["function"].lower(), *re.findall(r"\w+", call["behind"])]
+            arguments.append(call["behind"] if call["argument"] is None else call["argument"])
+    if not called:
+        return next((line for line in lines if line), ""), []
+    return " or ".join(one for one in functions if one in called), arguments
 
 
 def _quotes(section: str) -> list[str]:
@@ -134,19 +234,19 @@ def _answer(text: str, quotes: int) -> Fields | None:
     sections = _sections(text, ("analysis", "citations", "answer"))
     if "answer" not in sections:
         return {"analysis": sections["analysis"]} if "analysis" in sections else None
-    answer = _CITED.sub("", sections["answer"]).strip()
+    answer = _NUMBERS.sub("", sections["answer"]).strip()
     analysis = sections.get("analysis") or sections.get("", "")
-    cited = next((n for part in (sections.get("citations", ""), sections["answer"], analysis)
-                  if (n := _cited(part, quotes))), [])  # fmt: skip
-    first = _CLAUSE_END.split(answer)[0] if answer else ""
-    told = {"answer": answer, "answered": not _NOT_TOLD.search(first), "citations": cited}
+    parts = (sections.get("citations", ""), sections["answer"], analysis)
+    named = ([n for n in dict.fromkeys(_numbers(one)) if 1 <= n <= quotes] for one in parts)
+    cited = next((numbers for numbers in named if numbers), [])
+    answered = answer.casefold().strip(" .。") not in _NOT_TOLD
+    told = {"answer": answer, "answered": answered, "citations": cited}
     return told | ({"analysis": analysis} if analysis else {})
 
 
-def _cited(text: str, quotes: int) -> list[int]:
-    """The numbers in brackets that belong to a quote, each once."""
-    numbers = (int(n) for group in _CITED.findall(text) for n in re.findall(r"\d+", group))
-    return [number for number in dict.fromkeys(numbers) if 1 <= number <= quotes]
+def _numbers(text: str) -> list[int]:
+    """All numbers in brackets."""
+    return [int(n) for group in _NUMBERS.findall(text) for n in re.findall(r"\d+", group)]
 
 
 def _sections(text: str, kinds: Sequence[str]) -> dict[str, str]:
@@ -172,4 +272,5 @@ def _sections(text: str, kinds: Sequence[str]) -> dict[str, str]:
 
 def _bare(section: str) -> str:
     """Without what only sets it off: white space, fences, rules."""
-    return re.sub(r"(?m)^\s*(?:```\w*|---+|#+)\s*$", "", section).strip()
+    lines = section.splitlines()
+    return "\n".join(line for line in lines if not _SET_OFF.fullmatch(line.strip())).strip()

@@ -38,7 +38,10 @@ _SENTENCES: dict[Kind, str] = {
     "empty": "it was empty",
     "no_json": "it holds no JSON object that fits the schema",
 }
-_BEGINS_AS_JSON = re.compile(r"\s*(?:```\w*\s*)?\[?\s*\{")
+_BEGINS_AS_JSON = re.compile(r"(?:```\w*\s*)?(?:\[\s*)?\{")
+_BRACKET = re.compile(r"[\[{]")
+_MOST_IN_VAIN = 2_000_000
+"""Characters of broken JSON to go through, all tries together: a reply may be nothing else."""
 
 
 class UnusableReply(ReplyError):
@@ -110,8 +113,8 @@ def _candidates(message: AIMessage, task: Task[Any]) -> Iterator[Any]:
     Other readings are tried only where there is no JSON object in the reply: one that does not fit
     is told to the model rather than guessed at.
     """
-    decision, text = task.decision, without_thoughts(message.text)
-    called = [_clean(call["args"]) for call in message.tool_calls]
+    decision, text = task.decision, without_thoughts(message.text).strip()
+    called = [one for call in message.tool_calls for one in _cleaned(call["args"])]
     called += [one for call in message.invalid_tool_calls for one in _objects(call["args"] or "")]
     found = [form for one in [*called, *_objects(text)] for form in _forms(one, decision)]
     if not found and not _is_cut_or_refused(message):
@@ -119,7 +122,8 @@ def _candidates(message: AIMessage, task: Task[Any]) -> Iterator[Any]:
             fields = paper_format.fields_of(text, task)
             found = [] if fields is None else [_clean(fields)]
         # A model may also put its reply into its thoughts, or speak of them inside its reply.
-        thought = [] if found else [*_objects(message.text), *_objects(thoughts_of(message))]
+        inside = "" if message.text.strip() == text else message.text
+        thought = [] if found else [*_objects(inside), *_objects(thoughts_of(message))]
         found += [form for one in thought for form in _forms(one, decision)]
     yield from found
 
@@ -135,23 +139,24 @@ def _tries_json(text: str, decision: type[Decision]) -> bool:
 
 
 def _objects(text: str) -> list[dict[str, Any] | list[Any]]:
-    """The outermost JSON objects and lists in a text, the last one first."""
+    """The outermost JSON objects and lists in a text, the last one first.
+
+    What stands behind brackets nested too deeply, or behind far too many that begin nothing, is
+    not looked at.
+    """
     decoder = json.JSONDecoder(strict=False)  # raw line breaks inside strings are common
     found: list[dict[str, Any] | list[Any]] = []
-    position = 0
-    while (start := _next_bracket(text, position)) is not None:
+    position = in_vain = 0
+    while in_vain <= _MOST_IN_VAIN and (bracket := _BRACKET.search(text, position)):
         try:
-            value, position = decoder.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError):
-            position = start + 1
-        else:
+            value, position = decoder.raw_decode(text, bracket.start())
             found.append(_clean(value))
+        except RecursionError:
+            break
+        except ValueError as error:  # no JSON, or a number of thousands of digits
+            position = bracket.end()
+            in_vain += getattr(error, "pos", len(text))
     return found[::-1]
-
-
-def _next_bracket(text: str, position: int) -> int | None:
-    match = re.compile(r"[\[{]").search(text, position)
-    return match.start() if match else None
 
 
 def _clean(value: Any) -> Any:
@@ -163,6 +168,14 @@ def _clean(value: Any) -> Any:
     if isinstance(value, dict):
         return {_clean(key): _clean(one) for key, one in value.items()}
     return value
+
+
+def _cleaned(value: Any) -> list[Any]:
+    """The clean value alone; nothing where it is nested too deeply."""
+    try:
+        return [_clean(value)]
+    except RecursionError:
+        return []
 
 
 def _forms(value: dict[str, Any] | list[Any], decision: type[Decision]) -> Iterator[Any]:
@@ -199,7 +212,8 @@ def _validated(value: Any, decision: type[D]) -> D:
     try:
         return decision.model_validate(value)
     except ValidationError as error:
-        unknown = [one["loc"] for one in error.errors() if one["type"] == "extra_forbidden"]
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        unknown = [one["loc"] for one in errors if one["type"] == "extra_forbidden"]
         if not unknown:
             raise
     for *way, key in unknown:
