@@ -6,6 +6,7 @@ from typing import Any, Protocol, Self
 from graphreader import tokens
 from graphreader.deciding.fitting import fit
 from graphreader.deciding.prompting import Prompts
+from graphreader.deciding.providers import provider_and_model
 from graphreader.deciding.tasks import Task
 from graphreader.settings import OFFLINE, Settings
 
@@ -33,8 +34,12 @@ class BuildingMeasurer:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The measurer of the settings."""
-        return cls(settings.model_for("extract"), settings.window, Prompts(settings.prompts))
+        """The measurer of the settings. Raises SettingsError for what is no provider:model."""
+        name = settings.model_for("extract")
+        if name != OFFLINE:
+            setting = "GRAPHREADER_BUILD_MODEL" if settings.build_model else "GRAPHREADER_MODEL"
+            provider_and_model(name, setting)
+        return cls(name, settings.window, Prompts(settings.prompts))
 
     def measure(self, task: Task[Any]) -> int:
         """Tokens of the prompt; 0 offline. Raises WindowError."""
