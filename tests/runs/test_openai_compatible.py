@@ -333,8 +333,8 @@ async def test_doubtful_service(monkeypatch: pytest.MonkeyPatch) -> None:
             assert (await decider.decide(PLAN)).decision.plan
 
 
-# A stall is cut off at the timeout and asked again: once before the service ever replied, as long as
-# the first contact went well, and more often afterwards.
+# A stall is cut off at the timeout and asked again: once before the service ever replied, if the
+# first contact went well, and more often afterwards.
 async def test_stall() -> None:
     hang = Fault(hang=True)
     with OpenAIServer(plan, faults=[hang, hang, Fault(), hang, hang]) as server:
