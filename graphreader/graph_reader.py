@@ -48,10 +48,19 @@ class GraphReader:
         embedder: Embedder | None = None,
         server_progress: ServerProgress | None = None,
     ) -> None:
-        self.corpus = checked_name(corpus)
+        name = checked_name(corpus)
         self._session = Session(settings or Settings.read(), decider, embedder, server_progress)
-        self._operations = Operations(self._session, corpus)
+        self._operations = Operations(self._session, name)
         self._background = Background()
+
+    @property
+    def corpus(self) -> str:
+        """The corpus that is read into and asked; another name takes it to another corpus."""
+        return self._operations.corpus
+
+    @corpus.setter
+    def corpus(self, name: str) -> None:
+        self._operations.corpus = checked_name(name)
 
     def __enter__(self) -> Self:
         return self

@@ -112,12 +112,14 @@ def _model(settings: "Settings") -> str:
 
 async def _decision(settings: "Settings") -> str:
     from graphreader.deciding.opening import open_decider
+    from graphreader.deciding.room import check_chunks
 
+    check_chunks(settings)
     explores, builds = settings.model_for("explore"), settings.model_for("extract")
     another = settings.model_for("answer") != explores
     told = [await _checked(open_decider(settings, "ask"), answers=another)]
     if builds != explores:
-        told.append(f"reading in: {await _checked(open_decider(settings, 'build'))}")
+        told.append(f"reads texts in: {await _checked(open_decider(settings, 'build'))}")
     return "; ".join(told)
 
 

@@ -171,3 +171,18 @@ def test_a_question_with_broken_characters(reader: GraphReader) -> None:
     reading = reader.ask("Who lives in town2\udce9?")
 
     assert reading.question == "Who lives in town2??"
+
+
+# A reader that is given another corpus's name looks into that one from then on.
+def test_another_corpus(
+    neo4j: Settings, corpus: str, texts: Path, decider: ScriptedDecider, cleaned: None
+) -> None:
+    with world.reader(neo4j, corpus, decider) as reader:
+        reader.ingest(texts)
+    with world.reader(neo4j, "default", decider) as reader:
+        reader.corpus = corpus
+
+        assert [one.title for one in reader.documents()] == ["people"]
+        with pytest.raises(UsageError):
+            reader.corpus = " "
+        assert reader.corpus == corpus
