@@ -17,6 +17,14 @@ DEFAULT_MODEL = "openai:gpt-5.4-mini"
 DEFAULT_EMBEDDINGS = "openai:text-embedding-3-small"
 DEFAULT_DIMENSION = 256
 
+_OWN_MODELS: dict[Phase, str] = {
+    "extract": "build_model",
+    "plan": "explore_model",
+    "select": "explore_model",
+    "explore": "explore_model",
+    "answer": "answer_model",
+}
+
 _SECRET = ("KEY", "PASSWORD", "SECRET", "TOKEN")
 
 
@@ -132,11 +140,13 @@ class Settings(BaseSettings):
 
     def model_for(self, phase: Phase) -> str:
         """The model that takes the decisions of a phase."""
-        if phase == "extract":
-            return self.build_model or self.chosen_model
-        if phase == "answer":
-            return self.answer_model or self.chosen_model
-        return self.explore_model or self.chosen_model
+        own: str | None = getattr(self, _OWN_MODELS[phase])
+        return own or self.chosen_model
+
+    def model_variable_for(self, phase: Phase) -> str:
+        """The variable in which that model stands."""
+        own = _OWN_MODELS[phase]
+        return f"GRAPHREADER_{own.upper()}" if getattr(self, own) else "GRAPHREADER_MODEL"
 
     @property
     def chosen_embeddings(self) -> str:

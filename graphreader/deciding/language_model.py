@@ -33,14 +33,11 @@ from graphreader.deciding.replies.replies import Kind, UnusableReply, holds_json
 from graphreader.deciding.replies.thoughts import thought
 from graphreader.deciding.service.loops import PerLoop
 from graphreader.deciding.service.service import Declined, ModelService
-from graphreader.deciding.tasks import Task
+from graphreader.deciding.tasks import ROOM_TO_THINK, Task
 from graphreader.errors import CutOffError, DecisionError, ModelRefusedError
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
-
-ROOM_TO_THINK = 4096
-"""Tokens of output that a model which thinks first gets beside its reply."""
 
 _NEXT_FORM: dict[Form, Form] = {"schema": "tool", "tool": "text"}
 

@@ -37,8 +37,7 @@ class BuildingMeasurer:
         """The measurer of the settings. Raises SettingsError for what is no provider:model."""
         name = settings.model_for("extract")
         if name != OFFLINE:
-            setting = "GRAPHREADER_BUILD_MODEL" if settings.build_model else "GRAPHREADER_MODEL"
-            provider_and_model(name, setting)
+            provider_and_model(name, settings.model_variable_for("extract"))
         return cls(name, settings.window, Prompts(settings.prompts))
 
     def measure(self, task: Task[Any]) -> int:

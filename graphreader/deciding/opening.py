@@ -85,7 +85,7 @@ def _decider(settings: Settings, phase: Phase, *, keeps: bool) -> Decider:
     name = settings.model_for(phase)
     if name == OFFLINE:
         return OfflineDecider()
-    setting = _setting(settings, phase)
+    setting = settings.model_variable_for(phase)
     provider, _ = provider_and_model(name, setting)
 
     def model() -> BaseChatModel:
@@ -102,12 +102,6 @@ def _decider(settings: Settings, phase: Phase, *, keeps: bool) -> Decider:
         kept=_kept(settings, name, first) if keeps else None,
         prices=Prices.of(settings),
     )
-
-
-def _setting(settings: Settings, phase: Phase) -> str:
-    """The variable in which the model of a phase stands."""
-    own = {"extract": "build_model", "answer": "answer_model"}.get(phase, "explore_model")
-    return f"GRAPHREADER_{own.upper()}" if getattr(settings, own) else "GRAPHREADER_MODEL"
 
 
 def _kept(settings: Settings, name: str, client: object) -> KeptDecisions:

@@ -33,6 +33,9 @@ PLAN_TOKENS = 250
 NOTEBOOK_TOKENS = 550
 """A path's notebook at most: five of them fit into a window of 4,096 tokens with the quotes."""
 
+ROOM_TO_THINK = 4096
+"""Tokens of output that a model which thinks first gets beside its reply."""
+
 NODES_WANTED = 10
 """Initial nodes that a decider is to propose at least (paper, figure 8)."""
 

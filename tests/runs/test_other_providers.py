@@ -13,11 +13,17 @@ import pytest
 from graphreader import GraphReader, Settings
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.exploring import ChunkTask
-from graphreader.deciding.language_model import ROOM_TO_THINK
 from graphreader.deciding.opening import open_decider
 from graphreader.deciding.schemas import schema_of
 from graphreader.deciding.service import service
-from graphreader.deciding.tasks import AnswerTask, CondenseTask, ExtractionTask, PlanTask, Task
+from graphreader.deciding.tasks import (
+    ROOM_TO_THINK,
+    AnswerTask,
+    CondenseTask,
+    ExtractionTask,
+    PlanTask,
+    Task,
+)
 from graphreader.errors import (
     CutOffError,
     ModelRefusedError,

@@ -10,11 +10,12 @@ from graphreader.deciding.decider import Decider
 from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.deciding.fitting import tokens_of
-from graphreader.deciding.language_model import ROOM_TO_THINK, LanguageModelDecider
+from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.replies.replies import UnusableReply
 from graphreader.deciding.secrecy import redacted, shown
 from graphreader.deciding.service.service import ModelService
 from graphreader.deciding.tasks import (
+    ROOM_TO_THINK,
     ExtractionTask,
     InitialNodesTask,
     PlanTask,
