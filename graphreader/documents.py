@@ -1,6 +1,16 @@
 """What a text is made of: documents, chunks, atomic facts, key elements."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A part of a source that could not be read ("page 7", "line 12"), and why."""
+
+    part: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -8,7 +18,10 @@ class Document:
     """A text: one path in one corpus.
 
     `id` comes from the corpus and the path; `sha256` is that of the text in UTF-8;
-    `language` is "zh" where Chinese characters prevail, otherwise "en".
+    `language` is "zh" where Chinese characters prevail, otherwise "en". `metadata` are plain JSON
+    values, such as a front matter; `page_starts` says where each page begins (page n at n - 1),
+    `headings` where each heading does, in characters of the text. `skipped` is what of the source
+    could not be read.
     """
 
     corpus: str
@@ -18,6 +31,10 @@ class Document:
     text: str
     sha256: str
     language: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    page_starts: tuple[int, ...] = ()
+    headings: tuple[tuple[int, str], ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,21 @@
 """GraphReader: read texts into a graph once, then ask questions about them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from os import PathLike
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import BinaryIO, Self, TypeVar
 
 from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.background import Background
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.ingestion.estimating import Estimate
+from graphreader.ingestion.exchange import ExchangeReport, Export, Told
+from graphreader.ingestion.exchange import quiet as nobody
+from graphreader.ingestion.loading.sources import Thing
+from graphreader.ingestion.normalization.normalization_report import NormalizationReport
 from graphreader.ingestion.report import IngestReport, Progress, quiet
 from graphreader.operations import Operations
 from graphreader.reading import Reading
@@ -74,30 +78,75 @@ class GraphReader:
         self.close()
 
     async def aingest(
-        self, *paths: str | PathLike[str], progress: Progress = quiet
+        self,
+        *things: Thing,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        id: str | None = None,
+        normalize: bool | None = None,
+        progress: Progress = quiet,
     ) -> IngestReport:
-        """Read files and folders of .txt and .md into the corpus.
+        """Read files, folders of them, or LangChain documents into the corpus.
 
-        What is there already is not asked for again; a file that changed is read anew where it
-        changed. A file that cannot be read stands in the report, the others are read all the same.
+        Of folders, `include` and `exclude` are patterns of the paths in them; "-" is standard
+        input, which `id` names. What is there already is not asked for again; a text that changed
+        is read anew where it changed. What cannot be read stands in the report, the others are read
+        all the same. At the end key elements are compared and merged as GRAPHREADER_NORMALIZE says,
+        or not at all where `normalize` is false.
         """
-        return await self._background.arun(self._operations.ingest(paths, progress))
+        return await self._background.arun(
+            self._operations.ingest(things, progress, include, exclude, id, normalize)
+        )
 
-    def ingest(self, *paths: str | PathLike[str], progress: Progress = quiet) -> IngestReport:
+    def ingest(
+        self,
+        *things: Thing,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        id: str | None = None,
+        normalize: bool | None = None,
+        progress: Progress = quiet,
+    ) -> IngestReport:
         """Do the same as `aingest`."""
-        return self._background.run(self._operations.ingest(paths, progress))
+        return self._background.run(
+            self._operations.ingest(things, progress, include, exclude, id, normalize)
+        )
 
-    async def aestimate(self, *paths: str | PathLike[str], known: bool = True) -> Estimate:
-        """Count what reading the same files and folders in will cost, and then a question.
+    async def aretry_failed(self, *, progress: Progress = quiet) -> IngestReport:
+        """Ask again for the chunks that have no facts, and for nothing else."""
+        return await self._background.arun(self._operations.retry_failed(progress))
+
+    def retry_failed(self, *, progress: Progress = quiet) -> IngestReport:
+        """Do the same as `aretry_failed`."""
+        return self._background.run(self._operations.retry_failed(progress))
+
+    async def aestimate(
+        self,
+        *things: Thing,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        id: str | None = None,
+        known: bool = True,
+    ) -> Estimate:
+        """Count what reading the same things in will cost, and then a question.
 
         Nothing is sent or written. What the corpus has already is not counted; without `known`
         everything is, and no graph is opened.
         """
-        return await self._background.arun(self._operations.estimate(paths, known))
+        return await self._background.arun(
+            self._operations.estimate(things, known, include, exclude, id)
+        )
 
-    def estimate(self, *paths: str | PathLike[str], known: bool = True) -> Estimate:
+    def estimate(
+        self,
+        *things: Thing,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        id: str | None = None,
+        known: bool = True,
+    ) -> Estimate:
         """Do the same as `aestimate`."""
-        return self._background.run(self._operations.estimate(paths, known))
+        return self._background.run(self._operations.estimate(things, known, include, exclude, id))
 
     async def aask(self, question: str) -> Reading:
         """Explore the corpus and answer. It never changes what was read in."""
@@ -126,6 +175,21 @@ class GraphReader:
         """Do the same as `adelete`."""
         return self._background.run(self._operations.delete(document, everything))
 
+    async def anormalize(
+        self, *, dry_run: bool = False, undo: bool = False, progress: Progress = quiet
+    ) -> NormalizationReport:
+        """Compare and merge key elements as GRAPHREADER_NORMALIZE says, or take all of that back.
+
+        An ingest does so at its end. A dry run only says what would change.
+        """
+        return await self._background.arun(self._operations.normalize(dry_run, undo, progress))
+
+    def normalize(
+        self, *, dry_run: bool = False, undo: bool = False, progress: Progress = quiet
+    ) -> NormalizationReport:
+        """Do the same as `anormalize`."""
+        return self._background.run(self._operations.normalize(dry_run, undo, progress))
+
     async def areindex(self, *, progress: Progress = quiet) -> list[str]:
         """Embed the corpus anew after GRAPHREADER_EMBEDDINGS changed; no text is read again.
 
@@ -136,6 +200,37 @@ class GraphReader:
     def reindex(self, *, progress: Progress = quiet) -> list[str]:
         """Do the same as `areindex`."""
         return self._background.run(self._operations.reindex(progress))
+
+    async def aexport(
+        self, target: str | PathLike[str] | BinaryIO, *, progress: Told = nobody
+    ) -> ExchangeReport:
+        """Write the whole corpus, vectors and all, into one file of JSON Lines.
+
+        The file stands there only once it is whole. `progress` hears how much is written.
+        """
+        return await self._background.arun(self._operations.export(target, progress))
+
+    def export(
+        self, target: str | PathLike[str] | BinaryIO, *, progress: Told = nobody
+    ) -> ExchangeReport:
+        """Do the same as `aexport`."""
+        return self._background.run(self._operations.export(target, progress))
+
+    async def aimport_corpus(
+        self, source: str | PathLike[str] | Export, *, progress: Told = nobody
+    ) -> ExchangeReport:
+        """Read an exported corpus into this one, whatever it was called. No model is asked.
+
+        What is there already is left alone, a document with another text than the one there is left
+        out. An import that broke off can be run again.
+        """
+        return await self._background.arun(self._operations.import_corpus(source, progress))
+
+    def import_corpus(
+        self, source: str | PathLike[str] | Export, *, progress: Told = nobody
+    ) -> ExchangeReport:
+        """Do the same as `aimport_corpus`."""
+        return self._background.run(self._operations.import_corpus(source, progress))
 
     def corpora(self) -> list[CorpusSummary]:
         """List all corpora of the database, not only the reader's own."""

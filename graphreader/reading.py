@@ -14,7 +14,8 @@ class Citation:
     """Words of a document that support the answer.
 
     `document` is its title; `chunk` the chunk's index in it; `start` and `end` count characters
-    of the document's text, and `quote` is exactly that slice.
+    of the document's text, and `quote` is exactly that slice. `page` and `heading` tell where it
+    begins in a document that has pages or headings: the page's number, the last heading before.
     """
 
     document: str
@@ -23,6 +24,8 @@ class Citation:
     start: int
     end: int
     quote: str
+    page: int | None = None
+    heading: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

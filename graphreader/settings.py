@@ -2,15 +2,25 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from dotenv import find_dotenv, load_dotenv
 from platformdirs import user_cache_path, user_data_path
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from graphreader.errors import SettingsError
 from graphreader.usage import Phase
+
+Stage = Literal["frequency", "semantic", "association", "linking"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
 
 OFFLINE = "offline"
 DEFAULT_MODEL = "openai:gpt-5.4-mini"
@@ -112,9 +122,21 @@ class Settings(BaseSettings):
     maven_mirror: str | None = Field(None, description="address of a Maven repository")
 
     chunk_tokens: int = Field(2000, ge=50, description="L of the paper, section 4.1")
+    normalize: str = Field(
+        "frequency,semantic,association", description="stages after reading in; or none"
+    )
     window: int = Field(4096, ge=1024, description="input of one prompt")
     initial_nodes: int = Field(5, ge=1, le=50, description="N of the paper: paths side by side")
     calls: int = Field(10, ge=1, le=100, description="function calls of one path")
+
+    @field_validator("normalize")
+    @classmethod
+    def _known_stages(cls, given: str) -> str:
+        wanted = {word.strip().lower() for word in given.split(",")} - {"", "none"}
+        if not wanted <= set(STAGES):
+            known = ", ".join(STAGES)
+            raise ValueError(f"the stages are {known} (with commas between them), or none")
+        return ",".join(stage for stage in STAGES if stage in wanted) or "none"
 
     @model_validator(mode="after")
     def _password_goes_with_uri(self) -> Self:
@@ -147,6 +169,11 @@ class Settings(BaseSettings):
         """The variable in which that model stands."""
         own = _OWN_MODELS[phase]
         return f"GRAPHREADER_{own.upper()}" if getattr(self, own) else "GRAPHREADER_MODEL"
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of normalization that are switched on, in their order."""
+        return tuple(stage for stage in STAGES if stage in self.normalize.split(","))
 
     @property
     def chosen_embeddings(self) -> str:

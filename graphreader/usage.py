@@ -1,6 +1,6 @@
 """What decisions cost: calls, tokens, money."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 Phase = Literal["extract", "plan", "select", "explore", "answer"]
@@ -35,4 +35,4 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """Both together."""
-        return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))

@@ -1,5 +1,6 @@
 // How many neighbors the key elements of a corpus have.
 MATCH (k:KeyElement {corpus: $corpus})
+WHERE k.merged_into IS NULL
 WITH k, COUNT {
   MATCH (k)<-[:HAS_KEY_ELEMENT]-()-[:HAS_KEY_ELEMENT]->(n) WHERE n <> k RETURN DISTINCT n
 } AS neighbors

@@ -1,4 +1,5 @@
-// The documents whose delete was cut off.
+// A document whose delete was begun, if there is one.
 MATCH (d:Document {corpus: $corpus})
 WHERE d.deleting
 RETURN d.id AS id
+LIMIT 1

@@ -1,7 +1,12 @@
-// The key elements of a corpus nearest to a vector, by comparing with every one of them.
+// The key elements of a corpus nearest to a vector, by comparing with every one of them. One that is
+// merged stands for what it went into.
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE k.embedding IS NOT NULL
 WITH k, vector.similarity.cosine(k.embedding, $vector) AS score
+ORDER BY score DESC, k.id
+LIMIT $wide
+OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+WITH coalesce(a, k) AS k, max(score) AS score
 RETURN k.id AS id, k.name AS name, score
 ORDER BY score DESC, id
 LIMIT $limit

@@ -1,8 +1,12 @@
-// The key elements of a corpus nearest to a vector, filtered inside the index.
+// The key elements of a corpus nearest to a vector, filtered inside the index. One that is merged
+// stands for what it went into.
 CYPHER 25
 MATCH (k:KeyElement)
 SEARCH k IN (
-  VECTOR INDEX graphreader_key_element_embeddings FOR $vector WHERE k.corpus = $corpus LIMIT $limit
+  VECTOR INDEX graphreader_key_element_embeddings FOR $vector WHERE k.corpus = $corpus LIMIT $wide
 ) SCORE AS score
+OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+WITH coalesce(a, k) AS k, max(score) AS score
 RETURN k.id AS id, k.name AS name, score
 ORDER BY score DESC, id
+LIMIT $limit

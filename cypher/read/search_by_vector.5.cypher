@@ -1,8 +1,10 @@
 // The key elements nearest to a vector out of all corpora; the caller keeps those of its own and
-// asks for more where too few are left.
+// asks for more where too few are left. One that is merged stands for what it went into.
 CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, $vector)
 YIELD node AS k, score
 WHERE k.corpus = $corpus
+OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+WITH coalesce(a, k) AS k, max(score) AS score
 RETURN k.id AS id, k.name AS name, score
 ORDER BY score DESC, id
 LIMIT $limit

@@ -1,7 +1,10 @@
-// The key elements of a corpus whose names hold words of a full-text query.
+// The key elements of a corpus whose names hold words of a full-text query. One that is merged
+// stands for what it went into.
 CALL db.index.fulltext.queryNodes('graphreader_key_element_words', $query, {limit: $wide})
 YIELD node AS k, score
 WHERE k.corpus = $corpus
+OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+WITH coalesce(a, k) AS k, max(score) AS score
 RETURN k.id AS id, k.name AS name, score
 ORDER BY score DESC, id
 LIMIT $limit

@@ -1,9 +1,12 @@
-// Writes chunks of one document; `error` says why a chunk has no facts yet. A document that is gone
-// or going takes no more.
-MATCH (d:Document {id: $document})
-WHERE d.deleting IS NULL
+// Writes chunks; `error` says why one has no facts. A document that is gone or going takes no more.
+// Returns those that are to be given their facts: they have none yet.
 UNWIND $chunks AS row
+MATCH (d:Document {id: row.document})
+WHERE d.deleting IS NULL
 MERGE (c:Chunk {id: row.id})
-SET c.corpus = $corpus, c.document = $document, c.index = row.index, c.text = row.text,
-    c.tokens = row.tokens, c.start = row.start, c.end = row.end, c.error = row.error
+ON CREATE SET c.corpus = $corpus, c.document = row.document, c.text = row.text,
+              c.tokens = row.tokens, c.pending = row.pending
 MERGE (d)-[:HAS_CHUNK]->(c)
+WITH c, row WHERE NOT EXISTS { (c)-[:HAS_ATOMIC_FACT]->() }
+SET c.index = row.index, c.start = row.start, c.end = row.end, c.error = row.error
+RETURN c.id AS id

@@ -1,14 +1,42 @@
 // Deletes the facts of the given chunks, and in the same transaction each key element that no fact
-// names any more; the others are to be counted again. To be run in a transaction of its own.
-UNWIND $chunks AS id
-MATCH (:Chunk {id: id})-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
-CALL (f) {
-  OPTIONAL MATCH (f)-[:HAS_KEY_ELEMENT]->(k:KeyElement)
-  WITH f, collect(k) AS elements
-  DETACH DELETE f
-  WITH elements
+// of extraction names any more; the others are to be counted again. What was merged into a deleted
+// key element gets its facts back. To be run in a transaction of its own.
+UNWIND $chunks AS chunk
+MATCH (:Chunk {id: chunk})-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
+WITH collect(f.id) AS facts
+UNWIND range(0, size(facts) - 1, 500) AS start
+WITH facts[start..start + 500] AS ids
+CALL (ids) {
+  OPTIONAL MATCH (c:Corpus {name: $corpus})
+  SET c.updated = datetime()
+  WITH ids
+  CALL (ids) {
+    UNWIND ids AS id
+    MATCH (:AtomicFact {id: id})-[:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]->(k:KeyElement)
+    WITH DISTINCT k ORDER BY k.id
+    SET k.stale = true
+    RETURN collect(k) AS elements
+  }
+  CALL (ids) {
+    UNWIND ids AS id
+    MATCH (f:AtomicFact {id: id})
+    DETACH DELETE f
+  }
   UNWIND elements AS k
-  SET k.stale = true
-  WITH k WHERE NOT EXISTS { (k)<-[:HAS_KEY_ELEMENT]-() }
-  DELETE k
-} IN TRANSACTIONS OF 500 ROWS
+  WITH k
+  WHERE NOT EXISTS { (k)<-[:MERGED_KEY_ELEMENT]-() } AND NOT EXISTS {
+    (k)<-[r:HAS_KEY_ELEMENT]-() WHERE r.from IS NULL AND r.linked IS NULL
+  }
+  WITH k, k.id AS gone
+  CALL (gone) {
+    MATCH (b:KeyElement {corpus: $corpus, merged_into: gone})
+    USING INDEX b:KeyElement(corpus, merged_into)
+    SET b.stale = true
+    REMOVE b.merged_into, b.merged_by
+    WITH b
+    MATCH (b)<-[m:MERGED_KEY_ELEMENT]-(f:AtomicFact)
+    CREATE (f)-[:HAS_KEY_ELEMENT {surface: m.surface}]->(b)
+    DELETE m
+  }
+  DETACH DELETE k
+} IN TRANSACTIONS OF 1 ROW

@@ -24,6 +24,8 @@ def with_quotes(quotes: list[Quote], chunk: StoredChunk, said: list[str]) -> lis
             "start": chunk.start + start,
             "end": chunk.start + end,
             "quote": chunk.text[start:end],
+            "page": chunk.page(chunk.start + start),
+            "heading": chunk.heading(chunk.start + start),
         }
         for start, end in spans
     ]

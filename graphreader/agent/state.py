@@ -66,6 +66,8 @@ class Quote(TypedDict):
     start: int
     end: int
     quote: str
+    page: int | None
+    heading: str | None
 
 
 class Notes(TypedDict):

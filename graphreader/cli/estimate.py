@@ -1,9 +1,8 @@
 """`graphreader estimate`: what reading texts in would cost, before anything is spent."""
 
-import os
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,6 +17,7 @@ from graphreader.cli.printing import (
     table_console,
     working,
 )
+from graphreader.cli.texts import Exclude, Include, Name, Paths, expanded
 
 if TYPE_CHECKING:
     from graphreader.ingestion.estimating import Estimate, Spending
@@ -27,20 +27,25 @@ _UNKNOWN = "not known: name it in a file (GRAPHREADER_PRICES)"
 
 
 def estimate(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(help="Files (.txt, .md) and folders of them.", metavar="PATH"),
-    ],
-    json: JsonFlag = False,
+    paths: Paths, include: Include, exclude: Exclude, name: Name = None, json: JsonFlag = False
 ) -> None:
     """Say what reading texts in will cost. Nothing is sent, and no Neo4j is needed.
 
     All texts count as new; `graphreader ingest --dry-run` looks into the graph for what is there.
     """
-    tell(paths, "default", json, known=False)
+    tell(expanded(paths, name), include, exclude, name, "default", json, known=False)
 
 
-def tell(paths: list[Path], corpus: str, json: bool, *, known: bool) -> None:
+def tell(
+    paths: Sequence[str],
+    include: Sequence[str],
+    exclude: Sequence[str],
+    name: str | None,
+    corpus: str,
+    json: bool,
+    *,
+    known: bool,
+) -> None:
     """Print an estimate; with `known`, of what is missing in the corpus.
 
     Exits with 2 where a file cannot be read, as reading them in would.
@@ -48,7 +53,7 @@ def tell(paths: list[Path], corpus: str, json: bool, *, known: bool) -> None:
     settings = read_settings()
     known = known and _graph_is_there(settings)
     with open_reader(corpus, graph=known) as reader, working("Counting"):
-        found = reader.estimate(*map(os.path.expanduser, paths), known=known)
+        found = reader.estimate(*paths, include=include, exclude=exclude, id=name, known=known)
     if json:
         print_json({**asdict(found), "dollars": found.dollars})
     elif found.documents:

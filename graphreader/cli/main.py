@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from graphreader.cli import ask, browser, cache, corpora, doctor, estimate, ingest, neo4j, reindex
+from graphreader.cli import (
+    ask,
+    browser,
+    cache,
+    corpora,
+    doctor,
+    estimate,
+    exchange,
+    ingest,
+    neo4j,
+    normalize,
+    reindex,
+)
 from graphreader.cli.failing import (
     Debug,
     exit_code_of,
@@ -33,7 +45,10 @@ INGEST_EXAMPLES = """
 
   graphreader ingest notes.md
   graphreader ingest books/ letters/ --corpus library
+  graphreader ingest books/ --include "*.epub" --exclude drafts
+  graphreader ingest - --id notes < notes.txt
   graphreader ingest books/ --corpus library --dry-run
+  graphreader ingest --retry-failed --corpus library
 """
 
 ESTIMATE_EXAMPLES = """
@@ -57,6 +72,28 @@ DELETE_EXAMPLES = """
   graphreader delete --all --corpus library --yes
 """
 
+NORMALIZE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader normalize --dry-run
+  graphreader normalize --corpus library --report merges.json
+  graphreader normalize --undo
+"""
+
+EXPORT_EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader export library.jsonl --corpus library
+  graphreader export - --corpus library | gzip > library.jsonl.gz
+"""
+
+IMPORT_EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader import library.jsonl
+  gunzip -c library.jsonl.gz | graphreader import - --corpus copy
+"""
+
 app = typer.Typer(
     help="Answers questions about texts far larger than a model's window.",
     epilog=EXAMPLES,
@@ -73,6 +110,9 @@ app.command("list")(corpora.list_)
 app.command("stats")(corpora.stats)
 app.command("delete", epilog=DELETE_EXAMPLES)(corpora.delete)
 app.command("reindex")(reindex.reindex)
+app.command("normalize", epilog=NORMALIZE_EXAMPLES)(normalize.normalize)
+app.command("export", epilog=EXPORT_EXAMPLES)(exchange.export)
+app.command("import", epilog=IMPORT_EXAMPLES)(exchange.import_)
 app.command("browser")(browser.browser)
 app.command("doctor")(doctor.doctor)
 app.add_typer(neo4j.app, name="neo4j")

@@ -58,6 +58,11 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def printable(text: str) -> str:
+    """The text in one line, without signs that would move the cursor or change its colour."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
 def money(dollars: float) -> str:
     """`$1,234.50`, `$0.0123`, `$0.000045`; the smallest amount is a millionth."""
     if dollars == 0:

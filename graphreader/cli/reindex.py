@@ -18,7 +18,7 @@ def reindex(
     with open_reader(corpus) as reader:
         from graphreader.cli.progress import IngestDrawing
 
-        with IngestDrawing(chunks=False) as drawing:
+        with IngestDrawing("reindex") as drawing:
             done = reader.reindex(progress=drawing)
     if json:
         print_json({"embedded": done})

@@ -171,10 +171,12 @@ def _phases(phases: Mapping[Phase, Usage]) -> str:
 
 
 def _print_citation(out: Console, number: int, citation: Citation) -> None:
+    page = f", page {citation.page}" if citation.page else ""
+    heading = f", “{citation.heading}”" if citation.heading else ""
     where = Text.assemble(
         (f"{number} ", "bold"),
         (citation.document, "cyan"),
-        f", chunk {citation.chunk}",
+        f"{page}{heading}, chunk {citation.chunk}",
         (f"  characters {citation.start}-{citation.end}", "dim"),
     )
     out.print(Padding(where, (0, 0, 0, 2)))

@@ -12,7 +12,7 @@ the chunk before it. It does not know what a text means, nor tables, code or foo
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
@@ -53,6 +53,8 @@ class _Place(IntEnum):
 
 
 Start = tuple[int, _Place]
+Span = tuple[int, int, int]
+"""Start and end of a chunk in characters, and its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,14 @@ def split(document: Document, limit: int) -> list[Chunk]:
     No chunk is empty. None is white space only, but where a text has about as much white space in
     a row as the limit holds. Raises ValueError for a limit below 8: one sign may need that many.
     """
-    if limit < SMALLEST_LIMIT:
-        raise ValueError(f"a chunk needs a limit of at least {SMALLEST_LIMIT} tokens, not {limit}")
+    return as_chunks(document, pack(document.text, limit))
+
+
+def as_chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
+    """The chunks that begin and end at `spans`, which lie side by side from end to end."""
     seen: Counter[str] = Counter()
     chunks = []
-    for index, (start, end, tokens) in enumerate(_pack(document.text, limit)):
+    for index, (start, end, tokens) in enumerate(spans):
         text = document.text[start:end]
         name = f"{document.id}\0{text}\0{seen[text]}"
         seen[text] += 1
@@ -84,8 +89,10 @@ def split(document: Document, limit: int) -> list[Chunk]:
     return chunks
 
 
-def _pack(text: str, limit: int) -> Iterator[tuple[int, int, int]]:
-    """The chunks: where each starts and ends, and its tokens."""
+def pack(text: str, limit: int) -> Iterator[Span]:
+    """Where `split` cuts `text`, be it a whole document or a region of one."""
+    if limit < SMALLEST_LIMIT:
+        raise ValueError(f"a chunk needs a limit of at least {SMALLEST_LIMIT} tokens, not {limit}")
     pieces = _pieces(text, limit)
     sums = [0, *accumulate(piece.tokens for piece in pieces)]
     first = 0
@@ -215,13 +222,15 @@ def _spaces(start: int, end: int, limit: int) -> Iterator[Start]:
 
 def _between_signs(text: str, start: int, at: int) -> int:
     """`at`, or a little before it where it stands inside of one written sign."""
-    for cut in range(at, max(start, at - 16), -1):
-        inside = cut < len(text) and (
-            category(text[cut])[0] == "M" or text[cut] in _JOINERS or text[cut - 1] == "\u200d"
-        )
-        if not inside and text[cut - 1 : cut + 1] != "\r\n":
-            return cut
-    return at
+    return next((cut for cut in range(at, max(start, at - 16), -1) if not in_sign(text, cut)), at)
+
+
+def in_sign(text: str, at: int) -> bool:
+    """Whether `at` (from 1 on) stands inside of one written sign: a letter and its accent."""
+    joined = at < len(text) and (category(text[at])[0] == "M" or text[at] in _JOINERS)
+    return (
+        joined or (at < len(text) and text[at - 1] == "\u200d") or text[at - 1 : at + 1] == "\r\n"
+    )
 
 
 _LEVELS = (_lines, _sentences, _words)

@@ -1,91 +1,117 @@
-"""Giving key elements their vectors: the new ones after reading, all of them after a change."""
+"""Giving new key elements their vectors while texts are read.
+
+Nobody who extracts or writes waits for a vector, unless they are far behind.
+"""
 
 import asyncio
-from typing import Self
+from collections.abc import Callable, Sequence
 
 from graphreader.deciding.embedder import Embedder
-from graphreader.ingestion.report import Embedded, Progress, quiet
-from graphreader.store import schema
-from graphreader.store.connection import Connection
-from graphreader.store.library import Library
-from graphreader.store.writer import GraphWriter
+from graphreader.errors import DecisionError
+from graphreader.ingestion.normalization.semantic import is_compared
+from graphreader.ingestion.report import Embedded, Progress
+from graphreader.ingestion.work import Work
+from graphreader.store.writer import GraphWriter, Unembedded
 
 EMBEDDED_AT_ONCE = 1000
+WAITING = 200
+"""Lists of new key elements, and documents, that may wait for their vectors."""
 
 
-async def embed_missing(
-    writer: GraphWriter, embedder: Embedder, progress: Progress = quiet
-) -> None:
-    """Embed every key element of the corpus that has no vector yet, some at a time."""
-    missing = await writer.unembedded()
-    for start in range(0, len(missing), EMBEDDED_AT_ONCE):
-        part = missing[start : start + EMBEDDED_AT_ONCE]
-        vectors = await embedder.embed([key for _, key in part])
-        await writer.write_embeddings(
-            (id_, vector) for (id_, _), vector in zip(part, vectors, strict=True)
-        )
-        progress(Embedded(start + len(part), len(missing)))
+class Embedding:
+    """Embeds what it is given in the order in which it comes.
 
-
-class EmbeddingAlong:
-    """Embeds key elements while chunks are still being read, so that less is left for the end.
-
-    It fails silently, once: whoever embeds the rest at the end meets the same failure.
+    A document that comes is therefore complete when its turn is: what it names came before it.
+    Without an embedder no vectors are made.
     """
 
-    def __init__(self, writer: GraphWriter, embedder: Embedder) -> None:
+    def __init__(
+        self,
+        writer: GraphWriter,
+        embedder: Embedder | None,
+        completed: Callable[[Work, bool], None],
+        progress: Progress,
+    ) -> None:
         self._writer = writer
         self._embedder = embedder
-        self._task: asyncio.Task[None] | None = None
-        self._failed = False
+        self._completed = completed
+        self._progress = progress
+        self._waiting: asyncio.Queue[Sequence[Unembedded] | Work | None] = asyncio.Queue(WAITING)
+        self._known: set[str] = set()  # of those that wait: the same one comes with many chunks
+        self._done = self._total = 0
+        self.failure: DecisionError | None = None
 
-    def go_on(self) -> None:
-        """Embed what is there now, unless that is under way already."""
-        if not self._failed and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._embed())
+    async def put(self, elements: Sequence[Unembedded]) -> None:
+        """Hand over key elements without a vector; waits where too many wait already."""
+        new = [one for one in elements if one.id not in self._known]
+        if new and self._embedder:
+            self._known.update(one.id for one in new)
+            self._total += len(new)
+            await self._waiting.put(new)
 
-    async def __aenter__(self) -> Self:
-        return self
+    async def finish(self, work: Work) -> None:
+        """Hand over a document of which all chunks are in order."""
+        await self._waiting.put(work)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        """Wait for what is under way; a run that breaks off stops it."""
-        if self._task is None:
+    async def end(self) -> None:
+        """Say that nothing more comes."""
+        await self._waiting.put(None)
+
+    async def run(self) -> None:
+        """Embed until the end. Where no vectors can be had, `failure` says why.
+
+        It is not raised: what others are waiting for is paid, and shall be written.
+        """
+        ended = False
+        while not ended:
+            works: list[Work] = []
+            elements: list[Unembedded] = []
+            item = await self._waiting.get()
+            while True:
+                if item is None:
+                    ended = True
+                elif isinstance(item, Work):
+                    works.append(item)
+                else:
+                    elements += item
+                if ended or self._waiting.empty() or len(elements) >= EMBEDDED_AT_ONCE:
+                    break
+                item = self._waiting.get_nowait()
+            try:
+                if not self.failure:
+                    await self._embed(elements)
+                    await self._complete(works)
+            except DecisionError as error:
+                self.failure = error
+
+    async def _embed(self, elements: Sequence[Unembedded]) -> None:
+        if not elements or not self._embedder:
             return
-        if error is not None:
-            self._task.cancel()
-        try:
-            await asyncio.wait({self._task})
-        finally:
-            self._task.cancel()
+        await embed(self._writer, self._embedder, elements)
+        self._known.difference_update(one.id for one in elements)
+        self._done += len(elements)
+        self._progress(Embedded(self._done, self._total))
 
-    async def _embed(self) -> None:
-        try:
-            await embed_missing(self._writer, self._embedder)
-        except Exception:  # whatever it is, it will be met again where it can be told
-            self._failed = True
+    async def _complete(self, works: Sequence[Work]) -> None:
+        if not works:
+            return
+        done = await self._writer.complete(
+            {one.document.id: (one.document.sha256, one.chunks) for one in works}
+        )
+        for work in works:
+            self._completed(work, work.document.id in done)
+            work.ended.set()
 
 
-async def reindex(
-    connection: Connection, embedder: Embedder, corpus: str, progress: Progress = quiet
-) -> list[str]:
-    """Embed a corpus anew with another embedder; no text is read again. Returns what was embedded.
+async def embed(writer: GraphWriter, embedder: Embedder, elements: Sequence[Unembedded]) -> None:
+    """Embed key elements; those that may have near-duplicates are to be compared with the others.
 
-    The vector index serves all corpora: those whose vectors have another length are embedded as
-    well, and what an earlier run that was cut off left undone. Raises UnknownCorpusError.
+    Raises DecisionError.
     """
-    library = Library(connection)
-    await library.corpus(corpus)
-    if await schema.dimension(connection) != embedder.dimension:
-        await schema.rebuild(connection, embedder.dimension)
-    done = []
-    for one in await library.corpora():
-        record = await library.corpus(one.corpus)
-        begun = record.embedding == embedder.name
-        if one.corpus == corpus or begun or record.dimension != embedder.dimension:
-            writer = GraphWriter(connection, one.corpus)
-            await writer.change_embedding(embedder.name, embedder.dimension)
-            await embed_missing(writer, embedder, progress)
-            done.append(one.corpus)
-    return done
+    for start in range(0, len(elements), EMBEDDED_AT_ONCE):
+        part = elements[start : start + EMBEDDED_AT_ONCE]
+        vectors = await embedder.embed([one.key for one in part])
+        await writer.write_embeddings(
+            [(one.id, vector) for one, vector in zip(part, vectors, strict=True)],
+            fresh={one.id for one in part if is_compared(one.name, one.key)},
+        )

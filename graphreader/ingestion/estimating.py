@@ -9,10 +9,9 @@ for one reply.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 
 from graphreader import tokens
 from graphreader.deciding.exploring import ChunkTask
@@ -20,13 +19,12 @@ from graphreader.deciding.measuring import Measurer
 from graphreader.deciding.prices import Prices
 from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask
 from graphreader.documents import Document
-from graphreader.errors import DocumentError, WindowError
-from graphreader.ingestion.chunking import split
+from graphreader.errors import WindowError
 from graphreader.ingestion.extraction import divided
-from graphreader.ingestion.loading import find_all, load
+from graphreader.ingestion.loading.sources import Refused, Source
+from graphreader.ingestion.recutting import OldChunk, recut
 from graphreader.settings import DEFAULT_EMBEDDINGS, OFFLINE, Settings
-from graphreader.store.library import Library
-from graphreader.store.writer import GraphWriter
+from graphreader.store.states import States
 from graphreader.usage import Phase
 
 REPLY_BASE, REPLY_RATIO = 100, 1.2
@@ -53,10 +51,18 @@ were the replies of a language model to seventy such prompts."""
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the graph has of a document: its extracted chunks, and its text's hash if complete."""
+    """What the graph has of a document.
 
+    `unchanged` is the number of its chunks where nothing is to be done for it; otherwise
+    `extracted` are the ids of those that have their facts, and `old` the chunks of its former text.
+    """
+
+    unchanged: int | None = None
     extracted: frozenset[str] = frozenset()
-    sha256: str | None = None
+    old: tuple[OldChunk, ...] = ()
+
+
+LookUp = Callable[[Document], Awaitable[Known]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,7 @@ class Estimate:
     `chunks` are those of all `documents`, `missing` those of them that have no facts yet. Of
     `reading` calls and input tokens are exact, output tokens and dollars estimated. `embedding` is
     estimated. `question` is a typical one; `question_at_most` has all paths use all their calls and
-    fill the window each time. `refused` says why files cannot be read.
+    fill the window each time. `refused` says why something gives no document.
     """
 
     model: str
@@ -112,60 +118,72 @@ class Estimate:
         return _sum(self.reading.dollars, self.embedding.dollars)
 
 
-async def known_of(library: Library, writer: GraphWriter, chunk_tokens: int) -> dict[str, Known]:
-    """What the graph has of each document of the writer's corpus."""
-    known = {}
-    for one in await library.documents(writer.corpus):
-        unchanged = one.status == "complete" and one.chunk_tokens == chunk_tokens
-        extracted = frozenset(await writer.extracted(one.id))
-        known[one.id] = Known(extracted, one.sha256 if unchanged else None)
-    return known
+async def nothing_known(document: Document) -> Known:
+    """Say that everything is new."""
+    return Known()
+
+
+def known_in(states: States, chunk_tokens: int) -> LookUp:
+    """Looks up what the graph has of a document that would be cut into chunks of that size."""
+
+    async def look_up(document: Document) -> Known:
+        state = (await states.of([document.id])).get(document.id)
+        if state is None or state.deleting:
+            return Known()
+        as_large = state.chunk_tokens == chunk_tokens
+        if state.complete and as_large and state.sha256 == document.sha256:
+            return Known(unchanged=state.chunks)
+        chunks = await states.chunks(document.id)
+        old = await states.arranged(document.id) if state.arranged and as_large else []
+        return Known(
+            extracted=frozenset(chunk.id for chunk in chunks if chunk.error is None),
+            old=tuple(OldChunk(one.start, one.text, one.tokens) for one in old),
+        )
+
+    return look_up
 
 
 async def estimate(
-    paths: Iterable[Path],
+    sources: Iterable[Source],
     corpus: str,
     measurer: Measurer,
     settings: Settings,
-    known: Mapping[str, Known] | None = None,
+    look_up: LookUp = nothing_known,
 ) -> Estimate:
-    """Count what is missing of files and folders; `known` is what the graph has, by document.
+    """Count what is missing of what the sources hold.
 
     Raises SettingsError where the file of prices makes no sense.
     """
-    estimating = _Estimating(measurer, settings, known or {})
-    files, refused = find_all(paths)
-    estimating.refused += map(str, refused.values())
-    for file in files:
-        await asyncio.to_thread(estimating.take, file, corpus)
+    estimating = _Estimating(measurer, settings)
+    for source in sources:
+        found = source.documents(corpus)
+        while one := await asyncio.to_thread(next, found, None):
+            if isinstance(one, Refused):
+                estimating.refused.append(one.reason)
+            else:
+                await asyncio.to_thread(estimating.take, one, await look_up(one))
     return estimating.estimate()
 
 
 class _Estimating:
-    """Counts file by file."""
+    """Counts document by document."""
 
-    def __init__(self, measurer: Measurer, settings: Settings, known: Mapping[str, Known]) -> None:
+    def __init__(self, measurer: Measurer, settings: Settings) -> None:
         self.refused: list[str] = []
         self._measurer = measurer
         self._settings = settings
-        self._known = known
         self._prices = Prices.of(settings)
         self._documents = self._chunks = self._missing = 0
         self._reading = Spending()
 
-    def take(self, file: Path, corpus: str) -> None:
-        """Count one file."""
-        try:
-            document = load(file, corpus)
-        except DocumentError as error:
-            self.refused.append(str(error))
-            return
-        known = self._known.get(document.id, Known())
-        chunks = split(document, self._settings.chunk_tokens)
-        missing = [one for one in chunks if one.id not in known.extracted]
-        if known.sha256 == document.sha256:
-            missing = []
+    def take(self, document: Document, known: Known) -> None:
+        """Count one document."""
         self._documents += 1
+        if known.unchanged is not None:
+            self._chunks += known.unchanged
+            return
+        chunks = recut(document, self._settings.chunk_tokens, known.old)
+        missing = [one for one in chunks if one.id not in known.extracted]
         self._chunks += len(chunks)
         self._missing += len(missing)
         for chunk in missing:

@@ -5,6 +5,7 @@ Ids come from the content, so the same chunk gives the same facts and can be wri
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 
 from graphreader import tokens
@@ -16,8 +17,8 @@ from graphreader.deciding.tasks import ExtractionTask
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
 from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.normalization import clean_surface, normalize
-from graphreader.ingestion.reflection import stands_in
+from graphreader.ingestion.normalization.rule import clean_surface, normalize
+from graphreader.ingestion.reflection import standing
 from graphreader.store.writer import ReadChunk
 from graphreader.usage import Usage
 
@@ -102,9 +103,9 @@ def atomic_facts(
     dropped = 0
     for one in extracted:
         text = clean(one.fact)
-        standing = [element for element in one.key_elements if stands_in(element, text)]
-        dropped += len(one.key_elements) - len(standing)
-        elements = key_elements(corpus, standing) or key_elements(corpus, key_elements_of(text))
+        worded = standing(one.key_elements, text)
+        dropped += len(one.key_elements) - len(worded)
+        elements = key_elements(corpus, worded) or key_elements(corpus, key_elements_of(text))
         if text and elements and text not in facts:
             id_ = identity(chunk.id, text)
             facts[text] = AtomicFact(id_, chunk.id, len(facts), text, elements)
@@ -114,12 +115,18 @@ def atomic_facts(
 def key_elements(corpus: str, surfaces: Iterable[str]) -> tuple[KeyElement, ...]:
     """The key elements of one fact: one a normalized form, with its first wording."""
     elements: dict[str, KeyElement] = {}
-    for given in surfaces:
-        surface = clean_surface(given)
-        key = normalize(surface)
-        if key and key not in elements:
-            elements[key] = KeyElement(identity(corpus, key), key, surface)
+    for surface in surfaces:
+        element = _key_element(corpus, surface)
+        if element.key:
+            elements.setdefault(element.key, element)
     return tuple(elements.values())
+
+
+@lru_cache(maxsize=20_000)  # most wordings come again and again
+def _key_element(corpus: str, given: str) -> KeyElement:
+    surface = clean_surface(given)
+    key = normalize(surface)
+    return KeyElement(identity(corpus, key), key, surface)
 
 
 def identity(*parts: str) -> str:

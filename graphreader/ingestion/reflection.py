@@ -6,15 +6,20 @@ word ("canonize" stands in "was canonized"), nor words between its own. Numbers 
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _WORD = re.compile(r"[^\W_]+")
 _ENDING = 3  # letters that inflection may change at the end of a word
 _STEM = 4  # letters that must be the same at its beginning
 
 
-def stands_in(element: str, fact: str) -> bool:
-    """Whether the key element is worded in the fact."""
-    wanted, text = _folded(element), _folded(fact)
+def standing(elements: Iterable[str], fact: str) -> list[str]:
+    """Those of the key elements that are worded in the fact."""
+    text = _folded(fact)
+    return [element for element in elements if _stands_in(_folded(element), text)]
+
+
+def _stands_in(wanted: str, text: str) -> bool:
     if not wanted:
         return False
     if _stands_whole(wanted, text):

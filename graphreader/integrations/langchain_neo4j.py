@@ -19,6 +19,8 @@ from graphreader.store.schema import VECTOR_INDEX
 
 _FOUND = (
     "WITH node, score WHERE node.corpus = $corpus "
+    "OPTIONAL MATCH (into:KeyElement {id: node.merged_into}) "
+    "WITH coalesce(into, node) AS node, max(score) AS score ORDER BY score DESC "
     "RETURN node.name AS text, score, {id: node.id, aliases: node.aliases} AS metadata"
 )
 

@@ -5,10 +5,10 @@ It knows nothing of documents and facts.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from neo4j import (
@@ -29,6 +29,7 @@ from neo4j.exceptions import (
     SessionExpired,
     TransientError,
 )
+from neo4j.vector import Vector
 
 from graphreader.errors import (
     Neo4jRefusedError,
@@ -40,6 +41,10 @@ from graphreader.store.statements import dialect_of, statement
 
 Row = dict[str, Any]
 Call = tuple[str, Mapping[str, Any]]
+Run = Callable[..., Awaitable[list[Row]]]
+"""Runs one statement, by its name and with its values, inside of a transaction."""
+
+T = TypeVar("T")
 
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
 
@@ -121,6 +126,19 @@ class Connection:
             rows: list[Row] = await session.execute_write(_run, texts)
         return rows
 
+    async def transact(self, work: Callable[[Run], Awaitable[T]]) -> T:
+        """Do some work in one transaction; all of it is tried again when the server says so."""
+
+        async def with_runner(transaction: AsyncManagedTransaction) -> T:
+            async def run(name: str, /, **values: Any) -> list[Row]:
+                return await _rows(transaction, self._text(name), values)
+
+            return await work(run)
+
+        async with self._session(WRITE_ACCESS) as session:
+            done: T = await session.execute_write(with_runner)
+        return done
+
     async def run(self, name: str, /, **values: Any) -> list[Row]:
         """Run a statement that cannot be part of a transaction: schema, and work in batches.
 
@@ -132,6 +150,10 @@ class Connection:
                     return await _rows(session, self._text(name), values)
                 await asyncio.sleep(pause)
             return await _rows(session, self._text(name), values)
+
+    def vector(self, values: Sequence[float]) -> Any:
+        """Numbers as this server takes them quickest, to be stored in single precision."""
+        return Vector(list(values), "f32") if self.dialect == "2026" else list(values)
 
     def _text(self, name: str) -> Any:
         return statement(name, self.dialect)

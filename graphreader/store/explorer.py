@@ -1,5 +1,6 @@
 """Reading one corpus as the agent explores it. Read-only transactions; every answer is bounded."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,9 @@ from graphreader.store.full_text import lucene
 
 EXACT_UP_TO = 10_000
 """Key elements that a scan compares with a vector faster than an over-fetching index finds them."""
+
+WORDINGS_OF_A_NODE = 2
+"""Key elements that are looked at for each one wanted: some are merged into the same node."""
 
 FACTS_OF_A_NODE = 2_000
 """Facts that are looked at for one node: a hub has more, and costs no more than that."""
@@ -43,7 +47,12 @@ class ChunkFacts:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk in full. `previous` and `subsequent` are (id, index), or None at the edges."""
+    """A chunk in full. `previous` and `subsequent` are (id, index), or None at the edges.
+
+    `first_page` is the number of the page on which it begins, 0 where the document has none, and
+    `page_starts` are the beginnings of further ones; `headings` are those in it and the last one
+    before it. All positions count characters of the document.
+    """
 
     id: str
     index: int
@@ -53,6 +62,17 @@ class StoredChunk:
     text: str
     previous: tuple[str, int] | None
     subsequent: tuple[str, int] | None
+    first_page: int = 0
+    page_starts: tuple[int, ...] = ()
+    headings: tuple[tuple[int, str], ...] = ()
+
+    def page(self, position: int) -> int | None:
+        """The number of the page of a position in it, None where the document has no pages."""
+        return self.first_page + bisect_right(self.page_starts, position) or None
+
+    def heading(self, position: int) -> str | None:
+        """The last heading that begins at a position in it or before."""
+        return next((title for at, title in reversed(self.headings) if at <= position), None)
 
 
 class GraphExplorer:
@@ -76,16 +96,17 @@ class GraphExplorer:
     async def nearest(self, vector: Sequence[float], limit: int) -> list[Node]:
         """The key elements whose embeddings are nearest to a vector, nearest first."""
         values: dict[str, Any] = {"corpus": self.corpus, "vector": list(vector), "limit": limit}
+        wide = limit * WORDINGS_OF_A_NODE
         if self.connection.dialect == "2026":
-            return _nodes(await self.connection.read("read/search_by_vector", **values))
+            return _nodes(await self.connection.read("read/search_by_vector", wide=wide, **values))
         size = await self.count()
-        wide = limit * 4
-        while size > EXACT_UP_TO and wide <= EXACT_UP_TO:
-            rows = await self.connection.read("read/search_by_vector", wide=wide, **values)
+        further = limit * 4
+        while size > EXACT_UP_TO and further <= EXACT_UP_TO:
+            rows = await self.connection.read("read/search_by_vector", wide=further, **values)
             if len(rows) == limit:
                 return _nodes(rows)
-            wide *= 4
-        return _nodes(await self.connection.read("read/scan_by_vector", **values))
+            further *= 4
+        return _nodes(await self.connection.read("read/scan_by_vector", wide=wide, **values))
 
     async def matching(self, text: str, limit: int) -> list[Node]:
         """The key elements whose names hold words of `text`, best first; any text is fine."""
@@ -124,6 +145,9 @@ class GraphExplorer:
             row["text"],
             _beside(row["previous"]),
             _beside(row["subsequent"]),
+            row["first_page"],
+            tuple(row["page_starts"]),
+            tuple(zip(row["heading_starts"], row["headings"], strict=True)),
         )
 
     async def neighbors(

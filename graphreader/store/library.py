@@ -50,7 +50,10 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Sizes of a corpus, as in the paper's table 8. `busiest` are (name, facts)."""
+    """Sizes of a corpus, as in the paper's table 8. `busiest` are (name, facts).
+
+    `merged` are wordings that were key elements of their own, and are not counted as such any more.
+    """
 
     corpus: str
     documents: int
@@ -58,6 +61,8 @@ class Stats:
     tokens: int
     facts: int
     key_elements: int
+    merged: int
+    hubs: int
     facts_per_element: float
     most_facts: int
     neighbors_per_element: float

@@ -3,7 +3,7 @@
 from graphreader.errors import EmbeddingMismatchError, SchemaError
 from graphreader.store.connection import Connection, Row
 
-NUMBER = 1
+NUMBER = 2
 """Of the schema. Another number in the graph means another version of GraphReader made it."""
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
@@ -16,6 +16,8 @@ _STATEMENTS = (
     "document_corpus",
     "key_element_corpus",
     "key_element_stale",
+    "key_element_fresh",
+    "key_element_merged",
     "key_element_words",
 )
 _ALL = len(_STATEMENTS) + 1

@@ -1,40 +1,52 @@
-"""Writing one corpus: documents, chunks with their facts, embeddings, and taking documents out.
+"""Writing one corpus: documents, chunks with their facts, key elements, embeddings.
 
 Every step is safe to repeat: ids come from the content, and a document counts as complete only when
 all of it is there. It does not decide what to write.
 """
 
+import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.errors import EmbeddingMismatchError
-from graphreader.store.connection import Call, Connection
+from graphreader.store.connection import Connection, Row, Run
 from graphreader.store.full_text import corpus_word
 
 EMBEDDINGS_A_WRITE = 500
 
-WRITERS_AWAITED = 5
-"""How often a delete looks again for what another process was writing when it began."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadChunk:
-    """A chunk and what was extracted from it; `error` says why there are no facts."""
+    """A chunk and what was extracted from it; `error` says why there are no facts.
+
+    The chunks of an edit are `pending` until they are arranged.
+    """
 
     chunk: Chunk
     facts: tuple[AtomicFact, ...] = ()
     error: str | None = None
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A key element that has no vector yet; `name` is one of its wordings."""
+
+    id: str
+    key: str
+    name: str
 
 
 class GraphWriter:
     """Writes into one corpus of one database."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
-        self._connection = connection
+        self.connection = connection
         self.corpus = corpus
 
     async def begin_corpus(
@@ -45,113 +57,139 @@ class GraphWriter:
         Raises EmbeddingMismatchError: vectors of two embeddings cannot be compared.
         """
         made = {"decider": decider, "prompts": prompts, "embedding": embedding}
-        rows = await self._connection.write(
+        rows = await self.connection.write(
             [("write/corpus", {"corpus": self.corpus, "dimension": dimension, **made})]
         )
         check_embedding(self.corpus, rows[0]["embedding"], embedding)
 
-    async def begin_document(self, document: Document, chunk_tokens: int) -> None:
-        """Write the document's own node; it is incomplete from here until `complete`."""
-        values = {
-            "id": document.id,
-            "corpus": self.corpus,
-            "title": document.title,
-            "source": document.source,
-            "sha256": document.sha256,
-            "language": document.language,
-            "chunk_tokens": chunk_tokens,
-        }
-        await self._connection.write([("write/document", values)])
+    async def begin_documents(self, documents: Sequence[Document], chunk_tokens: int) -> set[str]:
+        """Write the documents' own nodes; they are incomplete from here until `complete`.
 
-    async def extracted(self, document: str) -> set[str]:
-        """Return the ids of the document's chunks whose facts are written already."""
-        rows = await self._connection.read("read/document_chunks", document=document)
-        return {row["id"] for row in rows if row["error"] is None}
+        Returns the ids of those that were begun: one that is being deleted takes nothing.
+        """
+        rows = await self._write("write/documents", **self._begun(documents, chunk_tokens))
+        return {row["id"] for row in rows}
 
-    async def write_chunks(self, document: str, chunks: Sequence[ReadChunk]) -> None:
-        """Write chunks of a document with their facts in one transaction."""
-        await self._connection.write(_chunk_calls(self.corpus, document, chunks))
+    async def write_chunks(
+        self,
+        chunks: Sequence[ReadChunk],
+        beginning: Sequence[Document] = (),
+        chunk_tokens: int = 0,
+    ) -> list[Unembedded]:
+        """Write chunks of documents with their facts, all in one transaction.
 
-    async def arrange(self, document: str, chunks: Sequence[Chunk]) -> None:
-        """Make the document consist of exactly these chunks, in this order, linked by NEXT."""
-        rows = await self._connection.read("read/document_chunks", document=document)
-        stale = {row["id"] for row in rows} - {chunk.id for chunk in chunks}
-        await self._delete_chunks(sorted(stale))
-        places = [{"id": c.id, "index": c.index, "start": c.start, "end": c.end} for c in chunks]
-        pairs = [[a.id, b.id] for a, b in pairwise(chunks)]
-        await self._connection.write(
-            [
-                ("write/place_chunks", {"chunks": places}),
-                ("write/unlink_chunks", {"document": document}),
-                ("write/link_chunks", {"pairs": pairs}),
+        The documents must be there, or stand in `beginning`, whose nodes are written first.
+        Returns the key elements of the chunks that have no vector yet.
+        """
+
+        async def work(run: Run) -> list[Unembedded]:
+            if beginning:
+                await run("write/documents", **self._begun(beginning, chunk_tokens))
+            rows = [_chunk_row(read) for read in chunks]
+            open_ = {
+                row["id"] for row in await run("write/chunks", corpus=self.corpus, chunks=rows)
+            }
+            with_facts = [read for read in chunks if read.facts and read.chunk.id in open_]
+            if not with_facts:
+                return []
+            elements, facts = _fact_rows(with_facts)
+            new = await run(
+                "write/facts",
+                corpus=self.corpus,
+                corpus_word=corpus_word(self.corpus),
+                elements=elements,
+                chunks=facts,
+            )
+            lacking = set(new[0]["lacking"]) if new else set()
+            return [
+                Unembedded(row["id"], row["key"], row["surfaces"][0])
+                for row in elements
+                if row["id"] in lacking
             ]
-        )
+
+        return await self._transact(work)
+
+    async def chain(self, chunks: Mapping[str, int]) -> None:
+        """Link the chunks of new documents by NEXT: how many there must be, by document."""
+        rows = [{"id": id_, "chunks": number} for id_, number in sorted(chunks.items())]
+        await self._write("write/chain_chunks", documents=rows)
+
+    async def arrange(self, document: str, chunks: Sequence[Chunk]) -> list[str]:
+        """Make exactly these chunks the text of a document, in this order, linked by NEXT.
+
+        Returns the ids of its other chunks, which are to be deleted.
+        """
+        places = [{"id": c.id, "index": c.index, "start": c.start, "end": c.end} for c in chunks]
+
+        async def work(run: Run) -> list[str]:
+            await run("write/place_chunks", chunks=places)
+            ids = [chunk.id for chunk in chunks]
+            rows = await run("write/retire_chunks", document=document, chunks=ids)
+            await run("write/unlink_chunks", document=document)
+            await run("write/chain_chunks", documents=[{"id": document, "chunks": len(chunks)}])
+            return sorted(row["id"] for row in rows)
+
+        return await self._transact(work)
+
+    async def complete(self, documents: Mapping[str, tuple[str, int]]) -> set[str]:
+        """Mark documents as complete that are: of this sha256, with so many chunks, all with facts.
+
+        Their key elements must have their vectors. Returns the ids of those that are complete.
+        """
+        rows = [
+            {"id": id_, "sha256": sha256, "chunks": chunks}
+            for id_, (sha256, chunks) in sorted(documents.items())
+        ]
+        done = await self._write("write/finish_documents", documents=rows)
+        return {row["id"] for row in done}
 
     async def settle(self) -> None:
         """Count the wordings of every key element that was touched; names follow from that."""
-        await self._connection.run("write/settle_key_elements", corpus=self.corpus)
+        await self.connection.run("write/settle_key_elements", corpus=self.corpus)
 
-    async def unembedded(self) -> list[tuple[str, str]]:
-        """Return id and normalized form of every key element without a vector."""
-        rows = await self._connection.read("read/unembedded", corpus=self.corpus)
-        return [(row["id"], row["key"]) for row in rows]
+    async def unembedded(self, document: str | None = None) -> list[Unembedded]:
+        """Return the key elements without a vector, of one document or of the corpus."""
+        if document:
+            rows = await self.connection.read("read/unembedded_of_document", document=document)
+        else:
+            rows = await self.connection.read("read/unembedded", corpus=self.corpus)
+        return [Unembedded(**row) for row in rows]
 
-    async def write_embeddings(self, vectors: Iterable[tuple[str, list[float]]]) -> None:
-        """Store vectors of key elements, by their ids."""
-        rows = [{"id": id_, "vector": vector} for id_, vector in vectors]
+    async def write_embeddings(
+        self,
+        vectors: Iterable[tuple[str, list[float]]],
+        fresh: Collection[str] = (),
+    ) -> None:
+        """Store vectors of key elements, by their ids; `fresh` are to be compared with others."""
+        vector = self.connection.vector
+        rows = [{"id": i, "vector": vector(v), "fresh": i in fresh} for i, v in vectors]
         for start in range(0, len(rows), EMBEDDINGS_A_WRITE):
             part = rows[start : start + EMBEDDINGS_A_WRITE]
-            await self._connection.write([("write/embeddings", {"rows": part})])
+            await self._write("write/embeddings", rows=part)
 
     async def change_embedding(self, embedding: str, dimension: int) -> None:
         """Forget the vectors that another embedding made, and say which one makes them now."""
-        rows = await self._connection.read("read/corpus", corpus=self.corpus)
+        rows = await self.connection.read("read/corpus", corpus=self.corpus)
         if rows and rows[0]["embedding"] == embedding:
             return
-        await self._connection.run("write/forget_embeddings", corpus=self.corpus)
+        await self.connection.run("write/forget_embeddings", corpus=self.corpus)
         values = {"corpus": self.corpus, "embedding": embedding, "dimension": dimension}
-        await self._connection.write([("write/corpus_embedding", values)])
+        await self.connection.write([("write/corpus_embedding", values)])
 
-    async def complete(self, documents: Sequence[str]) -> None:
-        """Mark documents as complete, but for those with a chunk that failed."""
-        await self._connection.write(
-            [("write/finish_document", {"corpus": self.corpus, "documents": list(documents)})]
-        )
+    async def _write(self, name: str, **values: Any) -> list[Row]:
+        """Run one statement while no other writer of the corpus does."""
+        return await self._transact(lambda run: run(name, **values))
 
-    async def delete(self, documents: Sequence[str]) -> None:
-        """Take documents out, in batches; key elements that other facts name stay.
+    async def _transact(self, work: Callable[[Run], Awaitable[T]]) -> T:
+        async def alone(run: Run) -> T:
+            await run("write/lock_corpus", corpus=self.corpus)
+            return await work(run)
 
-        What is cut off is finished by the next `finish_deletes`.
-        """
-        values = {"corpus": self.corpus, "documents": list(documents)}
-        await self._connection.write([("write/mark_deleting", values)])
-        await self.finish_deletes()
+        return await self.connection.transact(alone)
 
-    async def delete_corpus(self) -> None:
-        """Forget the corpus itself, if no document is left in it."""
-        await self._connection.write([("write/delete_corpus", {"corpus": self.corpus})])
-
-    async def finish_deletes(self) -> None:
-        """Finish every delete of this corpus that was begun."""
-        pending = await self._connection.read("read/pending_deletes", corpus=self.corpus)
-        for row in pending:
-            await self._delete_document(row["id"])
-        if pending:
-            await self.settle()
-
-    async def _delete_document(self, document: str) -> None:
-        """Delete a document and its chunks, also those that were being written meanwhile."""
-        for _ in range(WRITERS_AWAITED):
-            chunks = await self._connection.read("read/document_chunks", document=document)
-            await self._delete_chunks([chunk["id"] for chunk in chunks])
-            calls = [("write/delete_document", {"document": document})]
-            if (await self._connection.write(calls))[0]["deleted"]:
-                return
-
-    async def _delete_chunks(self, chunks: Sequence[str]) -> None:
-        if chunks:
-            await self._connection.run("write/delete_chunk_facts", chunks=list(chunks))
-            await self._connection.run("write/delete_chunks", chunks=list(chunks))
+    def _begun(self, documents: Iterable[Document], chunk_tokens: int) -> dict[str, Any]:
+        rows = [_document_row(one) for one in documents]
+        return {"corpus": self.corpus, "chunk_tokens": chunk_tokens, "documents": rows}
 
 
 def check_embedding(corpus: str, was: str, now: str) -> None:
@@ -164,56 +202,64 @@ def check_embedding(corpus: str, was: str, now: str) -> None:
         )
 
 
-def _chunk_calls(corpus: str, document: str, chunks: Sequence[ReadChunk]) -> list[Call]:
-    """Four statements for any number of chunks, in an order in which each finds what it needs."""
-    facts = [fact for read in chunks for fact in read.facts]
-    elements = {e.id: (e, fact.id) for fact in facts for e in fact.key_elements}
-    links = {(e.id, fact.id): e.surface for fact in facts for e in reversed(fact.key_elements)}
-    return [
-        (
-            "write/chunks",
-            {"corpus": corpus, "document": document, "chunks": [_chunk_row(r) for r in chunks]},
-        ),
-        (
-            "write/atomic_facts",
-            {
-                "corpus": corpus,
-                "facts": [
-                    {"id": f.id, "chunk": f.chunk, "text": f.text, "index": f.index} for f in facts
-                ],
-            },
-        ),
-        (
-            "write/key_elements",
-            {
-                "corpus": corpus,
-                "corpus_word": corpus_word(corpus),
-                "elements": [
-                    {"id": id_, "key": e.key, "surface": e.surface, "fact": fact}
-                    for id_, (e, fact) in sorted(elements.items())
-                ],
-            },
-        ),
-        (
-            "write/fact_elements",
-            {
-                "links": [
-                    {"element": element, "fact": fact, "surface": surface}
-                    for (element, fact), surface in sorted(links.items())
-                ]
-            },
-        ),
-    ]
+def metadata_of(document: Document) -> str:
+    """The metadata of a document as they are stored: one line of JSON."""
+    return json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True)
+
+
+def _document_row(document: Document) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "title": document.title,
+        "source": document.source,
+        "sha256": document.sha256,
+        "language": document.language,
+        "metadata": metadata_of(document),
+        "page_starts": list(document.page_starts),
+        "headings": [heading for _, heading in document.headings],
+        "heading_starts": [start for start, _ in document.headings],
+    }
 
 
 def _chunk_row(read: ReadChunk) -> dict[str, Any]:
     chunk = read.chunk
     return {
         "id": chunk.id,
+        "document": chunk.document,
         "index": chunk.index,
         "text": chunk.text,
         "tokens": chunk.tokens,
         "start": chunk.start,
         "end": chunk.end,
+        "pending": read.pending or None,
         "error": read.error,
     }
+
+
+def _fact_rows(chunks: Sequence[ReadChunk]) -> tuple[list[Any], list[Any]]:
+    """The key elements, and the facts, which name them by their numbers."""
+    found: dict[str, tuple[str, dict[str, None]]] = {}
+    for read in chunks:
+        for fact in read.facts:
+            for element in fact.key_elements:
+                _, surfaces = found.setdefault(element.id, (element.key, {}))
+                surfaces[element.surface] = None
+    ids = sorted(found)
+    number = {id_: place for place, id_ in enumerate(ids)}
+    elements = [{"id": id_, "key": found[id_][0], "surfaces": sorted(found[id_][1])} for id_ in ids]
+    facts = [
+        {
+            "id": read.chunk.id,
+            "facts": [
+                {
+                    "id": fact.id,
+                    "text": fact.text,
+                    "index": fact.index,
+                    "names": [[number[e.id], e.surface] for e in fact.key_elements],
+                }
+                for fact in read.facts
+            ],
+        }
+        for read in chunks
+    ]
+    return elements, facts

@@ -6,6 +6,7 @@ import pytest
 
 from graphreader.store import schema
 from graphreader.store.connection import Connection
+from graphreader.store.deleter import Deleter
 from graphreader.store.opening import open_connection
 from graphreader.store.writer import GraphWriter
 from tests import servers
@@ -33,5 +34,6 @@ async def writer(connection: Connection, corpus: str) -> AsyncIterator[GraphWrit
     )
     yield writer
     documents = await connection.read("read/documents", corpus=corpus)
-    await writer.delete([row["id"] for row in documents])
-    await writer.delete_corpus()
+    deleter = Deleter(connection, corpus)
+    await deleter.delete([row["id"] for row in documents])
+    await deleter.delete_corpus()

@@ -1,17 +1,20 @@
+from dataclasses import replace
+
 import pytest
 
 from graphreader.deciding.offline.embedding import OfflineEmbedder
 from graphreader.store.connection import Connection
+from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import GraphWriter
-from tests.neo4j.texts import write
+from tests.neo4j.texts import chunks, document, read, write
 
 
 async def embed(writer: GraphWriter) -> None:
     """Give every key element of the corpus its vector."""
     missing = await writer.unembedded()
-    vectors = await OfflineEmbedder().embed([key for _, key in missing])
-    await writer.write_embeddings(zip((id_ for id_, _ in missing), vectors, strict=True))
+    vectors = await OfflineEmbedder().embed([one.key for one in missing])
+    await writer.write_embeddings(zip((one.id for one in missing), vectors, strict=True))
 
 
 @pytest.fixture
@@ -90,11 +93,13 @@ async def test_vectors_search_one_corpus(
 
     assert len(found) == 2
     assert found[0].name == "Canada"
-    await large.delete([row["id"] for row in await documents(connection, large.corpus)])
+    await clear(connection, large.corpus)
 
 
-async def documents(connection: Connection, corpus: str) -> list[dict[str, str]]:
-    return await connection.read("read/documents", corpus=corpus)
+async def clear(connection: Connection, corpus: str) -> None:
+    """Take every document out of a corpus."""
+    rows = await connection.read("read/documents", corpus=corpus)
+    await Deleter(connection, corpus).delete([row["id"] for row in rows])
 
 
 # A corpus of more than 10,000 key elements is searched as well, on every version.
@@ -103,14 +108,14 @@ async def test_vectors_search_a_large_corpus(
 ) -> None:
     facts = {"Row.": [f"row {n}" for n in range(10_200)]}
     await write(writer, "rows", [("x", facts)])
-    missing = sorted(await writer.unembedded(), key=lambda item: item[1])[:300]
-    vectors = await OfflineEmbedder().embed([key for _, key in missing])
-    await writer.write_embeddings(zip((id_ for id_, _ in missing), vectors, strict=True))
-    (vector,) = await OfflineEmbedder().embed([missing[7][1]])
+    missing = sorted(await writer.unembedded(), key=lambda one: one.key)[:300]
+    vectors = await OfflineEmbedder().embed([one.key for one in missing])
+    await writer.write_embeddings(zip((one.id for one in missing), vectors, strict=True))
+    (vector,) = await OfflineEmbedder().embed([missing[7].key])
     found = await explorer.nearest(vector, 5)
 
     assert len(found) == 5
-    assert found[0].name == missing[7][1]
+    assert found[0].name == missing[7].key
 
 
 # Words find names and their former wordings, and only those of the corpus.
@@ -124,7 +129,7 @@ async def test_words_search_one_corpus(
     assert await explorer.matching("Joan of Arc", 5) == []
     assert [node.name for node in await explorer.matching("Who was the maid?", 5)] == ["the Maid"]
     assert [node.name for node in await explorer.matching("贞德是谁？", 5)] == ["贞德"]
-    await other.delete([row["id"] for row in await documents(connection, other.corpus)])
+    await clear(connection, other.corpus)
 
 
 # A corpus is searched as if it were alone, beside a crowded one whose name only adds to its own.
@@ -136,7 +141,7 @@ async def test_alike_names_do_not_crowd(
     await write(writer, "t", [("y", {"Few.": ["castle of Varn"]})])
 
     assert [node.name for node in await explorer.matching("castle", 5)] == ["castle of Varn"]
-    await crowded.delete([row["id"] for row in await documents(connection, crowded.corpus)])
+    await clear(connection, crowded.corpus)
 
 
 # Whatever a person types is a search for its words, never a syntax error.
@@ -174,3 +179,37 @@ async def test_hubs_are_bounded(writer: GraphWriter, explorer: GraphExplorer) ->
 
     assert sum(len(group.facts) for group in groups) == 2000
     assert len(neighbors) == 300
+
+
+# A chunk tells on which page a place in it stands and under which heading, as far as there are any.
+async def test_pages_and_headings(
+    writer: GraphWriter, explorer: GraphExplorer, connection: Connection
+) -> None:
+    paged = replace(
+        document(writer.corpus, "paged", "One two. Three four. Five."),
+        page_starts=(0, 4, 4, 22),
+        headings=((4, "Two"), (9, "Three"), (15, "Four"), (21, "Five")),
+    )
+    bare = document(writer.corpus, "bare", "One two.")
+    made = chunks(paged, ["One two. ", "Three four. ", "Five."])
+    alone = chunks(bare, ["One two."])
+    for of, all_ in ((paged, made), (bare, alone)):
+        await writer.write_chunks([read(of, chunk, {}) for chunk in all_], [of], 2000)
+        await writer.arrange(of.id, all_)
+    first, second, third = [await explorer.chunk(chunk.id) for chunk in made]
+    other = await explorer.chunk(alone[0].id)
+
+    assert first
+    assert [(first.page(at), first.heading(at)) for at in (0, 3, 4, 8)] == [
+        (1, None),
+        (1, None),
+        (3, "Two"),
+        (3, "Two"),
+    ]
+    assert second
+    assert [(second.page(at), second.heading(at)) for at in (9, 15)] == [(3, "Three"), (3, "Four")]
+    assert second.headings == ((9, "Three"), (15, "Four"))
+    assert third
+    assert [(third.page(at), third.heading(at)) for at in (21, 22)] == [(3, "Five"), (4, "Five")]
+    assert other
+    assert (other.page(0), other.heading(0)) == (None, None)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
@@ -25,15 +27,11 @@ async def test_documents_are_found(writer: GraphWriter, library: Library) -> Non
 
 
 # A title that two documents have names both of them.
-async def test_ambiguous_titles_name_the_matches(
-    connection: Connection, writer: GraphWriter, library: Library
-) -> None:
+async def test_ambiguous_titles_name_the_matches(writer: GraphWriter, library: Library) -> None:
     await write(writer, "one", [("x", FACTS)])
     await write(writer, "two", [("y", FACTS)])
     first, second = document(writer.corpus, "one"), document(writer.corpus, "two")
-    values = {"id": second.id, "corpus": writer.corpus, "title": "one", "source": second.source}
-    rest = {"sha256": second.sha256, "language": "en", "chunk_tokens": 2000}
-    await connection.write([("write/document", values | rest)])
+    await writer.begin_documents([replace(second, title="one")], 2000)
 
     with pytest.raises(UnknownDocumentError, match=rf"{first.id}.*{second.id}") as refused:
         await library.find(writer.corpus, "one")

@@ -3,9 +3,11 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from graphreader.errors import UnknownCorpusError
-from graphreader.ingestion.embedding import embed_missing, reindex
+from graphreader.ingestion.embedding import embed
+from graphreader.ingestion.reindexing import reindex
 from graphreader.store import schema
 from graphreader.store.connection import Connection
+from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.library import Library
 from graphreader.store.writer import GraphWriter
@@ -44,10 +46,10 @@ async def test_another_embedding(connection: Connection, writer: GraphWriter) ->
     other = GraphWriter(connection, f"{writer.corpus}-2")
     await other.begin_corpus(decider="t", prompts="1", embedding="old", dimension=256)
     await write(writer, "t", [("x", FACTS)])
-    await embed_missing(writer, Counting("test-embedding", 256))
+    await embed(writer, Counting("test-embedding", 256), await writer.unembedded())
     new = Counting("new", 256)
     done = await reindex(connection, new, writer.corpus)
-    await other.delete_corpus()
+    await Deleter(connection, other.corpus).delete_corpus()
 
     assert done == [writer.corpus]
     assert sorted(new.embedded) == ["canada", "cold"]
@@ -65,8 +67,9 @@ async def test_cut_off(connection: Connection, writer: GraphWriter) -> None:
     await reindex(connection, Counting("new", 256), writer.corpus)
     left = await other.unembedded()
     rows = await connection.read("read/documents", corpus=other.corpus)
-    await other.delete([row["id"] for row in rows])
-    await other.delete_corpus()
+    deleter = Deleter(connection, other.corpus)
+    await deleter.delete([row["id"] for row in rows])
+    await deleter.delete_corpus()
 
     assert left == []
 
@@ -83,7 +86,7 @@ async def test_unknown_corpus(connection: Connection) -> None:
 async def test_nothing_changed(connection: Connection, writer: GraphWriter) -> None:
     await write(writer, "t", [("x", FACTS)])
     same = Counting("test-embedding", 256)
-    await embed_missing(writer, same)
+    await embed(writer, same, await writer.unembedded())
     same.embedded.clear()
     await reindex(connection, same, writer.corpus)
 
@@ -102,8 +105,9 @@ async def test_another_dimension(connection: Connection, writer: GraphWriter) ->
     found = await GraphExplorer(connection, writer.corpus).nearest([4.0] + [1.0] * 63, 1)
     records = [await Library(connection).corpus(name) for name in (writer.corpus, other.corpus)]
     rows = await connection.read("read/documents", corpus=other.corpus)
-    await other.delete([row["id"] for row in rows])
-    await other.delete_corpus()
+    deleter = Deleter(connection, other.corpus)
+    await deleter.delete([row["id"] for row in rows])
+    await deleter.delete_corpus()
 
     assert {writer.corpus, other.corpus} <= set(done)
     assert await schema.dimension(connection) == 64

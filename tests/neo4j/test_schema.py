@@ -15,6 +15,8 @@ INDEXES = {
     "graphreader_document_corpus",
     "graphreader_key_element_corpus",
     "graphreader_key_element_stale",
+    "graphreader_key_element_fresh",
+    "graphreader_key_element_merged",
     "graphreader_key_element_words",
     "graphreader_key_element_embeddings",
 }

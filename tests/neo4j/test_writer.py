@@ -2,11 +2,13 @@ import asyncio
 
 import pytest
 
-from graphreader.documents import Chunk
+from graphreader.documents import Chunk, Document
 from graphreader.errors import EmbeddingMismatchError
 from graphreader.store.connection import Connection, Row
+from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.library import Library
+from graphreader.store.states import States
 from graphreader.store.writer import GraphWriter, ReadChunk
 from tests.neo4j.texts import chunks, document, read, write
 
@@ -24,6 +26,18 @@ async def chain(connection: Connection, first: Chunk, corpus: str) -> list[str]:
         texts.append(chunk.text)
         next_id = chunk.subsequent[0] if chunk.subsequent else ""
     return texts
+
+
+async def extracted(connection: Connection, corpus: str, of: Document) -> set[str]:
+    """The ids of a document's chunks that have their facts."""
+    known = await States(connection, corpus).chunks(of.id)
+    return {chunk.id for chunk in known if chunk.error is None}
+
+
+async def delete(connection: Connection, corpus: str, title: str) -> None:
+    """Take a document out, and count what it shared with others again."""
+    await Deleter(connection, corpus).delete([document(corpus, title).id])
+    await GraphWriter(connection, corpus).settle()
 
 
 async def sizes(connection: Connection, corpus: str) -> Row:
@@ -82,7 +96,8 @@ async def test_stale_chunks_go(connection: Connection, writer: GraphWriter) -> N
     made = await write(writer, "one", [("a ", ALBUM), ("b ", BAND), ("c", ALBUM)])
     of = document(writer.corpus, "one")
     left = chunks(of, ["a ", "c"])
-    await writer.arrange(of.id, left)
+    stale = await writer.arrange(of.id, left)
+    await Deleter(connection, writer.corpus).delete_chunks(stale)
     await writer.settle()
 
     assert await chain(connection, left[0], writer.corpus) == ["a ", "c"]
@@ -95,19 +110,19 @@ async def test_stale_chunks_go(connection: Connection, writer: GraphWriter) -> N
 async def test_failed_chunks_are_missing(connection: Connection, writer: GraphWriter) -> None:
     of = document(writer.corpus, "one")
     good, bad = chunks(of, ["a ", "b"])
-    await writer.begin_document(of, 2000)
-    await writer.write_chunks(of.id, [read(of, good, ALBUM), ReadChunk(bad, error="no reply")])
+    reads = [read(of, good, ALBUM), ReadChunk(bad, error="no reply")]
+    await writer.write_chunks(reads, [of], 2000)
     await writer.arrange(of.id, [good, bad])
-    await writer.complete([of.id])
 
-    assert await writer.extracted(of.id) == {good.id}
+    assert await writer.complete({of.id: (of.sha256, 2)}) == set()
+    assert await extracted(connection, writer.corpus, of) == {good.id}
     (summary,) = await Library(connection).documents(writer.corpus)
     assert (summary.status, summary.failed, summary.chunks) == ("incomplete", 1, 2)
 
-    await writer.write_chunks(of.id, [read(of, bad, BAND)])
-    await writer.complete([of.id])
+    await writer.write_chunks([read(of, bad, BAND)])
 
-    assert await writer.extracted(of.id) == {good.id, bad.id}
+    assert await writer.complete({of.id: (of.sha256, 2)}) == {of.id}
+    assert await extracted(connection, writer.corpus, of) == {good.id, bad.id}
     (summary,) = await Library(connection).documents(writer.corpus)
     assert (summary.status, summary.failed) == ("complete", 0)
 
@@ -131,7 +146,7 @@ async def test_names_follow_the_wordings(connection: Connection, writer: GraphWr
 async def test_delete_leaves_no_orphan(connection: Connection, writer: GraphWriter) -> None:
     await write(writer, "one", [("a", ALBUM)])
     await write(writer, "two", [("b", BAND)])
-    await writer.delete([document(writer.corpus, "one").id])
+    await delete(connection, writer.corpus, "one")
 
     found = await sizes(connection, writer.corpus)
     assert (found["documents"], found["chunks"], found["facts"]) == (1, 1, 1)
@@ -145,7 +160,7 @@ async def test_delete_settles_shared_elements(connection: Connection, writer: Gr
     await write(writer, "two", [("b", {"A city.": ["city"]})])
     explorer = GraphExplorer(connection, writer.corpus)
     assert [node.name for node in await explorer.nodes(10)] == ["CITIES"]
-    await writer.delete([document(writer.corpus, "one").id])
+    await delete(connection, writer.corpus, "one")
 
     assert [node.name for node in await explorer.nodes(10)] == ["city"]
     assert await explorer.matching("CITIES", 5) == []
@@ -156,10 +171,10 @@ async def test_cut_off_deletes_are_finished(connection: Connection, writer: Grap
     made = await write(writer, "one", [("a ", ALBUM), ("b", BAND)])
     values = {"corpus": writer.corpus, "documents": [document(writer.corpus, "one").id]}
     await connection.write([("write/mark_deleting", values)])
-    await connection.run("write/delete_chunk_facts", chunks=[made[0].id])
+    await connection.run("write/delete_chunk_facts", corpus=writer.corpus, chunks=[made[0].id])
     (summary,) = await Library(connection).documents(writer.corpus)
     assert summary.status == "deleting"
-    await writer.finish_deletes()
+    await Deleter(connection, writer.corpus).finish_deletes()
 
     found = await sizes(connection, writer.corpus)
     assert (found["documents"], found["chunks"], found["facts"], found["key_elements"]) == (
@@ -171,13 +186,13 @@ async def test_cut_off_deletes_are_finished(connection: Connection, writer: Grap
 async def test_deleted_while_reading(connection: Connection, writer: GraphWriter) -> None:
     of = document(writer.corpus, "gone")
     (chunk,) = chunks(of, ["a"])
-    await writer.begin_document(of, 2000)
-    await writer.delete([of.id])
-    await writer.write_chunks(of.id, [read(of, chunk, ALBUM)])
+    await writer.begin_documents([of], 2000)
+    await delete(connection, writer.corpus, "gone")
+    await writer.write_chunks([read(of, chunk, ALBUM)])
     await writer.arrange(of.id, [chunk])
     await writer.settle()
-    await writer.complete([of.id])
 
+    assert await writer.complete({of.id: (of.sha256, 1)}) == set()
     assert set((await sizes(connection, writer.corpus)).values()) == {0}
 
 
@@ -186,7 +201,7 @@ async def test_large_deletes_go_in_batches(connection: Connection, writer: Graph
     facts = {f"Number {n} follows {n - 1}.": [f"number {n}", f"item{n}x"] for n in range(1300)}
     await write(writer, "large", [("a", facts)])
     assert (await sizes(connection, writer.corpus))["facts"] == 1300
-    await writer.delete([document(writer.corpus, "large").id])
+    await delete(connection, writer.corpus, "large")
 
     found = await sizes(connection, writer.corpus)
     assert (found["facts"], found["key_elements"]) == (0, 0)

@@ -2,7 +2,7 @@
 
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.ingestion.extraction import identity, key_elements
-from graphreader.ingestion.loading import from_text
+from graphreader.ingestion.loading.content import from_text
 from graphreader.store.writer import GraphWriter, ReadChunk
 
 Facts = dict[str, list[str]]
@@ -36,11 +36,9 @@ async def write(writer: GraphWriter, title: str, parts: list[tuple[str, Facts]])
     """Write a whole document: one (text, facts) a chunk."""
     of = document(writer.corpus, title)
     made = chunks(of, [text for text, _ in parts])
-    await writer.begin_document(of, 2000)
-    await writer.write_chunks(
-        of.id, [read(of, chunk, facts) for chunk, (_, facts) in zip(made, parts, strict=True)]
-    )
+    reads = [read(of, chunk, facts) for chunk, (_, facts) in zip(made, parts, strict=True)]
+    await writer.write_chunks(reads, [of], 2000)
     await writer.arrange(of.id, made)
     await writer.settle()
-    await writer.complete([of.id])
+    await writer.complete({of.id: (of.sha256, len(made))})
     return made

@@ -6,6 +6,7 @@ import pytest
 
 from graphreader import GraphReader, Settings
 from graphreader.deciding.service import service
+from tests.runs.forks import Forks
 
 
 @pytest.fixture
@@ -21,3 +22,10 @@ def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong is tried again at once, or nearly."""
     monkeypatch.setattr(service, "_FIRST_PAUSE", 0.02)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Commands in processes of their own that need not import everything first."""
+    with Forks() as forks:
+        yield forks

@@ -32,7 +32,7 @@ def prompt_tokens(body: Body) -> int:
 
 
 def failed_of(report: IngestReport) -> int:
-    return sum(one.failed for one in report.documents)
+    return sum(len(one.failed) for one in report.documents)
 
 
 # With 30 % of all requests going wrong, 200 chunks are read and 20 questions are answered: no chunk

@@ -120,6 +120,7 @@ def reader(
 
 def write_files(folder: Path, texts: Mapping[str, list[str]]) -> Path:
     """One file a text, one paragraph each of about as many tokens as a chunk takes."""
+    folder.mkdir(parents=True, exist_ok=True)
     for title, paragraphs in texts.items():
         (folder / f"{title}.txt").write_text(
             "\n\n".join(padded(paragraph) for paragraph in paragraphs) + "\n", encoding="utf-8"

@@ -4,16 +4,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from graphreader.documents import Chunk
+from graphreader.documents import Chunk, Document
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.loading import from_text
 from graphreader.tokens import count
 
 WORDS = ["joan", "rode", "to", "the", "king", "of", "france", "and", "won"]
 
 
+def document_of(text: str, source: str = "source") -> Document:
+    return Document("corpus", source, "title", source, text, sha256="", language="en")
+
+
 def chunks_of(text: str, limit: int) -> list[Chunk]:
-    return split(from_text(text, "title", "corpus", "source"), limit)
+    return split(document_of(text), limit)
 
 
 def paragraph(seed: int, words: int = 40) -> str:
@@ -152,7 +155,7 @@ def test_ids_survive_an_edit() -> None:
 def test_equal_chunks() -> None:
     text = "\n\n".join([paragraph(1)] * 20)
     here = chunks_of(text, 50)
-    there = split(from_text(text, "title", "corpus", "elsewhere"), 50)
+    there = split(document_of(text, "elsewhere"), 50)
 
     assert len({chunk.text for chunk in here[:-1]}) == 1
     assert len({chunk.id for chunk in here + there}) == 2 * len(here)

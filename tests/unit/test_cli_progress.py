@@ -1,22 +1,30 @@
-"""What a person sees while texts are read in, in a terminal and in a pipe."""
+"""What a person sees while texts are read in, in a terminal and in a log."""
 
 import io
 import re
 import sys
+from contextlib import redirect_stderr
 
 import pytest
 
 from graphreader.cli.progress import IngestDrawing
+from graphreader.documents import Skipped
 from graphreader.ingestion.report import (
     ChunksRead,
     DocumentBegun,
     DocumentEnded,
     DocumentReport,
     Embedded,
+    Failed,
+    Normalizing,
     ReadingEvent,
+    SourceEnded,
+    SourcesFound,
 )
+from tests.clock import Clock
 
 EVENTS: list[ReadingEvent] = [
+    SourcesFound(5, 5000),
     DocumentEnded(DocumentReport("x", "x.txt", "refused", error="x.txt is [binary]: leave it.")),
     DocumentBegun("life [1]", 12, 3),
     ChunksRead("life [1]", 2, 20),
@@ -25,18 +33,41 @@ EVENTS: list[ReadingEvent] = [
     DocumentEnded(DocumentReport("贞德", "z.txt", "unchanged", chunks=1)),
     DocumentEnded(
         DocumentReport(
-            "odd", "odd.txt", "incomplete", chunks=4, asked=4, failed=2, error="No sense."
+            "odd\x1b[31m\n",
+            "odd.txt",
+            "incomplete",
+            chunks=4,
+            asked=4,
+            failed=(Failed(0, "No sense."), Failed(2, "Cut off.")),
+            error="No sense.",
+        )
+    ),
+    DocumentEnded(
+        DocumentReport(
+            "paper",
+            "paper.pdf",
+            "read",
+            chunks=1,
+            asked=1,
+            skipped=tuple(Skipped(f"page {page}", "It is a picture.") for page in range(3, 8)),
         )
     ),
     Embedded(7, 30),
     Embedded(30, 30),
+    *[SourceEnded(1000)] * 5,
+    Normalizing("semantic"),
 ]
 LINES = [
     "refused    x.txt is [binary]: leave it.",
-    "read       life [1]  12 chunks",
+    "read       life [1]  12 chunks, 3 of them new",
     "unchanged  贞德  1 chunk",
-    "incomplete odd  4 chunks, 2 without facts: the same command asks again",
+    "incomplete odd [31m   4 chunks, 2 without facts",
     "           No sense.",
+    "read       paper  1 chunk, 5 parts passed over",
+    "           page 3: It is a picture.",
+    "           page 4: It is a picture.",
+    "           page 5: It is a picture.",
+    "           and 2 more",
 ]
 
 
@@ -47,32 +78,122 @@ class Screen(io.StringIO):
         return True
 
 
-def draw() -> None:
-    with IngestDrawing() as drawing:
-        for event in EVENTS:
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    return Screen()
+
+
+def draw(events: list[ReadingEvent], screen: Screen | None = None) -> None:
+    with redirect_stderr(screen or sys.stderr), IngestDrawing() as drawing:
+        for event in events:
             drawing(event)
 
 
-# In a pipe: a line for each document, and nothing else.
-def test_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    draw()
+def seen(screen: Screen) -> list[str]:
+    """The lines as written, without what styles them or moves the cursor, or stands at an end."""
+    text = re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", screen.getvalue())
+    return [line.rstrip() for line in text.splitlines()]
+
+
+# A log of a short run has a line for each document, and nothing else: no cursor is moved.
+@pytest.mark.parametrize("colours", [False, True], ids=["plain", "colours"])
+def test_a_short_log(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, colours: bool
+) -> None:
+    if colours:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    draw(EVENTS)
     out, err = capsys.readouterr()
 
     assert out == ""
-    assert err.splitlines() == LINES
+    assert ("\x1b[32m" in err) == colours
+    assert re.sub(r"\x1b\[[\d;]*m", "", err).split("\n") == [*LINES, ""]
 
 
-# In a terminal the same lines stay, above bars that go away at the end.
-def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
+# A log of a long run says how far it is, not before ten seconds and 5 % have passed again.
+def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with IngestDrawing(clock=clock.now) as drawing:
+        drawing(SourcesFound(1, 900_000))
+        drawing(DocumentBegun("life", 400, 400, 160_000))
+        drawing(SourceEnded(900_000))
+        for _ in range(100):
+            clock.go_on(1)
+            drawing(ChunksRead("life", 4, 80, 1600))
+        for done in (100, 200, 300):
+            clock.go_on(6)
+            drawing(Embedded(done, 300))
+        for stage in ("semantic", "association"):
+            clock.go_on(1)
+            drawing(Normalizing(stage))
+    lines = capsys.readouterr().err.splitlines()
 
-    draw()
-    text = re.sub(r"\x1b\[[\d;]*m", "", screen.getvalue())  # without styles
+    assert lines[0] == (
+        "ingest: 40 of 400 chunks, 800 facts, 16,000 tokens, 4.0 chunks/s, 1,600 tokens/s, "
+        "about 1 min 30 s left"
+    )
+    assert [line.partition(",")[0] for line in lines[:9]] == [
+        f"ingest: {40 * number} of 400 chunks" for number in range(1, 10)
+    ]
+    assert lines[9:] == [
+        "ingest: 400 of 400 chunks, 8,000 facts, 160,000 tokens",
+        "ingest: embedding key elements, 100 of 300",
+        "ingest: embedding key elements, 300 of 300",
+        "ingest: merging key elements (semantic)",
+        "ingest: merging key elements (association)",
+    ]
 
-    assert all(text.count(line) == 1 for line in LINES)
-    assert "3/3" in text
-    assert "30/30" in text
-    assert "\x1b[?25h" in text
-    assert text.rindex("\x1b[2K") > text.rindex("30/30")
+
+# Where chunks come slowly, a line waits for 5 % of them, so that a log of days stays short.
+def test_a_slow_log(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with IngestDrawing(clock=clock.now) as drawing:
+        drawing(DocumentBegun("life", 400, 400))
+        for _ in range(100):
+            clock.go_on(60)
+            drawing(ChunksRead("life", 1, 20))
+    lines = capsys.readouterr().err.splitlines()
+
+    assert [line.partition(" chunks,")[0] for line in lines] == [
+        f"ingest: {done} of 400" for done in (20, 40, 60, 80, 100)
+    ]
+    assert "1.0 chunks/min, 0 tokens/s, about 5 h left" in lines[-1]
+
+
+# In a terminal there are bars and figures that go away at the end, and above them the documents
+# that have something to tell, in lines that fit.
+def test_in_a_terminal(screen: Screen) -> None:
+    draw(EVENTS, screen)
+    lines = seen(screen)
+
+    assert not any("贞德" in line for line in lines)
+    assert all(line in lines for line in LINES if "贞德" not in line)
+    assert any("3 of 3 chunks" in line for line in lines)
+    assert any("30 of 30" in line for line in lines)
+    assert any("Merging key elements (semantic): 1 s" in line for line in lines)
+    assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
+    assert screen.getvalue().endswith("\x1b[2K")  # the last of the lines is wiped out
+    assert max(map(len, lines)) <= 60
+
+
+# Of a thousand documents a terminal lists the first ones, and then those that went wrong.
+def test_a_thousand_documents_in_a_terminal(screen: Screen) -> None:
+    report = DocumentReport("life", "life.txt", "read", chunks=1, asked=1)
+    well: list[ReadingEvent] = [DocumentEnded(report)] * 500
+    draw([*well, EVENTS[1], *well], screen)
+    lines = seen(screen)
+
+    assert lines.count("read       life  1 chunk") == 20
+    assert sum("only documents with a problem" in line for line in lines) == 1
+    assert LINES[0] in lines
+
+
+# A terminal that cannot move its cursor gets what a log gets.
+def test_in_a_dumb_terminal(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+
+    draw(EVENTS, screen)
+
+    assert screen.getvalue().splitlines() == LINES

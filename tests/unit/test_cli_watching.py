@@ -38,7 +38,7 @@ READING = Reading(
     answered=True,
     corpus="c",
     plan="Look for the [year].",
-    citations=(Citation("life", "d1", 3, 120, 155, QUOTE),),
+    citations=(Citation("life", "d1", 3, 120, 155, QUOTE, 7, "Her [trial]"),),
     paths=(
         *(Path(node, "", len(CALLS), "termination", None, CALLS) for node in NODES[:4]),
         Path(NODES[4], "", 0, "error", "The model [x] went away."),
@@ -86,7 +86,7 @@ def test_in_a_pipe(width: int) -> None:
     flat = " ".join(text.split())
     assert flat.count("Look for the [year].") == 1
     assert flat.count("In 1920 [see 1].") == 1
-    assert "1 life, chunk 3 characters 120-155" in flat
+    assert "1 life, page 7, “Her [trial]”, chunk 3 characters 120-155" in flat
     assert "“She was canonized in 1920. [red]”" in flat
     assert "openai:fake: 31 calls, 12,345 tokens, $0.0106, 2 from the cache, 4.2 s" in flat
     assert "calls (tokens): plan 1 (345), explore 29 (11,250), answer 1 (750)" in flat

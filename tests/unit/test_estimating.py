@@ -12,7 +12,9 @@ from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.estimating import Estimate, Known, estimate
-from graphreader.ingestion.loading import load
+from graphreader.ingestion.loading.files import load
+from graphreader.ingestion.loading.sources import sources_of
+from graphreader.ingestion.recutting import OldChunk
 from graphreader.settings import Settings
 from graphreader.tokens import count
 
@@ -67,7 +69,7 @@ def cut(file: Path) -> tuple[Document, list[Chunk]]:
 
 
 async def estimated(*paths: Path, **given: Any) -> Estimate:
-    return await estimate(paths, "c", FixedInstructions(), settings(**given))
+    return await estimate(sources_of(paths), "c", FixedInstructions(), settings(**given))
 
 
 # Calls and prompts are exact, replies follow from the chunks, the price from both, call by call.
@@ -101,23 +103,33 @@ async def test_long_chunks(write: Callable[..., Path]) -> None:
     assert found.reading.output_tokens == found.reading.calls * ExtractionTask.reply_tokens
 
 
-# What the graph has is not counted: chunks that have their facts, documents that are unchanged.
+# What the graph has is not counted: chunks that have their facts, documents that are unchanged,
+# and of an edited one what stands around the edit.
 async def test_only_what_is_missing(write: Callable[..., Path]) -> None:
     partly, wholly, edited = write("a.md", 30), write("b.md", 20), write("c.md", 10)
-    (one, chunks), (two, others), (three, rest) = cut(partly), cut(wholly), cut(edited)
+    (one, chunks), (two, _), (three, rest) = cut(partly), cut(wholly), cut(edited)
+    edited.write_text(PARAGRAPH + "Word. " + PARAGRAPH * 9, encoding="utf-8")
     known = {
-        one.id: Known(frozenset(chunk.id for chunk in chunks[1:])),
-        two.id: Known(sha256=two.sha256),
-        three.id: Known(sha256="that of another text"),
+        one.id: Known(extracted=frozenset(chunk.id for chunk in chunks[1:])),
+        two.id: Known(unchanged=7),
+        three.id: Known(
+            extracted=frozenset(chunk.id for chunk in rest),
+            old=tuple(OldChunk(chunk.start, chunk.text, chunk.tokens) for chunk in rest),
+        ),
     }
     measurer = FixedInstructions()
 
-    found = await estimate([partly, wholly, edited], "c", measurer, settings(), known)
+    async def look_up(document: Document) -> Known:
+        return known[document.id]
+
+    sources = sources_of([partly, wholly, edited])
+    found = await estimate(sources, "c", measurer, settings(), look_up)
 
     assert found.documents == 3
-    assert found.chunks == len(chunks) + len(others) + len(rest)
-    assert found.missing == found.reading.calls == 1 + len(rest)
-    assert measurer.measured == [chunks[0].text, *(chunk.text for chunk in rest)]
+    assert found.missing == found.reading.calls == len(measurer.measured)
+    assert found.chunks - found.missing >= 7 + len(chunks) - 1 + len(rest) - 1
+    assert measurer.measured[0] == chunks[0].text
+    assert all("Word." in text for text in measurer.measured[1:])
 
 
 # A chunk of white space is a chunk, but nobody is asked about it.
@@ -136,7 +148,7 @@ async def test_white_space(tmp_path: Path) -> None:
 async def test_too_large_for_the_window(write: Callable[..., Path]) -> None:
     measurer = FixedInstructions(window=INSTRUCTIONS + 120)
 
-    found = await estimate([write("a.md", 8)], "c", measurer, settings())
+    found = await estimate(sources_of([write("a.md", 8)]), "c", measurer, settings())
 
     assert found.missing < found.reading.calls == len(measurer.measured)
     assert "".join(measurer.measured) == PARAGRAPH * 8
@@ -146,7 +158,7 @@ async def test_too_large_for_the_window(write: Callable[..., Path]) -> None:
 async def test_offline(write: Callable[..., Path]) -> None:
     offline = settings(model="offline", embeddings="offline")
 
-    found = await estimate([write("a.md", 30)], "c", SendsNothing(), offline)
+    found = await estimate(sources_of([write("a.md", 30)]), "c", SendsNothing(), offline)
 
     assert found.reading.calls == found.chunks > 3
     for cost in (found.reading, found.embedding, found.question, found.question_at_most):
@@ -159,7 +171,7 @@ async def test_unknown_price(write: Callable[..., Path]) -> None:
     unknown = settings(model="ollama:llama3.2", embeddings="offline")
     measurer = FixedInstructions("ollama:llama3.2")
 
-    found = await estimate([write("a.md", 30)], "c", measurer, unknown)
+    found = await estimate(sources_of([write("a.md", 30)]), "c", measurer, unknown)
 
     assert found.reading.input_tokens > 1000
     assert found.reading.dollars is None
@@ -209,7 +221,7 @@ async def test_questions(write: Callable[..., Path]) -> None:
 
 # Files that cannot be read are named, each with its reason, and the others are counted.
 async def test_refused_files(write: Callable[..., Path], tmp_path: Path) -> None:
-    (tmp_path / "binary.txt").write_bytes(b"\0\1")
+    (tmp_path / "binary.txt").write_bytes(b"\0\1\2\3")
     (tmp_path / "empty").mkdir()
 
     found = await estimated(
@@ -218,6 +230,6 @@ async def test_refused_files(write: Callable[..., Path], tmp_path: Path) -> None
 
     assert found.documents == 1
     assert len(found.refused) == 3
-    assert "holds no .md or .txt file" in " ".join(found.refused)
+    assert "holds no .docx, .epub, " in " ".join(found.refused)
     assert "is binary" in " ".join(found.refused)
     assert "does not exist" in " ".join(found.refused)

@@ -1,3 +1,5 @@
+"""Files of text become documents."""
+
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading import find_files, from_text, load
+from graphreader.ingestion.loading.content import from_text
+from graphreader.ingestion.loading.files import load
 
 
 def write(path: Path, data: bytes = b"Joan was born.\n") -> Path:
@@ -28,56 +31,6 @@ def nobody() -> Iterator[None]:
         os.seteuid(user)
 
 
-# Folders are searched for texts, sorted, hidden ones left out, each file once.
-def test_find_files(tmp_path: Path) -> None:
-    texts = [write(tmp_path / name) for name in ("a.txt", "b/c.MD", "b/d/e.md", "z.txt")]
-    for name in (".hidden.txt", ".git/x.md", "b/p.pdf", "noending"):
-        write(tmp_path / name)
-
-    assert find_files([tmp_path]) == texts
-    assert find_files([texts[3], tmp_path, tmp_path / "b" / ".." / "a.txt"]) == texts
-
-
-# Links that lead in a circle, or twice to the same file, change nothing.
-def test_links(tmp_path: Path) -> None:
-    text = write(tmp_path / "in" / "a.txt")
-    (tmp_path / "in" / "loop").symlink_to(tmp_path)
-    (tmp_path / "in" / "b.txt").symlink_to(text)
-    (tmp_path / "in" / "broken.txt").symlink_to(tmp_path / "nothing")
-
-    assert {os.path.realpath(file) for file in find_files([tmp_path])} == {
-        str(text.resolve()),
-        str((tmp_path / "nothing").resolve()),
-    }
-
-
-# A folder without a text says so; a named file is passed on whatever it is.
-def test_nothing_found(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    named = [tmp_path / ".hidden.txt", tmp_path / "missing.txt"]
-
-    assert find_files(named) == named
-    with pytest.raises(DocumentError, match=r"holds no \.md or \.txt file"):
-        find_files([tmp_path / "empty"])
-
-
-# A folder in a folder that cannot be opened is not passed over in silence.
-def test_closed_folder(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    for parent in list(tmp_path.parents)[:2]:
-        parent.chmod(0o755)
-    write(tmp_path / "a.txt")
-    write(tmp_path / "closed" / "b.txt")
-    (tmp_path / "closed").chmod(0)
-    with nobody():
-        found = find_files([tmp_path])
-
-        assert [path.name for path in found] == ["a.txt", "closed"]
-        with pytest.raises(DocumentError, match=r"cannot be opened \(Permission denied\)"):
-            load(found[1], "c")
-    (tmp_path / "closed").chmod(0o755)
-
-
 # A document is one path in one corpus: its id comes from both, links resolved.
 def test_identity(tmp_path: Path) -> None:
     path = write(tmp_path / "joan_of_arc.v2.txt")
@@ -93,6 +46,7 @@ def test_identity(tmp_path: Path) -> None:
 
 
 # The text is what open() reads: line ends are newlines, and a byte order mark stays.
+@pytest.mark.parametrize("name", ["a.txt", "a.md"])
 @pytest.mark.parametrize(
     "data",
     [
@@ -100,10 +54,12 @@ def test_identity(tmp_path: Path) -> None:
         "\ufeffJoan of Arc\r\n".encode(),
         "却说唐太宗\u2028…😀\x0b\x85x".encode(),
         b"\r\r\n\n\rx",
+        b"---\r\ntitle: x\r\n---\r\n# A #\r\n",
+        "مرحبا بالعالم e\u0301 \u202eabc".encode(),
     ],
 )
-def test_text_is_what_open_reads(tmp_path: Path, data: bytes) -> None:
-    path = write(tmp_path / "a.txt", data)
+def test_text_is_what_open_reads(tmp_path: Path, name: str, data: bytes) -> None:
+    path = write(tmp_path / name, data)
 
     assert load(path, "c").text == path.read_text(encoding="utf-8")
 
@@ -114,6 +70,68 @@ def test_language(tmp_path: Path) -> None:
     assert load(write(tmp_path / "b.txt"), "c").language == "en"
 
 
+# A few NUL bytes become U+FFFD, one each, so that the spans still fit what others read.
+def test_nul_bytes(tmp_path: Path) -> None:
+    document = load(write(tmp_path / "a.txt", b"Joan\0was born in\0Domremy."), "c")
+
+    assert document.text == "Joan\ufffdwas born in\ufffdDomremy."
+
+
+FRENCH = "L'été dernier, nous avons visité le château près de la forêt, où l'évêque s'était caché."
+CHINESE = "却说唐太宗随着崔判官、朱太尉，自脱了冤家债主，前进多时，却来到六道轮回之所。"
+TRADITIONAL = "卻說唐太宗隨著崔判官、朱太尉，自脫了冤家債主，前進多時，卻來到六道輪迴之所。"
+JAPANESE = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"
+RUSSIAN = "Все счастливые семьи похожи друг на друга, каждая несчастлива по-своему."
+POLISH = "Zażółć gęślą jaźń. Książka leży na stole, a świeca płonie."
+
+
+# Encodings other than UTF-8 are recognized, and told in the metadata.
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("café noir", "cp1252"),
+        ("“It’s fine,” she said — and smiled…", "cp1252"),
+        (FRENCH, "cp1252"),
+        (CHINESE, "gb18030"),
+        ("你好世界", "gb18030"),
+        (TRADITIONAL, "big5"),
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc_jp"),
+        ("나는 학교에 갑니다. 오늘은 날씨가 좋습니다.", "euc_kr"),
+        (RUSSIAN, "cp1251"),
+        (RUSSIAN, "koi8_r"),
+        (POLISH, "cp1250"),
+        (FRENCH, "utf-16"),
+        (CHINESE, "utf-16"),
+        (FRENCH, "utf-32"),
+        (FRENCH, "utf-16-le"),
+        (FRENCH, "utf-16-be"),
+    ],
+)
+def test_encodings(tmp_path: Path, text: str, encoding: str) -> None:
+    document = load(write(tmp_path / "a.txt", f"{text}\r\n".encode(encoding)), "c")
+
+    assert document.text == f"{text}\n"
+    assert document.metadata == {"encoding": encoding}
+    assert document.skipped == ()
+
+
+# What is rare in a long text is recognized all the same.
+def test_one_letter_in_a_long_text(tmp_path: Path) -> None:
+    text = "The quick brown fox jumps over the lazy dog.\n" * 5000 + "It’s a café.\n"
+
+    assert load(write(tmp_path / "a.txt", text.encode("cp1252")), "c").text == text
+
+
+# A few broken bytes make no other encoding of a UTF-8 text; they are counted.
+def test_broken_bytes(tmp_path: Path) -> None:
+    document = load(write(tmp_path / "a.txt", CHINESE.encode() + b" \xff\xfe."), "c")
+
+    assert document.text == f"{CHINESE} \ufffd\ufffd."
+    assert [one.part for one in document.skipped] == ["2 bytes"]
+    assert document.metadata == {}
+
+
 # What is no text is refused with one sentence that names the file, the reason and the way out.
 @pytest.mark.parametrize(
     ("name", "data", "message"),
@@ -121,12 +139,11 @@ def test_language(tmp_path: Path) -> None:
         ("a.txt", b"", "has no text in it"),
         ("a.txt", b" \n\t\n", "has no text in it"),
         ("a.txt", b"\xef\xbb\xbf\n", "has no text in it"),
-        ("a.txt", b"abc\0def", r"is binary \(a NUL byte at position 3\)"),
-        ("a.txt", b"caf\xe9 noir", r"byte 0xe9 at position 3.*iconv -f WINDOWS-1252 -t UTF-8"),
-        ("a.md", "却说唐太宗随着崔判官。".encode("gb18030"), r"iconv -f GB18030 .* > new\.md"),
-        ("a.txt", "Joan".encode("utf-16"), "begins as UTF-16 does.*iconv -f UTF-16 "),
-        ("a.pdf", b"%PDF", r"is not a \.md or \.txt file"),
-        ("a", b"text", r"is not a \.md or \.txt file"),
+        ("a.md", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\6\0\0\0", "is binary"),
+        ("a.txt", sha256(b"x").digest() * 40, "is binary"),
+        ("a.txt", b"\0" * 50, "is binary"),
+        ("a.xyz", b"text", r"is not a \.docx, \.epub, .*\.txt or \.xhtml file"),
+        ("a", b"text", "and no other is supported"),
     ],
 )
 def test_refused(tmp_path: Path, name: str, data: bytes, message: str) -> None:
@@ -168,10 +185,10 @@ def test_too_large(tmp_path: Path) -> None:
 
 # Text handed in from Python is cleaned of what no database takes.
 def test_from_text() -> None:
-    document = from_text("a\ud800b \ud83d\ude00 c", "t\udcff", "c", "s\udc80")
+    document = from_text("a\ud800b \ud83d\ude00 c\0", "t\udcff", "c", "s\udc80")
 
     assert (document.text, document.title, document.source) == (
-        "a\ufffdb 😀 c",
+        "a\ufffdb 😀 c\ufffd",
         "t\ufffd",
         "s\ufffd",
     )

@@ -1,6 +1,7 @@
 import pytest
 
-from graphreader.agent.quoting import locate, passages
+from graphreader.agent.quoting import locate, passages, with_quotes
+from graphreader.store.explorer import StoredChunk
 
 TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It ended. 贞德生于法国。"
 
@@ -56,3 +57,16 @@ def test_ellipses_leave_something_out() -> None:
     assert passages("The assault at Paris ensued ... the army won.", text) == []
     assert passages("The ... north.", text) == []
     assert passages("It rained for days.", text) == [(29, 48)]
+
+
+# A quote knows its page and the heading above it.
+def test_page_and_heading() -> None:
+    chunk = StoredChunk(
+        *("c", 0, "life", "d", 100, TEXT, None, None),
+        first_page=7,
+        page_starts=(110,),
+        headings=((90, "Youth"), (105, "Trial")),
+    )
+    quotes = with_quotes([], chunk, ["It began.", "It ended."])
+
+    assert [(one["page"], one["heading"]) for one in quotes] == [(7, "Youth"), (8, "Trial")]

@@ -1,0 +1,15 @@
+// For each of some key elements those of the corpus that are alike, out of the `wide` nearest ones of
+// all corpora. The index compares shortened vectors: `score` is the exact cosine, `last` tells how far
+// it has looked.
+UNWIND $ids AS id
+MATCH (a:KeyElement {id: id})
+CALL (a) {
+  CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, a.embedding)
+  YIELD node AS b, score AS near
+  RETURN b, near
+}
+WITH a, min(near) AS last, count(*) AS found,
+     collect(CASE WHEN b <> a AND b.corpus = $corpus THEN b END) AS others
+RETURN a.id AS id, last, found,
+       [b IN others WHERE 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1 >= $least |
+         b {.id, .key, .name, score: 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1}] AS alike

@@ -1,0 +1,5 @@
+// The texts of a document as they were put in order last.
+MATCH (:Document {id: $document})-[:HAS_CHUNK]->(c:Chunk)
+WHERE c.pending IS NULL
+RETURN c.start AS start, c.text AS text, c.tokens AS tokens
+ORDER BY start

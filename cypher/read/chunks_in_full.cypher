@@ -1,0 +1,16 @@
+// Chunks with their facts, and by which words each fact names which key elements. What merging and
+// linking made of it is left out: it follows from this.
+UNWIND range(0, size($ids) - 1) AS place
+MATCH (c:Chunk {id: $ids[place]})
+RETURN c.id AS id, c.index AS index, c.start AS start, c.end AS end, c.tokens AS tokens, c.text AS text,
+       c.error AS error, coalesce(c.pending, false) AS pending,
+       COLLECT {
+         MATCH (c)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
+         WITH f ORDER BY f.index, f.id
+         RETURN {text: f.text, names: COLLECT {
+           MATCH (f)-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]->(k:KeyElement)
+           WHERE r.from IS NULL AND r.linked IS NULL
+           RETURN [r.surface, k.key] ORDER BY r.surface, k.key
+         }}
+       } AS facts
+ORDER BY place

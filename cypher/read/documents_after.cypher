@@ -1,0 +1,6 @@
+// The documents of a corpus in the order of their sources, so many behind a given one.
+MATCH (d:Document {corpus: $corpus})
+WHERE d.deleting IS NULL AND ($after IS NULL OR d.source > $after)
+RETURN d.id AS id, d.source AS source
+ORDER BY source
+LIMIT $limit

@@ -1,0 +1,7 @@
+// The normalized forms of the key elements of a corpus, a page of them in order of their ids.
+MATCH (k:KeyElement)
+USING INDEX k:KeyElement(id)
+WHERE k.id > $after AND k.corpus = $corpus
+RETURN k.id AS id, k.key AS key
+ORDER BY id
+LIMIT $limit

@@ -1,0 +1,4 @@
+// Flags key elements as hubs, and takes the flag from others. Ids in order.
+UNWIND $flags AS row
+MATCH (k:KeyElement {id: row.id})
+SET k.hub = CASE WHEN row.hub THEN true END

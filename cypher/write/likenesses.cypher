@@ -1,0 +1,6 @@
+// Remembers pairs of key elements that are alike.
+UNWIND $pairs AS row
+MATCH (a:KeyElement {id: row.a})
+MATCH (b:KeyElement {id: row.b})
+MERGE (a)-[l:LIKE]->(b)
+SET l.score = row.score

@@ -1,0 +1,4 @@
+// Lets the writers of one corpus wait for each other until the transaction ends: none can lock what
+// another one needs while it waits for what that one has.
+MATCH (c:Corpus {name: $corpus})
+SET c.updated = datetime()

@@ -1,0 +1,5 @@
+// Takes the chunks that are not of the document's present text out of its order, and returns them.
+MATCH (:Document {id: $document})-[:HAS_CHUNK]->(c:Chunk)
+WHERE NOT c.id IN $chunks
+SET c.pending = true
+RETURN c.id AS id

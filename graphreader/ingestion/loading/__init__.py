@@ -1,0 +1,1 @@
+"""Sources become documents, or a sentence about why not."""

@@ -1,0 +1,1 @@
+"""Two wordings of one key element become one node: by rule, frequency, likeness, association."""

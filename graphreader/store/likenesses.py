@@ -1,0 +1,102 @@
+"""Which key elements of a corpus are alike: found by the vector index once, remembered as LIKE."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphreader.store.connection import Connection, Row, Run
+
+NEAREST = 10
+"""So many are looked at first; more of those that have more than that near them."""
+
+FARTHEST = 2_500
+"""More are never looked at: of a crowd of wordings that are all alike, some pairs are not found."""
+
+KEYS_A_PAGE = 5_000
+
+SHORTENED = 0.02
+"""By how much the index may be wrong about a cosine: it compares vectors of whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """A key element that is like another one; `score` is the cosine of their vectors."""
+
+    id: str
+    key: str
+    name: str
+    score: float
+
+
+class Likenesses:
+    """Finds and remembers pairs of one corpus."""
+
+    def __init__(self, connection: Connection, corpus: str) -> None:
+        self._connection = connection
+        self._corpus = corpus
+
+    async def count_fresh(self) -> tuple[int, int]:
+        """How many key elements were not compared yet, and how many there are."""
+        row = (await self._connection.read("read/count_fresh", corpus=self._corpus))[0]
+        return row["fresh"], row["elements"]
+
+    async def keys(self) -> AsyncIterator[str]:
+        """Go through the normalized forms of all key elements."""
+        after = ""
+        while True:
+            rows = await self._connection.read(
+                "read/keys", corpus=self._corpus, after=after, limit=KEYS_A_PAGE
+            )
+            for row in rows:
+                yield row["key"]
+            if len(rows) < KEYS_A_PAGE:
+                return
+            after = rows[-1]["id"]
+
+    async def fresh(self, after: str, limit: int) -> list[Row]:
+        """Return a page of what was not compared yet: id, key, name, in the order of ids."""
+        return await self._connection.read(
+            "read/fresh_key_elements", corpus=self._corpus, after=after, limit=limit
+        )
+
+    async def of(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
+        """Return for each key element all that have at least this cosine with it.
+
+        The index is asked for more and more of the nearest ones until the last is too far.
+        """
+        found: dict[str, list[Alike]] = {}
+        wide, left = NEAREST, list(ids)
+        while left:
+            values: dict[str, Any] = {"corpus": self._corpus, "wide": wide, "least": least}
+            rows = await self._connection.read("read/alike_key_elements", ids=left, **values)
+            found |= {row["id"]: [Alike(**one) for one in row["alike"]] for row in rows}
+            if wide >= FARTHEST:
+                break
+            left = [row["id"] for row in rows if _goes_on(row, wide, least)]
+            wide *= 5
+        return found
+
+    async def remember(
+        self, compared: Iterable[Row], pairs: Iterable[tuple[str, str, float]]
+    ) -> None:
+        """Write pairs (the smaller id first), and that these elements (id, name) are compared."""
+        alike = [{"a": a, "b": b, "score": score} for a, b, score in sorted(pairs)]
+        elements = [{"id": row["id"], "name": row["name"]} for row in compared]
+        ids = {row["id"] for row in elements} | {row[end] for row in alike for end in "ab"}
+
+        async def work(run: Run) -> None:
+            await run("write/lock_key_elements", ids=sorted(ids), stale=False)
+            await run("write/likenesses", pairs=alike)
+            await run("write/compared", elements=elements)
+
+        await self._connection.transact(work)
+
+    async def all(self, least: float) -> list[tuple[str, str, float]]:
+        """Return every pair that is remembered, of at least this cosine."""
+        rows = await self._connection.read("read/likenesses", corpus=self._corpus, least=least)
+        return [(row["a"], row["b"], row["score"]) for row in rows]
+
+
+def _goes_on(row: Row, wide: int, least: float) -> bool:
+    """Whether there may be more that are alike behind the last one that was looked at."""
+    return bool(row["found"] >= wide and 2 * row["last"] - 1 >= least - SHORTENED)

@@ -1,0 +1,494 @@
+"""A corpus goes out into a file and comes back in as it was."""
+
+import io
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from graphreader.deciding.offline.embedding import embedding_of
+from graphreader.documents import AtomicFact, Chunk, Document
+from graphreader.errors import EmbeddingMismatchError, UnknownCorpusError, UsageError
+from graphreader.ingestion import exporting
+from graphreader.ingestion.chunking import split
+from graphreader.ingestion.exchange import ExchangeReport, Export
+from graphreader.ingestion.exporting import export_corpus
+from graphreader.ingestion.extraction import identity, key_elements
+from graphreader.ingestion.importing import import_corpus
+from graphreader.ingestion.loading.content import from_text
+from graphreader.ingestion.normalization.normalizer import Normalizer
+from graphreader.settings import STAGES, Settings
+from graphreader.store.connection import Connection, Row
+from graphreader.store.deleter import Deleter
+from graphreader.store.library import Library
+from graphreader.store.writer import GraphWriter, ReadChunk
+from tests.neo4j.conftest import DIMENSION
+from tests.runs.digest import content
+
+LIMIT = 12
+REFRAIN = "And nobody knew why it was.\n\n"
+TEXTS = {
+    "lives": "# Vera\n\nVera Holm was born in Bergen.\n\n" + REFRAIN * 3 + "VERA HOLM taught.\n",
+    "贞德": "贞德生于栋雷米村。\n\n1431年，贞德在鲁昂被处死。\n",
+    "odd": '\ufeffA "quote",\\ a tab\t, \u2028, 🧑🏽‍🚀 and שלום.\n\n'
+    + REFRAIN
+    + "The End of Bergen",
+}
+
+ALIKE = {
+    "alike": "Canada is large.\n\nThe Canadian winter.\n\nA Café.\n\nThe Cafe.\n",
+    "more": "Nobody names Canada or a café so often.\n",
+}
+
+Lines = list[dict[str, Any]]
+
+
+def text_document(corpus: str, title: str, text: str) -> Document:
+    """A document with everything that a loader may find."""
+    return replace(
+        from_text(text, title, corpus, f"/texts/{title}.md"),
+        metadata={"tags": ["a", "ü"], "nothing": None, "year": 1901, "deep": {"x": 0.1}},
+        page_starts=(0, 10),
+        headings=((0, "Vera"), (9, "第二章")),
+    )
+
+
+def facts_of(corpus: str, chunk: Chunk) -> tuple[AtomicFact, ...]:
+    """A fact a line; its first words are its key elements."""
+    lines = dict.fromkeys(" ".join(line.split()) for line in chunk.text.splitlines())
+    words = {line: line.split(" ") for line in lines if key_elements(corpus, line.split(" "))}
+    return tuple(
+        AtomicFact(identity(chunk.id, line), chunk.id, n, line, key_elements(corpus, some[:4]))
+        for n, (line, some) in enumerate(words.items())
+    )
+
+
+async def begin(writer: GraphWriter) -> None:
+    await writer.begin_corpus(
+        decider="test", prompts="1", embedding="test-embedding", dimension=DIMENSION
+    )
+
+
+async def fill(writer: GraphWriter, texts: dict[str, str]) -> None:
+    """Write texts as the ingestion does, from the first chunk to the last vector."""
+    await begin(writer)
+    for title, text in texts.items():
+        document = text_document(writer.corpus, title, text)
+        chunks = split(document, LIMIT)
+        await writer.begin_documents([document], LIMIT)
+        await writer.write_chunks([ReadChunk(c, facts_of(writer.corpus, c)) for c in chunks])
+        await writer.chain({document.id: len(chunks)})
+        vectors = {one.id: embedding_of(one.key) for one in await writer.unembedded()}
+        await writer.write_embeddings(vectors.items(), fresh=vectors)
+        await writer.settle()
+        assert await writer.complete({document.id: (document.sha256, len(chunks))})
+
+
+async def exported(connection: Connection, corpus: str) -> bytes:
+    """The whole file."""
+    out = io.BytesIO()
+    await export_corpus(connection, corpus, out)
+    return out.getvalue()
+
+
+async def imported(connection: Connection, corpus: str, data: bytes) -> ExchangeReport:
+    return await import_corpus(connection, corpus, Export(io.BytesIO(data)))
+
+
+async def delete_all(connection: Connection, corpus: str) -> None:
+    deleter = Deleter(connection, corpus)
+    rows = await connection.read("read/documents", corpus=corpus)
+    await deleter.delete([row["id"] for row in rows])
+    await deleter.delete_corpus()
+
+
+def graph(connection: Connection, corpus: str) -> list[str]:
+    """Everything that belongs to the corpus, a line each."""
+    address = connection.address
+    settings = Settings.read(
+        neo4j_uri=address.uri, neo4j_username=address.username, neo4j_password=address.password
+    )
+    return content(settings, corpus)
+
+
+def parsed(data: bytes) -> Lines:
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def unparsed(lines: Lines) -> bytes:
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+@pytest.fixture
+async def other(connection: Connection, corpus: str) -> AsyncIterator[str]:
+    """The name of another corpus, which is gone afterwards."""
+    yield f"{corpus}-other"
+    await delete_all(connection, f"{corpus}-other")
+
+
+@pytest.fixture
+async def full(connection: Connection, corpus: str) -> AsyncIterator[GraphWriter]:
+    """A corpus of three texts."""
+    writer = GraphWriter(connection, corpus)
+    await fill(writer, TEXTS)
+    yield writer
+    await delete_all(connection, corpus)
+
+
+# What was exported, deleted and imported is the same graph: every node, property and relationship.
+async def test_there_and_back(connection: Connection, full: GraphWriter) -> None:
+    before = graph(connection, full.corpus)
+    data = await exported(connection, full.corpus)
+    await delete_all(connection, full.corpus)
+    assert graph(connection, full.corpus) == []
+    report = await imported(connection, full.corpus, data)
+
+    assert graph(connection, full.corpus) == before
+    assert len(before) > 100
+    stats = await Library(connection).stats(full.corpus)
+    assert (report.documents, report.chunks, report.facts, report.key_elements) == (
+        (stats.documents, stats.chunks, stats.facts, stats.key_elements)
+    )
+    assert (report.incomplete, report.unchanged, report.refused) == (0, 0, ())
+
+
+# What normalization made of a corpus comes back with it, without comparing anything again.
+async def test_normal_form(connection: Connection, full: GraphWriter, other: str) -> None:
+    await fill(full, ALIKE)
+    made = await Normalizer(connection, full.corpus, STAGES).run()
+    assert made.merged
+    assert made.linked
+    before = graph(connection, full.corpus)
+    assert any(":LIKE" in line for line in before)
+    data = await exported(connection, full.corpus)
+    assert set(parsed(data)[0]["stages"]) >= {"semantic", "linking"}
+    await imported(connection, other, data)
+    await delete_all(connection, full.corpus)
+    await imported(connection, full.corpus, data)
+
+    assert graph(connection, full.corpus) == before
+    assert len(graph(connection, other)) == len(before)
+    again = await Normalizer(connection, full.corpus, STAGES).run()
+    assert (again.compared, again.changed) == (0, False)
+
+
+# A corpus can be imported under another name; its own export has the same lines.
+async def test_another_name(connection: Connection, full: GraphWriter, other: str) -> None:
+    data = await exported(connection, full.corpus)
+    await imported(connection, other, data)
+    copy = parsed(await exported(connection, other))
+
+    assert copy[0] == parsed(data)[0] | {"corpus": other}
+    assert sorted(map(str, copy[1:])) == sorted(map(str, parsed(data)[1:]))
+
+
+# The lines stand in their order and can be read by anybody: texts as they are, no ids, no escapes.
+async def test_lines_can_be_read(connection: Connection, full: GraphWriter) -> None:
+    data = await exported(connection, full.corpus)
+
+    lines = parsed(data)
+    kinds = ["".join(line) for line in lines[1:]]
+    assert lines[0] == {
+        "graphreader": 1,
+        "corpus": full.corpus,
+        "decider": "test",
+        "prompts": "1",
+        "embedding": "test-embedding",
+        "dimension": DIMENSION,
+        "stages": [],
+    }
+    assert kinds[0] == "document"
+    assert kinds == [*sorted(kinds[:-1], key=lambda kind: kind == "key_element"), "end"]
+    assert kinds.count("document") == len(TEXTS)
+    assert "贞德生于栋雷米村" in data.decode()
+    first = next(line["chunk"] for line in lines if "栋雷米村" in str(line.get("chunk")))
+    assert first["facts"][0]["key_elements"] == {"贞德生于栋雷米村。": "贞德生于栋雷米村"}
+    parts = [line["chunk"]["text"] for line in lines if "chunk" in line]
+    assert sorted("".join(parts)) == sorted("".join(TEXTS.values()))
+
+
+# The export is the same each time: documents and everything in them stand in a fixed order.
+async def test_export_is_stable(connection: Connection, full: GraphWriter) -> None:
+    assert await exported(connection, full.corpus) == await exported(connection, full.corpus)
+
+
+# Pages of any size give the same file.
+async def test_pages(
+    connection: Connection, full: GraphWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = await exported(connection, full.corpus)
+    for name in ("DOCUMENTS_A_PAGE", "CHUNKS_A_PAGE", "KEY_ELEMENTS_A_PAGE"):
+        monkeypatch.setattr(exporting, name, 1)
+
+    assert await exported(connection, full.corpus) == whole
+
+
+# Only the corpus itself is exported, and nothing of it is changed by that.
+async def test_export_only_looks(connection: Connection, full: GraphWriter, other: str) -> None:
+    await fill(GraphWriter(connection, other), {"secret": "Nobody shall read this.\n"})
+    before = graph(connection, full.corpus) + graph(connection, other)
+    data = await exported(connection, full.corpus)
+
+    assert b"Nobody shall" not in data
+    assert graph(connection, full.corpus) + graph(connection, other) == before
+
+
+# There is nothing to export of a corpus that there is not.
+async def test_unknown_corpus(connection: Connection) -> None:
+    with pytest.raises(UnknownCorpusError, match="no corpus 'nothing-here'"):
+        await exported(connection, "nothing-here")
+
+
+# What the corpus has already is left alone.
+async def test_importing_twice(connection: Connection, full: GraphWriter) -> None:
+    data = await exported(connection, full.corpus)
+    before = graph(connection, full.corpus)
+    report = await imported(connection, full.corpus, data)
+
+    assert (report.documents, report.chunks, report.unchanged) == (0, 0, len(TEXTS))
+    assert graph(connection, full.corpus) == before
+
+
+# An import adds to what a corpus has: the result is that of reading all texts into one corpus.
+async def test_importing_into_a_corpus(
+    connection: Connection, full: GraphWriter, other: str
+) -> None:
+    data = await exported(connection, full.corpus)
+    before = graph(connection, full.corpus)
+    await delete_all(connection, full.corpus)
+    await fill(full, {"odd": TEXTS["odd"]})
+    report = await imported(connection, full.corpus, data)
+
+    assert (report.documents, report.unchanged) == (2, 1)
+    assert graph(connection, full.corpus) == before
+
+
+# A document of the same source with another text is refused with the way out; the others come in.
+async def test_another_text_is_refused(connection: Connection, full: GraphWriter) -> None:
+    data = await exported(connection, full.corpus)
+    before = graph(connection, full.corpus)
+    await delete_all(connection, full.corpus)
+    await fill(full, {"lives": "Somebody else was born.\n"})
+    (known,) = await Library(connection).documents(full.corpus)
+    report = await imported(connection, full.corpus, data)
+
+    (sentence,) = report.refused
+    assert f"graphreader delete {known.id} --corpus {full.corpus}" in sentence
+    assert report.documents == 2
+    await Deleter(connection, full.corpus).delete([known.id])
+    await imported(connection, full.corpus, data)
+    assert graph(connection, full.corpus) == before
+
+
+# A corpus or a database of other embeddings takes nothing, and stays as it is.
+async def test_other_embeddings_are_refused(
+    connection: Connection, full: GraphWriter, other: str
+) -> None:
+    lines = parsed(await exported(connection, full.corpus))
+    before = graph(connection, full.corpus)
+    lines[0]["embedding"] = "another"
+    with pytest.raises(EmbeddingMismatchError, match=r"test-embedding.*another.*reindex"):
+        await imported(connection, full.corpus, unparsed(lines))
+    lines[0]["dimension"] = 7
+    with pytest.raises(EmbeddingMismatchError, match=r"256 dimensions.* 7.*another database"):
+        await imported(connection, other, unparsed(lines))
+
+    assert graph(connection, full.corpus) == before
+    assert graph(connection, other) == []
+
+
+# Cut off after any line, an import leaves nothing that counts as complete, and running it again
+# with the whole file gives the whole graph.
+async def test_cut_off(connection: Connection, full: GraphWriter) -> None:
+    data = await exported(connection, full.corpus)
+    before = graph(connection, full.corpus)
+    lines = data.splitlines(keepends=True)
+    for end in (1, 2, 4, len(lines) // 2, len(lines) - 1):
+        await delete_all(connection, full.corpus)
+        with pytest.raises(UsageError, match=rf"cut off at line {end}\b"):
+            await imported(connection, full.corpus, b"".join(lines[:end]))
+        with pytest.raises(UsageError, match=rf"cut off at line {end + 1}\b"):
+            await imported(connection, full.corpus, b"".join(lines[:end]) + lines[end][:-2])
+        statuses = {one.status for one in await Library(connection).documents(full.corpus)}
+        assert statuses <= {"incomplete"}
+        await imported(connection, full.corpus, data)
+        assert graph(connection, full.corpus) == before
+
+
+def without_text(lines: Lines) -> int:
+    del lines[2]["chunk"]["text"]
+    return 3
+
+
+def a_word_for_a_number(lines: Lines) -> int:
+    lines[2]["chunk"]["tokens"] = "many"
+    return 3
+
+
+def another_text(lines: Lines) -> int:
+    text = lines[2]["chunk"]["text"]
+    lines[2]["chunk"]["text"] = "X" + text[1:]
+    return 2
+
+
+def a_chunk_less(lines: Lines) -> int:
+    del lines[2]
+    return 3
+
+
+def a_longer_chunk(lines: Lines) -> int:
+    lines[2]["chunk"]["text"] += "x"
+    return 3
+
+
+def a_fact_twice(lines: Lines) -> int:
+    lines[2]["chunk"]["facts"] *= 2
+    return 3
+
+
+def an_unknown_kind(lines: Lines) -> int:
+    lines[3] = {"picture": {}}
+    return 4
+
+
+def two_kinds(lines: Lines) -> int:
+    lines[3]["end"] = {}
+    return 4
+
+
+def no_document(lines: Lines) -> int:
+    del lines[1]
+    return 2
+
+
+def a_chunk_too_late(lines: Lines) -> int:
+    lines.insert(-1, lines[2])
+    return len(lines) - 1
+
+
+def a_key_element_less(lines: Lines) -> int:
+    del lines[-2]
+    return len(lines)
+
+
+def an_endless_key(lines: Lines) -> int:
+    lines[2]["chunk"]["facts"][0]["key_elements"]["x"] = "x" * 40_000
+    return 3
+
+
+def no_number(lines: Lines) -> int:
+    lines[-2]["key_element"]["embedding"][0] = float("nan")
+    return len(lines) - 1
+
+
+def another_length(lines: Lines) -> int:
+    lines[-2]["key_element"]["embedding"].pop()
+    return len(lines) - 1
+
+
+# A wrong line is named by its number, and nothing that came before it counts as complete.
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        without_text,
+        a_word_for_a_number,
+        another_text,
+        a_chunk_less,
+        a_longer_chunk,
+        a_fact_twice,
+        an_unknown_kind,
+        two_kinds,
+        no_document,
+        a_chunk_too_late,
+        a_key_element_less,
+        an_endless_key,
+        no_number,
+        another_length,
+    ],
+)
+async def test_wrong_lines(
+    connection: Connection, full: GraphWriter, other: str, spoil: Callable[[Lines], int]
+) -> None:
+    lines = parsed(await exported(connection, full.corpus))
+    number = spoil(lines)
+    with pytest.raises(UsageError, match=rf"^Line {number} of the export is wrong"):
+        await imported(connection, other, unparsed(lines))
+
+    statuses = {one.status for one in await Library(connection).documents(other)}
+    assert statuses <= {"incomplete"}
+
+
+# A document that is not complete comes back as it was: with its errors and with its edit under way.
+async def test_incomplete_documents(connection: Connection, full: GraphWriter) -> None:
+    document = text_document(full.corpus, "lives", TEXTS["lives"])
+    chunk = split(document, LIMIT)[-1]
+    edited = replace(chunk, id=identity(document.id, "New.", "0"), text="New.", end=chunk.start + 4)
+    await full.begin_documents([replace(document, sha256="0" * 64)], LIMIT)
+    await full.write_chunks([ReadChunk(edited, facts_of(full.corpus, edited), pending=True)])
+    failing = text_document(full.corpus, "failing", "One line of it, and so on.\n\n" * 3)
+    first, *others = split(failing, 8)
+    await full.begin_documents([failing], 8)
+    await full.write_chunks([ReadChunk(first, error="no reply")])
+    assert others
+    await full.settle()
+    before = graph(connection, full.corpus)
+    data = await exported(connection, full.corpus)
+    await delete_all(connection, full.corpus)
+    report = await imported(connection, full.corpus, data)
+
+    assert graph(connection, full.corpus) == before
+    assert report.incomplete == 2
+    statuses = {one.title: one.status for one in await Library(connection).documents(full.corpus)}
+    assert statuses["lives"] == statuses["failing"] == "incomplete"
+    assert statuses["odd"] == "complete"
+
+
+# Without its vectors a document does not count as complete.
+async def test_missing_vectors(connection: Connection, full: GraphWriter, other: str) -> None:
+    lines = parsed(await exported(connection, full.corpus))
+    for line in lines:
+        if line.get("key_element", {}).get("key") == "holm":
+            del line["key_element"]["embedding"]
+    report = await imported(connection, other, unparsed(lines))
+
+    assert report.incomplete == 1
+    statuses = {one.title: one.status for one in await Library(connection).documents(other)}
+    assert statuses == {"lives": "incomplete", "贞德": "complete", "odd": "complete"}
+
+
+class Changing(Connection):
+    """A connection behind whose back a document changes so often while it is looked at."""
+
+    def __init__(self, connection: Connection, change: Callable[[], Awaitable[Any]]) -> None:
+        super().__init__(connection._driver, connection.address, connection.version)
+        self._change = change
+
+    async def read(self, name: str, /, **values: Any) -> list[Row]:
+        rows = await super().read(name, **values)
+        if name == "read/chunks_in_full":
+            await self._change()
+        return rows
+
+
+# A document that was changed meanwhile is read again; one that keeps changing is left out, told so.
+@pytest.mark.parametrize(("times", "left_out"), [(1, 0), (2, 0), (3, 1), (9, 1)])
+async def test_changes_meanwhile(
+    connection: Connection, full: GraphWriter, times: int, left_out: int
+) -> None:
+    document = text_document(full.corpus, "odd", TEXTS["odd"])
+    changes = iter(range(times))
+
+    async def change() -> None:
+        for number in islice(changes, 1):
+            await full.begin_documents([replace(document, sha256=f"{number:064}")], LIMIT)
+
+    out = io.BytesIO()
+    report = await export_corpus(Changing(connection, change), full.corpus, out)
+
+    titles = [line["document"]["title"] for line in parsed(out.getvalue()) if "document" in line]
+    assert len(titles) == report.documents == len(TEXTS) - left_out
+    assert [sentence.split()[0] for sentence in report.refused] == ["odd"] * left_out
+    assert ("odd" in titles) == (not left_out)

@@ -1,0 +1,398 @@
+"""Normalization on a real graph: what merges, and that all of it can be taken back."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from graphreader.deciding.offline.embedding import OfflineEmbedder
+from graphreader.ingestion.normalization.normalizer import Normalizer
+from graphreader.settings import STAGES, Stage
+from graphreader.store.connection import Connection, Row
+from graphreader.store.deleter import Deleter
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.library import Library
+from graphreader.store.likenesses import Likenesses
+from graphreader.store.writer import GraphWriter
+from tests.neo4j.texts import Facts, document, write
+
+MERGING: tuple[Stage, ...] = ("frequency", "semantic", "association")
+
+BAND: Facts = {
+    "Danko Jones is a Canadian band.": ["Danko Jones", "Canadian", "band"],
+    "Danko Jones plays hard-rock.": ["Danko Jones", "hard-rock"],
+}
+CITY: Facts = {
+    "Toronto is the largest city of Canada.": ["Toronto", "Canada", "city"],
+    "Canada lies north of the border.": ["Canada", "border"],
+    "Hard rock was played in Toronto.": ["hard rock", "Toronto"],
+}
+CASTLE: Facts = {
+    "Casa Loma is a Canadian castle in Canada.": ["Casa Loma", "Canadian", "castle", "Canada"],
+    "The castle stands in Toronto.": ["castle", "Toronto"],
+}
+TEXTS = {"band": BAND, "city": CITY, "castle": CASTLE}
+
+
+async def put(writer: GraphWriter, title: str, facts: Facts) -> None:
+    """Write a document and embed what is new, as an ingest does."""
+    await write(writer, title, [(f"The text of {title}.", facts)])
+    missing = await writer.unembedded()
+    vectors = await OfflineEmbedder().embed([one.key for one in missing])
+    ids = [one.id for one in missing]
+    await writer.write_embeddings(zip(ids, vectors, strict=True), fresh=ids)
+
+
+async def graph(connection: Connection, corpus: str, without: Sequence[str] = ()) -> list[str]:
+    """A line for each node and relationship of a corpus, in order; LIKE and `fresh` left out."""
+    async with connection._driver.session() as session:
+        found = await session.run(
+            "MATCH (n {corpus: $corpus}) RETURN labels(n)[0] AS a, '' AS type, '' AS b, "
+            "properties(n) AS p UNION ALL MATCH (n {corpus: $corpus})-[r]->(m) "
+            "WHERE NOT r:LIKE RETURN n.id AS a, type(r) AS type, m.id AS b, properties(r) AS p",
+            corpus=corpus,
+        )
+        rows = await found.data()
+    left_out = {"created", "updated", "fresh", "embedding", *without}
+    for row in rows:
+        row["p"] = {name: value for name, value in row["p"].items() if name not in left_out}
+    return sorted(json.dumps(row, sort_keys=True, default=str) for row in rows)
+
+
+async def ask(connection: Connection, query: str, **values: Any) -> list[Row]:
+    """What a query of the test's own finds."""
+    async with connection._driver.session() as session:
+        return list(await (await session.run(query, values)).data())
+
+
+async def named(connection: Connection, corpus: str) -> dict[str, set[str]]:
+    """The facts that each key element which is not merged is led to by, by its name."""
+    rows = await ask(
+        connection,
+        "MATCH (k:KeyElement {corpus: $corpus}) WHERE k.merged_into IS NULL "
+        "RETURN k.name AS name, [(k)<-[:HAS_KEY_ELEMENT]-(f) | f.text] AS facts",
+        corpus=corpus,
+    )
+    assert len({row["name"] for row in rows}) == len(rows)
+    return {row["name"]: set(row["facts"]) for row in rows}
+
+
+# Adjective and noun forms of a place are one, as in appendix H of the paper; so is one spelling
+# with and without hyphen. What is merged is found by its wordings, and shown as what it went into.
+async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWriter) -> None:
+    for title, facts in TEXTS.items():
+        await put(writer, title, facts)
+    report = await Normalizer(connection, writer.corpus, MERGING).run()
+    facts_of = await named(connection, writer.corpus)
+    explorer = GraphExplorer(connection, writer.corpus)
+    (by_word,) = await explorer.matching("canadian", 5)
+    vector, *_ = await OfflineEmbedder().embed(["canadian"])
+    nearest = await explorer.nearest(vector, 30)
+
+    merged = {one.element.name: one.into.name for one in report.merges}
+    assert merged == {"Canadian": "Canada", "hard-rock": "hard rock"}
+    assert facts_of["Canada"] == {
+        "Danko Jones is a Canadian band.",
+        "Toronto is the largest city of Canada.",
+        "Canada lies north of the border.",
+        "Casa Loma is a Canadian castle in Canada.",
+    }
+    assert "Canadian" not in facts_of
+    assert by_word.name == "Canada"
+    assert nearest[0].name == "Canada"
+    assert sorted(node.name for node in nearest) == sorted(facts_of)
+    assert {node.name for node in await explorer.nodes(50)} == set(facts_of)
+    assert await explorer.count() == len(facts_of)
+    beside = await explorer.neighbors(by_word.id, [], [], 20)
+    assert {one.node.name for one in beside} >= {"Danko Jones", "band", "Toronto", "Casa Loma"}
+    found = await explorer.facts(by_word.id)
+    assert {fact for group in found for fact in group.facts} == facts_of["Canada"]
+
+
+# The wordings of what is merged are aliases, behind those of the element itself, which names it.
+async def test_wordings_become_aliases(connection: Connection, writer: GraphWriter) -> None:
+    for title, facts in TEXTS.items():
+        await put(writer, title, facts)
+    await Normalizer(connection, writer.corpus, MERGING).run()
+    (row,) = await ask(
+        connection,
+        "MATCH (k:KeyElement {corpus: $corpus, key: 'canada'}) RETURN k.aliases AS aliases",
+        corpus=writer.corpus,
+    )
+
+    assert row["aliases"] == ["Canada", "Canadian"]
+
+
+# Taking everything back gives the graph that extraction wrote, to the last property.
+@pytest.mark.parametrize("stages", [MERGING, STAGES], ids=["default", "all"])
+async def test_undo_gives_the_base_graph_back(
+    connection: Connection, writer: GraphWriter, stages: tuple[Stage, ...]
+) -> None:
+    for title, facts in TEXTS.items():
+        await put(writer, title, facts)
+    before = await graph(connection, writer.corpus)
+    normalizer = Normalizer(connection, writer.corpus, stages)
+    await normalizer.run()
+    assert await graph(connection, writer.corpus) != before
+    report = await normalizer.undo()
+
+    assert report.changed
+    assert await graph(connection, writer.corpus) == before
+    assert not (await normalizer.undo()).changed
+
+
+# A second run finds nothing to do, and a dry run changes nothing but says what the run does.
+async def test_running_twice_is_running_once(connection: Connection, writer: GraphWriter) -> None:
+    for title, facts in TEXTS.items():
+        await put(writer, title, facts)
+    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    before = await graph(connection, writer.corpus)
+    foreseen = await normalizer.run(dry_run=True)
+    assert await graph(connection, writer.corpus) == before
+    done = await normalizer.run()
+    after = await graph(connection, writer.corpus)
+    again = await normalizer.run()
+
+    assert foreseen.as_dict() | {"dry_run": False} == done.as_dict()
+    assert done.changed
+    assert len(done.merged) == len(done.merges) == 2
+    assert not again.changed
+    assert (again.merges, again.merged, again.compared) == (done.merges, frozenset(), 0)
+    assert await graph(connection, writer.corpus) == after
+
+
+# The graph does not depend on the order in which texts came, nor on when it was normalized.
+@pytest.mark.parametrize("stages", [MERGING, STAGES], ids=["default", "all"])
+async def test_the_order_makes_no_difference(
+    connection: Connection, writer: GraphWriter, stages: tuple[Stage, ...]
+) -> None:
+    normalizer = Normalizer(connection, writer.corpus, stages)
+    orders = (["band", "city", "castle"], ["castle", "band", "city"])
+    graphs = []
+    for turn, order in enumerate(orders):
+        for title in order:
+            await put(writer, title, TEXTS[title])
+            if turn == 0:
+                await normalizer.run()
+        await normalizer.run()
+        graphs.append(await graph(connection, writer.corpus))
+        deleter = Deleter(connection, writer.corpus)
+        await deleter.delete([document(writer.corpus, title).id for title in order])
+
+    assert graphs[0] == graphs[1]
+
+
+# What is read in after a merge is led to the merged element by the next run.
+async def test_new_facts_follow_old_merges(connection: Connection, writer: GraphWriter) -> None:
+    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    await put(writer, "band", BAND)
+    await put(writer, "city", CITY)
+    await normalizer.run()
+    await put(writer, "late", {"A Canadian singer came late.": ["Canadian", "singer"]})
+    report = await normalizer.run()
+
+    assert report.moved == 1
+    facts_of = await named(connection, writer.corpus)
+    assert "A Canadian singer came late." in facts_of["Canada"]
+    assert "Canadian" not in facts_of
+
+
+# Deleting a document takes its part out of a group; what is left is as if it had never been there.
+@pytest.mark.parametrize("gone", list(TEXTS))
+async def test_deleting_a_part_of_a_group(
+    connection: Connection, writer: GraphWriter, gone: str
+) -> None:
+    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    left = {title: facts for title, facts in TEXTS.items() if title != gone}
+    for title, facts in left.items():
+        await put(writer, title, facts)
+    await normalizer.run()
+    never = await graph(connection, writer.corpus)
+    await put(writer, gone, TEXTS[gone])
+    await normalizer.run()
+    await Deleter(connection, writer.corpus).delete([document(writer.corpus, gone).id])
+    await normalizer.run()
+
+    assert await graph(connection, writer.corpus) == never
+
+
+# When all facts of an element go, those that were merged into it have theirs back at once.
+async def test_deleting_the_head_of_a_group(connection: Connection, writer: GraphWriter) -> None:
+    await put(writer, "band", BAND)
+    await put(writer, "city", CITY)
+    await Normalizer(connection, writer.corpus, MERGING).run()
+    await Deleter(connection, writer.corpus).delete([document(writer.corpus, "city").id])
+    await writer.settle()
+
+    facts_of = await named(connection, writer.corpus)
+    assert facts_of["Canadian"] == {"Danko Jones is a Canadian band."}
+    assert "Canada" not in facts_of
+    assert not await ask(
+        connection,
+        "MATCH (k:KeyElement {corpus: $corpus})<-[r]-() "
+        "WHERE r.from IS NOT NULL OR type(r) = 'MERGED_KEY_ELEMENT' RETURN r",
+        corpus=writer.corpus,
+    )
+
+
+# A run that was cut off anywhere is finished by the next one.
+@pytest.mark.parametrize("cut", ["marked", "half moved", "half returned"])
+async def test_a_run_that_was_cut_off(
+    connection: Connection, writer: GraphWriter, cut: str
+) -> None:
+    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    for title, facts in TEXTS.items():
+        await put(writer, title, facts)
+    base = await graph(connection, writer.corpus)
+    await normalizer.run()
+    whole = await graph(connection, writer.corpus)
+    ids = {one.element.name: one.element.id for one in (await normalizer.run()).merges}
+    if cut == "half returned":
+        values = {"ids": [ids["Canadian"]], "limit": 1}
+        await connection.write([("write/return_facts", values)])
+    else:
+        await normalizer.undo()
+        rows = [
+            {"id": one.element.id, "into": one.into.id, "by": one.stage}
+            for one in (await normalizer.run(dry_run=True)).merges
+        ]
+        await connection.write([("write/merge_key_elements", {"merges": rows})])
+        if cut == "half moved":
+            values = {"ids": [ids["Canadian"]], "limit": 1}
+            await connection.write([("write/move_facts", values)])
+    await normalizer.run()
+    assert await graph(connection, writer.corpus) == whole
+
+    await connection.write([("write/return_facts", {"ids": [ids["Canadian"]], "limit": 1})])
+    await normalizer.undo()
+    assert await graph(connection, writer.corpus) == base
+
+
+# What always occurs together, in at least 40 facts, becomes one; in 39 facts it stays two.
+@pytest.mark.parametrize(("facts", "merged"), [(40, True), (39, False)])
+async def test_what_always_occurs_together(
+    connection: Connection, writer: GraphWriter, facts: int, merged: bool
+) -> None:
+    together: Facts = {
+        f"The quick verdict of judge{n}x was a ruling.": ["verdict", "ruling", f"judge{n}x"]
+        for n in range(facts)
+    }
+    await put(writer, "court", together)
+    await put(writer, "other", {f"A bench and a lamp{n}x.": ["bench"] for n in range(50)})
+    report = await Normalizer(connection, writer.corpus, ("association",)).run()
+
+    found = {(one.element.name, one.into.name, one.stage) for one in report.merges}
+    assert found == ({("verdict", "ruling", "association")} if merged else set())
+    facts_of = await named(connection, writer.corpus)
+    assert len(facts_of["ruling"]) == facts
+
+
+# What very many facts name is flagged as a hub and kept; the flag goes when they go.
+async def test_hubs_are_flagged(connection: Connection, writer: GraphWriter) -> None:
+    normalizer = Normalizer(connection, writer.corpus, ("frequency",))
+    await put(writer, "a", {f"King number{n}x.": ["king"] for n in range(40)})
+    assert (await normalizer.run()).hubs == ()
+    await put(writer, "b", {f"King again{n}x.": ["king"] for n in range(40)})
+    (hub,) = (await normalizer.run()).hubs
+
+    assert (hub.name, hub.facts) == ("king", 80)
+    assert (await Library(connection).stats(writer.corpus)).hubs == 1
+    await Deleter(connection, writer.corpus).delete([document(writer.corpus, "b").id])
+    report = await normalizer.run()
+    assert (report.hubs, report.unflagged) == ((), {hub.id})
+    assert (await Library(connection).stats(writer.corpus)).hubs == 0
+
+
+# A known wording that stands in a fact leads to it, whether the element or the fact came first, and
+# to what it is merged into; links that are not wanted any more go.
+async def test_mentions_are_linked(connection: Connection, writer: GraphWriter) -> None:
+    normalizer = Normalizer(connection, writer.corpus, STAGES)
+    facts: Facts = {
+        "The singer met Danko Jones in a Canadian town.": ["singer"],
+        "Nobody heard of Danko Jonesville.": ["nobody"],
+    }
+    await put(writer, "early", facts)
+    await normalizer.run()
+    await put(writer, "band", BAND)
+    await put(writer, "city", CITY)
+    report = await normalizer.run()
+    linked = await named(connection, writer.corpus)
+    again = await normalizer.run()
+    off = await Normalizer(connection, writer.corpus, MERGING).run()
+
+    met = "The singer met Danko Jones in a Canadian town."
+    assert met in linked["Danko Jones"]
+    assert met in linked["Canada"]
+    assert "Nobody heard of Danko Jonesville." not in linked["Danko Jones"]
+    assert report.linked >= 2
+    assert not again.changed
+    assert off.unlinked == report.linked
+    assert met not in (await named(connection, writer.corpus))["Danko Jones"]
+
+
+# Another corpus with the same words is neither looked at nor touched.
+async def test_another_corpus_is_left_alone(connection: Connection, writer: GraphWriter) -> None:
+    other = GraphWriter(connection, f"{writer.corpus}-other")
+    await put(other, "band", {"A band was Canadian.": ["Canadian", "band"]})
+    await put(writer, "city", CITY)
+    before = await graph(connection, other.corpus)
+    report = await Normalizer(connection, writer.corpus, STAGES).run()
+
+    assert [one.element.name for one in report.merges if one.into.name == "Canada"] == []
+    assert await graph(connection, other.corpus) == before
+    await Deleter(connection, other.corpus).delete([document(other.corpus, "band").id])
+
+
+# What merging and flagging did is counted.
+async def test_stats_tell(connection: Connection, writer: GraphWriter) -> None:
+    for title, facts in TEXTS.items():
+        await put(writer, title, facts)
+    library = Library(connection)
+    before = await library.stats(writer.corpus)
+    await Normalizer(connection, writer.corpus, MERGING).run()
+    after = await library.stats(writer.corpus)
+
+    assert (before.merged, after.merged) == (0, 2)
+    assert after.key_elements == before.key_elements - 2
+    assert after.facts == before.facts
+    assert after.facts_per_element > before.facts_per_element
+
+
+# Two runs at once, and a text that is read in meanwhile, end in the graph of one run at the end.
+async def test_runs_side_by_side(connection: Connection, writer: GraphWriter) -> None:
+    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    for title, facts in TEXTS.items():
+        await put(writer, title, facts)
+    await normalizer.run()
+    alone = await graph(connection, writer.corpus)
+    await Deleter(connection, writer.corpus).delete([document(writer.corpus, "castle").id])
+    await normalizer.undo()
+    other = Normalizer(connection, writer.corpus, MERGING)
+    await asyncio.gather(normalizer.run(), other.run(), put(writer, "castle", CASTLE))
+    await asyncio.gather(normalizer.run(), other.run())
+
+    assert await graph(connection, writer.corpus) == alone
+
+
+# All that are alike are found, also where they are many, and where another corpus has the same.
+async def test_a_crowd_is_alike(connection: Connection, writer: GraphWriter) -> None:
+    other = GraphWriter(connection, f"{writer.corpus}-other")
+    crowd = [f"crowd{n}x" for n in range(40)]
+    near, far = [1.0] * 256, [1.0, -1.0] * 128
+    ids: dict[str, list[str]] = {}
+    for one in (writer, other):
+        await write(one, "crowd", [("x", {"All.": [*crowd, "stranger"]})])
+        found = await one.unembedded()
+        vectors = [(row.id, far if row.key == "stranger" else near) for row in found]
+        await one.write_embeddings(vectors)
+        ids[one.corpus] = [row.id for row in found if row.key != "stranger"]
+    alike = await Likenesses(connection, writer.corpus).of(ids[writer.corpus], 0.95)
+    await Deleter(connection, other.corpus).delete([document(other.corpus, "crowd").id])
+
+    everybody = set(ids[writer.corpus])
+    assert {id_: {one.id for one in found} for id_, found in alike.items()} == {
+        id_: everybody - {id_} for id_ in everybody
+    }
+    assert min(one.score for found in alike.values() for one in found) > 0.999

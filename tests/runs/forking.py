@@ -1,0 +1,73 @@
+"""The process out of which `forks` gets its commands: it has loaded all that they need.
+
+It reads one JSON object a line: a command to be started, or the number of a process to be looked
+after. It answers each with one line: the number of the process, or the exit code (null: it runs).
+"""
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import genai_prices.data  # noqa: F401  # as the next ones: loaded for those who are forked from here
+from langchain_openai import ChatOpenAI
+from openai import APIConnectionError
+from pydantic import SecretStr
+
+from graphreader import tokens
+from graphreader.cli.main import main
+from graphreader.deciding import clients, language_model  # noqa: F401
+from graphreader.graph_reader import GraphReader  # noqa: F401
+from tests.runs import forks  # noqa: F401
+from tests.terminal import closed_port
+
+
+def serve() -> None:
+    """Start and look after commands until nobody asks any more."""
+    asyncio.run(warm())
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "process" in request:
+            answer = _code(request["process"])
+        else:
+            answer = os.fork()
+            if answer == 0:
+                return _run(**request)
+        sys.stdout.write(f"{json.dumps(answer)}\n")
+        sys.stdout.flush()
+
+
+async def warm() -> None:
+    """Load what is loaded only when it is first used: ranks of tokens, an HTTP client's parts."""
+    tokens.count("one")
+    nobody = f"http://127.0.0.1:{closed_port()}/v1"
+    with suppress(APIConnectionError):
+        await ChatOpenAI(
+            model="nobody", base_url=nobody, api_key=SecretStr("none"), max_retries=0
+        ).ainvoke("Is anybody there?")
+
+
+def _code(process: int) -> int | None:
+    ended, status = os.waitpid(process, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if ended else None
+
+
+def _run(environment: dict[str, str], arguments: list[str], out: str, err: str) -> None:
+    """Be the command from here on, with outputs and an environment of its own."""
+    os.environ.clear()
+    os.environ.update(environment)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    for number, path in ((0, os.devnull), (1, out), (2, err)):
+        os.dup2(os.open(path, flags if number else os.O_RDONLY), number)
+    streams: Any = sys
+    streams.stdin = os.fdopen(0)
+    streams.stdout = os.fdopen(1, "w", encoding="utf-8")
+    streams.stderr = os.fdopen(2, "w", encoding="utf-8")
+    sys.argv = ["graphreader", *arguments]
+    main()
+
+
+if __name__ == "__main__":
+    serve()

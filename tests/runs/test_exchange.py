@@ -1,0 +1,164 @@
+"""`graphreader export` and `import`, as a person or a script gives them."""
+
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from tests.runs.digest import content
+from tests.servers import command
+from tests.terminal import Terminal, closed_port, environment_of
+
+LIVES = {
+    "vera": "# Vera Holm\n\nVera Holm was born in Bergen in 1901. She taught painting in Oslo.\n",
+    "emil": "Emil Rask studied painting with Vera Holm. He founded a school in Malmö in 1933.\n",
+    "贞德": "贞德生于栋雷米村。1431年，贞德在鲁昂被处死。\n",
+}
+
+pytestmark = pytest.mark.usefixtures("cleaned")
+
+
+@pytest.fixture
+def terminal(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    neo4j: Settings,
+) -> Terminal:
+    """A folder with three short lives in it, and the server's variables."""
+    (tmp_path / "lives").mkdir()
+    for title, text in LIVES.items():
+        (tmp_path / "lives" / f"{title}.txt").write_text(text, encoding="utf-8")
+    terminal = Terminal(monkeypatch, capsys, tmp_path)
+    terminal.set(**environment_of(neo4j), COLUMNS="100")
+    return terminal
+
+
+@pytest.fixture
+def other(neo4j: Settings, corpus: str) -> Iterator[str]:
+    """The name of another corpus, which is gone afterwards."""
+    yield f"{corpus}-other"
+    with GraphReader(f"{corpus}-other", settings=neo4j) as reader:
+        if any(one.corpus == f"{corpus}-other" for one in reader.corpora()):
+            reader.delete(everything=True)
+
+
+# A corpus that was read, exported, deleted and imported is the same, and is read no second time.
+def test_there_and_back(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+    terminal.run("ingest", "lives", "--corpus", corpus)
+    before = content(neo4j, corpus)
+    out = terminal.run("export", "lives.jsonl", "--corpus", corpus)
+    terminal.run("delete", "--all", "--corpus", corpus, "--yes")
+    assert content(neo4j, corpus) == []
+    back = terminal.run("import", "lives.jsonl")
+
+    assert content(neo4j, corpus) == before
+    assert (out.code, out.err, back.code, back.err) == (0, "", 0, "")
+    assert out.out.startswith(f"{corpus}: 3 documents, 3 chunks, ")
+    assert out.out.endswith("exported to lives.jsonl.\n")
+    assert back.out == out.out.replace("exported to lives.jsonl", "imported")
+    again = terminal.run("ingest", "lives", "--corpus", corpus, "--json")
+    assert {one["status"] for one in again.json["documents"]} == {"unchanged"}
+
+
+# Through pipes and under another name the corpus is the same, and stdout holds nothing else.
+def test_pipes(terminal: Terminal, corpus: str, other: str, neo4j: Settings) -> None:
+    terminal.run("ingest", "lives", "--corpus", corpus)
+    environment = environment_of(neo4j)
+    out = command(["export", "-", "--corpus", corpus], environment)
+    back = command(["import", "-", "--corpus", other], environment, input=out.stdout)
+
+    lines = [json.loads(line) for line in out.stdout.splitlines()]
+    assert lines[0]["corpus"] == corpus
+    assert len(lines[-1]["end"]) == 4
+    assert out.stderr.startswith(f"{corpus}: 3 documents")
+    assert back.stdout.startswith(f"{other}: 3 documents")
+    assert len(content(neo4j, other)) == len(content(neo4j, corpus))
+
+
+# With --json both commands print one object with the counts.
+def test_json(terminal: Terminal, corpus: str) -> None:
+    terminal.run("ingest", "lives", "--corpus", corpus)
+    out = terminal.run("export", "lives.jsonl", "--corpus", corpus, "--json").json
+    back = terminal.run("import", "lives.jsonl", "--json").json
+
+    counted = {"documents": 3, "chunks": 3, "facts": out["facts"], "incomplete": 0}
+    assert out == counted | {
+        "corpus": corpus,
+        "key_elements": out["key_elements"],
+        "unchanged": 0,
+        "refused": [],
+    }
+    assert out["facts"] >= 3
+    assert {name: value for name, value in back.items() if value} == {
+        "corpus": corpus,
+        "unchanged": 3,
+    }
+
+
+# A document with another text is named on stderr, the exit code is that of a refusal.
+def test_refused(terminal: Terminal, corpus: str) -> None:
+    terminal.run("ingest", "lives", "--corpus", corpus)
+    terminal.run("export", "lives.jsonl", "--corpus", corpus)
+    (terminal.folder / "lives" / "vera.txt").write_text("Vera Holm died in 1988.\n")
+    terminal.run("ingest", "lives", "--corpus", corpus)
+    back = terminal.run("import", "lives.jsonl")
+
+    assert back.code == 2
+    assert "2 documents there already" in back.out
+    assert "vera" in back.err
+    assert "graphreader delete " in back.err
+
+
+# What is no export is told in one sentence, before any Neo4j is needed.
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("", "not an exported corpus"),
+        ("Emil Rask studied painting.\n", "not an exported corpus"),
+        ('{"title": "x", "text": "y"}\n', "not an exported corpus"),
+        ('{"graphreader": 2, "more": 1}\n', "format 2"),
+        ('{"graphreader": 1}\n', "Line 1 of the export is wrong (corpus: Field required)"),
+    ],
+)
+def test_no_export(terminal: Terminal, lines: str, said: str) -> None:
+    terminal.set(NEO4J_URI=f"bolt://127.0.0.1:{closed_port()}")
+    (terminal.folder / "some.jsonl").write_text(lines)
+
+    outcome = terminal.run("import", "some.jsonl")
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+# An export that fails leaves the file that was there as it was, and no other one beside it.
+def test_failing_export(terminal: Terminal, corpus: str) -> None:
+    file = terminal.folder / "kept.jsonl"
+    file.write_text("as it was")
+    files = set(terminal.folder.iterdir())
+    unknown = terminal.run("export", "kept.jsonl", "--corpus", corpus)
+    nowhere = terminal.run("export", "nowhere/kept.jsonl", "--corpus", corpus)
+
+    assert (unknown.code, nowhere.code) == (2, 2)
+    assert "There is no corpus" in unknown.err
+    assert file.read_text() == "as it was"
+    assert set(terminal.folder.iterdir()) == files
+
+
+# An export goes through a named pipe as well, and puts no file in its place.
+def test_named_pipe(terminal: Terminal, corpus: str) -> None:
+    terminal.run("ingest", "lives", "--corpus", corpus)
+    pipe = terminal.folder / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as threads:
+        read = threads.submit(pipe.read_text, encoding="utf-8")
+        told = terminal.run("export", "pipe", "--corpus", corpus)
+
+        assert told.code == 0
+        assert pipe.is_fifo()
+        assert "end" in json.loads(read.result(timeout=10).splitlines()[-1])

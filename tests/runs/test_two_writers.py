@@ -1,0 +1,164 @@
+"""Several at work on one corpus at once: readers of one process, commands of several, a delete."""
+
+import asyncio
+import re
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from graphreader import GraphReader, IngestReport, Settings
+from graphreader.deciding.decisions import ExtractedFact, Extraction
+from graphreader.deciding.tasks import ExtractionTask
+from graphreader.errors import ReplyError
+from graphreader.testing import ScriptedDecider
+from tests.runs import digest, soundness, world
+from tests.runs.forks import Forks
+from tests.terminal import environment_of, wait_for
+
+CHUNKS = 24
+FACT = re.compile(r"Anna\d+ met [^.]*\.")
+NAME = re.compile(r"\b[A-Z][a-z]+\d+")
+
+pytestmark = pytest.mark.usefixtures("cleaned")
+
+
+def facts_of(text: str) -> Mapping[str, list[str]]:
+    return {fact: NAME.findall(fact) for fact in FACT.findall(" ".join(text.split()))}
+
+
+def extraction(task: ExtractionTask) -> Extraction:
+    facts = facts_of(task.text)
+    return Extraction(
+        facts=[ExtractedFact(fact=one, key_elements=named) for one, named in facts.items()]
+    )
+
+
+def decider() -> ScriptedDecider:
+    """Extracts what is told, after a moment in which others get their turn."""
+
+    async def extract(task: ExtractionTask) -> Extraction:
+        await asyncio.sleep(0.01)
+        return extraction(task)
+
+    return world.scripted({}, {ExtractionTask: extract})
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """Four books in which the same few people are met in the same few towns."""
+    books = {
+        f"book{book}": [f"Anna{n} met Bert{n % 5} in Town{n % 3}." for n in range(book, CHUNKS, 3)]
+        for book in range(4)
+    }
+    return world.write_files(tmp_path / "texts", books)
+
+
+def ingest_at_once(neo4j: Settings, corpus: str, *parts: list[Path]) -> list[IngestReport]:
+    """Each part read in by a reader of its own, all in the same moment."""
+    ready = threading.Barrier(len(parts))
+
+    def ingest(part: list[Path]) -> IngestReport:
+        with world.reader(neo4j, corpus, decider()) as reader:
+            ready.wait()
+            return reader.ingest(*part)
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(ingest, parts))
+
+
+def content_of(texts: Path) -> dict[str, str]:
+    return {path.stem: path.read_text("utf-8") for path in texts.iterdir()}
+
+
+# Two readers that read the same people in from different files, and one file both of them, make
+# the graph that a single one makes.
+def test_two_readers(neo4j: Settings, corpus: str, texts: Path) -> None:
+    with world.reader(neo4j, corpus, decider()) as reader:
+        reader.ingest(texts)
+        alone = digest.content(neo4j, corpus)
+        reader.delete(everything=True)
+    books = sorted(texts.iterdir())
+    reports = ingest_at_once(neo4j, corpus, books[:3], [*books[3:], books[0], books[1]])
+
+    assert [report.complete for report in reports] == [True, True]
+    assert digest.content(neo4j, corpus) == alone
+    soundness.check(neo4j, corpus, content_of(texts), facts_of)
+
+
+# The same with two commands, each a process of its own, on the same folder.
+def test_two_commands(neo4j: Settings, corpus: str, texts: Path, forks: Forks) -> None:
+    environment = {
+        **environment_of(neo4j),
+        "GRAPHREADER_MODEL": "offline",
+        "GRAPHREADER_CHUNK_TOKENS": str(world.PARAGRAPH_TOKENS),
+    }
+    arguments = ["ingest", str(texts), "--corpus", corpus]
+    first = forks.start(arguments, environment, texts.parent / "0").end()
+    alone = digest.content(neo4j, corpus)
+    with GraphReader(corpus, settings=neo4j) as reader:
+        reader.delete(everything=True)
+    both = [forks.start(arguments, environment, texts.parent / number) for number in "12"]
+    outcomes = [fork.end() for fork in both]
+
+    assert [one.code for one in (first, *outcomes)] == [0, 0, 0], outcomes
+    assert digest.content(neo4j, corpus) == alone
+
+
+# A document that is deleted while two others read it and its neighbors in is gone or whole, never a
+# part of it; the others are whole, and what they share with it is counted right.
+@pytest.mark.parametrize("written", [1, 6])
+def test_deleted_meanwhile(neo4j: Settings, corpus: str, texts: Path, written: int) -> None:
+    books = sorted(texts.iterdir())
+    with world.reader(neo4j, corpus, decider()) as reader:
+        reader.ingest(books[0])
+        with ThreadPoolExecutor() as pool:
+            ingesting = pool.submit(ingest_at_once, neo4j, corpus, books[1:3], books[1:2])
+            wait_for(lambda: chunks_of(neo4j, corpus, books[1].stem) >= written)
+            deleted = [reader.delete("book0"), reader.delete("book1")]
+            ingesting.result()
+        titles = {one.title for one in reader.documents()}
+        soundness.check(
+            neo4j, corpus, {k: v for k, v in content_of(texts).items() if k in titles}, facts_of
+        )
+        again = reader.ingest(texts)
+
+    assert deleted == [1, 1]
+    assert {"book2"} <= titles <= {"book1", "book2"}
+    assert again.complete
+    soundness.check(neo4j, corpus, content_of(texts), facts_of)
+
+
+def chunks_of(neo4j: Settings, corpus: str, title: str) -> int:
+    """How many chunks of a document are in the graph."""
+    statement = "MATCH (:Document {corpus: $corpus, title: $title})-->(c:Chunk) RETURN c.id"
+    return len(digest.rows(neo4j, statement, corpus=corpus, title=title))
+
+
+# Two readers that ask again for the same failed chunks at once do not stand in each other's way.
+def test_retried_by_two(neo4j: Settings, corpus: str, texts: Path) -> None:
+    def refuse(task: ExtractionTask) -> Extraction:
+        raise ReplyError("The model does not make sense.")
+
+    with world.reader(neo4j, corpus, world.scripted({}, {ExtractionTask: refuse})) as reader:
+        failed = reader.ingest(texts)
+    begun: set[int] = set()
+
+    def retry(number: int) -> IngestReport:
+        async def extract(task: ExtractionTask) -> Extraction:
+            begun.add(number)
+            while len(begun) < 2:
+                await asyncio.sleep(0.001)
+            return extraction(task)
+
+        with world.reader(neo4j, corpus, world.scripted({}, {ExtractionTask: extract})) as reader:
+            return reader.retry_failed()
+
+    with ThreadPoolExecutor() as pool:
+        reports = list(pool.map(retry, range(2)))
+
+    assert sum(len(one.failed) for one in failed.documents) == failed.asked_chunks
+    assert [report.complete for report in reports] == [True, True]
+    soundness.check(neo4j, corpus, content_of(texts), facts_of)

@@ -1,0 +1,282 @@
+"""Whatever a person names becomes sources, and each gives documents or says why not."""
+
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document as LangChainDocument
+
+from graphreader.documents import Document
+from graphreader.errors import DocumentError
+from graphreader.ingestion.loading import json_lines
+from graphreader.ingestion.loading.finding import Patterns
+from graphreader.ingestion.loading.sources import Refused, Thing, sources_of
+from tests.unit.test_loading import nobody, write
+
+
+def read(*things: Thing, **given: Any) -> list[Document | Refused]:
+    return [one for source in sources_of(things, **given) for one in source.documents("c")]
+
+
+def documents(*things: Thing, **given: Any) -> list[Document]:
+    found = read(*things, **given)
+    refused = [one.reason for one in found if isinstance(one, Refused)]
+    assert refused == []
+    return [one for one in found if isinstance(one, Document)]
+
+
+def reasons(*things: Thing, **given: Any) -> list[str]:
+    return [one.reason for one in read(*things, **given) if isinstance(one, Refused)]
+
+
+def lines(path: Path, *records: Any) -> Path:
+    path.write_text("\n".join(json.dumps(one) for one in records), encoding="utf-8")
+    return path
+
+
+# Folders are searched for what can be read, sorted, hidden files left out, each file once.
+def test_folders(tmp_path: Path) -> None:
+    texts = [write(tmp_path / name) for name in ("a.txt", "b/c.MD", "b/d/e.html", "z.txt")]
+    for name in (".hidden.txt", ".git/x.md", "b/p.png", "noending"):
+        write(tmp_path / name)
+    again = (str(texts[3]), tmp_path, tmp_path / "b" / ".." / "a.txt")
+
+    assert [one.source for one in documents(tmp_path)] == [str(one.resolve()) for one in texts]
+    assert [one.title for one in documents(*again)] == ["z", "a", "c", "e"]
+    assert [source.size for source in sources_of([tmp_path])] == [15, 15, 15, 15]
+
+
+# Links that lead in a circle, or twice to the same file, change nothing.
+def test_links(tmp_path: Path) -> None:
+    text = write(tmp_path / "in" / "a.txt")
+    (tmp_path / "in" / "loop").symlink_to(tmp_path)
+    (tmp_path / "in" / "b.txt").symlink_to(text)
+    (tmp_path / "in" / "broken.txt").symlink_to(tmp_path / "nothing")
+    found = read(tmp_path)
+
+    assert [one.source for one in found if isinstance(one, Document)] == [str(text.resolve())]
+    assert len(found) == 2
+    assert "does not exist" in reasons(tmp_path)[0]
+
+
+# Patterns are matched against the path in the folder, and hold for all below a folder.
+@pytest.mark.parametrize(
+    ("include", "exclude", "found"),
+    [
+        ([], [], "a.md b.txt d/a.md d/e/f.md d/e/g.txt x1.md"),
+        (["*.md"], [], "a.md d/a.md d/e/f.md x1.md"),
+        (["*.md", "b.*"], ["a.md"], "b.txt d/e/f.md x1.md"),
+        (["/*.md"], [], "a.md x1.md"),
+        (["d/*"], [], "d/a.md d/e/f.md d/e/g.txt"),
+        (["d/*.md"], [], "d/a.md"),
+        (["d/**/*.md"], [], "d/a.md d/e/f.md"),
+        (["**/e/**"], [], "d/e/f.md d/e/g.txt"),
+        (["d/**"], ["d/e/"], "d/a.md"),
+        ([], ["d"], "a.md b.txt x1.md"),
+        (["?.md", "x[0-3].md"], ["[!a]/*"], "a.md x1.md"),
+        (["x[!0-3].md", "[a", "a.md|b.txt", "."], [], ""),
+        (["**"], ["**/*.md"], "b.txt d/e/g.txt"),
+    ],
+)
+def test_patterns(
+    include: Sequence[str], exclude: Sequence[str], found: str, tmp_path: Path
+) -> None:
+    for name in ("a.md", "b.txt", "d/a.md", "d/e/f.md", "d/e/g.txt", "x1.md", "d/p.png"):
+        write(tmp_path / name)
+    read_in = read(tmp_path, include=include, exclude=exclude)
+    sources = [one.source for one in read_in if isinstance(one, Document)]
+
+    assert [os.path.relpath(one, tmp_path.resolve()) for one in sources] == found.split()
+    assert len(read_in) == len(sources) or not found
+
+
+# What is named itself is read whatever the patterns say; an excluded folder is not even opened.
+def test_patterns_are_for_folders(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.txt")
+    write(tmp_path / "closed" / "b.txt")
+    (tmp_path / "closed").chmod(0)
+    tmp_path.chmod(0o755)
+    for parent in list(tmp_path.parents)[:2]:
+        parent.chmod(0o755)
+
+    assert len(documents(file, exclude=["a.txt"])) == 1
+    with nobody():
+        assert "cannot be opened" in reasons(tmp_path)[0]
+        assert reasons(tmp_path, exclude=["closed"]) == []
+    (tmp_path / "closed").chmod(0o755)
+
+
+# A pattern full of stars takes no more time than another.
+def test_stars() -> None:
+    assert not Patterns(["*a" * 12 + "b"]).want("a" * 60)
+
+
+# What is missing, empty, of no known kind: each is refused by itself, in one sentence.
+def test_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    good = write(tmp_path / "good.txt")
+    found = read(
+        tmp_path / "missing.txt", tmp_path / "empty", good, tmp_path / "a.xyz", "nul\0.txt"
+    )
+    refused = [one for one in found if isinstance(one, Refused)]
+
+    assert len(found) == 5
+    assert [one.title for one in refused] == ["missing", "empty", "a", "nul\ufffd"]
+    assert "does not exist" in refused[0].reason
+    assert "holds no .docx, .epub, " in refused[1].reason
+    assert refused[1].source == str(tmp_path / "empty")
+
+
+# Text from standard input is named by its id.
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(data: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+
+    piped("Joan\r\nfought…".encode())
+    (document,) = documents("-", id="notes")
+    piped(b"\x89PNG\0\0\0")
+
+    assert (document.title, document.source) == ("notes", "stdin:notes")
+    assert document.text == "Joan\nfought…"
+    assert reasons(Path("-"), id="notes") == [
+        "The standard input is binary, not a text: leave it out, or save its text."
+    ]
+    assert reasons("-", id="notes") == ["stdin:notes has no text in it: leave it out or fill it."]
+
+
+# Standard input and its id come together.
+@pytest.mark.parametrize(("things", "id"), [(["-"], None), (["a.txt"], "notes")])
+def test_id_of_standard_input(things: list[str], id: str | None) -> None:
+    with pytest.raises(DocumentError, match="pass - as the path, and --id NAME"):
+        sources_of(things, id=id)
+
+
+# LangChain's documents are taken as they are: the id, else source and page, else their text.
+def test_langchain() -> None:
+    with_id = LangChainDocument("One.", id="n1", metadata={"title": "First", "year": 1431})
+    pages = [LangChainDocument(f"{n}.", metadata={"source": "b.pdf", "page": n}) for n in (0, 1)]
+    parts = [LangChainDocument(text, metadata={"source": "w"}) for text in ("Two.", "Three.")]
+    bare = LangChainDocument("Four.")
+    blank = LangChainDocument(" ", id="blank")
+    found = documents(with_id, *pages, *parts, bare)
+
+    assert [one.source for one in found[:5]] == [
+        "n1",
+        "b.pdf#page=0",
+        "b.pdf#page=1",
+        "w",
+        "w#2",
+    ]
+    assert [one.title for one in found[:5]] == ["First", "b.pdf", "b.pdf", "w", "w"]
+    assert found[0].metadata == {"title": "First", "year": 1431}
+    assert [one.text for one in found] == ["One.", "0.", "1.", "Two.", "Three.", "Four."]
+    assert found[5].source.startswith("langchain:")
+    assert documents(bare)[0].id == found[5].id
+    assert "has no text" in reasons(blank)[0]
+
+
+# Each line of JSON Lines is a document: known by its id, else its title, else its line.
+def test_json_lines(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "a.jsonl",
+        {"id": 7, "title": "Paris", "text": "A city.", "year": 52, "metadata": {"by": "V"}},
+        {"title": "Paris", "text": "A hero."},
+        {"title": "Paris", "text": "A plaster."},
+        {"title": "Paris", "text": "A hero."},
+        {"text": "Nameless \ud800."},
+    )
+    found = documents(path)
+    names = [one.source.removeprefix(str(path.resolve())) for one in found]
+
+    assert names == ["#7", "#Paris", "#Paris#2", "#5"]
+    assert [one.title for one in found] == ["Paris", "Paris", "Paris", "a 5"]
+    assert found[0].metadata == {"year": 52, "by": "V"}
+    assert [one.text for one in found] == ["A city.", "A hero.", "A plaster.", "Nameless \ufffd."]
+
+
+# A question set gives the documents of its questions, each once; files by their own paths.
+def test_question_set(tmp_path: Path) -> None:
+    story = write(tmp_path / "texts" / "story.txt", b"Once upon a time.")
+    short = {"title": "Seine", "text": "A river."}
+    listed = [short, {"title": "Seine", "text": "A department."}]
+    path = lines(
+        tmp_path / "set.jsonl",
+        {"id": "q1", "question": "?", "answers": ["x"], "documents": listed, "supporting": []},
+        {"id": "q2", "documents": [short, {"title": "Story", "text_file": "texts/story.txt"}]},
+        {"id": "q3", "documents": [{"title": "Story", "text_file": "texts/../texts/story.txt"}]},
+    )
+    found = documents(path)
+
+    assert [one.title for one in found] == ["Seine", "Seine", "Story"]
+    assert [one.text for one in found] == ["A river.", "A department.", "Once upon a time."]
+    assert len({one.id for one in found}) == 3
+    assert found[2].id == documents(story)[0].id
+
+
+# A bad line is named with its number and its reason, and the others are read.
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{broken", "line 2: it is no JSON"),
+        (b'"text"', "line 2: it is no object."),
+        (b"{}", "line 2: it has no `text`."),
+        (b'{"text": 1}', "line 2: it has no `text`."),
+        (b'{"text": " "}', "line 2: its `text` is empty."),
+        (b'{"text": "caf\xe9"}', "line 2: it is not UTF-8."),
+        (b"[" * 100_000, "line 2: it is no JSON"),
+        (b'{"documents": 1}', "line 2: `documents` is no list."),
+        (b'{"documents": [1]}', "line 2, document 0: it is no object."),
+        (b'{"documents": [{"title": "x"}]}', "neither `text` nor `text_file`."),
+        (b'{"documents": [{"text_file": "none.txt"}]}', "does not exist"),
+        (b'{"documents": [{"text_file": "a.jsonl"}]}', "holds many texts"),
+        (b'{"documents": [{"text_file": "../secret.txt"}]}', "lies outside"),
+        (b'{"documents": [{"text_file": "/etc/hostname"}]}', "lies outside"),
+        (b'{"documents": [{"text_file": "n\\u0000.txt"}]}', "line 2, document 0"),
+        (b'{"text": "' + b"x" * 2000 + b'"}', "line 2: it has more than"),
+    ],
+)
+def test_bad_lines(
+    line: bytes, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(line) < 100_000:
+        monkeypatch.setattr(json_lines, "MAX_BYTES", 1000)
+    write(tmp_path / "secret.txt")
+    path = write(
+        tmp_path / "in" / "a.jsonl",
+        b'\xef\xbb\xbf{"text": "One."}\r\n' + line + b'\n\n{"text": "Two."}',
+    )
+    found = read(path)
+    refused = [one for one in found if isinstance(one, Refused)]
+
+    assert [one.text for one in found if isinstance(one, Document)] == ["One.", "Two."]
+    assert [one.source for one in refused] == [f"{path}#2"]
+    assert reason in refused[0].reason
+    assert refused[0].reason.startswith(str(path))
+    assert "\n" not in refused[0].reason
+
+
+# A file without any line is refused as one.
+def test_no_lines(tmp_path: Path) -> None:
+    assert reasons(write(tmp_path / "a.jsonl", b"\n \n")) == [
+        f"{tmp_path}/a.jsonl has no text in it: leave it out or fill it."
+    ]
+    assert "does not exist" in reasons(tmp_path / "b.jsonl")[0]
+
+
+# Nothing is read before it is asked for.
+def test_lazy(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.jsonl", {"text": "One."}, {"text": "Two."})
+    (source,) = sources_of([path])
+    found = source.documents("c")
+    first = next(found)
+    with path.open("a") as file:
+        file.write('\n{"text": "Three."}')
+
+    assert isinstance(first, Document)
+    assert first.text == "One."
+    assert len(list(found)) == 2
