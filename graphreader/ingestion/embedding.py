@@ -4,6 +4,7 @@ Nobody who extracts or writes waits for a vector, unless they are far behind.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from graphreader.deciding.embedder import Embedder
@@ -13,9 +14,12 @@ from graphreader.ingestion.report import Embedded, Progress
 from graphreader.ingestion.work import Work
 from graphreader.store.writer import GraphWriter, Unembedded
 
-EMBEDDED_AT_ONCE = 1000
+EMBEDDED_AT_ONCE = 500
 WAITING = 200
-"""Lists of new key elements, and documents, that may wait for their vectors."""
+"""Lists of new key elements, and documents, that may wait to be looked at."""
+
+PATIENCE = 1.0
+"""Seconds after which fewer key elements than that are embedded."""
 
 
 class Embedding:
@@ -36,26 +40,24 @@ class Embedding:
         self._embedder = embedder
         self._completed = completed
         self._progress = progress
-        self._waiting: asyncio.Queue[Sequence[Unembedded] | Work | None] = asyncio.Queue(WAITING)
-        self._known: set[str] = set()  # of those that wait: the same one comes with many chunks
-        self._done = self._total = 0
+        self._coming: asyncio.Queue[Sequence[Unembedded] | Work | None] = asyncio.Queue(WAITING)
+        self._elements: dict[str, Unembedded] = {}
+        self._works: deque[tuple[int, Work]] = deque()  # and how many key elements come before
+        self._done = 0
         self.failure: DecisionError | None = None
 
     async def put(self, elements: Sequence[Unembedded]) -> None:
         """Hand over key elements without a vector; waits where too many wait already."""
-        new = [one for one in elements if one.id not in self._known]
-        if new and self._embedder:
-            self._known.update(one.id for one in new)
-            self._total += len(new)
-            await self._waiting.put(new)
+        if elements and self._embedder:
+            await self._coming.put(elements)
 
     async def finish(self, work: Work) -> None:
         """Hand over a document of which all chunks are in order."""
-        await self._waiting.put(work)
+        await self._coming.put(work)
 
     async def end(self) -> None:
         """Say that nothing more comes."""
-        await self._waiting.put(None)
+        await self._coming.put(None)
 
     async def run(self) -> None:
         """Embed until the end. Where no vectors can be had, `failure` says why.
@@ -64,35 +66,47 @@ class Embedding:
         """
         ended = False
         while not ended:
-            works: list[Work] = []
-            elements: list[Unembedded] = []
-            item = await self._waiting.get()
-            while True:
-                if item is None:
-                    ended = True
-                elif isinstance(item, Work):
-                    works.append(item)
-                else:
-                    elements += item
-                if ended or self._waiting.empty() or len(elements) >= EMBEDDED_AT_ONCE:
-                    break
-                item = self._waiting.get_nowait()
+            ended, waited = await self._take()
+            if self.failure:
+                continue
             try:
-                if not self.failure:
-                    await self._embed(elements)
-                    await self._complete(works)
+                while len(self._elements) >= EMBEDDED_AT_ONCE:
+                    await self._embed()
+                if ended or waited:
+                    await self._embed()
+                await self._complete()
             except DecisionError as error:
                 self.failure = error
 
-    async def _embed(self, elements: Sequence[Unembedded]) -> None:
-        if not elements or not self._embedder:
-            return
-        await embed(self._writer, self._embedder, elements)
-        self._known.difference_update(one.id for one in elements)
-        self._done += len(elements)
-        self._progress(Embedded(self._done, self._total))
+    async def _take(self) -> tuple[bool, bool]:
+        """Take in what comes next: whether that was the end, whether nothing came for a while."""
+        something = self._elements or self._works
+        try:
+            async with asyncio.timeout(PATIENCE if something else None):
+                item = await self._coming.get()
+        except TimeoutError:
+            return False, True
+        if isinstance(item, Work):
+            self._works.append((self._done + len(self._elements), item))
+        elif item is not None:  # the same one comes with many chunks
+            self._elements |= {one.id: one for one in item}
+        return item is None, False
 
-    async def _complete(self, works: Sequence[Work]) -> None:
+    async def _embed(self) -> None:
+        part = list(self._elements.values())[:EMBEDDED_AT_ONCE]
+        if not part or not self._embedder:
+            return
+        await embed(self._writer, self._embedder, part)
+        for one in part:
+            del self._elements[one.id]
+        self._done += len(part)
+        self._progress(Embedded(self._done, self._done + len(self._elements)))
+
+    async def _complete(self) -> None:
+        """Complete the documents whose key elements have their vectors."""
+        works = []
+        while self._works and self._works[0][0] <= self._done:
+            works.append(self._works.popleft()[1])
         if not works:
             return
         done = await self._writer.complete(

@@ -61,7 +61,7 @@ class Pipeline:
         self._deleter = Deleter(writer.connection, writer.corpus)
         # Twice as many as may be asked at once: while some prepare or pause, others ask.
         self._turn = asyncio.Semaphore(2 * decider.concurrency)
-        self._in_flight = CHUNKS_A_WRITE + 2 * decider.concurrency  # others wait to be written
+        self._in_flight = 2 * (CHUNKS_A_WRITE + decider.concurrency)  # others wait to be written
         self._slots = asyncio.Semaphore(self._in_flight)
         self._embedding = Embedding(writer, embedder, self._ended, progress)
         self._writing = Writing(

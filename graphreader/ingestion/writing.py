@@ -9,7 +9,9 @@ from graphreader.ingestion.work import Work
 from graphreader.store.deleter import Deleter
 from graphreader.store.writer import GraphWriter, ReadChunk
 
-CHUNKS_A_WRITE = 64
+CHUNKS_A_WRITE = 50
+
+AT_ONCE = 2
 
 Item = tuple[Work, ReadChunk | None]
 
@@ -43,20 +45,34 @@ class Writing:
         self._ready.put_nowait(None)
 
     async def run(self, begin: Callable[[], Awaitable[None]]) -> None:
-        """Write until the end; `begin` is called before anything else is written."""
-        begun = ended = False
-        while not ended:
-            batch = [await self._ready.get()]
-            while len(batch) < CHUNKS_A_WRITE and not self._ready.empty():
-                batch.append(self._ready.get_nowait())
-            ended = batch[-1] is None
-            items = [item for item in batch if item is not None]
-            if items and not begun:
-                await begin()
-                begun = True
-            if items:
-                await self._write(items)
+        """Write until the end; `begin` is called before anything else is written.
+
+        While the graph takes one part in, the next is packed and on its way.
+        """
+        first = await self._ready.get()
+        self._ready.put_nowait(first)
+        if first is not None:
+            await begin()
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(self._run())
         await self._embedding.end()
+
+    async def _run(self) -> None:
+        while items := await self._next():
+            await self._write(items)
+
+    async def _next(self) -> list[Item]:
+        """All that is ready, of whatever document; nothing at the end."""
+        items: list[Item] = []
+        one = await self._ready.get()
+        while one is not None:
+            items.append(one)
+            if len(items) == CHUNKS_A_WRITE or self._ready.empty():
+                return items
+            one = self._ready.get_nowait()
+        self._ready.put_nowait(None)  # for the others
+        return items
 
     async def _write(self, items: Sequence[Item]) -> None:
         works = {id(work): work for work, _ in items}.values()
@@ -83,9 +99,7 @@ class Writing:
 
     async def _finish(self, works: Sequence[Work]) -> None:
         """Put documents in order, and let them be completed when their vectors are there."""
-        new = {
-            work.document.id: work.chunks for work in works if work.begins and work.order is None
-        }
+        new = {work.document.id: work.chunks for work in works if work.is_new}
         if new:
             await self._writer.chain(new)
         for work in works:
