@@ -214,9 +214,11 @@ class Operations:
 
 
 def _expanded(things: Things) -> list[Thing]:
-    """The same, with the person's home for `~`."""
+    """The same, with the person's home for `~`. Raises UsageError."""
     if not things:
         raise UsageError("Name at least one file or folder to read.")
+    if any(isinstance(one, list | tuple) for one in things):
+        raise UsageError("Give documents one by one: `reader.ingest(*documents)`.")
     return [
         # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
         os.path.expanduser(one) if isinstance(one, str | PathLike) else one

@@ -3,5 +3,5 @@ UNWIND $documents AS id
 MATCH (d:Document {id: id})
 RETURN d.id AS id, d.sha256 AS sha256, d.title AS title, d.metadata AS metadata,
        d.chunk_tokens AS chunk_tokens, coalesce(d.complete, false) AS complete,
-       coalesce(d.arranged, false) AS arranged, coalesce(d.deleting, false) AS deleting,
+       d.arranged IS NOT NULL AS arranged, coalesce(d.deleting, false) AS deleting,
        COUNT { (d)-[:HAS_CHUNK]->() } AS chunks

@@ -1,4 +1,5 @@
-// Documents with all that is known of them, the ids of their chunks, how many facts these have.
+// Documents with all that is known of them, the ids of their chunks, how many of these were read, and
+// how many facts they have. Chunks that are being deleted are left out.
 UNWIND $ids AS id
 MATCH (d:Document {id: id})
 WHERE d.deleting IS NULL
@@ -6,6 +7,14 @@ RETURN id, d.title AS title, d.source AS source, d.language AS language, d.sha25
        coalesce(d.metadata, '{}') AS metadata, coalesce(d.page_starts, []) AS page_starts,
        coalesce(d.headings, []) AS headings, coalesce(d.heading_starts, []) AS heading_starts,
        d.chunk_tokens AS chunk_tokens, coalesce(d.complete, false) AS complete,
-       coalesce(d.arranged, false) AS arranged,
-       COLLECT { MATCH (d)-[:HAS_CHUNK]->(c:Chunk) RETURN c.id ORDER BY c.index, c.id } AS chunks,
-       COUNT { (d)-[:HAS_CHUNK]->()-[:HAS_ATOMIC_FACT]->() } AS facts
+       d.arranged AS arranged,
+       COLLECT {
+         MATCH (d)-[:HAS_CHUNK]->(c:Chunk) WHERE c.retired IS NULL
+         RETURN c.id ORDER BY c.index, c.id
+       } AS chunks,
+       COUNT {
+         (d)-[:HAS_CHUNK]->(c:Chunk) WHERE c.retired IS NULL AND c.error IS NULL
+       } AS read_chunks,
+       COUNT {
+         (d)-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->() WHERE c.retired IS NULL
+       } AS facts

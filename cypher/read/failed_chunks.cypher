@@ -1,9 +1,8 @@
-// The documents of a corpus with chunks that have no facts, and these chunks.
-MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)
-WHERE c.error IS NOT NULL AND d.deleting IS NULL
+// One document and its chunks that have no facts.
+MATCH (d:Document {id: $document})-[:HAS_CHUNK]->(c:Chunk)
+WHERE c.error IS NOT NULL AND c.retired IS NULL
 WITH d, c ORDER BY c.index
 RETURN d.id AS id, d.title AS title, d.source AS source, d.sha256 AS sha256,
        d.language AS language, d.chunk_tokens AS chunk_tokens,
        COUNT { (d)-[:HAS_CHUNK]->() } AS chunks,
        collect(c {.id, .index, .start, .end, .text, .tokens}) AS failed
-ORDER BY title, source

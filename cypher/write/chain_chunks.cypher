@@ -1,12 +1,13 @@
 // Makes the chain of the chunks of each document, in their order, where all of them are there.
-// A chain that is there already must have been taken apart before.
+// `version` says of which text, and how cut, that is the order. A chain that is there already must
+// have been taken apart before.
 UNWIND $documents AS row
 MATCH (d:Document {id: row.id})-[:HAS_CHUNK]->(c:Chunk)
 WHERE c.pending IS NULL
 WITH d, row, c ORDER BY c.index
 WITH d, row, collect(c) AS chunks
 WHERE size(chunks) = row.chunks
-SET d.arranged = true
+SET d.arranged = row.version
 WITH chunks
 UNWIND range(1, size(chunks) - 1) AS i
 WITH chunks[i - 1] AS a, chunks[i] AS b

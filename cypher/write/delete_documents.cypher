@@ -1,6 +1,4 @@
-// Deletes the documents whose delete was begun and whose chunks are gone; how many are left.
+// Deletes the documents whose delete was begun and whose chunks are gone.
 MATCH (d:Document {corpus: $corpus})
-WHERE d.deleting
-WITH d, EXISTS { (d)-[:HAS_CHUNK]->() } AS left
-FOREACH (_ IN CASE WHEN left THEN [] ELSE [1] END | DETACH DELETE d)
-RETURN sum(CASE WHEN left THEN 1 ELSE 0 END) AS left
+WHERE d.deleting AND NOT EXISTS { (d)-[:HAS_CHUNK]->() }
+DETACH DELETE d

@@ -1,8 +1,9 @@
-// Marks documents as complete: every chunk is there, in its order, with its facts; the caller has
-// seen to the vectors. Returns those that are.
+// Marks documents as complete: every chunk of this version is there, in its order, with its facts;
+// the caller has seen to the vectors. Returns those that are.
 UNWIND $documents AS row
 MATCH (d:Document {id: row.id})
-WHERE d.deleting IS NULL AND d.arranged AND d.sha256 = row.sha256
+WHERE d.deleting IS NULL AND d.arranged = row.version
+  AND d.sha256 + '/' + toString(d.chunk_tokens) = row.version
   AND COUNT { (d)-[:HAS_CHUNK]->(c:Chunk) WHERE c.error IS NULL } = row.chunks
   AND COUNT { (d)-[:HAS_CHUNK]->() } = row.chunks
 SET d.complete = true, d.updated = datetime()

@@ -3,6 +3,9 @@
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE k.embedding IS NOT NULL
 CALL (k) {
+  OPTIONAL MATCH (c:Corpus {name: $corpus})
+  SET c.updated = datetime()
+  WITH k
   OPTIONAL MATCH (k)-[l:LIKE]-()
   DELETE l
   SET k.embedding = null

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from graphreader.cli.texts import STDIN, Exclude, Include, Name, Paths, expanded
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
+    from graphreader import GraphReader
     from graphreader.ingestion.report import IngestReport
 
 _FAILED = 10  # failed chunks whose reasons are told; the JSON has all
@@ -69,7 +71,20 @@ def ingest(
         except Interrupted as error:
             error.add_note("What was read so far is kept: the same command reads on.")
             raise
-    tell_report(report, json)
+        waiting = _waiting(reader, report) if retry_failed else []
+    tell_report(replace(report, notes=(*report.notes, *waiting)), json)
+    if waiting:
+        raise typer.Exit(1)
+
+
+def _waiting(reader: "GraphReader", report: "IngestReport") -> list[str]:
+    """A note on documents that are not read to their end, though no chunk of them failed."""
+    from graphreader.notes import unfinished
+
+    documents = reader.documents()
+    asked = {one.id for one in report.documents}
+    there = [one for one in documents if one.status == "incomplete" and one.id not in asked]
+    return unfinished(len(documents), [one.title for one in there])
 
 
 def _refuse_beside_retry(*given: object) -> None:

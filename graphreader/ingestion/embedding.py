@@ -18,6 +18,9 @@ EMBEDDED_AT_ONCE = 500
 WAITING = 200
 """Lists of new key elements, and documents, that may wait to be looked at."""
 
+DOCUMENTS_WAITING = 50
+"""Documents that wait for the vectors before them until fewer key elements are embedded at once."""
+
 PATIENCE = 1.0
 """Seconds after which fewer key elements than that are embedded."""
 
@@ -34,17 +37,18 @@ class Embedding:
         writer: GraphWriter,
         embedder: Embedder | None,
         completed: Callable[[Work, bool], None],
+        failed: Callable[[DecisionError], None],
         progress: Progress,
     ) -> None:
         self._writer = writer
         self._embedder = embedder
         self._completed = completed
+        self._failed = failed
         self._progress = progress
         self._coming: asyncio.Queue[Sequence[Unembedded] | Work | None] = asyncio.Queue(WAITING)
         self._elements: dict[str, Unembedded] = {}
         self._works: deque[tuple[int, Work]] = deque()  # and how many key elements come before
         self._done = 0
-        self.failure: DecisionError | None = None
 
     async def put(self, elements: Sequence[Unembedded]) -> None:
         """Hand over key elements without a vector; waits where too many wait already."""
@@ -60,23 +64,26 @@ class Embedding:
         await self._coming.put(None)
 
     async def run(self) -> None:
-        """Embed until the end. Where no vectors can be had, `failure` says why.
+        """Embed until the end. Where no vectors can be had, `failed` is told why.
 
         It is not raised: what others are waiting for is paid, and shall be written.
         """
-        ended = False
+        ended = useless = False
         while not ended:
             ended, waited = await self._take()
-            if self.failure:
+            if useless:
+                self._elements.clear()
+                self._works.clear()
                 continue
             try:
                 while len(self._elements) >= EMBEDDED_AT_ONCE:
                     await self._embed()
-                if ended or waited:
+                if ended or waited or len(self._works) >= DOCUMENTS_WAITING:
                     await self._embed()
                 await self._complete()
             except DecisionError as error:
-                self.failure = error
+                useless = True
+                self._failed(error)
 
     async def _take(self) -> tuple[bool, bool]:
         """Take in what comes next: whether that was the end, whether nothing came for a while."""
@@ -96,7 +103,9 @@ class Embedding:
         part = list(self._elements.values())[:EMBEDDED_AT_ONCE]
         if not part or not self._embedder:
             return
-        await embed(self._writer, self._embedder, part)
+        # Since they were handed over, others of the same text may have brought them here before.
+        lacking = await self._writer.unembedded_among([one.id for one in part])
+        await embed(self._writer, self._embedder, [one for one in part if one.id in lacking])
         for one in part:
             del self._elements[one.id]
         self._done += len(part)
@@ -109,9 +118,7 @@ class Embedding:
             works.append(self._works.popleft()[1])
         if not works:
             return
-        done = await self._writer.complete(
-            {one.document.id: (one.document.sha256, one.chunks) for one in works}
-        )
+        done = await self._writer.complete([one.version for one in works])
         for work in works:
             self._completed(work, work.document.id in done)
             work.ended.set()

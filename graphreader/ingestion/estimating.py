@@ -22,9 +22,9 @@ from graphreader.documents import Document
 from graphreader.errors import WindowError
 from graphreader.ingestion.extraction import divided
 from graphreader.ingestion.loading.sources import Refused, Source
-from graphreader.ingestion.recutting import OldChunk, recut
+from graphreader.ingestion.recutting import recut
 from graphreader.settings import DEFAULT_EMBEDDINGS, OFFLINE, Settings
-from graphreader.store.states import States
+from graphreader.store.states import ArrangedChunk, States
 from graphreader.usage import Phase
 
 REPLY_BASE, REPLY_RATIO = 100, 1.2
@@ -59,7 +59,7 @@ class Known:
 
     unchanged: int | None = None
     extracted: frozenset[str] = frozenset()
-    old: tuple[OldChunk, ...] = ()
+    old: tuple[ArrangedChunk, ...] = ()
 
 
 LookUp = Callable[[Document], Awaitable[Known]]
@@ -137,7 +137,7 @@ def known_in(states: States, chunk_tokens: int) -> LookUp:
         old = await states.arranged(document.id) if state.arranged and as_large else []
         return Known(
             extracted=frozenset(chunk.id for chunk in chunks if chunk.error is None),
-            old=tuple(OldChunk(one.start, one.text, one.tokens) for one in old),
+            old=tuple(old),
         )
 
     return look_up

@@ -57,7 +57,10 @@ class Header(_Record):
 
 
 class DocumentRecord(_Record):
-    """A document without its text, which its chunks give; `headings` are (start, text)."""
+    """A document without its text, which its chunks give; `headings` are (start, text).
+
+    `read_chunks`: so many of them have their facts.
+    """
 
     title: str
     source: str
@@ -65,7 +68,8 @@ class DocumentRecord(_Record):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     chunk_tokens: _Count
     complete: bool
-    arranged: bool
+    arranged: str | None
+    read_chunks: _Count = 0
     metadata: dict[str, Any] = Field(default_factory=dict)
     page_starts: tuple[_Count, ...] = ()
     headings: tuple[tuple[_Count, str], ...] = ()

@@ -34,11 +34,12 @@ from graphreader.ingestion.extraction import identity
 from graphreader.ingestion.incoming import IncomingDocument, document_id
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.store import schema
-from graphreader.store.connection import Connection
+from graphreader.store.connection import Connection, Run
 from graphreader.store.deleter import Deleter
 from graphreader.store.library import Library
+from graphreader.store.locking import alone
 from graphreader.store.states import DocumentState, States
-from graphreader.store.writer import GraphWriter, ReadChunk, check_embedding
+from graphreader.store.writer import GraphWriter, ReadChunk, Version, check_embedding
 
 LINES_AT_ONCE = 100
 
@@ -48,9 +49,10 @@ async def import_corpus(
 ) -> ExchangeReport:
     """Read an exported corpus from a file, under this name, whatever it was called.
 
-    What the corpus has already is left alone; a document that it has with another text is left out,
-    and the report says so. `told` hears from time to time how much is there. Raises
-    EmbeddingMismatchError, and UsageError for what is no whole export.
+    What the corpus has already is left alone, also where it is further than the file; a document
+    that it has with another text is left out, and the report says so. `told` hears from time to
+    time how much is there. Raises EmbeddingMismatchError, and UsageError for what is no whole
+    export.
     """
     with nullcontext(source) if isinstance(source, Export) else opened(source) as export:
         header = export.header
@@ -91,11 +93,12 @@ class _Importer:
         self._told = told
         self._writer = GraphWriter(connection, corpus)
         self._deleter = Deleter(connection, corpus)
+        self._states = States(connection, corpus)
         self._read: Counter[str] = Counter()
         self._taken: Counter[str] = Counter()
         self._unchanged = 0
         self._refused: list[str] = []
-        self._complete: dict[str, tuple[str, int]] = {}
+        self._complete: list[Version] = []
         self._incoming: IncomingDocument | None = None
         self._alone = self._settled = False
 
@@ -121,7 +124,8 @@ class _Importer:
     async def _part(self, lines: Sequence[tuple[int, Line]]) -> _Part:
         """What the lines give. Each kind has its place: documents, key elements, the end."""
         ids = [document_id(self._corpus, line.document) for _, line in lines if line.document]
-        states = await States(self._connection, self._corpus).of(ids) if ids else {}
+        states = await self._states.of(ids) if ids else {}
+        read = {id_: await self._read_chunks(one) for id_, one in states.items()}
         part = _Part()
         for number, line in lines:
             if line.chunk:
@@ -129,7 +133,7 @@ class _Importer:
                 continue
             self._end_document(part)
             if line.document:
-                self._begin_document(number, line.document, states, part)
+                self._begin_document(number, line.document, states, read, part)
             elif line.key_element:
                 self._take_key_element(number, line.key_element, part)
             elif line.end != Counts(**self._read):
@@ -137,7 +141,12 @@ class _Importer:
         return part
 
     def _begin_document(
-        self, number: int, record: DocumentRecord, states: dict[str, DocumentState], part: _Part
+        self,
+        number: int,
+        record: DocumentRecord,
+        states: Mapping[str, DocumentState],
+        read: Mapping[str, int],
+        part: _Part,
     ) -> None:
         self._read["documents"] += 1
         state = states.get(document_id(self._corpus, record))
@@ -147,12 +156,19 @@ class _Importer:
                 f"out with `graphreader delete {state.id} --corpus {shlex.quote(self._corpus)}` "
                 "and import again."
             )
-        elif state and state.complete:
+        elif state and (
+            state.complete or (not record.complete and read[state.id] > record.read_chunks)
+        ):
             self._unchanged += 1
         else:
             self._incoming = IncomingDocument(self._corpus, number, record, state is not None)
             self._taken["documents"] += 1
             part.begun.append(self._incoming)
+
+    async def _read_chunks(self, state: DocumentState) -> int:
+        """How many chunks of a document have their facts, if it is not complete."""
+        chunks = [] if state.complete else await self._states.chunks(state.id)
+        return sum(one.error is None and not one.retired for one in chunks)
 
     def _take_chunk(self, number: int, record: ChunkRecord, part: _Part) -> None:
         if not self._read["documents"] or self._read["key_elements"]:
@@ -186,15 +202,13 @@ class _Importer:
 
     async def _arrange(self, documents: Sequence[IncomingDocument]) -> None:
         """Put the chunks in their order; those of a former attempt may have to go."""
-        await self._writer.chain(
-            {one.document.id: len(one.arranged) for one in documents if not one.is_known}
-        )
+        await self._writer.chain([one.version for one in documents if not one.is_known])
         for one in documents:
             if one.is_known:
-                others = await self._writer.arrange(one.document.id, one.arranged)
+                others = await self._writer.arrange(one.version, one.arranged)
                 await self._deleter.delete_chunks([id_ for id_ in others if id_ not in one.pending])
             if one.record.complete:
-                self._complete[one.document.id] = (one.record.sha256, len(one.arranged))
+                self._complete.append(one.version)
 
     async def _write_key_elements(self, records: Sequence[KeyElementRecord]) -> None:
         """Write vectors where there are none yet, and what was found alike."""
@@ -210,14 +224,15 @@ class _Importer:
         await self._writer.write_embeddings((i, list(vector)) for i, vector in vectors if vector)
         fresh = {id_: one.fresh for id_, one in by_id.items()}
         if not self._alone:  # what is new was never compared with what other documents name
-            fresh = dict.fromkeys([id_ for id_, _ in vectors], True)
+            fresh = dict.fromkeys([id_ for id_, vector in vectors if vector], True)
         flags = [{"id": id_, "fresh": fresh[id_]} for id_ in sorted(fresh)]
-        await self._connection.write(
-            [
-                ("write/mark_fresh", {"elements": flags}),
-                ("write/likenesses", {"pairs": self._pairs(by_id)}),
-            ]
-        )
+        pairs = self._pairs(by_id)
+
+        async def work(run: Run) -> None:
+            await run("write/mark_fresh", elements=flags)
+            await run("write/likenesses", pairs=pairs)
+
+        await alone(self._connection, self._corpus, work)
 
     def _pairs(self, elements: Mapping[str, KeyElementRecord]) -> list[dict[str, Any]]:
         """What is alike, the smaller id first: ids have another order in another corpus."""
@@ -235,7 +250,7 @@ class _Importer:
         await Normalizer(self._connection, self._corpus, stages).run()
         lacking = await self._writer.unembedded()
         done: set[str] = set()
-        for id_, expected in self._complete.items():
-            if not lacking or not await self._writer.unembedded(id_):
-                done |= await self._writer.complete({id_: expected})
+        for version in self._complete:
+            if not lacking or not await self._writer.unembedded(version.id):
+                done |= await self._writer.complete([version])
         return done

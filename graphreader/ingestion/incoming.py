@@ -7,7 +7,7 @@ from hashlib import sha256
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
 from graphreader.ingestion.exchange import ChunkRecord, DocumentRecord, FactRecord, wrong
 from graphreader.ingestion.extraction import identity
-from graphreader.store.writer import ReadChunk
+from graphreader.store.writer import ReadChunk, Version
 
 _KNOWN = {"title", "source", "sha256", "language", "metadata", "page_starts", "headings"}
 
@@ -39,6 +39,11 @@ class IncomingDocument:
         self._text = sha256()
         self._end = 0
         self._seen: Counter[str] = Counter()
+
+    @property
+    def version(self) -> Version:
+        """What stands in order of it."""
+        return Version(self.document.id, self.record.arranged or "", len(self.arranged))
 
     def chunk(self, line: int, record: ChunkRecord) -> ReadChunk:
         """The next chunk with its facts. Raises UsageError where it is not the next one."""

@@ -6,12 +6,11 @@ not grow with the corpus.
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import suppress
 
 from graphreader.documents import Chunk, Document
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.loading.sources import Refused, Source
-from graphreader.ingestion.recutting import OldChunk, recut
+from graphreader.ingestion.recutting import recut
 from graphreader.ingestion.report import (
     DocumentReport,
     Progress,
@@ -54,7 +53,7 @@ class Intake:
         ahead: asyncio.Queue[Loaded | None] = asyncio.Queue(AHEAD)
         loading = asyncio.create_task(self._load(sources, ahead))
         try:
-            while items := await _next(ahead):
+            while items := await _next(ahead, loading):
                 ids = [one.id for one, _ in items if isinstance(one, Document)]
                 states = await self._states.of(ids)
                 for one, size in items:
@@ -65,23 +64,18 @@ class Intake:
                         self._progress(SourceEnded(size))
                     if taken:
                         yield taken
-            await loading
         finally:
             loading.cancel()
-            with suppress(asyncio.CancelledError):
-                await loading
 
     async def _load(self, sources: Sequence[Source], ahead: "asyncio.Queue[Loaded | None]") -> None:
-        try:
-            for source in sources:
-                documents = source.documents(self._corpus)
-                last = await asyncio.to_thread(next, documents, None)
-                while last and (one := await asyncio.to_thread(next, documents, None)):
-                    await ahead.put((last, None))
-                    last = one
-                await ahead.put((last, source.size))
-        finally:
-            await ahead.put(None)
+        for source in sources:
+            documents = source.documents(self._corpus)
+            last = await asyncio.to_thread(next, documents, None)
+            while last and (one := await asyncio.to_thread(next, documents, None)):
+                await ahead.put((last, None))
+                last = one
+            await ahead.put((last, source.size))
+        await ahead.put(None)
 
     async def _take(
         self, document: Document | Refused, states: Mapping[str, DocumentState]
@@ -92,7 +86,7 @@ class Intake:
         state = states.get(document.id)
         before = self._taken.get(document.id)
         if before:  # the same document once more: it begins when the first one is through
-            await before.ended.wait()
+            await before.ended.wait()  # also where it failed: see give_up
             state = (await self._states.of([document.id])).get(document.id)
         if state and state.deleting:
             await self._deleter.finish_deletes()
@@ -123,27 +117,40 @@ class Intake:
     async def _work(self, document: Document, state: DocumentState | None) -> Work:
         if state is None or not state.chunks:
             chunks = await asyncio.to_thread(split, document, self._chunk_tokens)
-            return Work(document, len(chunks), chunks)
+            return Work(document, self._chunk_tokens, len(chunks), chunks)
         chunks = await self._cut(document, state)
         known = await self._states.chunks(document.id)
-        extracted = {chunk.id for chunk in known if chunk.error is None}
+        # What an edit left that was cut off: half of its facts may be gone.
+        await self._deleter.delete_chunks([chunk.id for chunk in known if chunk.retired])
+        extracted = {c.id for c in known if c.error is None and not c.retired}
         missing = [chunk for chunk in chunks if chunk.id not in extracted]
-        return Work(document, len(chunks), missing, chunks)
+        return Work(document, self._chunk_tokens, len(chunks), missing, chunks)
+
+    def give_up(self) -> None:
+        """Say that what was taken up comes to no end any more: nobody shall wait for it."""
+        for work in self._taken.values():
+            work.ended.set()
 
     async def _cut(self, document: Document, state: DocumentState) -> list[Chunk]:
         """Its chunks: those of its former text stay where nothing changed."""
         old = []
         if state.arranged and state.chunk_tokens == self._chunk_tokens:
-            old = [
-                OldChunk(one.start, one.text, one.tokens)
-                for one in await self._states.arranged(document.id)
-            ]
+            old = await self._states.arranged(document.id)
         return await asyncio.to_thread(recut, document, self._chunk_tokens, old)
 
 
-async def _next(ahead: "asyncio.Queue[Loaded | None]") -> list[Loaded]:
-    """All that is loaded by now, at least one; nothing at the end."""
-    items = [await ahead.get()]
+async def _next(
+    ahead: "asyncio.Queue[Loaded | None]", loading: "asyncio.Task[None]"
+) -> list[Loaded]:
+    """All that is loaded by now, at least one; nothing at the end. Raises what loading raised."""
+    getting = asyncio.ensure_future(ahead.get())
+    try:
+        await asyncio.wait({getting, loading}, return_when=asyncio.FIRST_COMPLETED)
+        if not getting.done() and not loading.cancelled() and loading.exception():
+            await loading
+        items = [await getting]
+    finally:
+        getting.cancel()
     while not ahead.empty() and items[-1] is not None:
         items.append(ahead.get_nowait())
     if items[-1] is None and len(items) > 1:

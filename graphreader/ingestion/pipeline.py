@@ -20,6 +20,7 @@ from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.intake import Intake
 from graphreader.ingestion.loading.sources import Source
 from graphreader.ingestion.report import (
+    DocumentBegun,
     DocumentEnded,
     DocumentReport,
     IngestReport,
@@ -63,7 +64,8 @@ class Pipeline:
         self._turn = asyncio.Semaphore(2 * decider.concurrency)
         self._in_flight = 2 * (CHUNKS_A_WRITE + decider.concurrency)  # others wait to be written
         self._slots = asyncio.Semaphore(self._in_flight)
-        self._embedding = Embedding(writer, embedder, self._ended, progress)
+        self._embedding = Embedding(writer, embedder, self._ended, self._fail, progress)
+        self._intake = Intake(self._states, self._deleter, writer.corpus, chunk_tokens, progress)
         self._writing = Writing(
             writer, self._deleter, self._embedding, chunk_tokens, self._written, progress
         )
@@ -78,26 +80,22 @@ class Pipeline:
         Raises DecisionError where nobody answers; what was read until then is kept.
         """
         await self._deleter.finish_deletes()
-        intake = Intake(
-            self._states, self._deleter, self._writer.corpus, self._chunk_tokens, self._progress
-        )
-        return await self._read(intake.works(sources))
+        return await self._read(self._intake.works(sources))
 
     async def retry(self) -> IngestReport:
         """Ask again for the chunks of the corpus that have no facts, and for nothing else."""
         return await self._read(self._failed())
 
     async def _failed(self) -> Works:
-        works = [
-            Work(one.document, one.chunks, one.failed, begins=False)
-            for one in await self._states.failed()
-        ]
-        self._progress(SourcesFound(len(works), 0))
-        for work in works:
-            self._progress(work.begun_event())
+        documents = await self._states.failed()
+        self._progress(SourcesFound(len(documents), 0))
+        for one in documents:
+            self._progress(DocumentBegun(one.title, one.failed, one.failed, one.tokens))
             self._progress(SourceEnded(0))
-        for work in works:
-            yield work
+        for one in documents:
+            if found := await self._states.failed_chunks(one.id):
+                document, tokens = found.document, found.chunk_tokens
+                yield Work(document, tokens, found.chunks, found.failed, begins=False)
 
     async def _read(self, works: Works) -> IngestReport:
         began = time.monotonic()
@@ -107,17 +105,16 @@ class Pipeline:
                 group.create_task(self._writing.run(self._begin_corpus))
                 async for work in works:
                     await self._take_up(work, group)
-                    if self._failure or self._embedding.failure:  # nothing more is to be paid for
+                    if self._failure:  # nothing more is to be paid for
                         break
                 for _ in range(self._in_flight):  # all are free: all is written
                     await self._slots.acquire()
                 self._writing.end()
         except BaseExceptionGroup as failures:
-            raise failures.exceptions[0] from None
-        failure = self._failure or self._embedding.failure
-        if failure:
-            failure.spent = self._usage
-            raise failure
+            raise _first(failures) from None
+        if self._failure:
+            self._failure.spent = self._usage
+            raise self._failure
         return IngestReport(
             self._writer.corpus,
             tuple(report for report in self._reports if report),
@@ -147,6 +144,7 @@ class Pipeline:
         work.place = len(self._reports)
         self._reports.append(None)
         if not work.missing:
+            await self._slots.acquire()
             self._writing.put(work, None)
         for chunk in work.missing:
             await self._slots.acquire()
@@ -155,7 +153,7 @@ class Pipeline:
     async def _extract(self, work: Work, chunk: Chunk) -> None:
         """Extract one chunk and hand it over, unless it is of no use any more."""
         async with self._turn:
-            if self._failure or self._embedding.failure:
+            if self._failure:
                 self._slots.release()
                 return
             try:
@@ -163,12 +161,17 @@ class Pipeline:
             except DecisionError as error:
                 # Not raised: what the others are waiting for is paid, and shall be written.
                 self._usage += error.spent
-                self._failure = self._failure or error
+                self._fail(error)
                 self._slots.release()
                 return
         self._usage += found.usage
         self._dropped += found.dropped
         self._writing.put(work, replace(found.read, pending=work.order is not None))
+
+    def _fail(self, error: DecisionError) -> None:
+        """Take up nothing more: the first failure is raised when all on its way is written."""
+        self._failure = self._failure or error
+        self._intake.give_up()
 
     def _written(self, chunks: int) -> None:
         """Make room for as many chunks as are safe now."""
@@ -180,3 +183,9 @@ class Pipeline:
         report = work.report(complete)
         self._reports[work.place] = report
         self._progress(DocumentEnded(report))
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first failure of those that came together."""
+    first = failures.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

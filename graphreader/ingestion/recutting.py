@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from graphreader.documents import Chunk, Document
 from graphreader.ingestion.chunking import Span, as_chunks, in_sign, pack
+from graphreader.store.states import ArrangedChunk
 
 _HEAD = 32  # characters by which a former chunk is looked for
 
@@ -25,20 +26,11 @@ _IN_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\
 
 
 @dataclass(frozen=True, slots=True)
-class OldChunk:
-    """A chunk of a document's former version: where it stood, in characters, and its tokens."""
-
-    start: int
-    text: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Block:
     """A chunk, together with those of white space only that follow it: all are kept, or none."""
 
     text: str
-    chunks: tuple[OldChunk, ...]
+    chunks: tuple[ArrangedChunk, ...]
 
     def spans(self, start: int) -> Iterator[Span]:
         for chunk in self.chunks:
@@ -47,7 +39,7 @@ class _Block:
             start = end
 
 
-def recut(document: Document, limit: int, old: Sequence[OldChunk]) -> list[Chunk]:
+def recut(document: Document, limit: int, old: Sequence[ArrangedChunk]) -> list[Chunk]:
     """The chunks of a document's new text, each of at most `limit` tokens.
 
     `old` are those of its former version, in order; some may be missing. Without any, the chunks
@@ -65,9 +57,9 @@ def recut(document: Document, limit: int, old: Sequence[OldChunk]) -> list[Chunk
     return as_chunks(document, spans[:-1])
 
 
-def _blocks(old: Sequence[OldChunk], limit: int) -> list[_Block]:
+def _blocks(old: Sequence[ArrangedChunk], limit: int) -> list[_Block]:
     """All of `old` but what has more than `limit` tokens."""
-    groups: list[list[OldChunk]] = []
+    groups: list[list[ArrangedChunk]] = []
     only_space = True
     for chunk in old:
         space = chunk.text.isspace()

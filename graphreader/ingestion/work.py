@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 from graphreader.documents import Chunk, Document
 from graphreader.ingestion.report import DocumentBegun, DocumentReport, Failed
+from graphreader.store.writer import Version
 
 
 @dataclass(slots=True)
 class Work:
-    """A document of `chunks` chunks, `missing` of which are to be extracted.
+    """A document, cut into `chunks` of at most `chunk_tokens`; `missing` are to be extracted.
 
     `order` is all of them where the graph has some already: they are put in order at the end. A
     document that is new is only chained; one whose failed chunks are retried (`begins` is false)
@@ -18,6 +19,7 @@ class Work:
     """
 
     document: Document
+    chunk_tokens: int
     chunks: int
     missing: Sequence[Chunk]
     order: Sequence[Chunk] | None = None
@@ -39,6 +41,12 @@ class Work:
         """Whether all that was missing is written."""
         return self.written == len(self.missing)
 
+    @property
+    def version(self) -> Version:
+        """What the graph must have of it to be complete."""
+        document = self.document
+        return Version.of(document.id, document.sha256, self.chunk_tokens, self.chunks)
+
     def begun_event(self) -> DocumentBegun:
         """What is told when it begins."""
         tokens = sum(chunk.tokens for chunk in self.missing)
@@ -51,7 +59,10 @@ class Work:
         if self.failed:
             error = self.failed[0].reason
         elif not complete:
-            error = "It was changed or deleted by another process meanwhile: run it again."
+            error = (
+                "It is not in the graph as it should be: its reading in was cut off before, or "
+                "another process changed it meanwhile. Run the same `graphreader ingest` again."
+            )
         return DocumentReport(
             self.document.title,
             self.document.source,

@@ -78,15 +78,16 @@ class Writing:
         works = {id(work): work for work, _ in items}.values()
         beginning = [work.document for work in works if work.begins and not work.begun]
         read = [one for _, one in items if one is not None]
-        new = await self._writer.write_chunks(read, beginning, self._chunk_tokens)
+        written = await self._writer.write_chunks(read, beginning, self._chunk_tokens)
         for work in works:
             work.begun = True
-        if new:
-            await self._embedding.put(new)
+            if work.is_new and work.document.id in written.shared:
+                work.order = work.missing  # another process reads the same: not chained blindly
+        await self._embedding.put(written.unembedded)
         for work, one in items:
             if one is not None:
                 self._count(work, one)
-        self._written(len(read))
+        self._written(len(items))
         await self._finish([work for work in works if work.done])
 
     def _count(self, work: Work, read: ReadChunk) -> None:
@@ -99,13 +100,13 @@ class Writing:
 
     async def _finish(self, works: Sequence[Work]) -> None:
         """Put documents in order, and let them be completed when their vectors are there."""
-        new = {work.document.id: work.chunks for work in works if work.is_new}
+        new = [work.version for work in works if work.is_new]
         if new:
             await self._writer.chain(new)
         for work in works:
-            id_ = work.document.id
             if work.order is not None:
-                await self._deleter.delete_chunks(await self._writer.arrange(id_, work.order))
-            if id_ not in new:
-                await self._embedding.put(await self._writer.unembedded(id_))
+                stale = await self._writer.arrange(work.version, work.order)
+                await self._deleter.delete_chunks(stale)
+            if not work.is_new:
+                await self._embedding.put(await self._writer.unembedded(work.document.id))
             await self._embedding.finish(work)

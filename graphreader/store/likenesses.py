@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphreader.store.connection import Connection, Row, Run
+from graphreader.store.locking import alone
 
 NEAREST = 10
 """So many are looked at first; more of those that have more than that near them."""
@@ -82,14 +83,12 @@ class Likenesses:
         """Write pairs (the smaller id first), and that these elements (id, name) are compared."""
         alike = [{"a": a, "b": b, "score": score} for a, b, score in sorted(pairs)]
         elements = [{"id": row["id"], "name": row["name"]} for row in compared]
-        ids = {row["id"] for row in elements} | {row[end] for row in alike for end in "ab"}
 
         async def work(run: Run) -> None:
-            await run("write/lock_key_elements", ids=sorted(ids), stale=False)
             await run("write/likenesses", pairs=alike)
             await run("write/compared", elements=elements)
 
-        await self._connection.transact(work)
+        await alone(self._connection, self._corpus, work)
 
     async def all(self, least: float) -> list[tuple[str, str, float]]:
         """Return every pair that is remembered, of at least this cosine."""

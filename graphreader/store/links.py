@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from graphreader.store.connection import Connection, Row, Run
+from graphreader.store.locking import alone
 
 CHUNKS_A_PAGE = 20
 ELEMENTS_A_PAGE = 2000
@@ -89,11 +90,11 @@ class Links:
         ids = sorted({row["element"] for row in (*new, *old)})
 
         async def work(run: Run) -> None:
-            await run("write/lock_key_elements", ids=ids, stale=True)
+            await run("write/mark_stale", ids=ids)
             await run("write/unlink_facts", links=old)
             await run("write/link_facts", links=new)
 
-        await self._connection.transact(work)
+        await alone(self._connection, self._corpus, work)
 
 
 def _naming(fact: Row) -> Naming:

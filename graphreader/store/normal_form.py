@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphreader.store.connection import Connection, Row, Run
+from graphreader.store.locking import alone
 
 FACTS_A_WRITE = 2000
 ELEMENTS_A_WRITE = 500
@@ -28,10 +29,6 @@ class NormalForm:
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
-
-    async def settle(self) -> None:
-        """Count the wordings of every key element that was touched; names follow from that."""
-        await self._connection.run("write/settle_key_elements", corpus=self._corpus)
 
     async def base(self, ids: Iterable[str]) -> list[Row]:
         """Return those of the key elements that exist: id, key, name, facts of the base graph."""
@@ -63,12 +60,12 @@ class NormalForm:
         for start in range(0, len(rows), ELEMENTS_A_WRITE):
             part = rows[start : start + ELEMENTS_A_WRITE]
             ids = sorted({row[end] for row in part for end in ("id", "into")})
-            await self._connection.write(
-                [
-                    ("write/lock_key_elements", {"ids": ids, "stale": True}),
-                    ("write/merge_key_elements", {"merges": part}),
-                ]
-            )
+
+            async def step(run: Run, ids: list[str] = ids, part: list[Row] = part) -> None:
+                await run("write/mark_stale", ids=ids)
+                await run("write/merge_key_elements", merges=part)
+
+            await alone(self._connection, self._corpus, step)
         await self.move([(id_, into) for id_, into, _ in merges])
 
     async def move(self, merged: Sequence[tuple[str, str]]) -> None:
@@ -97,29 +94,31 @@ class NormalForm:
         """Say of key elements whether they are hubs."""
         rows = [{"id": id_, "hub": hub} for id_, hub in sorted(flags)]
         if rows:
-            await self._connection.write([("write/flag_hubs", {"flags": rows})])
+            await alone(
+                self._connection, self._corpus, lambda run: run("write/flag_hubs", flags=rows)
+            )
 
     async def _in_steps(
         self, name: str, merged: Sequence[tuple[str, str]], last: str | None = None
     ) -> None:
         """Run a statement on key elements until no fact is left, a bounded part in a transaction.
 
-        All elements of a part are locked in the order of their ids. `last` goes with its last step.
+        `last` goes with its last step.
         """
         pairs = sorted(merged)
         for start in range(0, len(pairs), ELEMENTS_A_WRITE):
             part = pairs[start : start + ELEMENTS_A_WRITE]
             ids = [id_ for id_, _ in part]
-            locked = sorted({id_ for pair in part for id_ in pair})
+            touched = sorted({id_ for pair in part for id_ in pair})
 
-            async def step(run: Run, ids: list[str] = ids, locked: list[str] = locked) -> bool:
-                await run("write/lock_key_elements", ids=locked, stale=True)
+            async def step(run: Run, ids: list[str] = ids, touched: list[str] = touched) -> bool:
+                await run("write/mark_stale", ids=touched)
                 moved = (await run(name, ids=ids, limit=FACTS_A_WRITE))[0]["moved"]
                 if moved < FACTS_A_WRITE and last:
                     await run(last, ids=ids)
                 return bool(moved == FACTS_A_WRITE)
 
-            while await self._connection.transact(step):
+            while await alone(self._connection, self._corpus, step):
                 pass
 
     async def _read(self, name: str, **values: object) -> list[Row]:

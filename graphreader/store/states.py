@@ -27,11 +27,14 @@ class DocumentState:
 
 @dataclass(frozen=True, slots=True)
 class KnownChunk:
-    """A chunk that the graph has. `error` says why it has no facts."""
+    """A chunk that the graph has.
+
+    `error` says why it has no facts; one that is `retired` is being deleted, perhaps half of it.
+    """
 
     id: str
     error: str | None
-    pending: bool
+    retired: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,16 @@ class ArrangedChunk:
 
     start: int
     text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedSummary:
+    """How many chunks of a document have no facts, and how many tokens they have together."""
+
+    id: str
+    title: str
+    failed: int
     tokens: int
 
 
@@ -75,10 +88,15 @@ class States:
         rows = await self._connection.read("read/arranged_chunks", document=document)
         return [ArrangedChunk(**row) for row in rows]
 
-    async def failed(self) -> list[FailedDocument]:
+    async def failed(self) -> list[FailedSummary]:
         """The documents with chunks that have no facts, by title."""
-        rows = await self._connection.read("read/failed_chunks", corpus=self._corpus)
-        return [self._failed(row) for row in rows]
+        rows = await self._connection.read("read/failed_documents", corpus=self._corpus)
+        return [FailedSummary(**row) for row in rows]
+
+    async def failed_chunks(self, document: str) -> FailedDocument | None:
+        """One of them with the texts of these chunks, if there are any by now."""
+        rows = await self._connection.read("read/failed_chunks", document=document)
+        return self._failed(rows[0]) if rows else None
 
     def _failed(self, row: Row) -> FailedDocument:
         about = {name: row[name] for name in ("id", "title", "source", "sha256", "language")}

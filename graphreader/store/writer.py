@@ -6,8 +6,8 @@ all of it is there. It does not decide what to write.
 
 import json
 import shlex
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from graphreader.documents import AtomicFact, Chunk, Document
@@ -34,6 +34,24 @@ class ReadChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """Which text of a document, and how cut: "sha256/tokens a chunk"; and its number of chunks."""
+
+    id: str
+    version: str
+    chunks: int
+
+    @classmethod
+    def of(cls, id_: str, sha256: str, chunk_tokens: int, chunks: int) -> "Version":
+        """The version that a text has when it is cut so."""
+        return cls(id_, f"{sha256}/{chunk_tokens}", chunks)
+
+    def row(self) -> dict[str, Any]:
+        """As statements take it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Unembedded:
     """A key element that has no vector yet; `name` is one of its wordings."""
 
@@ -42,12 +60,24 @@ class Unembedded:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of writing chunks: the key elements that they name and that have no vector yet.
+
+    `shared` are documents of which another process had written one of these chunks already.
+    """
+
+    unembedded: list[Unembedded]
+    shared: frozenset[str]
+
+
 class GraphWriter:
     """Writes into one corpus of one database."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self.connection = connection
         self.corpus = corpus
+        self._made: dict[str, Any] = {}
 
     async def begin_corpus(
         self, *, decider: str, prompts: str, embedding: str, dimension: int
@@ -57,9 +87,8 @@ class GraphWriter:
         Raises EmbeddingMismatchError: vectors of two embeddings cannot be compared.
         """
         made = {"decider": decider, "prompts": prompts, "embedding": embedding}
-        rows = await self.connection.write(
-            [("write/corpus", {"corpus": self.corpus, "dimension": dimension, **made})]
-        )
+        self._made = {"corpus": self.corpus, "dimension": dimension, **made}
+        rows = await self.connection.write([("write/corpus", self._made)])
         check_embedding(self.corpus, rows[0]["embedding"], embedding)
 
     async def begin_documents(self, documents: Sequence[Document], chunk_tokens: int) -> set[str]:
@@ -75,46 +104,44 @@ class GraphWriter:
         chunks: Sequence[ReadChunk],
         beginning: Sequence[Document] = (),
         chunk_tokens: int = 0,
-    ) -> list[Unembedded]:
+    ) -> Written:
         """Write chunks of documents with their facts, all in one transaction.
 
         The documents must be there, or stand in `beginning`, whose nodes are written first.
-        Returns the key elements of the chunks that have no vector yet.
         """
 
-        async def work(run: Run) -> list[Unembedded]:
+        async def work(run: Run) -> Written:
             if beginning:
                 await run("write/documents", **self._begun(beginning, chunk_tokens))
             rows = [_chunk_row(read) for read in chunks]
             open_ = {
                 row["id"] for row in await run("write/chunks", corpus=self.corpus, chunks=rows)
             }
+            shared = frozenset(r.chunk.document for r in chunks if r.chunk.id not in open_)
             with_facts = [read for read in chunks if read.facts and read.chunk.id in open_]
             if not with_facts:
-                return []
+                return Written([], shared)
             elements, facts = _fact_rows(with_facts)
-            new = await run(
+            found = await run(
                 "write/facts",
                 corpus=self.corpus,
                 corpus_word=corpus_word(self.corpus),
                 elements=elements,
                 chunks=facts,
             )
-            lacking = set(new[0]["lacking"]) if new else set()
-            return [
-                Unembedded(row["id"], row["key"], row["surfaces"][0])
-                for row in elements
-                if row["id"] in lacking
-            ]
+            lacking = set(found[0]["lacking"]) if found else set()
+            new = [row for row in elements if row["id"] in lacking]
+            unembedded = [Unembedded(row["id"], row["key"], row["surfaces"][0]) for row in new]
+            return Written(unembedded, shared)
 
         return await self._transact(work)
 
-    async def chain(self, chunks: Mapping[str, int]) -> None:
-        """Link the chunks of new documents by NEXT: how many there must be, by document."""
-        rows = [{"id": id_, "chunks": number} for id_, number in sorted(chunks.items())]
+    async def chain(self, documents: Iterable[Version]) -> None:
+        """Link the chunks of new documents by NEXT, where all of them are there."""
+        rows = [one.row() for one in documents]
         await self._write("write/chain_chunks", documents=rows)
 
-    async def arrange(self, document: str, chunks: Sequence[Chunk]) -> list[str]:
+    async def arrange(self, document: Version, chunks: Sequence[Chunk]) -> list[str]:
         """Make exactly these chunks the text of a document, in this order, linked by NEXT.
 
         Returns the ids of its other chunks, which are to be deleted.
@@ -124,22 +151,19 @@ class GraphWriter:
         async def work(run: Run) -> list[str]:
             await run("write/place_chunks", chunks=places)
             ids = [chunk.id for chunk in chunks]
-            rows = await run("write/retire_chunks", document=document, chunks=ids)
-            await run("write/unlink_chunks", document=document)
-            await run("write/chain_chunks", documents=[{"id": document, "chunks": len(chunks)}])
+            rows = await run("write/retire_chunks", document=document.id, chunks=ids)
+            await run("write/unlink_chunks", document=document.id)
+            await run("write/chain_chunks", documents=[document.row()])
             return sorted(row["id"] for row in rows)
 
         return await self._transact(work)
 
-    async def complete(self, documents: Mapping[str, tuple[str, int]]) -> set[str]:
-        """Mark documents as complete that are: of this sha256, with so many chunks, all with facts.
+    async def complete(self, documents: Iterable[Version]) -> set[str]:
+        """Mark documents as complete that are: of this version, in order, every chunk with facts.
 
         Their key elements must have their vectors. Returns the ids of those that are complete.
         """
-        rows = [
-            {"id": id_, "sha256": sha256, "chunks": chunks}
-            for id_, (sha256, chunks) in sorted(documents.items())
-        ]
+        rows = [one.row() for one in documents]
         done = await self._write("write/finish_documents", documents=rows)
         return {row["id"] for row in done}
 
@@ -154,6 +178,11 @@ class GraphWriter:
         else:
             rows = await self.connection.read("read/unembedded", corpus=self.corpus)
         return [Unembedded(**row) for row in rows]
+
+    async def unembedded_among(self, elements: Sequence[str]) -> set[str]:
+        """Return those of the key elements, by their ids, that have no vector."""
+        rows = await self.connection.read("read/unembedded_among", ids=list(elements))
+        return {row["id"] for row in rows}
 
     async def write_embeddings(
         self,
@@ -182,7 +211,9 @@ class GraphWriter:
 
     async def _transact(self, work: Callable[[Run], Awaitable[T]]) -> T:
         async def alone(run: Run) -> T:
-            await run("write/lock_corpus", corpus=self.corpus)
+            there = await run("write/lock_corpus", corpus=self.corpus)
+            if not there and self._made:  # somebody deleted the corpus meanwhile
+                await run("write/corpus", **self._made)
             return await work(run)
 
         return await self.connection.transact(alone)

@@ -24,7 +24,7 @@ from graphreader.settings import STAGES, Settings
 from graphreader.store.connection import Connection, Row
 from graphreader.store.deleter import Deleter
 from graphreader.store.library import Library
-from graphreader.store.writer import GraphWriter, ReadChunk
+from graphreader.store.writer import GraphWriter, ReadChunk, Version
 from tests.neo4j.conftest import DIMENSION
 from tests.runs.digest import content
 
@@ -80,11 +80,12 @@ async def fill(writer: GraphWriter, texts: dict[str, str]) -> None:
         chunks = split(document, LIMIT)
         await writer.begin_documents([document], LIMIT)
         await writer.write_chunks([ReadChunk(c, facts_of(writer.corpus, c)) for c in chunks])
-        await writer.chain({document.id: len(chunks)})
+        version = Version.of(document.id, document.sha256, LIMIT, len(chunks))
+        await writer.chain([version])
         vectors = {one.id: embedding_of(one.key) for one in await writer.unembedded()}
         await writer.write_embeddings(vectors.items(), fresh=vectors)
         await writer.settle()
-        assert await writer.complete({document.id: (document.sha256, len(chunks))})
+        assert await writer.complete([version])
 
 
 async def exported(connection: Connection, corpus: str) -> bytes:
@@ -444,6 +445,55 @@ async def test_incomplete_documents(connection: Connection, full: GraphWriter) -
     statuses = {one.title: one.status for one in await Library(connection).documents(full.corpus)}
     assert statuses["lives"] == statuses["failing"] == "incomplete"
     assert statuses["odd"] == "complete"
+
+
+# A document that the corpus has read further than the file is left alone; one that the file has
+# read further is taken from there.
+async def test_further_than_the_file(connection: Connection, full: GraphWriter) -> None:
+    failing = text_document(full.corpus, "failing", "One line of it, and so on.\n\n" * 3)
+    first, second, *_ = [ReadChunk(c, facts_of(full.corpus, c)) for c in split(failing, 8)]
+    await full.begin_documents([failing], 8)
+    await full.write_chunks([replace(first, facts=(), error="no reply"), second])
+    await full.settle()
+    early, before = await exported(connection, full.corpus), graph(connection, full.corpus)
+    await full.write_chunks([first])
+    await full.settle()
+    late, after = await exported(connection, full.corpus), graph(connection, full.corpus)
+    assert before != after
+    kept = await imported(connection, full.corpus, early)
+    assert graph(connection, full.corpus) == after
+    await delete_all(connection, full.corpus)
+    await imported(connection, full.corpus, early)
+    assert graph(connection, full.corpus) == before
+    taken = await imported(connection, full.corpus, late)
+
+    assert graph(connection, full.corpus) == after
+    assert (kept.documents, kept.unchanged) == (0, len(TEXTS) + 1)
+    assert (taken.documents, taken.unchanged, taken.incomplete) == (1, len(TEXTS), 1)
+
+
+# What is being deleted of a document does not go out.
+async def test_retired_chunks(connection: Connection, full: GraphWriter) -> None:
+    before = parsed(await exported(connection, full.corpus))
+    document = text_document(full.corpus, "odd", TEXTS["odd"])
+    old = replace(split(document, LIMIT)[0], id=identity(document.id, "Old.", "0"), text="Old.")
+    await full.write_chunks([ReadChunk(old, facts_of(full.corpus, old))])
+    await connection.write(
+        [
+            (
+                "write/retire_chunks",
+                {
+                    "document": document.id,
+                    "chunks": [chunk.id for chunk in split(document, LIMIT)],
+                },
+            )
+        ]
+    )
+    after = parsed(await exported(connection, full.corpus))
+
+    assert [line for line in after if "chunk" in line] == [
+        line for line in before if "chunk" in line
+    ]
 
 
 # Without its vectors a document does not count as complete.

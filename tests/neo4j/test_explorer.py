@@ -6,7 +6,7 @@ from graphreader.deciding.offline.embedding import OfflineEmbedder
 from graphreader.store.connection import Connection
 from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.writer import GraphWriter
+from graphreader.store.writer import GraphWriter, Version
 from tests.neo4j.texts import chunks, document, read, write
 
 
@@ -195,7 +195,7 @@ async def test_pages_and_headings(
     alone = chunks(bare, ["One two."])
     for of, all_ in ((paged, made), (bare, alone)):
         await writer.write_chunks([read(of, chunk, {}) for chunk in all_], [of], 2000)
-        await writer.arrange(of.id, all_)
+        await writer.arrange(Version.of(of.id, of.sha256, 2000, len(all_)), all_)
     first, second, third = [await explorer.chunk(chunk.id) for chunk in made]
     other = await explorer.chunk(alone[0].id)
 

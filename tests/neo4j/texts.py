@@ -3,7 +3,7 @@
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.ingestion.extraction import identity, key_elements
 from graphreader.ingestion.loading.content import from_text
-from graphreader.store.writer import GraphWriter, ReadChunk
+from graphreader.store.writer import GraphWriter, ReadChunk, Version
 
 Facts = dict[str, list[str]]
 
@@ -38,7 +38,8 @@ async def write(writer: GraphWriter, title: str, parts: list[tuple[str, Facts]])
     made = chunks(of, [text for text, _ in parts])
     reads = [read(of, chunk, facts) for chunk, (_, facts) in zip(made, parts, strict=True)]
     await writer.write_chunks(reads, [of], 2000)
-    await writer.arrange(of.id, made)
+    version = Version.of(of.id, of.sha256, 2000, len(made))
+    await writer.arrange(version, made)
     await writer.settle()
-    await writer.complete({of.id: (of.sha256, len(made))})
+    await writer.complete([version])
     return made

@@ -1,5 +1,6 @@
 """The commands on a real Neo4j, as a person or a program gives them, and what they print."""
 
+import asyncio
 import io
 import os
 import re
@@ -12,7 +13,10 @@ from typing import Any
 import pytest
 
 from graphreader import GraphReader, Settings
+from graphreader.ingestion.loading.files import load
 from graphreader.store.library import Stats
+from graphreader.store.opening import open_connection
+from graphreader.store.writer import GraphWriter
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import (
     Outcome,
@@ -398,3 +402,32 @@ def test_a_full_disk_behind_stdout(neo4j: Settings, tmp_path: Path) -> None:
     assert done.stderr == (
         "The system refuses: No space left on device. Check the disk and the permissions.\n"
     )
+
+
+# Where no chunk failed, --retry-failed asks for nothing; documents that are not read to their end
+# are named all the same, and are no success.
+def test_nothing_failed(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+    texts = {"life.txt": LIVES["vera"], "other.txt": LIVES["emil"]}
+    for name, text in texts.items():
+        (terminal.folder / name).write_text(text)
+    command = ["ingest", "--retry-failed", "--corpus", corpus]
+    terminal.run("ingest", *texts, "--corpus", corpus)
+    nothing = terminal.run(*command)
+    asyncio.run(_begin_again(neo4j, corpus, terminal.folder / "life.txt"))
+    told, as_json = terminal.run(*command), terminal.run(*command, "--json")
+    terminal.run("ingest", *texts, "--corpus", corpus)
+    mended = terminal.run(*command)
+
+    assert [one.code for one in (nothing, told, as_json, mended)] == [0, 1, 1, 0]
+    note = (
+        "1 of 2 documents are not read completely (life): the same `graphreader ingest` reads on."
+    )
+    assert note in told.err.splitlines()
+    assert as_json.json["notes"] == [note]
+
+
+async def _begin_again(neo4j: Settings, corpus: str, path: Path) -> None:
+    """Leave a document as an ingest does that is killed before it ends."""
+    connection = await open_connection(neo4j)
+    await GraphWriter(connection, corpus).begin_documents([load(path, corpus)], 2000)
+    await connection.aclose()

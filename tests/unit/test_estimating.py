@@ -14,8 +14,8 @@ from graphreader.ingestion.chunking import split
 from graphreader.ingestion.estimating import Estimate, Known, estimate
 from graphreader.ingestion.loading.files import load
 from graphreader.ingestion.loading.sources import sources_of
-from graphreader.ingestion.recutting import OldChunk
 from graphreader.settings import Settings
+from graphreader.store.states import ArrangedChunk
 from graphreader.tokens import count
 
 MODEL = "openai:gpt-5.4-mini"
@@ -114,7 +114,7 @@ async def test_only_what_is_missing(write: Callable[..., Path]) -> None:
         two.id: Known(unchanged=7),
         three.id: Known(
             extracted=frozenset(chunk.id for chunk in rest),
-            old=tuple(OldChunk(chunk.start, chunk.text, chunk.tokens) for chunk in rest),
+            old=tuple(ArrangedChunk(chunk.start, chunk.text, chunk.tokens) for chunk in rest),
         ),
     }
     measurer = FixedInstructions()

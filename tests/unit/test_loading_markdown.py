@@ -46,6 +46,9 @@ def test_front_matter() -> None:
         ("---\nd: 2024-13-45\n---\n# A\n", 1, ["A"]),
         ("---\na: !!python/object/apply:os.getcwd []\n---\n# A\n", 1, ["A"]),
         (f"---\na: {'x' * 70_000}\n---\n# A\n", 1, ["A"]),
+        ("---\na: !!bool maybe\n---\n# A\n", 1, ["A"]),
+        ("---\na: !!int ''\n---\n# A\n", 1, ["A"]),
+        ("---\na: !!timestamp foo\n---\n# A\n", 1, ["A"]),
     ],
 )
 def test_no_front_matter(text: str, reported: int, found: list[str]) -> None:

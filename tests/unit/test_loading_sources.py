@@ -13,7 +13,8 @@ from langchain_core.documents import Document as LangChainDocument
 
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading import json_lines
+from graphreader.ingestion.loading import files, json_lines, sources
+from graphreader.ingestion.loading.content import Content
 from graphreader.ingestion.loading.finding import Patterns
 from graphreader.ingestion.loading.sources import Refused, Thing, sources_of
 from tests.unit.test_loading import nobody, write
@@ -130,6 +131,64 @@ def test_refused(tmp_path: Path) -> None:
     assert "does not exist" in refused[0].reason
     assert "holds no .docx, .epub, " in refused[1].reason
     assert refused[1].source == str(tmp_path / "empty")
+
+
+# A page that no parser takes is refused by its name, and the others are read.
+def test_html_that_is_none(tmp_path: Path) -> None:
+    write(tmp_path / "a.html", b"<p>One.<![so[ <p>Two.")
+    write(tmp_path / "b.html", b"<p>One.")
+    write(tmp_path / "c.jsonl", b'{"documents": [{"text_file": "a.html"}, {"text": "Three."}]}')
+    found = read(tmp_path)
+    refused = [one.reason for one in found if isinstance(one, Refused)]
+
+    assert [one.text for one in found if isinstance(one, Document)] == ["One.", "Three."]
+    assert refused[0].startswith(f"{tmp_path}/a.html cannot be read as HTML (")
+    assert refused[1].startswith(f"{tmp_path}/c.jsonl, line 1, document 0: a.html cannot be read")
+    assert all(reason.endswith("): is it damaged?") for reason in refused)
+
+
+# Whatever a library raises is a refusal, in one sentence that names what it is about.
+def test_anything_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(data: bytes, shown: str) -> Content:
+        raise KeyError("some\nthing")
+
+    monkeypatch.setitem(files._READERS, ".txt", fails)
+    monkeypatch.setattr(sources, "read_text", fails)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"x")))
+    write(tmp_path / "a.txt")
+    path = lines(tmp_path / "b.jsonl", {"documents": [{"text_file": "a.txt"}]}, {"text": "One."})
+    why = "cannot be read ('some\\nthing'): is it damaged?"
+
+    assert reasons(tmp_path / "a.txt") == [f"{tmp_path}/a.txt {why}"]
+    assert reasons("-", id="notes") == [f"The standard input {why}"]
+    assert reasons(LangChainDocument.model_construct(page_content=None, metadata={}, id="n")) == [
+        "n cannot be read ('NoneType' object has no attribute 'encode'): is it damaged?"
+    ]
+    assert reasons(path) == [f"{path}, line 1, document 0: it {why}"]
+    assert len(read(path)) == 2
+
+
+# A refusal names a file as the person did, whatever is wrong with it.
+def test_refusals_name_files_as_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "in" / "binary.txt", b"\x89PNG\0\0\0")
+    write(tmp_path / "in" / "blank.txt", b" \n")
+    write(tmp_path / "in" / "empty.md", b"")
+    write(
+        tmp_path / "in" / "marked.jsonl",
+        b'{"text": "\\ufeff "}\n{"documents": [{"text_file": "x.txt"}, {"text_file": ""}]}',
+    )
+    write(tmp_path / "in" / "none.jsonl", b"")
+    monkeypatch.chdir(tmp_path)
+    found = reasons("in")
+
+    assert [reason.split()[0] for reason in found] == [
+        "in/binary.txt",
+        "in/blank.txt",
+        "in/empty.md",
+        *["in/marked.jsonl,"] * 3,
+        "in/none.jsonl",
+    ]
+    assert not any(str(tmp_path) in reason for reason in found)
 
 
 # Text from standard input is named by its id.

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from graphreader.documents import Chunk
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.recutting import OldChunk, recut
+from graphreader.ingestion.recutting import recut
+from graphreader.store.states import ArrangedChunk
 from graphreader.tokens import count
 from tests.unit.test_chunking import chunks_of, document_of, longest_space, paragraph, texts
 
@@ -16,9 +17,9 @@ LIMIT = 200
 Edit = tuple[float, int, str]
 
 
-def held(chunks: Iterable[Chunk]) -> list[OldChunk]:
+def held(chunks: Iterable[Chunk]) -> list[ArrangedChunk]:
     """What the graph remembers of chunks."""
-    return [OldChunk(chunk.start, chunk.text, chunk.tokens) for chunk in chunks]
+    return [ArrangedChunk(chunk.start, chunk.text, chunk.tokens) for chunk in chunks]
 
 
 def recut_of(text: str, old: Iterable[Chunk], limit: int = LIMIT) -> list[Chunk]:
@@ -225,7 +226,7 @@ def test_moved() -> None:
 @given(st.text("abc", min_size=1, max_size=12), st.text("abcd", min_size=1, max_size=12))
 def test_longest_order(here: str, there: str) -> None:
     units = {name: paragraph(ord(name), 150) + "\n\n" for name in "abcd"}
-    old = [OldChunk(0, units[name], 1) for name in here]
+    old = [ArrangedChunk(0, units[name], 1) for name in here]
     text = "".join(units[name] for name in there)
     chunks = recut(document_of(text), LIMIT, old)
 
@@ -323,7 +324,7 @@ def test_missing_chunks() -> None:
     unbroken = chunks_of("".join(line.choice("abcdefgh") for _ in range(5_000)), LIMIT)
     for before in (book(), unbroken):
         present = [chunk for chunk in before if chunk.index not in {0, 4, 6, 9}]
-        old = [OldChunk(chunk.start, chunk.text, 1) for chunk in present]
+        old = [ArrangedChunk(chunk.start, chunk.text, 1) for chunk in present]
         after = recut(document_of(joined(before)), LIMIT, old)
 
         assert joined(after) == joined(before)
@@ -334,7 +335,7 @@ def test_missing_chunks() -> None:
 def test_chunk_that_begins_another() -> None:
     verse = numbered(1) + "\n\n"
     parts = [numbered(2), verse + "Joan fell.", verse, numbered(3)]
-    old = [OldChunk(n, part, 1) for n, part in enumerate(parts)]
+    old = [ArrangedChunk(n, part, 1) for n, part in enumerate(parts)]
     text = "Begun anew.\n\n" + verse + "Zeal won.\n\nEnded anew."
 
     assert [chunk.text for chunk in recut(document_of(text), LIMIT, old) if chunk.tokens == 1] == [
@@ -360,7 +361,7 @@ def test_space_cut_short() -> None:
 def test_hostile_text(unit: str) -> None:
     size = 30_000 // len(unit)
     old = [
-        OldChunk(n * (size + 1), unit * (size // 20) + chr(ord("A") + n % 26) * (n + 1), 900)
+        ArrangedChunk(n * (size + 1), unit * (size // 20) + chr(ord("A") + n % 26) * (n + 1), 900)
         for n in range(200)
     ]
     text = "x" + unit * size + "y"

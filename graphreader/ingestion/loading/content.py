@@ -36,16 +36,36 @@ class Refused:
     reason: str
 
 
-def document_of(content: Content, title: str, corpus: str, source: str) -> Document:
+def why_not(error: Exception, shown: str) -> str:
+    """Why something cannot be read, in one sentence, whatever was raised: libraries raise a lot."""
+    if isinstance(error, DocumentError):
+        return str(error)
+    return f"{shown} cannot be read ({told_by(error)}): is it damaged?"
+
+
+def told_by(error: Exception) -> str:
+    """What an exception says, in one line that is not too long; else its kind."""
+    return clean(" ".join(str(error).split()))[:200] or type(error).__name__
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing but white space."""
+    return not text.lstrip("\ufeff").strip()
+
+
+def document_of(
+    content: Content, title: str, corpus: str, source: str, shown: str = ""
+) -> Document:
     """The document of a content; `title` is for one that names none.
 
-    The id comes from `corpus` and `source`. The text is cleaned of lone surrogates and NULs.
-    Metadata become plain JSON values, and what of them finds no room is named in `skipped`. Raises
-    DocumentError where there is nothing but white space.
+    The id comes from `corpus` and `source`; an error names it as `shown`, where that is another.
+    The text is cleaned of lone surrogates and NULs. Metadata become plain JSON values, and what of
+    them finds no room is named in `skipped`. Raises DocumentError where there is nothing but white
+    space.
     """
     text, source = clean(content.text), clean(source)
-    if not text.lstrip("\ufeff").strip():
-        raise DocumentError(f"{source} has no text in it: leave it out or fill it.")
+    if is_blank(text):
+        raise DocumentError(f"{shown or source} has no text in it: leave it out or fill it.")
     metadata, left_out = plain(content.metadata)
     return Document(
         corpus=corpus,

@@ -37,15 +37,16 @@ JSON_LINES = ".jsonl"  # many documents
 SUFFIXES = tuple(sorted((*_READERS, JSON_LINES)))
 
 
-def load(path: Path, corpus: str, max_bytes: int = MAX_BYTES) -> Document:
+def load(path: Path, corpus: str, max_bytes: int = MAX_BYTES, shown: str = "") -> Document:
     """Read one file that is one document of `corpus`.
 
     `title` is the one that the file gives itself, else its name without the ending, otherwise as
     it is ("joan_of_arc"). `source` is the absolute path with links resolved; the `id` comes from
-    it and the corpus. Raises DocumentError.
+    it and the corpus. Raises DocumentError, which names the file as `shown`, else by its path, and
+    whatever a library raises.
     """
-    shown = clean(str(path))
-    with opened(path) as file:
+    shown = shown or clean(str(path))
+    with opened(path, shown) as file:
         data = file.read(max_bytes + 1)
         size = max(os.stat(path).st_size, len(data))
     if len(data) > max_bytes:
@@ -56,13 +57,12 @@ def load(path: Path, corpus: str, max_bytes: int = MAX_BYTES) -> Document:
     read = _READERS.get(path.suffix.lower())
     if read is None:
         raise DocumentError(f"{shown} holds many texts: name it on its own.")
-    return document_of(read(data, shown), path.stem, corpus, os.path.realpath(path))
+    return document_of(read(data, shown), path.stem, corpus, os.path.realpath(path), shown)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path, shown: str) -> Iterator[BinaryIO]:
     """The bytes of a regular file with a known ending; failures are DocumentErrors."""
-    shown = clean(str(path))
     try:
         mode = _mode(path)
         if stat.S_ISDIR(mode):

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading.content import Content, Refused, document_of
+from graphreader.ingestion.loading.content import Content, Refused, document_of, is_blank, why_not
 from graphreader.ingestion.loading.encodings import clean
 from graphreader.ingestion.loading.files import MAX_BYTES, load, opened
 
@@ -25,21 +25,15 @@ def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:
 
     The source of a document is the file with "#" and its id, else its title, else its line. Where
     several texts share one, the second has "#2" behind it, and so on. A `text_file` is looked for
-    in the file's folder and is its own source.
+    in the file's folder and is its own source. Raises DocumentError where the file gives nothing.
     """
     lines = _Lines(path, corpus)
-    try:
-        with opened(path) as file:
-            for number, line in enumerate(_lines(file), 1):
-                yield from lines.documents(number, line)
-    except DocumentError as error:
-        yield Refused(clean(path.stem), clean(str(path)), str(error))
-    else:
-        if not lines.found:
-            shown = clean(str(path))
-            yield Refused(
-                clean(path.stem), shown, f"{shown} has no text in it: leave it out or fill it."
-            )
+    shown = clean(str(path))
+    with opened(path, shown) as file:
+        for number, line in enumerate(_lines(file), 1):
+            yield from lines.documents(number, line)
+    if not lines.found:
+        raise DocumentError(f"{shown} has no text in it: leave it out or fill it.")
 
 
 class _Lines:
@@ -66,13 +60,13 @@ class _Lines:
                 return
             if not isinstance(several, list):
                 raise DocumentError("`documents` is no list")
-        except DocumentError as error:
+        except Exception as error:  # of any library: the others are read all the same
             yield self._refused(number, "", error)
             return
         for index, one in enumerate(several):
             try:
                 yield from self._listed(one)
-            except DocumentError as error:
+            except Exception as error:
                 yield self._refused(number, f", document {index}", error)
 
     def _own(self, record: Mapping[str, Any], number: int) -> Iterator[Document]:
@@ -95,11 +89,12 @@ class _Lines:
             name = title or sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
             yield from self._once(Content(text, name), name)
             return
-        if not isinstance(one.get("text_file"), str):
+        beside = one.get("text_file")
+        if not beside or not isinstance(beside, str):
             raise DocumentError("it has neither `text` nor `text_file`")
-        file = self._beside(one["text_file"])
+        file = self._beside(beside)
         if self._is_new(os.fsencode(file)):
-            document = load(file, self._corpus)
+            document = load(file, self._corpus, shown=clean(beside))
             yield replace(document, title=title or document.title)
 
     def _once(self, content: Content, name: str) -> Iterator[Document]:
@@ -125,9 +120,10 @@ class _Lines:
             raise DocumentError(f"its `text_file` {name} lies outside of the folder of the file")
         return Path(file)
 
-    def _refused(self, number: int, where: str, error: DocumentError) -> Refused:
+    def _refused(self, number: int, where: str, error: Exception) -> Refused:
         shown = clean(str(self._path))
-        sentence = f"{shown}, line {number}{where}: {clean(str(error)).rstrip('.')}."
+        why = clean(why_not(error, "it"))
+        sentence = f"{shown}, line {number}{where}: {why}{'' if why[-1] in '.?' else '.'}"
         return Refused(f"{clean(self._path.stem)} {number}", f"{shown}#{number}", sentence)
 
 
@@ -158,7 +154,7 @@ def _text(record: Mapping[str, Any]) -> str:
     text = record.get("text")
     if not isinstance(text, str):
         raise DocumentError("it has no `text`")
-    if not text.strip():
+    if is_blank(text):
         raise DocumentError("its `text` is empty")
     return text
 

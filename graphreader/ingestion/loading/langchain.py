@@ -6,8 +6,7 @@ from hashlib import sha256
 from typing import Any, Protocol, runtime_checkable
 
 from graphreader.documents import Document
-from graphreader.errors import DocumentError
-from graphreader.ingestion.loading.content import Content, Refused, document_of
+from graphreader.ingestion.loading.content import Content, Refused, document_of, why_not
 from graphreader.ingestion.loading.encodings import clean
 
 
@@ -39,8 +38,9 @@ class LangChainSource:
         try:
             content = Content(self.document.page_content, metadata=told)
             yield document_of(content, title, corpus, self.source)
-        except DocumentError as error:
-            yield Refused(title, clean(self.source), str(error))
+        except Exception as error:
+            source = clean(self.source)
+            yield Refused(title, source, why_not(error, source))
 
 
 def source_of(document: LangChainDocument) -> str:

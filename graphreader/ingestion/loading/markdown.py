@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from graphreader.documents import Skipped
-from graphreader.ingestion.loading.content import Content
+from graphreader.ingestion.loading.content import Content, told_by
 from graphreader.ingestion.loading.plain_text import read_text
 
 _LARGEST = 64_000  # characters of a front matter: YAML is slow to read
@@ -49,8 +49,8 @@ def _values(written: str) -> tuple[dict[Any, Any], str]:
         return {}, f"longer than {_LARGEST:,} characters"
     try:
         values = yaml.safe_load(written)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: 2024-13-45
-        return {}, f"not read, it is no YAML ({' '.join(str(error).split())})"
+    except Exception as error:  # yaml has its own, and many others slip through
+        return {}, f"not read, it is no YAML ({told_by(error)})"
     return (values, "") if isinstance(values, dict) else ({}, "")
 
 

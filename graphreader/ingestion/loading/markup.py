@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from html.parser import HTMLParser
 
-from graphreader.ingestion.loading.content import Content
+from graphreader.errors import DocumentError
+from graphreader.ingestion.loading.content import Content, told_by
 from graphreader.ingestion.loading.encodings import decode
 
 
@@ -47,12 +48,17 @@ _SPACES = re.compile(r"[ \t\n\f\r]+")
 
 
 def read_html(data: bytes, shown: str) -> Content:
-    """The text of a page, titled as it says. Raises DocumentError where it is binary."""
+    """The text of a page, titled as it says. Raises DocumentError where it is none."""
     declared = _DECLARED.search(data[:2048])
     decoded = decode(data, shown, declared[1].decode("ascii") if declared else "")
     reader = _Reader()
-    reader.feed(decoded.text.lstrip("\ufeff"))
-    reader.close()
+    try:
+        reader.feed(decoded.text.lstrip("\ufeff"))
+        reader.close()
+    except AssertionError as error:  # how html.parser tells of what no page has: <![so[
+        raise DocumentError(
+            f"{shown} cannot be read as HTML ({told_by(error)}): is it damaged?"
+        ) from error
     text, headings = _laid_out(reader.parts)
     metadata = {**reader.metadata, **decoded.metadata}
     title = _squeezed("".join(reader.title)).strip()

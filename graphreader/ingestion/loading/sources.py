@@ -16,7 +16,7 @@ from typing import Protocol
 
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading.content import Refused, document_of
+from graphreader.ingestion.loading.content import Refused, document_of, why_not
 from graphreader.ingestion.loading.encodings import clean
 from graphreader.ingestion.loading.files import (
     JSON_LINES,
@@ -60,13 +60,14 @@ class FileSource:
 
     def documents(self, corpus: str) -> Iterator[Document | Refused]:
         """Read it."""
-        if self.path.suffix.lower() == JSON_LINES:
-            yield from read_json_lines(self.path, corpus)
-            return
+        shown = clean(str(self.path))
         try:
-            yield load(self.path, corpus)
-        except DocumentError as error:
-            yield Refused(clean(self.path.stem), clean(str(self.path)), str(error))
+            if self.path.suffix.lower() == JSON_LINES:
+                yield from read_json_lines(self.path, corpus)
+            else:
+                yield load(self.path, corpus)
+        except Exception as error:  # of any library: one file is no reason to end a whole ingest
+            yield Refused(clean(self.path.stem), shown, why_not(error, shown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,8 @@ class StandardInput:
         title, source = clean(self.id), f"stdin:{self.id}"
         try:
             yield document_of(read_text(self._read(), "The standard input"), title, corpus, source)
-        except DocumentError as error:
-            yield Refused(title, clean(source), str(error))
+        except Exception as error:
+            yield Refused(title, clean(source), why_not(error, "The standard input"))
 
     def _read(self) -> bytes:
         """All of it, unless it is too much or there is none."""

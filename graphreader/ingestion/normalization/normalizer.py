@@ -18,6 +18,7 @@ from graphreader.ingestion.report import Normalizing, Progress, quiet
 from graphreader.settings import STAGES, Stage
 from graphreader.store.connection import Connection
 from graphreader.store.normal_form import Merged, NormalForm
+from graphreader.store.writer import GraphWriter
 
 ROUNDS = 5
 """How often a graph that changed is looked at again, at most: others may write meanwhile."""
@@ -30,6 +31,7 @@ class Normalizer:
         self._connection = connection
         self._corpus = corpus
         self._stages = tuple(stage for stage in STAGES if stage in stages)
+        self._writer = GraphWriter(connection, corpus)
         self._form = NormalForm(connection, corpus)
         self._proposing = Proposing(connection, corpus)
         self._linker = Linker(connection, corpus)
@@ -49,7 +51,7 @@ class Normalizer:
             report = report.and_then(seen)
             if not seen.changed:
                 return report
-        await self._form.settle()
+        await self._writer.settle()
         return report
 
     async def undo(
@@ -62,7 +64,7 @@ class Normalizer:
     async def _round(self, progress: Progress, *, keep: bool) -> NormalizationReport:
         """Look at everything once; with `keep`, write what is not as it should be."""
         if keep:
-            await self._form.settle()
+            await self._writer.settle()
         present = await self._form.merged()
         behind = [(id_, one.into) for id_, one in present.items() if not one.moved]
         if keep:

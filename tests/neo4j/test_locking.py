@@ -1,0 +1,51 @@
+"""Whoever writes into a corpus waits until nobody else does."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from graphreader.store.connection import Connection, Run
+from graphreader.store.likenesses import Likenesses
+from graphreader.store.links import Links
+from graphreader.store.locking import alone
+from graphreader.store.normal_form import NormalForm
+from graphreader.store.writer import GraphWriter
+
+Write = Callable[[Connection, str], Awaitable[object]]
+
+WRITES: dict[str, Write] = {
+    "merge": lambda c, corpus: NormalForm(c, corpus).merge([("b", "a", "semantic")]),
+    "move": lambda c, corpus: NormalForm(c, corpus).move([("b", "a")]),
+    "part": lambda c, corpus: NormalForm(c, corpus).part([("b", "a")]),
+    "flag": lambda c, corpus: NormalForm(c, corpus).flag([("a", True)]),
+    "link": lambda c, corpus: Links(c, corpus).change([("f", "a", "A")], []),
+    "begin linking": lambda c, corpus: Links(c, corpus).begin(),
+    "remember": lambda c, corpus: Likenesses(c, corpus).remember([], [("a", "b", 0.97)]),
+    "embed": lambda c, corpus: GraphWriter(c, corpus).write_embeddings([("a", [0.0])]),
+}
+
+
+# While one writes, each of the others waits; then it goes on. Writers of other corpora do not wait.
+@pytest.mark.parametrize("name", WRITES)
+async def test_writers_wait(connection: Connection, writer: GraphWriter, name: str) -> None:
+    locked, done = asyncio.Event(), asyncio.Event()
+
+    async def hold(run: Run) -> None:
+        locked.set()
+        await done.wait()
+
+    holding = asyncio.create_task(alone(connection, writer.corpus, hold))
+    await locked.wait()
+    other = asyncio.create_task(_run(WRITES[name], connection, f"{writer.corpus}-other"))
+    waiting = asyncio.create_task(_run(WRITES[name], connection, writer.corpus))
+    await other
+    finished, _ = await asyncio.wait([waiting], timeout=0.3)
+    done.set()
+    await asyncio.gather(holding, waiting)
+
+    assert not finished
+
+
+async def _run(write: Write, connection: Connection, corpus: str) -> None:
+    await write(connection, corpus)
