@@ -118,7 +118,7 @@ async def test_the_graph_is_drawn_as_it_is(connection: Connection, example: Grap
             corpus=CORPUS,
         )
         real = {row["label"]: set(row["names"]) for row in await result.data()}
-    passing = {"error", "deleting", "pending", "stale", "fresh"}
+    passing = {"error", "deleting", "pending", "retired", "stale", "fresh"}
     derived = {"hub", "merged_into", "merged_by", "linked"}
 
     assert set(real) == set(drawn)
