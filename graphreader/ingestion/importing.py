@@ -218,9 +218,9 @@ class _Importer:
             await self._writer.settle()
             self._settled = True
         by_id = {identity(self._corpus, one.key): one for one in records}
-        rows = await self._connection.read("read/unembedded_among", ids=sorted(by_id))
-        self._taken["key_elements"] += len(rows)
-        vectors = [(id_, by_id[id_].embedding) for id_ in sorted(row["id"] for row in rows)]
+        lacking = await self._writer.unembedded_among(sorted(by_id))
+        self._taken["key_elements"] += len(lacking)
+        vectors = [(id_, by_id[id_].embedding) for id_ in sorted(lacking)]
         await self._writer.write_embeddings((i, list(vector)) for i, vector in vectors if vector)
         fresh = {id_: one.fresh for id_, one in by_id.items()}
         if not self._alone:  # what is new was never compared with what other documents name
