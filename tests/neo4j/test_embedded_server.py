@@ -236,6 +236,10 @@ def test_frozen_server(
     assert servers_module._BUSY_SECONDS <= 20
     monkeypatch.setattr(servers_module, "_BUSY_SECONDS", 1.0)
     psutil.Process(server.pid).suspend()
+    # The signal takes hold of one thread after the other: the last may still shake hands.
+    deadline = time.monotonic() + 10
+    while embedded.running(settings) and time.monotonic() < deadline:
+        time.sleep(0.01)
     with pytest.raises(ServerError, match=r"has not answered .* run `graphreader neo4j stop`"):
         embedded.ensure_running(settings)
     left = servers_of(home)
