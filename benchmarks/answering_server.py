@@ -4,9 +4,13 @@
 
 prints its port and runs until its standard input ends. It speaks just enough HTTP for the clients
 of the benchmark: keep-alive, no pipelining, no chunked requests. Replies are made beforehand, or
-from the few lines of a prompt that they depend on. `GET /stats` tells how many chat requests there
-were, when the first one came and the last reply left (`time.time`), the most in progress, and the
-CPU seconds that the server itself has used.
+from the few lines of a prompt that they depend on; one that is to be streamed comes in pieces, but
+all at once. `GET /stats` tells how many chat requests and embeddings there were, when the first one
+came and the last reply left (`time.time`), the most in progress, and the CPU seconds that the
+server itself has used.
+
+Paths are led to their limit of calls, or with `--short-paths` to their end after three or four, as
+many as in table 7 of the paper.
 """
 
 import argparse
@@ -20,6 +24,7 @@ import sys
 import threading
 import time
 from typing import Any
+from zlib import crc32
 
 from benchmarks.texts import extraction
 
@@ -30,7 +35,12 @@ _DECISION = re.compile(
 )
 _UNREAD = re.compile(r"^\[(\d+)\] (?!.*\(already read\)$)", re.MULTILINE)
 _CHUNK = re.compile(r"<chunk>\s*(.*?[.?!])\s", re.DOTALL)
+_STREAM = re.compile(rb'"stream": *true')
+_SET_OUT = "Previous actions:\n(none)"
+_LAST_CHUNK = "Waiting to be read: nothing."
 _EXTRACTIONS = 512
+_PIECE = 40  # characters of an event
+_USAGE = {"prompt_tokens": 2500, "completion_tokens": 1000, "total_tokens": 3500}
 _VECTORS = 256
 _NOTEBOOK = "The paths lead through several towns, and each of them tells a part of it. " * 8
 
@@ -38,20 +48,31 @@ _NOTEBOOK = "The paths lead through several towns, and each of them tells a part
 class Replies:
     """The replies, made once."""
 
-    def __init__(self) -> None:
+    def __init__(self, short_paths: bool) -> None:
+        self._short_paths = short_paths
         self._extractions = [response(extraction(number)) for number in range(_EXTRACTIONS)]
         self._next = 0
-        plan = "First find who is meant, then where they went, and at last what follows from it."
-        answer = {"analysis": _NOTEBOOK, "answer": "To a town.", "answered": True, "citations": [1]}
+        plan: dict[str, Any] = {
+            "plan": "First find who is meant, then where they went, and what follows from it.",
+            "needs": ["who met near the old bridge", "the towns to which they went"],
+        }
+        answer = {
+            "analysis": _NOTEBOOK,
+            "answer": "To a town.",
+            "answered": True,
+            "claims": [{"claim": "They went to a town.", "citations": [1]}],
+            "contradictions": [],
+        }
         nodes = [{"number": number, "score": 100 - number} for number in range(1, 13)]
         neighbor = {"rationale": "Nearest.", "function": "read_neighbor_node", "neighbor": 1}
         self._fixed = {
-            b"RationalPlan": response({"plan": plan}),
+            b"RationalPlan": response(plan),
             b"InitialNodes": response({"nodes": nodes}),
             b"NeighborDecision": response(neighbor),
             b"Condensed": response({"notebook": _NOTEBOOK}),
             b"Answer": response(answer),
         }
+        self._streamed = {b"Answer": streamed(answer)}
         dice = random.Random(0)
         self._vectors = {
             size: [_vector(dice, size) for _ in range(_VECTORS)] for size in (256, 1536)
@@ -65,9 +86,10 @@ class Replies:
             self._next = (self._next + 1) % _EXTRACTIONS
             return self._extractions[self._next]
         if name in self._fixed:
-            return self._fixed[name]
+            return (self._streamed if _STREAM.search(body) else self._fixed)[name]
         user = str(json.loads(body)["messages"][1]["content"])
-        return response(_on_facts(user) if name == b"FactsDecision" else _on_chunk(user))
+        on = _on_facts if name == b"FactsDecision" else _on_chunk
+        return response(on(user, self._short_paths))
 
     def embeddings(self, body: bytes) -> bytes:
         """As many vectors as there are texts."""
@@ -84,29 +106,50 @@ class Replies:
 def response(reply: Any) -> bytes:
     """A chat completion with the reply as content."""
     message = {"role": "assistant", "content": json.dumps(reply), "refusal": None}
-    usage = {"prompt_tokens": 2500, "completion_tokens": 1000, "total_tokens": 3500}
     completion = {"id": "c", "object": "chat.completion", "created": 0, "model": "benchmark"}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-    return http({**completion, "choices": choices, "usage": usage})
+    return http({**completion, "choices": choices, "usage": _USAGE})
+
+
+def streamed(reply: Any) -> bytes:
+    """The same as the events of a stream."""
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "benchmark"}
+    text = json.dumps(reply)
+    pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+    deltas: list[dict[str, Any]] = [
+        {"delta": {"content": piece}, "finish_reason": None} for piece in pieces
+    ]
+    deltas.append({"delta": {}, "finish_reason": "stop"})
+    events = [{**head, "choices": [{"index": 0, **delta}]} for delta in deltas]
+    events.append({**head, "choices": [], "usage": _USAGE})
+    data = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+    return _http(data.encode(), "text/event-stream")
 
 
 def http(body: Any) -> bytes:
     """A response of status 200."""
-    data = json.dumps(body).encode()
-    head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: "
-    return f"{head}{len(data)}\r\n\r\n".encode() + data
+    return _http(json.dumps(body).encode(), "application/json")
 
 
-def _on_facts(user: str) -> dict[str, Any]:
+def _http(data: bytes, kind: str) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(data)}\r\n\r\n"
+    return head.encode() + data
+
+
+def _on_facts(user: str, short_path: bool) -> dict[str, Any]:
     unread = [int(number) for number in _UNREAD.findall(user)]
-    function = "read_chunk" if unread else "stop_and_read_neighbor"
-    choice = {"function": function, "chunks": unread[:1]}
+    read = unread[:1]
+    if short_path and _SET_OUT in user:  # two chunks, or at once to a neighbor and one of its own
+        read = unread[:2] if crc32(user.encode()) % 2 else []
+    function = "read_chunk" if read else "stop_and_read_neighbor"
+    choice = {"function": function, "chunks": read}
     return {"notebook": _NOTEBOOK, "rationale": "It may tell more.", **choice}
 
 
-def _on_chunk(user: str) -> dict[str, Any]:
+def _on_chunk(user: str, short_path: bool) -> dict[str, Any]:
     sentence = _CHUNK.search(user)
-    choice = {"rationale": "There may be more.", "function": "search_more"}
+    ends = short_path and _LAST_CHUNK in user
+    choice = {"rationale": "As it is.", "function": "termination" if ends else "search_more"}
     return {"notebook": _NOTEBOOK, "quotes": [sentence[1]] if sentence else [], **choice}
 
 
@@ -122,6 +165,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.chats = 0
+        self.embeddings = 0
         self.first = 0.0
         self.last = 0.0
         self.most_at_once = 0
@@ -178,6 +222,7 @@ class Answering(asyncio.Protocol):
             self._counts.begin()
             self._loop.call_later(self._latency, self._chat, self._replies.chat(body))
         elif path == b"/v1/embeddings":
+            self._counts.embeddings += 1
             reply = self._replies.embeddings(body)
             self._loop.call_later(self._latency, self._transport.write, reply)
         elif path == b"/stats":
@@ -190,10 +235,10 @@ class Answering(asyncio.Protocol):
         self._transport.write(reply)
 
 
-async def serve(latency: float) -> None:
+async def serve(latency: float, short_paths: bool) -> None:
     """Answer until standard input ends."""
     loop = asyncio.get_running_loop()
-    replies, counts = Replies(), Counts()
+    replies, counts = Replies(short_paths), Counts()
     server = await loop.create_server(
         lambda: Answering(replies, counts, latency), "127.0.0.1", 0, backlog=512
     )
@@ -211,4 +256,6 @@ async def serve(latency: float) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--latency", type=float, default=0.3, help="seconds before each reply")
-    asyncio.run(serve(parser.parse_args().latency))
+    parser.add_argument("--short-paths", action="store_true", help="paths of three or four calls")
+    chosen = parser.parse_args()
+    asyncio.run(serve(chosen.latency, chosen.short_paths))

@@ -20,7 +20,7 @@ from typing import Any
 from zlib import crc32
 
 from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import D, Decided
+from graphreader.deciding.decider import D, Decided, Heard
 from graphreader.deciding.decisions import ExtractedFact, Extraction
 from graphreader.deciding.tasks import Task
 from graphreader.usage import Usage
@@ -166,7 +166,9 @@ class InstantDecider:
         self._starts = array("Q", (self.chronicle.folder / "starts").read_bytes())
         self._told = (self.chronicle.folder / "told").open("rb")
 
-    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
+    ) -> Decided[D]:
         """What was prepared for the chunk."""
         told = self.told(number_of(str(task.values()["text"])))
         extraction = Extraction.model_construct(

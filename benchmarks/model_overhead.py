@@ -68,11 +68,11 @@ class Server:
 
 
 @contextmanager
-def answering() -> Iterator[Server]:
+def answering(latency: float = LATENCY, *options: str) -> Iterator[Server]:
     """Starts the server and stops it."""
-    command = [sys.executable, "-m", "benchmarks.answering_server", "--latency", str(LATENCY)]
+    command = [sys.executable, "-m", "benchmarks.answering_server", "--latency", str(latency)]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        [*command, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     ) as process:
         try:
             yield Server(process)

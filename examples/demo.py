@@ -34,12 +34,13 @@ def show() -> int:
     text = str(TEXT.relative_to(Path.cwd()) if TEXT.is_relative_to(Path.cwd()) else TEXT)
     for arguments in (
         ["ingest", text, "--corpus", corpus],
-        ["ask", QUESTION, "--corpus", corpus],
+        ["ask", QUESTION, "--corpus", corpus, "--keep-run"],
         ["browser"],
     ):
         code = run(arguments)
         if code:
             return code
+    print("\nThe queries run and why in cypher/inspect draw there how the answer was found.")
     if not settings.neo4j_uri:
         print(
             "\nThe Neo4j server stays running (about 700 MB of memory), so that the next command "

@@ -8,6 +8,7 @@ Every message is one sentence (or two) for a person: what is wrong and what to d
     │   ├── DocumentError           a file is missing, empty, binary, wrongly encoded or too large
     │   ├── UnknownCorpusError      no corpus of that name
     │   ├── UnknownDocumentError    no document of that id, path or title, or several
+    │   ├── UnknownRunError         no kept run whose id begins so, or several
     │   └── EmbeddingMismatchError  the corpus was embedded by something else
     ├── StoreError                  Neo4j said no or nothing (exit code 1)
     │   ├── Neo4jUnavailableError   nobody answers at the address
@@ -16,6 +17,7 @@ Every message is one sentence (or two) for a person: what is wrong and what to d
     ├── ServerError                 the embedded Neo4j does not start or stop (exit code 1)
     │   └── DownloadError           its jars cannot be fetched, or are not what they should be
     ├── CacheError                  the file of kept replies cannot be read or cleared (exit code 1)
+    ├── RunsError                   the file of kept runs cannot be read or changed (exit code 1)
     └── DecisionError               a decider gave no usable decision (exit code 1)
         ├── ModelUnavailableError   the model's service does not answer
         ├── ModelRefusedError       the model's service refuses the key or the request
@@ -56,6 +58,10 @@ class UnknownDocumentError(UsageError):
     """A document's id, path or title matches none, or more than one."""
 
 
+class UnknownRunError(UsageError):
+    """No kept run's id is, or begins with, what was named; or several do."""
+
+
 class EmbeddingMismatchError(UsageError):
     """The corpus, or the vector index, was made with another embedding."""
 
@@ -86,6 +92,10 @@ class DownloadError(ServerError):
 
 class CacheError(GraphReaderError):
     """The file of kept replies cannot be counted or cleared. Runs go on without it."""
+
+
+class RunsError(GraphReaderError):
+    """The file of kept runs cannot be read or changed. Asking goes on without it."""
 
 
 class DecisionError(GraphReaderError):

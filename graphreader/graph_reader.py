@@ -1,13 +1,13 @@
 """GraphReader: read texts into a graph once, then ask questions about them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from os import PathLike
 from types import TracebackType
-from typing import BinaryIO, Self, TypeVar
+from typing import BinaryIO, Self
 
-from graphreader.agent.events import Event, QuestionAnswered
+from graphreader.agent.resuming import Saver
+from graphreader.asker import Asker
 from graphreader.background import Background
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
@@ -18,16 +18,13 @@ from graphreader.ingestion.loading.sources import Thing
 from graphreader.ingestion.normalization.normalization_report import NormalizationReport
 from graphreader.ingestion.report import IngestReport, Progress, quiet
 from graphreader.operations import Operations
-from graphreader.reading import Reading
 from graphreader.session import Session, checked_name
 from graphreader.settings import Settings
 from graphreader.store.embedded.progress import Progress as ServerProgress
 from graphreader.store.library import CorpusSummary, DocumentSummary, Stats
 
-T = TypeVar("T")
 
-
-class GraphReader:
+class GraphReader(Asker):
     """Reads texts into one corpus and answers questions about it.
 
         with GraphReader(corpus="books") as reader:
@@ -36,7 +33,12 @@ class GraphReader:
 
     Neo4j and the model are those of the environment (see `Settings`): without NEO4J_URI an embedded
     server is started, without a model decisions are taken by word overlap, and `Reading.notes` says
-    so. `decider` and `embedder` put others in their place.
+    so. `decider` and `embedder` put others in their place. `checkpointer` is a saver of LangGraph
+    that keeps the steps of runs in place of the file in GRAPHREADER_HOME; that file goes on to list
+    the runs and to keep their decisions. It must be set up and asynchronous (`AsyncNeo4jSaver`, not
+    `Neo4jSaver`; `InMemorySaver` is both). Like its driver it belongs to the loop that uses it
+    first, and that must be this reader's own: make another saver for another reader, and after
+    `close`. To close it is yours; what it raises ends the run.
 
     Nothing is opened before the first call. Each method has an asynchronous twin, which may be
     awaited in any loop; the synchronous ones also work inside Jupyter. Failures are
@@ -51,11 +53,13 @@ class GraphReader:
         decider: Decider | None = None,
         embedder: Embedder | None = None,
         server_progress: ServerProgress | None = None,
+        checkpointer: Saver | None = None,
     ) -> None:
         name = checked_name(corpus)
-        self._session = Session(settings or Settings.read(), decider, embedder, server_progress)
+        given = settings or Settings.read()
+        self._session = Session(given, decider, embedder, server_progress, checkpointer)
         self._operations = Operations(self._session, name)
-        self._background = Background()
+        super().__init__(self._session, Background(), name)
 
     @property
     def corpus(self) -> str:
@@ -64,7 +68,7 @@ class GraphReader:
 
     @corpus.setter
     def corpus(self, name: str) -> None:
-        self._operations.corpus = checked_name(name)
+        self._operations.corpus = self._questions.corpus = checked_name(name)
 
     def __enter__(self) -> Self:
         return self
@@ -147,22 +151,6 @@ class GraphReader:
     ) -> Estimate:
         """Do the same as `aestimate`."""
         return self._background.run(self._operations.estimate(things, known, include, exclude, id))
-
-    async def aask(self, question: str) -> Reading:
-        """Explore the corpus and answer. It never changes what was read in."""
-        return await self._background.arun(_last(self._operations.explore(question)))
-
-    def ask(self, question: str) -> Reading:
-        """Do the same as `aask`."""
-        return self._background.run(_last(self._operations.explore(question)))
-
-    def astream(self, question: str) -> AsyncGenerator[Event]:
-        """Answer and show what happens on the way; the last event is QuestionAnswered."""
-        return self._background.aiterate(self._operations.explore(question))
-
-    def stream(self, question: str) -> Generator[Event]:
-        """Do the same as `astream`."""
-        return self._background.iterate(self._operations.explore(question))
 
     async def adelete(self, document: str | None = None, *, everything: bool = False) -> int:
         """Take out the document of that id, path or title, or the whole corpus.
@@ -256,12 +244,3 @@ class GraphReader:
         if self._background.runs:
             self._background.run(self._session.aclose())
             self._background.close()
-
-
-async def _last(events: AsyncGenerator[Event]) -> Reading:
-    """Follow a run to its end."""
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, QuestionAnswered):
-                return event.reading
-    raise AssertionError("a run ends with its answer")

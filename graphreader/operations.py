@@ -2,15 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from typing import BinaryIO
 
 from graphreader import notes
-from graphreader.agent.asking import explore
-from graphreader.agent.events import Event
 from graphreader.deciding.budget import Budget
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.ingestion.estimating import (
@@ -31,7 +29,6 @@ from graphreader.ingestion.reindexing import reindex
 from graphreader.ingestion.report import IngestReport, Progress, quiet
 from graphreader.session import Session
 from graphreader.settings import OFFLINE
-from graphreader.store import schema
 from graphreader.store.deleter import Deleter
 from graphreader.store.library import CorpusSummary, DocumentSummary, Library, Stats
 from graphreader.store.states import States
@@ -41,7 +38,7 @@ Things = Sequence[Thing]
 
 
 class Operations:
-    """What a reader does, as coroutines: reading in, asking, looking, deleting."""
+    """What a reader does beside answering, as coroutines: reading in, looking, deleting."""
 
     def __init__(self, session: Session, corpus: str) -> None:
         self.corpus = corpus
@@ -134,28 +131,6 @@ class Operations:
             states = States(await self._session.connection(), self.corpus)
             look_up = known_in(states, settings.chunk_tokens)
         return await estimate(sources, self.corpus, self._session.measurer(), settings, look_up)
-
-    async def explore(self, question: str) -> AsyncGenerator[Event]:
-        """Answer a question, and show what happens on the way."""
-        if not question.strip():
-            raise UsageError("The question is empty: ask something.")
-        library = Library(await self._session.connection())
-        record = await library.corpus(self.corpus)
-        parts = await self._session.parts(self.corpus)
-        check_embedding(self.corpus, record.embedding, parts.embedder.name)
-        await schema.check_dimension(parts.explorer.connection, parts.embedder.dimension)
-        extent = await library.extent(self.corpus)
-        if not extent.documents:
-            raise UsageError(notes.empty(self.corpus))
-        # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
-        asked = question.strip().encode("utf-8", "replace").decode()
-        self._session.check_question(asked, extent.largest_chunk)
-        told = [parts.decider.notice] if parts.decider.notice else []
-        told += notes.another_decider(self.corpus, record.decider, self._session.builder_name)
-        told += notes.unfinished(extent.documents, extent.unfinished)
-        async with aclosing(explore(asked, parts, told)) as events:
-            async for event in events:
-                yield event
 
     async def delete(self, document: str | None, everything: bool) -> int:
         """Take out one document or everything."""

@@ -29,23 +29,47 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """One thing that the answer states; `citations` are places in those of the reading, from 1."""
+
+    text: str
+    citations: tuple[int, ...] = ()
+
+    @property
+    def supported(self) -> bool:
+        """Whether any words of a document stand behind it."""
+        return bool(self.citations)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What the documents say differently; `citations` as those of a claim, of all sides."""
+
+    text: str
+    citations: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionCall:
     """One chosen exploration function (paper, section 3.3.2) with its argument in words.
 
-    `at` is where it was chosen: a node's name, or a chunk as "title, chunk 3".
+    `at` is where it was chosen: a node's name, or a chunk as "title, chunk 3"; `id` is the id of
+    that key element or chunk in the graph.
     """
 
     name: str
     argument: str
     rationale: str
     at: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
     """One exploration: `calls` equals the number of `functions`, at most the call limit.
 
-    `usage` counts what its decisions cost; a decision may need two replies.
+    `node_id` is the id of the initial node's key element in the graph. `usage` counts what its
+    decisions cost; a decision may need two replies.
     """
 
     initial_node: str
@@ -55,13 +79,16 @@ class Path:
     error: str | None = None
     functions: tuple[FunctionCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    node_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """An answered question. `answer` is always a string; `notes` say what a person should know.
 
-    `usage` is the whole cost, `phases` the same phase by phase.
+    `citations` are those of all `claims` and `contradictions`, each once; a question that is not
+    `answered` has none of them. `usage` is the whole cost, `phases` the same phase by phase. `run`
+    is the id under which the run is kept, or empty.
     """
 
     question: str
@@ -76,10 +103,14 @@ class Reading:
     phases: Mapping[Phase, Usage] = field(default_factory=dict)
     decider: str = ""
     notes: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    run: str = ""
 
     def as_dict(self) -> Mapping[str, Any]:
         """Plain JSON types. Keys may be added in later versions; none is ever removed."""
-        return asdict(self)
+        claims = [{**asdict(claim), "supported": claim.supported} for claim in self.claims]
+        return {**asdict(self), "claims": claims}
 
 
 class Reader(Protocol):

@@ -1,9 +1,13 @@
 """What a reader holds open: the database, the decider, the embedder. Opened when first needed."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from graphreader.agent.likeness import Likeness
 from graphreader.agent.parts import Limits, Parts
+from graphreader.agent.resuming import Saver
 from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
@@ -11,8 +15,11 @@ from graphreader.deciding.measuring import BuildingMeasurer, Measurer
 from graphreader.deciding.opening import open_decider, open_embedder
 from graphreader.deciding.room import check_chunks, check_question
 from graphreader.deciding.tasks import AnswerTask
-from graphreader.errors import UsageError
-from graphreader.settings import Settings
+from graphreader.errors import RunsError, UsageError
+from graphreader.runs.checkpoints import Checkpoints
+from graphreader.runs.register import Register
+from graphreader.runs.run_file import RunFile
+from graphreader.settings import Mode, Settings
 from graphreader.store import schema
 from graphreader.store.connection import Connection
 from graphreader.store.embedded.progress import Progress
@@ -46,6 +53,7 @@ class Session:
         decider: Decider | None = None,
         embedder: Embedder | None = None,
         progress: Progress | None = None,
+        checkpointer: Saver | None = None,
     ) -> None:
         self.settings = settings
         if decider is None:
@@ -56,6 +64,8 @@ class Session:
         self._embedder = embedder
         self._progress = progress
         self._connection: Connection | None = None
+        self._checkpointer = _asynchronous(checkpointer)
+        self._register: Register | None = None
         self._prepared = False
         self._lock: asyncio.Lock | None = None
 
@@ -108,13 +118,29 @@ class Session:
         if self._given[0] is None:
             check_question(self.settings, question, largest_chunk)
 
-    async def parts(self, corpus: str) -> Parts:
-        """What the agent needs to explore one corpus."""
+    @property
+    def register(self) -> Register | None:
+        """The runs that are kept; None where none are to be."""
+        if self._register is None and self.settings.kept_runs:
+            self._register = Register(RunFile(self.settings.home / "runs.sqlite"))
+        return self._register
+
+    async def saver(self) -> Saver | None:
+        """Where LangGraph keeps the steps of runs, if anywhere."""
+        if self._checkpointer is None and self.register:
+            with suppress(RunsError):  # the register tells it
+                return await Checkpoints.of(self.register.file)
+        return self._checkpointer
+
+    async def parts(self, corpus: str, mode: Mode | None = None) -> Parts:
+        """What the agent needs to explore one corpus; another mode than that of the settings."""
         given = self.settings
-        limits = Limits(given.initial_nodes, given.calls, given.window)
+        if mode:
+            given = given.model_copy(update={"mode": mode})
+        limits = Limits(given.paths, given.path_calls, given.window)
         budget = Budget(given.max_calls, given.max_tokens, given.window + AnswerTask.reply_tokens)
         explorer = GraphExplorer(await self.connection(), corpus)
-        return Parts(explorer, self.decider(), self.embedder(), limits, budget)
+        return Parts(explorer, self.decider(), Likeness(self.embedder()), limits, budget)
 
     async def aclose(self) -> None:
         """Close what was opened here, not what was given. What is needed later is opened anew."""
@@ -124,7 +150,20 @@ class Session:
         self._decider, self._embedder = self._given
         self._builder = self._decider
         self._prepared, self._lock = False, None
+        register, self._register = self._register, None
         async with AsyncExitStack() as closing:
+            if register:
+                closing.push_async_callback(register.aclose)
             for one in (connection, *opened):
                 if one:
                     closing.push_async_callback(one.aclose)
+
+
+def _asynchronous(saver: Saver | None) -> Saver | None:
+    """The saver, if it can be used in an event loop. Raises UsageError."""
+    if saver is not None and type(saver).aput is BaseCheckpointSaver.aput:
+        raise UsageError(
+            f"{type(saver).__name__} has only synchronous methods: give GraphReader the "
+            "asynchronous saver of the same package."
+        )
+    return saver

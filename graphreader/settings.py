@@ -19,6 +19,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from graphreader.errors import SettingsError
 from graphreader.usage import Phase
 
+Mode = Literal["paper", "fast"]
+PATHS_AND_CALLS: dict[Mode, tuple[int, int]] = {"paper": (5, 10), "fast": (2, 5)}
+
 Stage = Literal["frequency", "semantic", "association", "linking"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
@@ -99,6 +102,7 @@ class Settings(BaseSettings):
     keep_replies: Literal["building", "all", "off"] = Field(
         "building", description="which replies of a model are kept and used again"
     )
+    kept_runs: int = Field(200, ge=0, description="finished runs that are kept; 0: nothing is")
     prices: Path | None = Field(None, description="file of prices that go before the known ones")
     max_calls: int | None = Field(None, ge=1, description="replies that one run may ask for")
     max_tokens: int | None = Field(None, ge=1, description="tokens that one run may spend")
@@ -126,8 +130,13 @@ class Settings(BaseSettings):
         "frequency,semantic,association", description="stages after reading in; or none"
     )
     window: int = Field(4096, ge=1024, description="input of one prompt")
-    initial_nodes: int = Field(5, ge=1, le=50, description="N of the paper: paths side by side")
-    calls: int = Field(10, ge=1, le=100, description="function calls of one path")
+    mode: Mode = Field("paper", description="paper: 5 paths of 10 calls; fast: 2 paths of 5 calls")
+    initial_nodes: int | None = Field(
+        None, ge=1, le=50, description="another number of paths side by side, N of the paper"
+    )
+    calls: int | None = Field(
+        None, ge=1, le=100, description="another number of function calls of one path"
+    )
 
     @field_validator("normalize")
     @classmethod
@@ -169,6 +178,16 @@ class Settings(BaseSettings):
         """The variable in which that model stands."""
         own = _OWN_MODELS[phase]
         return f"GRAPHREADER_{own.upper()}" if getattr(self, own) else "GRAPHREADER_MODEL"
+
+    @property
+    def paths(self) -> int:
+        """Paths side by side, N of the paper (section 4.1)."""
+        return self.initial_nodes or PATHS_AND_CALLS[self.mode][0]
+
+    @property
+    def path_calls(self) -> int:
+        """Function calls of one path at most (paper, section 4.1)."""
+        return self.calls or PATHS_AND_CALLS[self.mode][1]
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -3,7 +3,8 @@
 `FunctionChatModel` is a LangChain chat model whose reply is a function of the request. It goes
 the whole way of a real model: prompt, window, structured output, reading of the reply.
 
-    model = FunctionChatModel(function=lambda request: {"plan": "Look for the date."})
+    plan = {"plan": "Look for the date.", "needs": ["date of birth"]}
+    model = FunctionChatModel(function=lambda request: plan)
     decider = LanguageModelDecider(
         lambda: model,
         ModelService("fake:model"),
@@ -13,7 +14,8 @@ the whole way of a real model: prompt, window, structured output, reading of the
 
 `ScriptedDecider` takes the model's place altogether: one function for each class of task.
 
-    decider = ScriptedDecider({PlanTask: lambda task: RationalPlan(plan="Look for the date.")})
+    plan = RationalPlan(plan="Look for the date.", needs=["date of birth"])
+    decider = ScriptedDecider({PlanTask: lambda task: plan})
 
 Both are functions and not lists of replies on purpose: five paths ask side by side, in any order.
 """
@@ -32,7 +34,7 @@ from langchain_core.runnables import Runnable
 from pydantic import BaseModel, Field
 
 from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import Decided
+from graphreader.deciding.decider import Decided, Heard
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.tasks import Task
 from graphreader.errors import ReplyError
@@ -176,7 +178,9 @@ class ScriptedDecider:
         self.asked: list[Task[Any]] = []
         self._script = script
 
-    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
+    ) -> Decided[D]:
         """Call the function of the task's class; it costs one call and no tokens."""
         if budget:
             budget.take(0, task.phase)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast
 
 from graphreader.agent.graph import build_agent
+from graphreader.agent.likeness import Likeness
 from graphreader.agent.parts import Limits, Parts
 from graphreader.deciding.offline.decider import OfflineDecider
 from graphreader.deciding.offline.embedding import OfflineEmbedder
@@ -16,7 +17,7 @@ _BLOCK = re.compile(r"(?<=<!-- agent: make pictures -->\n```mermaid\n).*?(?=```)
 def drawn() -> str:
     """The agent with its path subgraph, in Mermaid."""
     nowhere = cast(GraphExplorer, None)  # drawing looks at nothing
-    parts = Parts(nowhere, OfflineDecider(), OfflineEmbedder(), Limits())
+    parts = Parts(nowhere, OfflineDecider(), Likeness(OfflineEmbedder()), Limits())
     return build_agent(parts).get_graph(xray=True).draw_mermaid().replace("\t", "  ")
 
 

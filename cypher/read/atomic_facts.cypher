@@ -1,8 +1,30 @@
-// The facts that name a key element, grouped by chunk, in the order of the texts.
-MATCH (k:KeyElement {id: $id, corpus: $corpus})<-[:HAS_KEY_ELEMENT]-(f:AtomicFact)
-WITH f LIMIT $limit
-MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
-WITH d, c, f ORDER BY f.index
-WITH d, c, collect(f.text) AS facts
-RETURN c.id AS id, c.index AS index, d.id AS document_id, d.title AS document, facts
-ORDER BY document, document_id, index
+// The facts that name a key element, grouped by chunk, in the order of the texts. Of one that has
+// more than $most: first those that also name a related one, then any others.
+MATCH (k:KeyElement {id: $id, corpus: $corpus})
+WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total
+CALL (k, total) {
+  UNWIND CASE WHEN total > $most THEN range(0, size($related) - 1) ELSE [] END AS place
+  MATCH (r:KeyElement {id: $related[place], corpus: $corpus})
+  WHERE r <> k
+  CALL (r) {
+    MATCH (r)<-[:HAS_KEY_ELEMENT]-(f)
+    RETURN f LIMIT $each
+  }
+  // A fact names few: going through them is cheaper than asking whether it names the one.
+  MATCH (f)-[:HAS_KEY_ELEMENT]->(same)
+  WHERE same = k
+  RETURN f, place
+UNION ALL
+  MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+  RETURN f, size($related) AS place LIMIT $most
+}
+WITH total, f, min(place) AS place
+ORDER BY place LIMIT $most
+MATCH (c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
+WITH total, c, f ORDER BY f.index
+WITH total, c, collect({index: f.index, text: f.text}) AS facts
+// By its id a document is found sooner than from a chunk with many facts.
+MATCH (d:Document {id: c.document})
+WITH total, c, d, facts ORDER BY d.title, d.id, c.index
+WITH total, c {.id, .index, document_id: d.id, document: d.title, facts: facts} AS row
+RETURN total, collect(row) AS rows

@@ -1,13 +1,35 @@
-// The key elements that share a fact with a key element: first those with facts in chunks that are
-// not read yet, then those that share most, then the rarest.
-MATCH (k:KeyElement {id: $id, corpus: $corpus})<-[:HAS_KEY_ELEMENT]-(f:AtomicFact)
-WITH k, f LIMIT $facts
-MATCH (f)-[:HAS_KEY_ELEMENT]->(n:KeyElement)
-WHERE n <> k AND NOT n.id IN $visited
-WITH n, count(f) AS shared
-WITH n, shared, COUNT { (n)<-[:HAS_KEY_ELEMENT]-() } AS facts, EXISTS {
-  MATCH (n)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c:Chunk) WHERE NOT c.id IN $read
-} AS unread
-ORDER BY unread DESC, shared DESC, facts, n.name
+// The key elements that share a fact with a key element. Of one that has more than $most facts:
+// through those that also name a related one, then through any others. What shares most beside the
+// square root of all its facts comes first. No more facts of a neighbor are looked at than stand in
+// chunks that are read, and one.
+MATCH (k:KeyElement {id: $id, corpus: $corpus})
+WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total
+CALL (k, total) {
+  UNWIND CASE WHEN total > $most THEN range(0, size($related) - 1) ELSE [] END AS place
+  MATCH (r:KeyElement {id: $related[place], corpus: $corpus})
+  WHERE r <> k
+  CALL (r) {
+    MATCH (r)<-[:HAS_KEY_ELEMENT]-(f)
+    RETURN f LIMIT $each
+  }
+  // A fact names few: going through them is cheaper than asking whether it names the one.
+  MATCH (f)-[:HAS_KEY_ELEMENT]->(same)
+  WHERE same = k
+  RETURN f, place
+UNION ALL
+  MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+  RETURN f, size($related) AS place LIMIT $most
+}
+WITH k, f, min(place) AS place
+ORDER BY place LIMIT $most
+MATCH (f)-[:HAS_KEY_ELEMENT]->(n)
+WHERE n <> k
+WITH n, count(*) AS shared, min(place) < size($related) AS through
+WHERE NOT n.id IN $visited
+WITH n, shared, through, COUNT { (n)<-[:HAS_KEY_ELEMENT]-() } AS facts
+ORDER BY through DESC, shared / sqrt(facts) DESC, n.name, n.id
 LIMIT $limit
-RETURN n.id AS id, n.name AS name, unread
+WITH n, shared, facts, EXISTS {
+  MATCH (n)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE NOT c.id IN $read
+} AS unread, vector.similarity.cosine(n.embedding, $vector) AS score
+RETURN collect(n {.id, .name, unread, shared, facts, likeness: coalesce(2 * score - 1, 0.0)}) AS rows

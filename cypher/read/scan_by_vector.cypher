@@ -7,6 +7,7 @@ ORDER BY score DESC, k.id
 LIMIT $wide
 OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
 WITH coalesce(a, k) AS k, max(score) AS score
-RETURN k.id AS id, k.name AS name, score
+WITH k.id AS id, k.name AS name, score
 ORDER BY score DESC, id
 LIMIT $limit
+RETURN collect({id: id, name: name}) AS rows

@@ -1,4 +1,5 @@
-// Deletes a corpus that has no documents.
+// Deletes a corpus that has no documents, and the runs that were kept of it.
 MATCH (c:Corpus {name: $corpus})
 WHERE NOT EXISTS { MATCH (:Document {corpus: $corpus}) }
-DETACH DELETE c
+OPTIONAL MATCH (r:Run {corpus: $corpus})
+DETACH DELETE r, c

@@ -2,9 +2,14 @@
 
 from collections import Counter
 
+from langgraph.runtime import Runtime
+
+from graphreader.agent.claims import NO_BASIS, rested
 from graphreader.agent.condensing import join
 from graphreader.agent.parts import Parts, Update, spent
 from graphreader.agent.state import Costs, Notes, Quote, Run, add_costs, in_all, label
+from graphreader.agent.telling import Telling
+from graphreader.deciding.decider import Heard
 from graphreader.deciding.decisions import Answer
 from graphreader.deciding.tasks import AnswerTask, Evidence
 from graphreader.errors import DecisionError, WindowError
@@ -23,12 +28,20 @@ class Answering:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    async def answer_reasoning(self, state: Run) -> Update:
+    async def answer_reasoning(self, state: Run, runtime: Runtime[None]) -> Update:
         """Join what the notebooks know, vote where they contradict, and answer (figure 12).
 
-        Where no answer can be put together, the notebooks themselves are given, unanswered. Raises
-        DecisionError if every path failed before it found anything.
+        Where somebody wants to hear it, the answer is told while it is written. Where no answer
+        can be put together, the notebooks themselves are given, unanswered. Raises DecisionError
+        if every path failed before it found anything.
         """
+        telling = Telling(runtime.stream_writer) if self._parts.tokens else None
+        update = await self._answered(state, telling)
+        if telling:
+            telling.ends_with(update["answer"])
+        return update
+
+    async def _answered(self, state: Run, heard: Heard | None) -> Update:
         paths = sorted(state.get("paths", []), key=lambda notes: notes["path"])
         found = any(one["notebook"].strip() or one["quotes"] for one in paths)
         failed = [one for one in paths if one["stopped"] == "error"]
@@ -41,35 +54,35 @@ class Answering:
             in_time = all(one["stopped"] != "budget" for one in paths)
             return {**_nothing(state["question"], in_time), "notes": notes}
         quotes = _by_paths(paths)
-        decided = await self._answered(state, paths, quotes)
-        return {**decided, "notes": notes}
-
-    async def _answered(self, state: Run, paths: list[Notes], quotes: list[Quote]) -> Update:
-        """The answer out of what the paths brought home."""
         evidence = tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
-        notebooks = [one["notebook"] for one in paths]
-        decision: Answer
         try:
-            decision, task, costs = await self._decided(state, notebooks, evidence)
+            decision, task, costs = await self._decided(state, paths, evidence, heard)
         except DecisionError as error:
-            return {**_unjoined(paths, error), "costs": spent(error, "answer")}
+            return {**_unjoined(paths, error), "notes": notes, "costs": spent(error, "answer")}
+        basis, more = rested(decision, task, quotes)
         return {
-            "answer": decision.answer,
+            "answer": decision.answer if decision.answer.strip() else _not_told(state),
             "analysis": decision.analysis,
             "answered": decision.answered,
-            "citations": _cited(decision, quotes[: len(task.evidence)]),
+            **basis,
+            "notes": notes + more,
             "costs": costs,
         }
 
     async def _decided(
-        self, state: Run, notebooks: list[str], evidence: tuple[Evidence, ...]
+        self,
+        state: Run,
+        paths: list[Notes],
+        evidence: tuple[Evidence, ...],
+        heard: Heard | None,
     ) -> tuple[Answer, AnswerTask, Costs]:
         """The decision; notebooks that are too many for one prompt are joined before."""
+        notebooks = [one["notebook"] for one in paths]
         costs: Costs = {}
         while True:
             task = AnswerTask(state["question"], state["plan"], tuple(notebooks), evidence)
             try:
-                decision, shown, cost = await self._parts.decide(task)
+                decision, shown, cost = await self._parts.decide(task, heard)
                 return decision, shown, add_costs(costs, cost)
             except WindowError as error:
                 costs = add_costs(costs, spent(error, "answer"))
@@ -129,15 +142,12 @@ def _unjoined(paths: list[Notes], error: DecisionError) -> Update:
         "answer": "\n\n".join(one["notebook"] for one in paths if one["notebook"].strip()),
         "analysis": f"The notebooks stand as they are, no answer was put together: {error}",
         "answered": False,
-        "citations": [],
+        **NO_BASIS,
     }
 
 
-def _cited(decision: Answer, quotes: list[Quote]) -> list[Quote]:
-    """The quotes that the answer names; one that was not shown is dropped."""
-    if not decision.answered:
-        return []
-    return [quotes[n - 1] for n in dict.fromkeys(decision.citations) if 1 <= n <= len(quotes)]
+def _not_told(state: Run) -> str:
+    return NOT_IN_THE_TEXTS[language_of(state["question"])]
 
 
 def _nothing(question: str, in_time: bool) -> Update:
@@ -147,5 +157,5 @@ def _nothing(question: str, in_time: bool) -> Update:
         "answer": answers[language_of(question)],
         "analysis": "No path found anything about the question.",
         "answered": False,
-        "citations": [],
+        **NO_BASIS,
     }

@@ -6,33 +6,65 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
-from graphreader.agent.events import Event, QuestionAnswered
+from graphreader.agent.events import Event, QuestionAnswered, RunBegan
 from graphreader.agent.graph import build_agent
 from graphreader.agent.parts import Parts
-from graphreader.agent.state import Answered, Notes, in_all
-from graphreader.reading import Citation, FunctionCall, Path, Reading
+from graphreader.agent.resuming import Agent, Thread, known, mend
+from graphreader.agent.retelling import retold
+from graphreader.agent.state import Answered, Notes, Question, Statement, in_all
+from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.usage import Usage
 
 
-async def explore(question: str, parts: Parts, notes: Sequence[str] = ()) -> AsyncGenerator[Event]:
-    """Run the agent; yields what happens, and at the end the reading, to which `notes` belong."""
+async def explore(
+    question: str,
+    parts: Parts,
+    notes: Sequence[str] = (),
+    *,
+    thread: Thread | None = None,
+    resumed: bool = False,
+) -> AsyncGenerator[Event]:
+    """Run the agent; yields what happens, and at the end the reading, to which `notes` belong.
+
+    Each step is kept in the `thread`. A run that is `resumed` first tells what is known of it, and
+    then goes on where its steps end; one that has its answer is asked nothing.
+    """
     began = time.monotonic()
+    agent = build_agent(parts, checkpointer=thread.saver if thread else None)
+    yield RunBegan(thread.run if thread else "")
+    before = None
+    if thread and resumed:
+        await mend(agent, thread)
+        before = await known(agent, thread)
+    for event in retold(before) if before else ():
+        yield event
     result: Answered | None = None
-    run = build_agent(parts).astream(
-        {"question": question}, stream_mode=["custom", "values"], subgraphs=True
-    )
-    item: Any
-    # Closed with us: who stops listening wants no decision to be asked any more.
-    async with aclosing(cast(AsyncGenerator[Any], run)):
-        async for item in run:
-            namespace, mode, data = item
-            if mode == "custom":
-                yield data
-            elif not namespace:
-                result = data
+    if before and "answer" in before.values:
+        result = cast(Answered, before.values)
+    else:
+        # Closed with us: who stops listening wants no decision to be asked any more.
+        async with aclosing(_stream(agent, None if before else question, thread)) as items:
+            async for namespace, mode, data in items:
+                if mode == "custom":
+                    yield data
+                elif not namespace:
+                    result = data
     assert result is not None
     reading = _reading(question, result, parts, notes, time.monotonic() - began)
-    yield QuestionAnswered(reading)
+    yield QuestionAnswered(replace(reading, run=thread.run if thread else ""))
+
+
+def _stream(agent: Agent, question: str | None, thread: Thread | None) -> AsyncGenerator[Any]:
+    """What LangGraph tells of a run that begins with the question, or goes on without one."""
+    given: Question | None = None if question is None else {"question": question}
+    items = agent.astream(
+        given,
+        thread.config if thread else None,
+        stream_mode=["custom", "values"],
+        subgraphs=True,
+        durability="sync" if thread else None,
+    )
+    return cast(AsyncGenerator[Any], items)
 
 
 def _reading(
@@ -47,6 +79,8 @@ def _reading(
         corpus=parts.explorer.corpus,
         plan=result["plan"],
         citations=tuple(Citation(**quote) for quote in result["citations"]),
+        claims=tuple(Claim(*_stated(one)) for one in result["claims"]),
+        contradictions=tuple(Contradiction(*_stated(one)) for one in result["contradictions"]),
         paths=tuple(_path(path) for path in paths),
         usage=replace(in_all(result["costs"]), seconds=round(seconds, 3)),
         phases={phase: Usage(**cost) for phase, cost in result["costs"].items()},
@@ -65,4 +99,9 @@ def _path(notes: Notes) -> Path:
         error=notes["error"],
         functions=functions,
         usage=in_all(notes["costs"]),
+        node_id=notes["node_id"],
     )
+
+
+def _stated(statement: Statement) -> tuple[str, tuple[int, ...]]:
+    return statement["text"], tuple(statement["citations"])

@@ -7,31 +7,35 @@ A step never changes the state that it is given. Where a step leads is wired in 
 from langgraph.runtime import Runtime
 
 from graphreader.agent.condensing import condense
-from graphreader.agent.events import FunctionChosen, PathEnded
-from graphreader.agent.paging import GroupedFacts, fact_page, shown_group
+from graphreader.agent.context import in_context
+from graphreader.agent.events import (
+    ChunkRead,
+    FactsRead,
+    FunctionChosen,
+    NeighborsSeen,
+    NoteTaken,
+    PathEnded,
+)
+from graphreader.agent.neighborhood import neighbors_of
+from graphreader.agent.paging import GroupedFacts, fact_page
 from graphreader.agent.parts import Parts, Update, spent
+from graphreader.agent.path import FIRST_PAGE, asked, beside, called, stop, turned
 from graphreader.agent.quoting import with_quotes
-from graphreader.agent.ranking import by_words
 from graphreader.agent.state import (
     ChunkRef,
     Costs,
     Exploring,
     Function,
-    NodeRef,
     Notes,
-    Run,
     add_costs,
     label,
 )
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.errors import BudgetError, DecisionError, GraphReaderError
+from graphreader.errors import DecisionError
 from graphreader.reading import FunctionCall
-from graphreader.store.explorer import StoredChunk
+from graphreader.store.found import NodeFacts
 
-FIRST_PAGE: Update = {"page": 1, "shown": 0}
-
-NEIGHBORS_RANKED = 300
 NEIGHBORS_SHOWN = 60
 
 
@@ -47,14 +51,19 @@ class Exploration:
         They come in pages, the most promising ones first. Where all of them stand in chunks that
         were read, there is nothing to ask.
         """
-        found = await self._parts.explorer.facts(state["node"]["id"])
-        if all(group.chunk in state["read"] for group in found):
+        found = await self._parts.explorer.facts(state["node"]["id"], state["related"])
+        if all(group.chunk in state["read"] for group in found.groups):
             return FIRST_PAGE
-        page = fact_page(found, f"{state['question']} {state['plan']}", state["shown"])
-        groups = tuple(shown_group(group, state["read"]) for group in page.groups)
+        wanted = " ".join([state["question"], state["plan"], *state["needs"]])
+        page = fact_page(found.groups, wanted, state["shown"], state["read"])
+        groups = await in_context(self._parts.explorer, page.groups, state["read"])
+        name = state["node"]["name"]
         task = FactsTask(
-            *_asked(state), state["node"]["name"], groups, page.remaining, state["page"]
+            *asked(state), name, groups, page.remaining, state["page"], _unlisted(found)
         )
+        facts = tuple(fact for group in groups for fact in group.facts)
+        labels = tuple(dict.fromkeys(group.label for group in groups))
+        runtime.stream_writer(FactsRead(state["path"], name, facts, labels))
         decision: FactsDecision
         decision, task, costs = await self._parts.decide(task)
         queue: list[ChunkRef] = []
@@ -62,11 +71,11 @@ class Exploration:
             chosen = dict.fromkeys(n for n in decision.chunks if 1 <= n <= len(task.groups))
             queue = [_ref(page.groups[n - 1]) for n in chosen if not groups[n - 1].read]
         argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
-        function = _function(state, decision, argument)
+        function = called(state, decision, argument)
         return {
             **self._called(state, function, runtime),
-            **_turned(state, decision.function, task.own_choices),
-            **await self._noted(state, decision.notebook, costs),
+            **turned(state, decision.function, task.own_choices),
+            **await self._noted(state, decision.notebook, costs, runtime),
             "queue": queue,
         }
 
@@ -77,9 +86,13 @@ class Exploration:
         read = [*state["read"], first["id"]]
         if chunk is None:
             return {"queue": rest, "read": read}
+        name = state["node"]["name"]
+        runtime.stream_writer(
+            ChunkRead(state["path"], name, chunk.document, chunk.document_id, chunk.index)
+        )
         task = ChunkTask(
-            *_asked(state),
-            state["node"]["name"],
+            *asked(state),
+            name,
             label(chunk.document, chunk.index),
             chunk.text,
             queued=tuple(label(ref["document"], ref["index"]) for ref in rest),
@@ -88,11 +101,11 @@ class Exploration:
         )
         decision: ChunkDecision
         decision, _, costs = await self._parts.decide(task)
-        argument, queue = _beside(chunk, decision.function, rest, read)
-        function = _function(state, decision, argument, task.label)
+        argument, queue = beside(chunk, decision.function, rest, read)
+        function = called(state, decision, argument, task.label, chunk.id)
         return {
             **self._called(state, function, runtime),
-            **await self._noted(state, decision.notebook, costs),
+            **await self._noted(state, decision.notebook, costs, runtime),
             "quotes": with_quotes(state["quotes"], chunk, decision.quotes),
             "queue": queue,
             "read": read,
@@ -100,26 +113,23 @@ class Exploration:
 
     async def explore_neighbors(self, state: Exploring, runtime: Runtime[None]) -> Update:
         """Choose a neighbor of the current node to go on at, or end the path (figure 11)."""
-        found = await self._parts.explorer.neighbors(
-            state["node"]["id"], state["visited"], state["read"], NEIGHBORS_RANKED
-        )
+        found = await neighbors_of(self._parts, state)
         if not found:
             return {"stopped": "nothing_left"}
-        wanted = f"{state['question']} {state['plan']} {state['notebook']}"
-        ranked = by_words(found, lambda neighbor: neighbor.node.name, wanted)
-        ranked.sort(key=lambda neighbor: not neighbor.unread)
-        nodes = [neighbor.node for neighbor in ranked[state["shown"] :]]
+        nodes = found[state["shown"] :]
         names = tuple(node.name for node in nodes[:NEIGHBORS_SHOWN])
         remaining = len(nodes) - len(names)
-        task = NeighborTask(*_asked(state), state["node"]["name"], names, remaining, state["page"])
+        here = state["node"]["name"]
+        task = NeighborTask(*asked(state), here, names, remaining, state["page"])
+        runtime.stream_writer(NeighborsSeen(state["path"], here, names))
         decision: NeighborDecision
         decision, task, costs = await self._parts.decide(task)
-        update = {"costs": costs, **_turned(state, decision.function, task.own_choices)}
+        update = {"costs": costs, **turned(state, decision.function, task.own_choices)}
         if decision.function != "read_neighbor_node":
-            function = _function(state, decision)
+            function = called(state, decision)
             return {**self._called(state, function, runtime), **update}
         node = nodes[decision.neighbor - 1]
-        function = _function(state, decision, node.name)
+        function = called(state, decision, node.name)
         return {
             **self._called(state, function, runtime),
             **update,
@@ -132,7 +142,8 @@ class Exploration:
         stopped = state["stopped"] or "nothing_left"
         notes: Notes = {
             "path": state["path"],
-            "initial_node": state["initial_node"],
+            "initial_node": state["initial_node"]["name"],
+            "node_id": state["initial_node"]["id"],
             "notebook": state["notebook"],
             "functions": state["functions"],
             "quotes": state["quotes"],
@@ -155,94 +166,26 @@ class Exploration:
             stopped = "call_limit"
         return {"functions": functions, "stopped": stopped}
 
-    async def _noted(self, state: Exploring, notebook: str, costs: Costs) -> Update:
+    async def _noted(
+        self, state: Exploring, notebook: str, costs: Costs, runtime: Runtime[None]
+    ) -> Update:
         """The notebook as it goes on, condensed where it is too long; if that fails the path ends.
 
         It ends with the long notebook, so that nothing of it is lost.
         """
+        update: Update = {}
         try:
-            short, more = await condense(self._parts, state["question"], state["plan"], notebook)
+            notebook, more = await condense(self._parts, state["question"], state["plan"], notebook)
         except DecisionError as error:
-            costs = add_costs(costs, spent(error, "explore"))
-            return {"notebook": notebook, "costs": costs, **stop(error)}
-        return {"notebook": short, "costs": add_costs(costs, more)}
+            more, update = spent(error, "explore"), stop(error)
+        if notebook != state["notebook"]:
+            runtime.stream_writer(NoteTaken(state["path"], notebook))
+        return {"notebook": notebook, "costs": add_costs(costs, more), **update}
 
 
-def stop(error: GraphReaderError) -> Update:
-    """How a path ends that cannot go on."""
-    stopped = "budget" if isinstance(error, BudgetError) else "error"
-    return {"stopped": stopped, "error": str(error)}
-
-
-def enter(state: Run, path: int, node: NodeRef) -> Exploring:
-    """What a path knows when it sets out from an initial node; `path` counts from 1."""
-    return {
-        "question": state["question"],
-        "plan": state["plan"],
-        "path": path,
-        "initial_node": node["name"],
-        "node": node,
-        "visited": [node["id"]],
-        "queue": [],
-        "read": [],
-        "page": 1,
-        "shown": 0,
-        "notebook": "",
-        "quotes": [],
-        "functions": [],
-        "stopped": None,
-        "error": None,
-        "costs": {},
-    }
-
-
-def _asked(state: Exploring) -> tuple[str, str, tuple[str, ...], str]:
-    """What every exploring task begins with: question, plan, previous actions, notebook."""
-    actions = tuple(f"at {f['at']}: {f['name']}({f['argument']})" for f in state["functions"])
-    return state["question"], state["plan"], actions, state["notebook"]
-
-
-def _function(
-    state: Exploring,
-    decision: FactsDecision | ChunkDecision | NeighborDecision,
-    argument: str = "",
-    at: str = "",
-) -> Function:
-    """The chosen function in words; `at` is where it was chosen, the current node if not given."""
-    return {
-        "name": decision.function,
-        "argument": argument,
-        "rationale": decision.rationale,
-        "at": at or state["node"]["name"],
-    }
-
-
-def _turned(state: Exploring, function: str, shown: int) -> Update:
-    """The next page where it was asked for, else the first one of whatever comes."""
-    if function != "next_page":
-        return FIRST_PAGE
-    return {"page": state["page"] + 1, "shown": state["shown"] + shown}
+def _unlisted(found: NodeFacts) -> int:
+    return found.total - sum(len(group.facts) for group in found.groups)
 
 
 def _ref(group: GroupedFacts) -> ChunkRef:
     return {"id": group.chunk, "document": group.document, "index": group.index}
-
-
-def _beside(
-    chunk: StoredChunk, function: str, queue: list[ChunkRef], read: list[str]
-) -> tuple[str, list[ChunkRef]]:
-    """The function's argument in words, and the queue: the chunk asked for goes to its front.
-
-    At an edge of the document, or beside a chunk that was read, the queue stays as it is.
-    """
-    sides = {"read_previous_chunk": chunk.previous, "read_subsequent_chunk": chunk.subsequent}
-    if function not in sides:
-        return "", queue
-    beside = sides[function]
-    if beside is None:
-        return "there is none", queue
-    name = label(chunk.document, beside[1])
-    if beside[0] in read:
-        return f"{name}, already read", queue
-    first: ChunkRef = {"id": beside[0], "document": chunk.document, "index": beside[1]}
-    return name, [first, *(ref for ref in queue if ref["id"] != beside[0])]

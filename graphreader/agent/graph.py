@@ -3,19 +3,21 @@
 Nothing but wiring: the steps stand in `planning`, `exploration` and `answering`.
 """
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Send
+from langgraph.types import Checkpointer, Send
 
 from graphreader.agent.answering import Answering
-from graphreader.agent.exploration import Exploration, enter, stop
+from graphreader.agent.exploration import Exploration
 from graphreader.agent.parts import Parts, Update, spent
+from graphreader.agent.path import enter, stop
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import Answered, Exploring, PathNotes, Question, Run
-from graphreader.errors import GraphReaderError
 
 
 class Step(Protocol):
@@ -54,25 +56,39 @@ AFTER_NEIGHBORS: dict[Any, str] = {
 }
 
 
-def build_agent(parts: Parts) -> CompiledStateGraph[Run, None, Question, Answered]:
-    """The agent as a graph, ready to run; it holds nothing between two runs."""
-    planning, answering = Planning(parts), Answering(parts)
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Whose steps a run goes through. Others in their place make another mode of reading."""
+
+    planning: type[Planning] = Planning
+    exploration: type[Exploration] = Exploration
+    answering: type[Answering] = Answering
+
+
+def build_agent(
+    parts: Parts, steps: Steps | None = None, checkpointer: Checkpointer = None
+) -> CompiledStateGraph[Run, None, Question, Answered]:
+    """The agent as a graph, ready to run; it holds nothing between two runs.
+
+    With a checkpointer each step is kept, and a run that broke off goes on at its last ones.
+    """
+    steps = steps or Steps()
+    planning, answering = steps.planning(parts), steps.answering(parts)
     graph = StateGraph(Run, input_schema=Question, output_schema=Answered)
     graph.add_node("rational_plan", planning.rational_plan)
     graph.add_node("initial_nodes", planning.initial_nodes)
-    graph.add_node("path", build_path(parts))
+    graph.add_node("path", build_path(steps.exploration(parts)))
     graph.add_node("answer_reasoning", answering.answer_reasoning)
     graph.add_edge(START, "rational_plan")
     graph.add_edge("rational_plan", "initial_nodes")
     graph.add_conditional_edges("initial_nodes", set_out, ["path", "answer_reasoning"])
     graph.add_edge("path", "answer_reasoning")
     graph.add_edge("answer_reasoning", END)
-    return graph.compile(name="graphreader")
+    return graph.compile(name="graphreader", checkpointer=checkpointer)
 
 
-def build_path(parts: Parts) -> CompiledStateGraph[Exploring, None, Exploring, PathNotes]:
+def build_path(steps: Exploration) -> CompiledStateGraph[Exploring, None, Exploring, PathNotes]:
     """One path; its edges carry the paper's function names."""
-    steps = Exploration(parts)
     graph = StateGraph(Exploring, output_schema=PathNotes)
     graph.add_node("explore_atomic_facts", in_its_path(steps.explore_atomic_facts))
     graph.add_node("explore_chunks", in_its_path(steps.explore_chunks))
@@ -92,7 +108,9 @@ def in_its_path(step: Step) -> Step:
     async def guarded(state: Exploring, runtime: Runtime[None]) -> Update:
         try:
             return await step(state, runtime=runtime)
-        except GraphReaderError as error:
+        except (GraphBubbleUp, AssertionError):  # LangGraph's own business; a mistake of ours
+            raise
+        except Exception as error:
             return {**stop(error), "costs": spent(error, "explore")}
 
     return guarded

@@ -2,23 +2,24 @@
 
 A hub has more facts than a window holds. They are ranked by the words of question and plan: the
 chunks by all of their facts, the facts within a chunk by their own. Of each chunk some stand on the
-first pages; what else it says of the node comes after the other chunks.
+first pages; what else it says of the node comes after the other chunks. Chunks that were read come
+last: they cannot be chosen any more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from graphreader.agent.ranking import by_words
-from graphreader.agent.state import label
-from graphreader.deciding.exploring import FactGroup
-from graphreader.store.explorer import ChunkFacts
+from graphreader.store.found import ChunkFacts, StoredFact
 
 TOGETHER = 15
 """Facts of one chunk that stand together."""
 
 A_PAGE = 200
 """Facts of a page at most; how many fit the window is seen when it is shown."""
+
+CHUNKS_OF_A_PAGE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class GroupedFacts:
     chunk: str
     index: int
     document: str
-    facts: tuple[str, ...]
+    facts: tuple[StoredFact, ...]
     more: int
 
 
@@ -40,9 +41,12 @@ class FactPage:
     remaining: int
 
 
-def fact_page(found: Sequence[ChunkFacts], wanted: str, shown: int) -> FactPage:
+def fact_page(
+    found: Sequence[ChunkFacts], wanted: str, shown: int, read: Collection[str] = ()
+) -> FactPage:
     """The facts that come after the first `shown` ones. The same arguments give the same pages."""
-    ranked = by_words(found, lambda group: " ".join(group.facts), wanted)
+    ranked = by_words(found, lambda group: " ".join(fact.text for fact in group.facts), wanted)
+    ranked.sort(key=lambda group: group.chunk in read)
     in_turn = zip_longest(*(_parts(group, wanted) for group in ranked))
     waiting = [part for turn in in_turn for part in turn if part]
     page: list[GroupedFacts] = []
@@ -52,28 +56,22 @@ def fact_page(found: Sequence[ChunkFacts], wanted: str, shown: int) -> FactPage:
         skipped = min(shown, len(part.facts))
         shown -= skipped
         left = part.facts[skipped:]
-        if left and len(left) <= room:
-            page.append(replace(part, facts=left))
-            room -= len(left)
-            remaining -= len(left)
-        elif left:
+        if not left:
+            continue
+        if len(left) > room or len(page) == CHUNKS_OF_A_PAGE:
             break
+        page.append(replace(part, facts=left))
+        room -= len(left)
+        remaining -= len(left)
     return FactPage(page, remaining)
-
-
-def shown_group(group: GroupedFacts, read: Sequence[str]) -> FactGroup:
-    """The facts as they are shown, under the name of their chunk."""
-    name = label(group.document, group.index)
-    return FactGroup(name, group.facts, group.chunk in read, group.more)
 
 
 def _parts(group: ChunkFacts, wanted: str) -> list[GroupedFacts]:
     """The facts of a chunk in parts that stand together, the most promising ones first."""
-    ranked = by_words(group.facts, str, wanted)
+    ranked = by_words(group.facts, lambda fact: fact.text, wanted)
     parts = []
     for start in range(0, len(ranked), TOGETHER):
-        best = set(ranked[start : start + TOGETHER])
-        facts = tuple(fact for fact in group.facts if fact in best)
+        facts = sorted(ranked[start : start + TOGETHER], key=lambda fact: fact.index)
         more = max(0, len(ranked) - start - TOGETHER)
-        parts.append(GroupedFacts(group.chunk, group.index, group.document, facts, more))
+        parts.append(GroupedFacts(group.chunk, group.index, group.document, tuple(facts), more))
     return parts

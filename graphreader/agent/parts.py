@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar, cast
 
+from graphreader.agent.likeness import Likeness
 from graphreader.agent.state import Costs
 from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.embedder import Embedder
+from graphreader.deciding.decider import Decider, Heard
 from graphreader.deciding.tasks import Task
-from graphreader.errors import DecisionError, GraphReaderError
+from graphreader.errors import DecisionError
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
 
@@ -26,7 +26,7 @@ class Limits:
     window: int = 4096
 
 
-def spent(error: GraphReaderError, phase: Phase) -> Costs:
+def spent(error: Exception, phase: Phase) -> Costs:
     """What was paid for nothing."""
     return costs_of(error.spent if isinstance(error, DecisionError) else Usage(), phase)
 
@@ -38,15 +38,19 @@ def costs_of(usage: Usage, phase: Phase) -> Costs:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that one run needs. Other parts make another agent."""
+    """Everything that one run needs. Other parts make another agent.
+
+    `tokens`: whether somebody wants to hear the answer while it is written.
+    """
 
     explorer: GraphExplorer
     decider: Decider
-    embedder: Embedder
+    likeness: Likeness
     limits: Limits
     budget: Budget = field(default_factory=Budget)
+    tokens: bool = False
 
-    async def decide(self, task: T) -> tuple[Any, T, Costs]:
+    async def decide(self, task: T, heard: Heard | None = None) -> tuple[Any, T, Costs]:
         """Take a decision; returns it with the task as it was shown, and what it cost."""
-        decided = await self.decider.decide(task, self.budget)
+        decided = await self.decider.decide(task, self.budget, heard)
         return decided.decision, cast(T, decided.task), costs_of(decided.usage, task.phase)

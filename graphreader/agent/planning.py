@@ -1,23 +1,23 @@
 """Agent initialization (paper, section 3.3.1): the rational plan and the initial nodes."""
 
+from collections.abc import Mapping
+
 from langgraph.runtime import Runtime
 
 from graphreader import tokens
-from graphreader.agent.events import NodesChosen, PlanMade
+from graphreader.agent.beginning import diverse
+from graphreader.agent.candidates import Candidates
+from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
 from graphreader.agent.parts import Parts, Update, spent
-from graphreader.agent.ranking import fused
 from graphreader.agent.state import Run
 from graphreader.deciding.decisions import InitialNodes, RationalPlan
 from graphreader.deciding.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
 from graphreader.errors import BudgetError, ReplyError, WindowError
-from graphreader.sentences import language_of
-from graphreader.store.explorer import Node
+from graphreader.sentences import language_of, sentence_spans
+from graphreader.store.found import Node, Profile
 
-FEW = 400
-"""Key elements up to which all of them may be candidates, if their names fit the window."""
-
-SEARCHED = 50
-"""Key elements that one search for candidates brings."""
+NEEDS = 8
+"""Information needs that are searched for on their own, at most."""
 
 
 class Planning:
@@ -28,52 +28,61 @@ class Planning:
 
     async def rational_plan(self, state: Run, runtime: Runtime[None]) -> Update:
         """Break the question down into steps (figure 7). Without a usable plan: the question."""
+        decision: RationalPlan
+        notes: list[str] = []
         try:
-            plan: RationalPlan
-            plan, _, costs = await self._parts.decide(PlanTask(state["question"]))
+            decision, _, costs = await self._parts.decide(PlanTask(state["question"]))
+            plan, needs = decision.plan, needs_of(decision)
         except (ReplyError, WindowError, BudgetError) as error:
-            plan = RationalPlan(plan=_planless(state["question"]))
-            runtime.stream_writer(PlanMade(plan.plan))
-            note = f"There is no plan, the question served as one: {error}"
-            return {"plan": plan.plan, "costs": spent(error, "plan"), "notes": [note]}
-        runtime.stream_writer(PlanMade(plan.plan))
-        return {"plan": plan.plan, "costs": costs}
+            plan, needs, costs = _planless(state["question"]), [], spent(error, "plan")
+            notes.append(f"There is no plan, the question served as one: {error}")
+        runtime.stream_writer(PlanMade(plan, tuple(needs)))
+        return {"plan": plan, "needs": needs, "costs": costs, "notes": notes}
 
     async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
         """Score candidates from the graph and take the best N that really exist (figure 8).
 
-        Where the scores cannot be used, the order of the searches counts.
+        Where the scores cannot be used, and where they name too few, the order of the searches
+        counts.
         """
-        candidates = await self._candidates(state["question"], state["plan"])
-        if not candidates:
+        found = await Candidates(self._parts).of(state)
+        if not found.nodes:
             return {"nodes": [], "notes": ["The corpus has nothing to start from."]}
-        names = tuple(node.name for node in candidates)
-        task = InitialNodesTask(state["question"], state["plan"], names)
-        proposed: list[Node] = []
-        notes = []
+        runtime.stream_writer(CandidatesFound(tuple(node.name for node in found.nodes)))
+        profiles = await self._parts.explorer.profiles([node.id for node in found.nodes])
+        aliases = tuple(tuple(sorted(_aliases(node, profiles))) for node in found.nodes)
+        names = tuple(node.name for node in found.nodes)
+        task = InitialNodesTask(state["question"], state["plan"], names, aliases)
+        notes, proposed = list(found.notes), list[Node]()
         try:
             decision, shown, costs = await self._parts.decide(task)
-            proposed = _proposed(decision, candidates[: len(shown.nodes)])
+            proposed, dropped = _proposed(decision, found.nodes[: len(shown.nodes)])
+            notes += _on_dropped(dropped)
         except (ReplyError, WindowError, BudgetError) as error:
             costs = spent(error, task.phase)
             notes.append(f"The initial nodes were taken in the order of the searches: {error}")
-        unique = {node.id: node for node in [*proposed, *candidates]}
-        chosen = list(unique.values())[: self._parts.limits.initial_nodes]
+        ranked = list(dict.fromkeys([*proposed, *found.nodes]))
+        chosen = diverse(ranked, profiles, self._parts.limits.initial_nodes)
         runtime.stream_writer(NodesChosen(tuple(node.name for node in chosen)))
-        nodes = [{"id": node.id, "name": node.name} for node in chosen]
-        return {"nodes": nodes, "costs": costs, "notes": notes}
+        return {
+            "nodes": [{"id": node.id, "name": node.name} for node in chosen],
+            "related": list(found.related),
+            "costs": costs,
+            "notes": notes,
+        }
 
-    async def _candidates(self, question: str, plan: str) -> list[Node]:
-        """Every key element if their names fit half the window, else what searches find."""
-        explorer = self._parts.explorer
-        if await explorer.count() <= FEW:
-            nodes = await explorer.nodes(FEW)
-            if tokens.count("\n".join(n.name for n in nodes)) < self._parts.limits.window // 2:
-                return nodes
-        vectors = await self._parts.embedder.embed([question, plan])
-        rankings = [await explorer.nearest(vector, SEARCHED) for vector in vectors]
-        rankings += [await explorer.matching(text, SEARCHED) for text in (question, plan)]
-        return fused(rankings, lambda node: node.id)
+
+def needs_of(decision: RationalPlan) -> list[str]:
+    """What can be searched for on its own: what the plan names, else its sentences."""
+    plan = decision.plan
+    told = decision.needs or [plan[start:end] for start, end in sentence_spans(plan)]
+    folded = (" ".join(need.split()) for need in told)
+    return list(dict.fromkeys(need for need in folded if need))[:NEEDS]
+
+
+def _aliases(node: Node, profiles: Mapping[str, Profile]) -> frozenset[str]:
+    profile = profiles.get(node.id)
+    return profile.aliases if profile else frozenset()
 
 
 def _planless(question: str) -> str:
@@ -85,7 +94,14 @@ def _planless(question: str) -> str:
     ]
 
 
-def _proposed(decision: InitialNodes, shown: list[Node]) -> list[Node]:
-    """The chosen nodes, best score first; numbers that name none of the shown are dropped."""
+def _proposed(decision: InitialNodes, shown: list[Node]) -> tuple[list[Node], int]:
+    """The chosen nodes, best score first, and how many are none of those that were shown."""
     best_first = sorted(decision.nodes, key=lambda node: -node.score)
-    return [shown[node.number - 1] for node in best_first if 1 <= node.number <= len(shown)]
+    real = [node for node in best_first if 1 <= node.number <= len(shown)]
+    return [shown[node.number - 1] for node in real], len(best_first) - len(real)
+
+
+def _on_dropped(dropped: int) -> list[str]:
+    are, were = ("is", "was") if dropped == 1 else ("are", "were")
+    told = f"{dropped} of the proposed initial nodes {are} not in the graph and {were} left out."
+    return [told] if dropped else []

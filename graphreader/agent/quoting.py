@@ -3,7 +3,7 @@
 import re
 
 from graphreader.agent.state import Quote
-from graphreader.store.explorer import StoredChunk
+from graphreader.store.found import StoredChunk
 
 _EDGES = re.compile(r"^[\s.…\"'“”‘’「」]+|[\s…\"'“”‘’「」]+$")
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")

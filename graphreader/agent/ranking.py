@@ -33,12 +33,32 @@ def by_words(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[
 
     A word is rare when few items hold it. Items that share the same keep their order.
     """
+    scores = _scores(items, text, wanted)
+    return [items[i] for i in sorted(range(len(items)), key=lambda i: -scores[i])]
+
+
+def sharing(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[T]:
+    """The same, but only those items that share a word with `wanted`."""
+    scores = _scores(items, text, wanted)
+    order = sorted(range(len(items)), key=lambda i: -scores[i])
+    return [items[i] for i in order if scores[i]]
+
+
+def _scores(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[float]:
     asked = words(wanted)
     held = [words(text(item)) & asked for item in items]
     times = Counter(word for words_ in held for word in words_)
-    scores = [sum(log(1 + len(items) / times[word]) for word in words_) for words_ in held]
-    order = sorted(range(len(items)), key=lambda i: -scores[i])
-    return [items[i] for i in order]
+    return [sum(log(1 + len(items) / times[word]) for word in words_) for words_ in held]
+
+
+def missing(needs: Sequence[str], notebook: str) -> list[str]:
+    """The needs that a notebook does not speak of yet; all of them where it speaks of all.
+
+    It speaks of a need whose words it has for the most part.
+    """
+    noted = words(notebook)
+    open_ = [need for need in needs if 2 * len(words(need) & noted) <= len(words(need))]
+    return open_ or list(needs)
 
 
 def fused(rankings: Iterable[Sequence[T]], key: Callable[[T], str]) -> list[T]:

@@ -49,12 +49,16 @@ class ChunkRef(TypedDict):
 
 
 class Function(TypedDict):
-    """One chosen exploration function; `at` is the node, or the chunk, where it was chosen."""
+    """One chosen exploration function.
+
+    `at` is the node, or the chunk, where it was chosen, in words; `id` is its id.
+    """
 
     name: str
     argument: str
     rationale: str
     at: str
+    id: str
 
 
 class Quote(TypedDict):
@@ -75,12 +79,20 @@ class Notes(TypedDict):
 
     path: int
     initial_node: str
+    node_id: str
     notebook: str
     functions: list[Function]
     quotes: list[Quote]
     stopped: Stopped
     error: str | None
     costs: Costs
+
+
+class Statement(TypedDict):
+    """What the answer says; `citations` are places in the run's citations, counted from 1."""
+
+    text: str
+    citations: list[int]
 
 
 class Question(TypedDict):
@@ -96,6 +108,8 @@ class Answered(TypedDict):
     analysis: str
     answered: bool
     citations: list[Quote]
+    claims: list[Statement]
+    contradictions: list[Statement]
     plan: str
     paths: list[Notes]
     costs: Costs
@@ -103,10 +117,16 @@ class Answered(TypedDict):
 
 
 class Run(TypedDict, total=False):
-    """What the whole run knows."""
+    """What the whole run knows.
+
+    `needs` are the parts of the plan that can be searched on their own; `related` are the ids of
+    the key elements that have most to do with all of that.
+    """
 
     question: str
     plan: str
+    needs: list[str]
+    related: list[str]
     nodes: list[NodeRef]
     paths: Annotated[list[Notes], add]
     costs: Annotated[Costs, add_costs]
@@ -115,6 +135,8 @@ class Run(TypedDict, total=False):
     analysis: str
     answered: bool
     citations: list[Quote]
+    claims: list[Statement]
+    contradictions: list[Statement]
 
 
 class PathNotes(TypedDict):
@@ -134,8 +156,10 @@ class Exploring(TypedDict, total=False):
 
     question: str
     plan: str
+    needs: list[str]
+    related: list[str]
     path: int
-    initial_node: str
+    initial_node: NodeRef
     node: NodeRef
     visited: list[str]
     queue: list[ChunkRef]

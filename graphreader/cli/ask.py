@@ -1,28 +1,82 @@
-"""`graphreader ask`: answer a question, with the paths to be watched while they run."""
+"""`graphreader ask`: answer a question, or those of a file, to be watched meanwhile."""
 
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Any
 
 import typer
 
+from graphreader.cli.failing import every_path_failed
 from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
 from graphreader.cli.printing import JsonFlag, print_json
+from graphreader.errors import UsageError
+
+
+class Mode(StrEnum):
+    """How far to look."""
+
+    PAPER = "paper"
+    FAST = "fast"
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="What you want to know.", metavar="QUESTION")],
+    question: Annotated[
+        str | None,
+        typer.Argument(help="What you want to know.", metavar="QUESTION", show_default=False),
+    ] = None,
     corpus: Annotated[str, typer.Option(help="The corpus to ask.", metavar="NAME")] = "default",
+    mode: Annotated[
+        Mode | None,
+        typer.Option(help="paper: 5 paths of 10 calls; fast: 2 paths of 5.", show_default=False),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask the questions of this file, one a line; - for stdin.", metavar="FILE"
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="Where their answers go, one a line, and a later run goes on; else stdout.",
+            metavar="FILE",
+        ),
+    ] = None,
+    keep_run: Annotated[
+        bool, typer.Option("--keep-run", help="Keep the way to the answer in the graph.")
+    ] = False,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     json: JsonFlag = False,
 ) -> None:
     """Explore the graph on five paths and answer with citations."""
-    with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
+    given: dict[str, Any] = {
+        "mode": mode.value if mode else None,
+        "max_calls": max_calls,
+        "max_tokens": max_tokens,
+    }
+    if file is not None:
+        if question is not None or json:
+            raise UsageError("--file has its own questions and its own JSON: leave out the others.")
+        from graphreader.cli.asking_many import ask_file
+
+        ask_file(file, out, corpus, keep_run, **given)
+    elif question is None:
+        raise UsageError("Ask a question, or name a file of questions with --file.")
+    elif out is not None:
+        raise UsageError("--out takes the answers to --file: add one, or leave it out.")
+    else:
+        _ask_one(question, corpus, keep_run, json, given)
+
+
+def _ask_one(question: str, corpus: str, keep_run: bool, json: bool, given: dict[str, Any]) -> None:
+    """Show how one question is answered; exit with 1 where every path failed."""
+    with open_reader(corpus, **given) as reader:
         if json:
-            reading = reader.ask(question)
+            reading = reader.ask(question, keep_run=keep_run)
             print_json(reading.as_dict())
         else:
             from graphreader.cli.watching import watch
 
-            reading = watch(reader.stream(question))
-    if reading.paths and all(path.stopped == "error" for path in reading.paths):
-        raise typer.Exit(1)  # what was found before is shown, but it is no success
+            reading = watch(reader.stream(question, keep_run=keep_run))
+    if every_path_failed(reading):
+        raise typer.Exit(1)

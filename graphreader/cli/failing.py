@@ -7,10 +7,14 @@ import sys
 import traceback
 import warnings
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from graphreader.cli.printing import cost
 from graphreader.cli.redacting import RedactingFormatter, redacted
 from graphreader.errors import DecisionError, GraphReaderError
+
+if TYPE_CHECKING:
+    from graphreader.reading import Reading
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 # They log every request with its address, which says nothing about a failure.
@@ -91,6 +95,11 @@ def _tell_spent(error: GraphReaderError) -> None:
     """What the run has cost nevertheless, where a model was paid for it."""
     if isinstance(error, DecisionError) and error.spent.calls and error.spent.tokens:
         complain(f"Spent: {cost(error.spent)}.")
+
+
+def every_path_failed(reading: "Reading") -> bool:
+    """Whether what was found before is all that there is, which is no success."""
+    return bool(reading.paths) and all(path.stopped == "error" for path in reading.paths)
 
 
 def complain(sentence: str) -> None:

@@ -18,6 +18,7 @@ from graphreader.cli import (
     neo4j,
     normalize,
     reindex,
+    runs,
 )
 from graphreader.cli.failing import (
     Debug,
@@ -63,6 +64,7 @@ ASK_EXAMPLES = """
 
   graphreader ask "Who taught the founder of the school?"
   graphreader ask "..." --corpus library --json | jq -r .answer
+  graphreader ask --file questions.jsonl --out answers.jsonl --mode fast
 """
 
 DELETE_EXAMPLES = """
@@ -117,6 +119,7 @@ app.command("browser")(browser.browser)
 app.command("doctor")(doctor.doctor)
 app.add_typer(neo4j.app, name="neo4j")
 app.add_typer(cache.app, name="cache")
+app.add_typer(runs.app, name="runs")
 
 
 def _show_version(wanted: bool) -> None:

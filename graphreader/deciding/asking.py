@@ -17,13 +17,19 @@ async def invoke(model: Any, messages: Sequence[BaseMessage]) -> AIMessage:
         with hushed():
             message = await model.ainvoke(messages)
     except Exception as error:
-        completion = getattr(error, "completion", None)
-        if completion is None:
+        cut_off = cut_off_in(error)
+        if cut_off is None:
             raise
-        return _message_of(completion)
+        return cut_off
     if not isinstance(message, AIMessage):
         raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
     return message
+
+
+def cut_off_in(error: Exception) -> AIMessage | None:
+    """The reply that OpenAI's client raises as an error because it was cut off."""
+    completion = getattr(error, "completion", None)
+    return None if completion is None else _message_of(completion)
 
 
 def said(message: AIMessage) -> str:
@@ -36,7 +42,7 @@ def said(message: AIMessage) -> str:
 def usage_of(message: AIMessage, prompt_tokens: int, encoding: str) -> Usage:
     """What one reply cost, by the provider's count, or by ours where it gives none."""
     given = message.usage_metadata
-    if not given or not (given["input_tokens"] or given["output_tokens"]):
+    if not given or not given["input_tokens"]:  # no prompt has none
         return Usage(1, prompt_tokens, tokens.count(said(message), encoding), estimated=1)
     cached = (given.get("input_token_details") or {}).get("cache_read") or 0
     return Usage(1, given["input_tokens"], given["output_tokens"], cached_tokens=cached)

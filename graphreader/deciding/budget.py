@@ -45,6 +45,11 @@ class Budget:
         self._calls += spent.calls - 1
         self._tokens += spent.tokens - taken
 
+    def count(self, spent: Usage) -> None:
+        """Count what an earlier part of the run has cost."""
+        self._calls += spent.calls
+        self._tokens += spent.tokens
+
     def left(self, phase: Phase) -> float:
         """Tokens that a request may still take; infinitely many without a limit."""
         if self.max_tokens is None:

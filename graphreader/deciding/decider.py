@@ -1,5 +1,6 @@
 """The one narrow door to whatever takes decisions; nobody else knows what stands behind it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -9,6 +10,10 @@ from graphreader.deciding.tasks import Task
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
+
+Heard = Callable[[str, bool], None]
+"""Takes a piece of an answer as it is written, and whether it begins one: then what was heard
+before is void. For the event loop in which the decision is asked for; it must not wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +43,16 @@ class Decider(Protocol):
         """See the class."""
         ...
 
-    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
+    ) -> Decided[D]:
         """Take one decision, valid for the task (`task.problem(decision)` is None).
 
-        What it costs is taken from the budget of the run. Raises DecisionError where no decision
-        can be had; a BudgetError before anything is spent that may not be.
+        What it costs is taken from the budget of the run. `heard` is told the pieces of an
+        `Answer.answer` while a model writes it, as far as that can be: who listens must be content
+        with none, and with some that are not those of the decision in the end. Raises
+        DecisionError where no decision can be had; a BudgetError before anything is spent that may
+        not be.
         """
         ...
 

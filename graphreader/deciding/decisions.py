@@ -3,6 +3,8 @@
 Flat on purpose: a function is a `Literal`, its argument a plain number or list of numbers.
 A discriminated union would need `oneOf`, which strict JSON schemas of providers refuse.
 Fields stand in the order in which a model should think: notes first, then reasons, then the choice.
+The schema asks for every field; a list that is ours and not the paper's may be missing in a reply,
+and is empty then.
 """
 
 from typing import Literal
@@ -41,6 +43,11 @@ class RationalPlan(Decision):
     plan: str = Field(
         description="The steps that lead to the answer and the information that each one "
         "needs, in two to five sentences."
+    )
+    needs: list[str] = Field(
+        default_factory=list,
+        description="Each piece of information that the answer needs, as a short phrase that can "
+        "be searched for on its own; at most 8.",
     )
 
 
@@ -130,18 +137,33 @@ class Condensed(Decision):
     )
 
 
+class Claim(Decision):
+    """One thing that the answer states (ours: the paper's answer has no citations)."""
+
+    claim: str = Field(description="One thing that the answer states.")
+    citations: list[int] = Field(description="Numbers of the quotes that bear it out, if any do.")
+
+
+class Contradiction(Decision):
+    """What two texts say differently (ours: the paper only lets the majority decide)."""
+
+    about: str = Field(description="Which text says what, in one sentence.")
+    citations: list[int] = Field(description="Numbers of quotes of both sides.")
+
+
 class Answer(Decision):
-    """The answer from all notebooks (paper, figure 12)."""
+    """The answer from all notebooks (paper, figure 12), with what each part of it rests on."""
 
     analysis: str = Field(
-        description="What each notebook contributes, how they fit together, and where they "
-        "contradict."
+        description="What each notebook adds, how they fit together, where they contradict."
     )
     answer: str = Field(
-        description="The answer alone, as short as the question allows, in its language; or a "
-        "sentence that says that the texts do not tell."
+        description="The answer alone, or a sentence that says that the texts do not tell."
     )
     answered: bool = Field(description="Whether the notebooks really answer the question.")
-    citations: list[int] = Field(
-        description="The numbers of the quotes that support the answer, the most important first."
+    claims: list[Claim] = Field(
+        default_factory=list, description="What the answer states; empty if not answered."
+    )
+    contradictions: list[Contradiction] = Field(
+        default_factory=list, description="Where quotes contradict each other."
     )

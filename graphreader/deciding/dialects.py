@@ -80,8 +80,9 @@ class Dialect:
     """How one provider's client is asked. `form` is the form of reply to try first.
 
     `fields` names the client's field for each option that it has, `declines` what its model is
-    known not to take; `along` goes with every request. `limit_in_body`: the limit goes past the
-    client, under the name `max_tokens`.
+    known not to take; `along` goes with every request that is not streamed. `limit_in_body`: the
+    limit goes past the client, under the name `max_tokens`. `asks_for_usage`: the client has to be
+    told to ask what a streamed reply has cost.
     """
 
     form: Form = "schema"
@@ -91,6 +92,7 @@ class Dialect:
     declines: frozenset[Option] = frozenset()
     limit_in_body: bool = False
     along: Mapping[str, Any] = field(default_factory=dict)
+    asks_for_usage: bool = False
 
     def bound(
         self,
@@ -100,11 +102,13 @@ class Dialect:
         *,
         limit: int | None,
         without: Collection[Option] = (),
+        streamed: bool = False,
     ) -> Runnable[Any, AIMessage]:
         """The model, made to reply with the decision in the form, in at most `limit` tokens.
 
-        `without` are options that the service has declined. Takes some 30 microseconds. A client
-        that knows no tools declines them when it is asked, as services do.
+        `streamed`: it will be asked for a stream. `without` are options that the service has
+        declined. Takes some 30 microseconds. A client that knows no tools declines them when it is
+        asked, as services do.
         """
         left_out = self.declines.union(without)
         changes: dict[str, Any] = {
@@ -112,7 +116,10 @@ class Dialect:
             for option in ("temperature", "seed")
             if option in left_out and option in self.fields
         }
-        along = dict(self.along)
+        along = {} if streamed else dict(self.along)
+        if streamed:
+            changes["disable_streaming"] = False  # as all clients are opened
+            changes |= {"stream_usage": True} if self.asks_for_usage else {}
         if limit is not None and "limit" in self.fields.keys() - left_out:
             if self.limit_in_body:
                 along["extra_body"] = {"max_tokens": limit}
@@ -159,6 +166,7 @@ def dialect_of(provider: str, model: BaseChatModel) -> Dialect:
         limit_in_body=elsewhere,
         # LangChain would stream from Ollama word by word.
         along={"stream": False} if provider == "ollama" else {},
+        asks_for_usage="stream_usage" in type(model).model_fields,
     )
 
 

@@ -5,6 +5,7 @@ Each task knows what the path knows so far. Where a decision leads is not decide
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Self, TypeVar
 
 from graphreader.deciding.decisions import (
@@ -72,18 +73,25 @@ class ExploringTask(Task[D]):
 class FactGroup:
     """The facts of one node that stand in one chunk; `read` where the chunk was read already.
 
-    `more` counts the facts of the same node and chunk that are not shown.
+    `more` counts the facts of the same node and chunk that are not shown. `heading` is the one
+    under which the chunk begins, or empty; `before` has, where a fact alone may not be understood,
+    what the chunk says right before it, else "" (or it is shorter than `facts`).
     """
 
     label: str
     facts: tuple[str, ...]
     read: bool = False
     more: int = 0
+    heading: str = ""
+    before: tuple[str, ...] = ()
 
     def shown(self) -> str:
         """One line for the chunk and one for each fact."""
-        lines = [f"{folded(self.label)}{' (already read)' if self.read else ''}"]
-        lines += [f"- {folded(fact)}" for fact in self.facts]
+        heading = f", “{folded(self.heading)}”" if self.heading else ""
+        lines = [f"{folded(self.label)}{heading}{' (already read)' if self.read else ''}"]
+        for fact, before in zip_longest(self.facts, self.before, fillvalue=""):
+            told = f" (right before it: {folded(before)})" if before else ""
+            lines.append(f"- {folded(fact)}{told}")
         if self.more:
             lines.append(
                 f"({self.more} more facts of this node in this chunk are on a later page.)"
@@ -93,7 +101,7 @@ class FactGroup:
     def keeping(self, number: int) -> "FactGroup":
         """The first facts."""
         more = self.more + len(self.facts) - number
-        return replace(self, facts=self.facts[:number], more=more)
+        return replace(self, facts=self.facts[:number], before=self.before[:number], more=more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +109,33 @@ class FactsTask(ExploringTask[FactsDecision]):
     """Look at a page of a node's atomic facts, grouped by chunk, best group first (figure 9).
 
     Its own choices are the facts; the last group that is shown may lack some of its own.
-    `remaining` counts the facts of the pages that follow, `page` from 1.
+    `remaining` counts the facts of the pages that follow, `page` from 1; `unlisted` those of a hub
+    that are on no page.
     """
 
     prompt = "atomic_facts"
     decision = FactsDecision
     reply_tokens = 1200
-    fewest = 1
     groups: tuple[FactGroup, ...]
     remaining: int = 0
     page: int = 1
+    unlisted: int = 0
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, node and the numbered groups of facts."""
         shown = numbered([group.shown() for group in self.groups])
         return self.so_far() | {
             "node": folded(self.node),
-            "facts": shown + pages("facts", self.page, self.remaining),
+            "facts": shown + pages("facts", self.page, self.remaining) + self._unlisted(),
         }
+
+    def _unlisted(self) -> str:
+        if not self.unlisted:
+            return ""
+        return (
+            f"\n({self.unlisted:,} more facts of this node, which have less to do with the"
+            " question, are not listed.)"
+        )
 
     def problem(self, decision: FactsDecision) -> str | None:
         """read_chunk without a chunk that was shown and is not read yet; a page that is not."""
@@ -134,6 +151,11 @@ class FactsTask(ExploringTask[FactsDecision]):
                 else "All of these chunks are read already: choose stop_and_read_neighbor."
             )
         return None
+
+    @property
+    def fewest(self) -> int:
+        """One at least."""
+        return 1
 
     @property
     def own_choices(self) -> int:
@@ -211,7 +233,6 @@ class NeighborTask(ExploringTask[NeighborDecision]):
     prompt = "neighbors"
     decision = NeighborDecision
     reply_tokens = 400
-    fewest = 1
     neighbors: tuple[str, ...]
     remaining: int = 0
     page: int = 1
@@ -232,6 +253,11 @@ class NeighborTask(ExploringTask[NeighborDecision]):
         ):
             return f"read_neighbor_node needs the number of a node, 1 to {len(self.neighbors)}."
         return None
+
+    @property
+    def fewest(self) -> int:
+        """One at least."""
+        return 1
 
     @property
     def own_choices(self) -> int:

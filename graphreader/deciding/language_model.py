@@ -6,11 +6,13 @@ the first form that the service does not decline is kept for the decider's life.
 cannot be used, or lacks something, is sent back once, with what is wrong with it. Where a form has
 never worked, and brings words instead of JSON, the schema is then told in words.
 
+An answer that somebody wants to hear is asked for as a stream, unless the service has declined one.
+
 `with_structured_output` of LangChain is not used: it loses the reply and its usage where the
 reply is wrong or cut off.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -22,24 +24,24 @@ from graphreader import tokens
 from graphreader.deciding.asking import invoke, said, usage_of
 from graphreader.deciding.budget import Budget
 from graphreader.deciding.clients import close
-from graphreader.deciding.decider import Decided
+from graphreader.deciding.decider import Decided, Heard
 from graphreader.deciding.decisions import Decision
-from graphreader.deciding.dialects import OPTIONS, Dialect, Option
-from graphreader.deciding.fitting import Correction, Fitted, Form, fit
+from graphreader.deciding.dialects import Dialect, Option
+from graphreader.deciding.fitting import Correction, Fitted, fit
 from graphreader.deciding.keeping.keeping import KeptDecisions
+from graphreader.deciding.listening import Listening
+from graphreader.deciding.manner import Manner
 from graphreader.deciding.prices import Prices
 from graphreader.deciding.prompting import Prompts
 from graphreader.deciding.replies.replies import Kind, UnusableReply, holds_json, read
 from graphreader.deciding.replies.thoughts import thought
 from graphreader.deciding.service.loops import PerLoop
 from graphreader.deciding.service.service import Declined, ModelService
-from graphreader.deciding.tasks import ROOM_TO_THINK, Task
-from graphreader.errors import CutOffError, DecisionError, ModelRefusedError
+from graphreader.deciding.tasks import ROOM_TO_THINK, AnswerTask, Task
+from graphreader.errors import CutOffError, DecisionError
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
-
-_NEXT_FORM: dict[Form, Form] = {"schema": "tool", "tool": "text"}
 
 
 class LanguageModelDecider:
@@ -74,18 +76,17 @@ class LanguageModelDecider:
         self._encoding = encoding
         self._kept = kept
         self._prices = prices or Prices()
-        self._form: Form = dialect.form
-        self._form_works = False
-        self._without: frozenset[Option] = frozenset()
-        self._thinks = False
+        self._manner = Manner(self.name, dialect.form)
 
-    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
+    ) -> Decided[D]:
         """Ask the model, once or twice as a rule (see the module), unless a kept reply serves.
 
         The usage counts every reply; its `seconds` stay 0: what counts is the wall clock of the
         whole reading. Raises DecisionError, whose `spent` says what the replies have cost.
         """
-        ask = partial(self._ask, task, budget or Budget())
+        ask = partial(self._ask, task, budget or Budget(), heard)
         if self._kept is None:
             return await ask()
         return await self._kept.or_asked(task, self._asked_whole(task), ask)
@@ -105,7 +106,7 @@ class LanguageModelDecider:
         if self._kept is not None:
             await self._kept.aclose()
 
-    async def _ask(self, task: Task[D], budget: Budget) -> Decided[D]:
+    async def _ask(self, task: Task[D], budget: Budget, heard: Heard | None) -> Decided[D]:
         spent = Usage()
         correction: Correction | None = None
         failed: set[Kind] = set()
@@ -113,7 +114,7 @@ class LanguageModelDecider:
         while True:
             reply: _Reply[D] | None = None
             try:
-                reply = await self._reply(task, correction, budget)
+                reply = await self._reply(task, correction, budget, heard)
                 spent += reply.usage
                 decision = self._read(reply)
             except DecisionError as error:
@@ -132,31 +133,47 @@ class LanguageModelDecider:
                 correction = Correction(said(reply.message), lack.rstrip("."))
 
     async def _reply(
-        self, task: Task[D], correction: Correction | None, budget: Budget
+        self, task: Task[D], correction: Correction | None, budget: Budget, heard: Heard | None
     ) -> "_Reply[D]":
         """Send one request, in another way where the service declines the first one."""
+        manner = self._manner
         while True:
-            asked, without, thinks = self._fit(task, correction), self._without, self._thinks
+            asked = self._fit(task, correction)
+            without, thinks = manner.without, manner.thinks
             limit = self._limit(task, budget.left(task.phase) - asked.tokens)
-            model = self._dialect.bound(
-                self._models.get(), task.decision, asked.form, limit=limit, without=without
-            )
+            listener = heard if manner.streams and isinstance(task, AnswerTask) else None
+            call = self._call(asked, limit, without, listener)
             most, cost = asked.tokens + limit, Usage()
             budget.take(most, task.phase)
             try:
-                call = partial(invoke, model, asked.messages)
                 message = await self._service.call(call, tokens=most)
                 cost = self._priced(usage_of(message, asked.tokens, self._encoding))
                 return _Reply(asked, message, cost, limit, thinks)
             except Declined as declined:
-                self._give_way(declined, asked, without)
+                manner.give_way(declined, asked.form, without, streamed=listener is not None)
             finally:
                 budget.settle(most, cost)
+
+    def _call(
+        self, asked: Fitted[Any], limit: int, without: frozenset[Option], heard: Heard | None
+    ) -> Callable[[], Awaitable[AIMessage]]:
+        """What makes one request, as a stream where somebody wants to hear the answer."""
+        model = self._dialect.bound(
+            self._models.get(),
+            asked.task.decision,
+            asked.form,
+            limit=limit,
+            without=without,
+            streamed=heard is not None,
+        )
+        if heard is None:
+            return partial(invoke, model, asked.messages)
+        return Listening(model, asked.messages, "answer", heard).ask
 
     def _fit(self, task: Task[D], correction: Correction | None = None) -> Fitted[D]:
         return fit(
             task,
-            self._form,
+            self._manner.form,
             self._window,
             correction,
             prompts=self._prompts,
@@ -174,7 +191,7 @@ class LanguageModelDecider:
 
     def _limit(self, task: Task[Any], left: float) -> int:
         """How many tokens the reply may have: room to think only as far as the budget has it."""
-        room = ROOM_TO_THINK if self._thinks else 0
+        room = ROOM_TO_THINK if self._manner.thinks else 0
         return task.reply_tokens + int(max(0, min(room, left - task.reply_tokens)))
 
     def _priced(self, usage: Usage) -> Usage:
@@ -183,26 +200,11 @@ class LanguageModelDecider:
         )
         return replace(usage, unpriced=1) if dollars is None else replace(usage, dollars=dollars)
 
-    def _give_way(self, declined: Declined, asked: Fitted[Any], without: frozenset[Option]) -> None:
-        """Ask in another way from now on. Raises where there is none."""
-        kind = declined.failure.kind
-        if kind == "content":
-            raise UnusableReply("refused") from declined
-        if kind == "form" and asked.form in _NEXT_FORM:
-            if self._form == asked.form:  # another decision may have been here before
-                self._form = _NEXT_FORM[asked.form]
-        elif kind in OPTIONS and kind not in without:
-            self._without |= {kind}
-        else:
-            raise ModelRefusedError(
-                f"{self.name} refuses the request ({declined.failure}): check that it is a model "
-                "for chats, or use another one (GRAPHREADER_MODEL)."
-            ) from declined
-
     def _read(self, reply: "_Reply[D]") -> D:
         """The decision of the reply. Raises UnusableReply."""
         decision = read(reply.message, reply.asked.task)
-        self._form_works = self._form_works or holds_json(reply.message)
+        if holds_json(reply.message):
+            self._manner.works()
         problem = reply.asked.task.problem(decision)
         if problem is not None:
             raise UnusableReply("misfit", problem)
@@ -218,7 +220,7 @@ class LanguageModelDecider:
         """What goes along when the task is asked again; raises where it is not."""
         if self._needs_room(reply, error):
             return before
-        if before and "no_json" in failed and self._goes_over_to_words(reply):
+        if before and "no_json" in failed and self._manner.goes_over_to_words(reply.asked.form):
             return Correction("", error.problem)
         return _correction(reply, error, before)
 
@@ -227,15 +229,8 @@ class LanguageModelDecider:
         if error.kind != "cut_off":
             return False
         if thought(reply.message) or not said(reply.message):
-            self._thinks = True
-        return self._thinks and not reply.had_room
-
-    def _goes_over_to_words(self, reply: "_Reply[Any]") -> bool:
-        """Whether the service seems to ignore schema and tool, so that they are told in words."""
-        if self._form_works or reply.asked.form == "text":
-            return False
-        self._form = "text"
-        return True
+            self._manner.thinks = True
+        return self._manner.thinks and not reply.had_room
 
 
 @dataclass(frozen=True, slots=True)

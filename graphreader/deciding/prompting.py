@@ -71,7 +71,11 @@ class Prompts:
 
     def of(self, task: Task[Any]) -> Prompt:
         """The prompt that belongs to the task."""
-        return self._prompts[task.prompt]
+        return self.named(task.prompt)
+
+    def named(self, name: str) -> Prompt:
+        """The prompt of that name. Raises KeyError where there is none."""
+        return self._prompts[name]
 
 
 @cache

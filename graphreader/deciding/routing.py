@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import Decided, Decider
+from graphreader.deciding.decider import Decided, Decider, Heard
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.tasks import Task
 
@@ -28,9 +28,11 @@ class RoutingDecider:
         notices = dict.fromkeys((self._explorer.notice, self._answerer.notice))
         return " ".join(notice for notice in notices if notice)
 
-    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
+    ) -> Decided[D]:
         """Have it decided by the one whose task it is."""
-        return await self._decider_of(task).decide(task, budget)
+        return await self._decider_of(task).decide(task, budget, heard)
 
     def measure(self, task: Task[Any]) -> int:
         """How many tokens the prompt has for the one whose task it is."""

@@ -71,4 +71,5 @@ def _plain(part: Any, definitions: Schema) -> Any:
         plain["properties"] = {
             name: _plain(one, definitions) for name, one in part["properties"].items()
         }
+        plain["required"] = list(part["properties"])
     return plain

@@ -10,7 +10,7 @@ Names and labels come from texts and file names: they are folded to one line, so
 can write a line of the prompt.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, Self, TypeVar
 
@@ -30,11 +30,14 @@ D = TypeVar("D", bound=Decision)
 PLAN_TOKENS = 250
 """A rational plan at most: it stands in every later prompt."""
 
-NOTEBOOK_TOKENS = 550
+NOTEBOOK_TOKENS = 480
 """A path's notebook at most: five of them fit into a window of 4,096 tokens with the quotes."""
 
 ROOM_TO_THINK = 4096
 """Tokens of output that a model which thinks first gets beside its reply."""
+
+QUOTES_AT_LEAST = 3
+"""Quotes for which notebooks are joined where they would leave no room."""
 
 NODES_WANTED = 10
 """Initial nodes that a decider is to propose at least (paper, figure 8)."""
@@ -45,20 +48,24 @@ class Task(Generic[D]):
     """One decision to take. `prompt` names the prompt file, `decision` the class of the answer.
 
     `phase` is what it is taken for; `reply_tokens` is how long the reply may be, without what a
-    model thinks first; `fewest` is how few of its `choices` may be shown. A `divisible` task whose
-    reply is cut off is not asked again: whoever asks makes two of it.
+    model thinks first. A `divisible` task whose reply is cut off is not asked again: whoever asks
+    makes two of it.
     """
 
     prompt: ClassVar[str]
     decision: ClassVar[type[Decision]]
     phase: ClassVar[Phase]
     reply_tokens: ClassVar[int]
-    fewest: ClassVar[int] = 0
     divisible: ClassVar[bool] = False
 
     def values(self) -> Mapping[str, str]:
         """What stands in the prompt's `$name` places."""
         raise NotImplementedError
+
+    @property
+    def fewest(self) -> int:
+        """How few of its choices may be shown."""
+        return 0
 
     def problem(self, decision: D) -> str | None:
         """Why the decision cannot be carried out, as a sentence for who took it; None if it can."""
@@ -102,7 +109,7 @@ class PlanTask(Task[RationalPlan]):
     prompt = "rational_plan"
     decision = RationalPlan
     phase = "plan"
-    reply_tokens = 500
+    reply_tokens = 600
     question: str
 
     def values(self) -> Mapping[str, str]:
@@ -119,16 +126,19 @@ class PlanTask(Task[RationalPlan]):
 
 @dataclass(frozen=True, slots=True)
 class InitialNodesTask(Task[InitialNodes]):
-    """Propose and score initial nodes out of `nodes`, names ranked best first (figure 8)."""
+    """Propose and score initial nodes out of `nodes`, names ranked best first (figure 8).
+
+    `aliases` are other names of the nodes, in their order; they may be fewer. They are not shown.
+    """
 
     prompt = "initial_nodes"
     decision = InitialNodes
     phase = "select"
     reply_tokens = 1000
-    fewest = 1
     question: str
     plan: str
     nodes: tuple[str, ...]
+    aliases: tuple[tuple[str, ...], ...] = ()
 
     def values(self) -> Mapping[str, str]:
         """Question, plan and the numbered nodes."""
@@ -150,6 +160,11 @@ class InitialNodesTask(Task[InitialNodes]):
 
     def _chosen(self, decision: InitialNodes) -> set[int]:
         return {node.number for node in decision.nodes if 1 <= node.number <= len(self.nodes)}
+
+    @property
+    def fewest(self) -> int:
+        """One at least."""
+        return 1
 
     @property
     def choices(self) -> int:
@@ -229,6 +244,34 @@ class AnswerTask(Task[Answer]):
             "notebooks": counted("Notebook", self.notebooks),
             "quotes": numbered(quotes) or "(none)",
         }
+
+    def problem(self, decision: Answer) -> str | None:
+        """An answer without words."""
+        if decision.answered and not decision.answer.strip():
+            return "The answer is empty: give it, or set answered to false."
+        return None
+
+    def shortcoming(self, decision: Answer) -> str | None:
+        """An answer that rests on none of the quotes, though there are some.
+
+        A single claim without a quote is not sent back: it is marked as unsupported.
+        """
+        cited = any(self.shown(claim.citations) for claim in decision.claims)
+        if cited or not decision.answered or not self.evidence:
+            return None
+        return (
+            "Its claims cite none of the quotes: name each thing that the answer states as a "
+            f"claim, with the numbers, 1 to {len(self.evidence)}, of the quotes that bear it out."
+        )
+
+    def shown(self, citations: Iterable[int]) -> list[int]:
+        """Those of the numbers that name a quote, each once."""
+        return [n for n in dict.fromkeys(citations) if 1 <= n <= len(self.evidence)]
+
+    @property
+    def fewest(self) -> int:
+        """Some quotes, as long as notebooks can be joined to make room for them."""
+        return min(QUOTES_AT_LEAST, len(self.evidence)) if len(self.notebooks) > 1 else 0
 
     @property
     def choices(self) -> int:

@@ -192,7 +192,7 @@ class _Estimating:
 
     def estimate(self) -> Estimate:
         """What was counted, with what comes after it."""
-        calls, window = self._settings.calls, self._settings.window
+        calls, window = self._settings.path_calls, self._settings.window
         return Estimate(
             model=self._measurer.name,
             embeddings=_embeddings_of(self._settings),
@@ -235,7 +235,7 @@ class _Estimating:
 
         None: of as many as they may have.
         """
-        explored = round(self._settings.initial_nodes * path_calls)
+        explored = round(self._settings.paths * path_calls)
         decisions: list[tuple[Phase, int, int]] = [
             ("plan", PlanTask.reply_tokens, 1),
             ("select", InitialNodesTask.reply_tokens, 1),

@@ -53,6 +53,9 @@ _PAUSES = (0.1, 0.3, 1.0, 3.0)
 PATIENCE = 15.0
 """Seconds that a server may take to answer for the first time."""
 
+OUTAGE = 45.0
+"""Seconds that a server which has answered may be gone, as while it is started anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -86,7 +89,7 @@ class Connection:
                 auth=(address.username, address.password),
                 connection_timeout=PATIENCE / 2,
                 connection_acquisition_timeout=PATIENCE * 1.5,
-                max_transaction_retry_time=PATIENCE,
+                max_transaction_retry_time=OUTAGE,
                 notifications_min_severity="OFF",
                 telemetry_disabled=True,
             )
@@ -180,8 +183,7 @@ async def _run(transaction: AsyncManagedTransaction, calls: Sequence[tuple[Any, 
 async def _rows(runner: Any, text: str, values: Mapping[str, Any]) -> list[Row]:
     """Run one statement in a session or a transaction, and return all of its rows."""
     result = await runner.run(text, dict(values))
-    rows: list[Row] = await result.data()
-    return rows
+    return [dict(record) async for record in result]  # data() would look into every value
 
 
 @asynccontextmanager

@@ -24,8 +24,9 @@ class Deleter:
         await self.finish_deletes()
 
     async def delete_corpus(self) -> None:
-        """Forget the corpus itself, if no document is left in it."""
+        """Forget the corpus itself and the runs that were kept of it, if no document is left."""
         values = {"corpus": self._corpus}
+        await self._connection.run("write/delete_runs", **values)
         await self._connection.write([self._lock(), ("write/delete_corpus", values)])
 
     async def delete_chunks(self, chunks: Sequence[str]) -> None:

@@ -1,11 +1,19 @@
 """Reading one corpus as the agent explores it. Read-only transactions; every answer is bounded."""
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphreader.store.connection import Connection, Row
+from graphreader.store.found import (
+    ChunkFacts,
+    Context,
+    Neighbor,
+    Node,
+    NodeFacts,
+    Profile,
+    StoredChunk,
+    StoredFact,
+)
 from graphreader.store.full_text import lucene
 
 EXACT_UP_TO = 10_000
@@ -14,65 +22,14 @@ EXACT_UP_TO = 10_000
 WORDINGS_OF_A_NODE = 2
 """Key elements that are looked at for each one wanted: some are merged into the same node."""
 
-FACTS_OF_A_NODE = 2_000
+FACTS_OF_A_NODE = 250
 """Facts that are looked at for one node: a hub has more, and costs no more than that."""
 
+FACTS_OF_A_RELATED_NODE = 50
+"""Facts of each related node among which those are found that name a hub, too."""
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A key element as the agent sees it."""
-
-    id: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbor:
-    """A node that shares a fact with another; `unread` if a chunk with facts of it is not read."""
-
-    node: Node
-    unread: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkFacts:
-    """The facts of one node that stand in one chunk; `index` is the chunk's in its document."""
-
-    chunk: str
-    index: int
-    document: str
-    document_id: str
-    facts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """A chunk in full. `previous` and `subsequent` are (id, index), or None at the edges.
-
-    `first_page` is the number of the page on which it begins, 0 where the document has none, and
-    `page_starts` are the beginnings of further ones; `headings` are those in it and the last one
-    before it. All positions count characters of the document.
-    """
-
-    id: str
-    index: int
-    document: str
-    document_id: str
-    start: int
-    text: str
-    previous: tuple[str, int] | None
-    subsequent: tuple[str, int] | None
-    first_page: int = 0
-    page_starts: tuple[int, ...] = ()
-    headings: tuple[tuple[int, str], ...] = ()
-
-    def page(self, position: int) -> int | None:
-        """The number of the page of a position in it, None where the document has no pages."""
-        return self.first_page + bisect_right(self.page_starts, position) or None
-
-    def heading(self, position: int) -> str | None:
-        """The last heading that begins at a position in it or before."""
-        return next((title for at, title in reversed(self.headings) if at <= position), None)
+COMPARED = 50
+"""Facts up to which a node is told apart by them."""
 
 
 class GraphExplorer:
@@ -82,57 +39,115 @@ class GraphExplorer:
         self.connection = connection
         self.corpus = corpus
 
-    async def count(self) -> int:
-        """How many key elements there are."""
-        rows = await self.connection.read("read/count_key_elements", corpus=self.corpus)
-        return int(rows[0]["number"])
+    async def has_at_most(self, number: int) -> bool:
+        """Whether there are no more key elements than that; a large corpus is not counted."""
+        rows = await self._read("count_up_to", limit=number + 1)
+        return bool(rows[0]["number"] <= number)
 
     async def nodes(self, limit: int) -> list[Node]:
-        """Key elements, those with the most facts first."""
-        return _nodes(
-            await self.connection.read("read/key_elements", corpus=self.corpus, limit=limit)
-        )
+        """Key elements, those with the most facts first. It looks at each: for small corpora."""
+        return _nodes(await self._read("key_elements", limit=limit))
 
     async def nearest(self, vector: Sequence[float], limit: int) -> list[Node]:
         """The key elements whose embeddings are nearest to a vector, nearest first."""
-        values: dict[str, Any] = {"corpus": self.corpus, "vector": list(vector), "limit": limit}
+        values: dict[str, Any] = {"vector": self.connection.vector(vector), "limit": limit}
         wide = limit * WORDINGS_OF_A_NODE
         if self.connection.dialect == "2026":
-            return _nodes(await self.connection.read("read/search_by_vector", wide=wide, **values))
-        size = await self.count()
+            return _nodes(await self._rows("search_by_vector", wide=wide, **values))
+        small = await self.has_at_most(EXACT_UP_TO)
         further = limit * 4
-        while size > EXACT_UP_TO and further <= EXACT_UP_TO:
-            rows = await self.connection.read("read/search_by_vector", wide=further, **values)
+        while not small and further <= EXACT_UP_TO:
+            rows = await self._rows("search_by_vector", wide=further, **values)
             if len(rows) == limit:
                 return _nodes(rows)
             further *= 4
-        return _nodes(await self.connection.read("read/scan_by_vector", wide=wide, **values))
+        return _nodes(await self._rows("scan_by_vector", wide=wide, **values))
 
     async def matching(self, text: str, limit: int) -> list[Node]:
         """The key elements whose names hold words of `text`, best first; any text is fine."""
         query = lucene(text, self.corpus)
         if query is None:
             return []
-        rows = await self.connection.read(
-            "read/search_by_words", corpus=self.corpus, query=query, limit=limit, wide=limit * 10
+        return _nodes(
+            await self._rows("search_by_words", query=query, limit=limit, wide=limit * 10)
         )
-        return _nodes(rows)
 
-    async def facts(self, node: str) -> list[ChunkFacts]:
-        """The facts of a node by its id, grouped by chunk in the order of the texts."""
-        rows = await self.connection.read(
-            "read/atomic_facts", corpus=self.corpus, id=node, limit=FACTS_OF_A_NODE
+    async def profiles(self, ids: Sequence[str]) -> dict[str, Profile]:
+        """By what some nodes are told apart, by their ids; those that are gone are left out."""
+        rows = await self._rows("profiles", ids=list(ids), compared=COMPARED)
+        return {
+            row["id"]: Profile(
+                frozenset(name.casefold() for name in (row["name"], *row["aliases"])),
+                frozenset(row["facts"]) if row["total"] <= COMPARED else None,
+            )
+            for row in rows
+        }
+
+    async def facts(self, node: str, related: Sequence[str] = ()) -> NodeFacts:
+        """The facts of a node by its id, grouped by chunk in the order of the texts.
+
+        Of a hub, which has more than FACTS_OF_A_NODE, so many: those that also name a `related`
+        node, as far as these are found among its first facts, and then any others.
+        """
+        found = await self._read("atomic_facts", id=node, **_bounds(related))
+        if not found:
+            return NodeFacts((), 0)
+        groups = tuple(
+            ChunkFacts(
+                row["id"],
+                row["index"],
+                row["document"],
+                row["document_id"],
+                tuple(StoredFact(fact["index"], fact["text"]) for fact in row["facts"]),
+            )
+            for row in found[0]["rows"]
+        )
+        return NodeFacts(groups, found[0]["total"])
+
+    async def neighbors(
+        self,
+        node: str,
+        visited: Sequence[str],
+        read: Sequence[str],
+        related: Sequence[str],
+        vector: Sequence[float] | None,
+        limit: int,
+    ) -> list[Neighbor]:
+        """The nodes that share a fact with a node, but for the visited ones.
+
+        The facts are those of `facts`. At a hub those come first that are reached through a fact
+        which names a related node; then those that share the most facts, divided by the square
+        root of all they have: a rare name says more than one that is everywhere.
+        """
+        rows = await self._rows(
+            "neighbors",
+            id=node,
+            visited=list(visited),
+            read=list(read),
+            vector=self.connection.vector(vector) if vector and any(vector) else None,
+            limit=limit,
+            **_bounds(related),
         )
         return [
-            ChunkFacts(
-                row["id"], row["index"], row["document"], row["document_id"], tuple(row["facts"])
+            Neighbor(
+                Node(row["id"], row["name"]),
+                row["unread"],
+                row["shared"],
+                row["facts"],
+                row["likeness"],
             )
             for row in rows
         ]
 
+    async def contexts(self, chunks: Mapping[str, Sequence[int]]) -> dict[str, Context]:
+        """What stands before some facts of each chunk, by the chunk's id and the facts' indexes."""
+        asked = [{"id": id_, "facts": list(indexes)} for id_, indexes in chunks.items()]
+        rows = await self._rows("contexts", chunks=asked)
+        return {row["id"]: Context(row["heading"], dict(row["before"])) for row in rows}
+
     async def chunk(self, id_: str) -> StoredChunk | None:
         """Return a chunk by its id, or None if it is gone."""
-        rows = await self.connection.read("read/chunk", corpus=self.corpus, id=id_)
+        rows = await self._read("chunk", id=id_)
         if not rows:
             return None
         row = rows[0]
@@ -150,28 +165,23 @@ class GraphExplorer:
             tuple(zip(row["heading_starts"], row["headings"], strict=True)),
         )
 
-    async def neighbors(
-        self, node: str, visited: Sequence[str], read: Sequence[str], limit: int
-    ) -> list[Neighbor]:
-        """The nodes that share a fact with a node, but for the visited ones.
+    async def _read(self, name: str, **values: Any) -> list[Row]:
+        return await self.connection.read(f"read/{name}", corpus=self.corpus, **values)
 
-        Those with facts in chunks that are not read yet come first, then those that share the most
-        facts, then the rarest.
-        """
-        rows = await self.connection.read(
-            "read/neighbors",
-            corpus=self.corpus,
-            id=node,
-            visited=list(visited),
-            read=list(read),
-            facts=FACTS_OF_A_NODE,
-            limit=limit,
-        )
-        return [Neighbor(Node(row["id"], row["name"]), row["unread"]) for row in rows]
+    async def _rows(self, name: str, **values: Any) -> list[Row]:
+        """What a statement gives as one list: the driver takes a record apart far more slowly."""
+        found = await self._read(name, **values)
+        rows: list[Row] = found[0]["rows"]
+        return rows
 
 
 def _nodes(rows: Sequence[Row]) -> list[Node]:
     return [Node(row["id"], row["name"]) for row in rows]
+
+
+def _bounds(related: Sequence[str]) -> dict[str, Any]:
+    """How much of a node is looked at, and what is looked for first."""
+    return {"related": list(related), "most": FACTS_OF_A_NODE, "each": FACTS_OF_A_RELATED_NODE}
 
 
 def _beside(row: Row | None) -> tuple[str, int] | None:

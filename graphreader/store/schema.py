@@ -7,6 +7,7 @@ NUMBER = 2
 """Of the schema. Another number in the graph means another version of GraphReader made it."""
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
+_RUNS = "run_id"
 _STATEMENTS = (
     "corpus_name",
     "document_id",
@@ -19,6 +20,7 @@ _STATEMENTS = (
     "key_element_fresh",
     "key_element_merged",
     "key_element_words",
+    _RUNS,
 )
 _ALL = len(_STATEMENTS) + 1
 
@@ -34,6 +36,13 @@ async def prepare(connection: Connection, dimension: int) -> None:
     if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _ALL:
         indexes = await _make(connection, dimension)
     _compare(_dimension(indexes), dimension)
+
+
+async def prepare_runs(connection: Connection) -> None:
+    """Make what kept runs need, where a graph was made before there were any."""
+    made = {index["name"] for index in await connection.read("schema/indexes")}
+    if f"graphreader_{_RUNS}" not in made:
+        await connection.run(f"schema/{_RUNS}")
 
 
 async def check_dimension(connection: Connection, wanted: int) -> None:

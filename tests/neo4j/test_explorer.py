@@ -1,13 +1,47 @@
+from collections.abc import Mapping
 from dataclasses import replace
+from math import sqrt
+from typing import Any
 
 import pytest
 
-from graphreader.deciding.offline.embedding import OfflineEmbedder
-from graphreader.store.connection import Connection
+from graphreader.deciding.offline.embedding import OfflineEmbedder, embedding_of
+from graphreader.store.connection import Connection, Row
 from graphreader.store.deleter import Deleter
-from graphreader.store.explorer import GraphExplorer
+from graphreader.store.explorer import (
+    COMPARED,
+    FACTS_OF_A_NODE,
+    FACTS_OF_A_RELATED_NODE,
+    GraphExplorer,
+)
+from graphreader.store.found import Context, Neighbor, NodeFacts, StoredFact
+from graphreader.store.statements import statement
 from graphreader.store.writer import GraphWriter, Version
-from tests.neo4j.texts import chunks, document, read, write
+from tests.neo4j.texts import Facts, chunks, document, read, write
+
+
+class Profiling(Connection):
+    """Runs reading statements so that the server tells what each step of them cost."""
+
+    hits = 0
+    steps: frozenset[str] = frozenset()
+
+    async def read(self, name: str, /, **values: Any) -> list[Row]:
+        text = statement(name, self.dialect).replace("CYPHER 25", "CYPHER 25 PROFILE")
+        profiled = text if "PROFILE" in text else f"PROFILE {text}"
+        async with self._driver.session() as session:
+            result = await session.run(profiled, values)  # type: ignore[arg-type]
+            rows: list[Row] = await result.data()
+            plan = (await result.consume()).profile
+        assert plan is not None
+        self._add(plan)
+        return rows
+
+    def _add(self, plan: Mapping[str, Any]) -> None:
+        self.hits += plan.get("dbHits", 0)  # a procedure tells none
+        self.steps |= {plan["operatorType"].partition("@")[0]}
+        for child in plan.get("children", ()):
+            self._add(child)
 
 
 async def embed(writer: GraphWriter) -> None:
@@ -22,6 +56,33 @@ def explorer(connection: Connection, writer: GraphWriter) -> GraphExplorer:
     return GraphExplorer(connection, writer.corpus)
 
 
+@pytest.fixture
+def profiling(connection: Connection) -> Profiling:
+    return Profiling(connection._driver, connection.address, connection.version)
+
+
+async def ids(explorer: GraphExplorer) -> dict[str, str]:
+    """The ids of all nodes of a small corpus, by their names."""
+    return {node.name: node.id for node in await explorer.nodes(5000)}
+
+
+async def neighbors(
+    explorer: GraphExplorer, node: str, *, related: tuple[str, ...] = (), limit: int = 100
+) -> list[Neighbor]:
+    """The neighbors of a node on a path that has only begun."""
+    return await explorer.neighbors(node, [], [], related, None, limit)
+
+
+def texts(found: NodeFacts) -> list[str]:
+    """What the facts say, in their order."""
+    return [fact.text for group in found.groups for fact in group.facts]
+
+
+def about(hub: str, number: int) -> Facts:
+    """Facts that each name a hub, and something that nothing else names."""
+    return {f"Fact {n} of {hub}.": [hub, f"{hub} spoke {n}"] for n in range(number)}
+
+
 # The facts of a node come grouped by chunk, in the order of the texts and of the facts.
 async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphExplorer) -> None:
     one = await write(
@@ -29,42 +90,60 @@ async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphEx
         "a",
         [
             ("x ", {"Toronto is big.": ["Toronto"], "Ottawa is small.": ["Ottawa"]}),
-            ("y", {"Toronto has a castle.": ["Toronto"], "Toronto is old.": ["Toronto"]}),
+            (
+                "y",
+                {
+                    "Toronto has a castle.": ["Toronto"],
+                    "It rains.": ["rains"],
+                    "Toronto is old.": ["Toronto"],
+                },
+            ),
         ],
     )
     two = await write(writer, "b", [("z", {"Toronto again.": ["Toronto"]})])
     (toronto,) = await explorer.matching("toronto", 1)
-    groups = await explorer.facts(toronto.id)
+    found = await explorer.facts(toronto.id)
 
-    assert [(g.document, g.index, g.chunk) for g in groups] == [
+    assert [(g.document, g.index, g.chunk) for g in found.groups] == [
         ("a", 0, one[0].id),
         ("a", 1, one[1].id),
         ("b", 0, two[0].id),
     ]
-    assert groups[1].facts == ("Toronto has a castle.", "Toronto is old.")
+    assert found.groups[1].facts == (
+        StoredFact(0, "Toronto has a castle."),
+        StoredFact(2, "Toronto is old."),
+    )
+    assert found.total == 4
 
 
-# Neighbors share a fact; those that share most come first, then the rarest; visited ones are out.
+# Neighbors share a fact. What shares most for what it has comes first, then the name counts;
+# visited ones are out, and so is the node itself.
 async def test_neighbors_share_facts(writer: GraphWriter, explorer: GraphExplorer) -> None:
     facts = {
         "A and B.": ["A", "B"],
         "A and B again.": ["A", "B"],
-        "A and C and rare.": ["A", "C", "rare"],
+        "A and C and rare and scarce.": ["A", "C", "scarce", "rare"],
         "C elsewhere.": ["C", "D"],
     }
     await write(writer, "t", [("x", facts)])
-    nodes = {node.name: node for node in await explorer.nodes(10)}
-    found = await explorer.neighbors(nodes["A"].id, [], [], 10)
-    without = await explorer.neighbors(nodes["A"].id, [nodes["B"].id], [], 10)
+    node = await ids(explorer)
+    found = await neighbors(explorer, node["A"])
+    without = await explorer.neighbors(node["A"], [node["B"]], [], [], None, 10)
+    first = await neighbors(explorer, node["A"], limit=1)
 
-    assert [one.node.name for one in found] == ["B", "rare", "C"]
-    assert [one.node.name for one in without] == ["rare", "C"]
-    assert all(one.unread for one in found)
+    assert [(one.node.name, one.shared, one.facts) for one in found] == [
+        ("B", 2, 2),
+        ("rare", 1, 1),
+        ("scarce", 1, 1),
+        ("C", 1, 2),
+    ]
+    assert [one.node.name for one in without] == ["rare", "scarce", "C"]
+    assert first == found[:1]
 
 
-# Neighbors that lead to chunks not read yet come before those that are exhausted.
+# A neighbor is unread while a fact of it stands in a chunk that is not read.
 async def test_neighbors_lead_on(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    first, _ = await write(
+    first, second = await write(
         writer,
         "t",
         [
@@ -72,10 +151,230 @@ async def test_neighbors_lead_on(writer: GraphWriter, explorer: GraphExplorer) -
             ("y", {"C elsewhere.": ["C", "D"]}),
         ],
     )
-    nodes = {node.name: node for node in await explorer.nodes(10)}
-    found = await explorer.neighbors(nodes["A"].id, [], [first.id], 10)
+    node = await ids(explorer)
+    states = {}
+    for count, chunk_ids in enumerate(([], [first.id], [first.id, second.id])):
+        found = await explorer.neighbors(node["A"], [], chunk_ids, [], None, 10)
+        states[count] = {one.node.name: one.unread for one in found}
 
-    assert [(one.node.name, one.unread) for one in found] == [("C", True), ("B", False)]
+    assert states == {
+        0: {"B": True, "C": True},
+        1: {"B": False, "C": True},
+        2: {"B": False, "C": False},
+    }
+
+
+# A neighbor's likeness is the cosine of its embedding and what is looked for; 0 without either.
+async def test_neighbors_are_compared_with_a_vector(
+    writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    await write(writer, "t", [("x", {"Fact.": ["A", "Canada", "violin"]})])
+    node = await ids(explorer)
+    vector = [2 * one for one in embedding_of("canadian hospital")]  # any length
+    before = await explorer.neighbors(node["A"], [], [], [], vector, 10)
+    await embed(writer)
+    found = await explorer.neighbors(node["A"], [], [], [], vector, 10)
+    unasked = await neighbors(explorer, node["A"])
+    nowhere = await explorer.neighbors(node["A"], [], [], [], [0.0] * 256, 10)
+
+    likeness = {one.node.name: one.likeness for one in found}
+    for name in ("Canada", "violin"):
+        cosine = sum(a * b for a, b in zip(vector, embedding_of(name.lower()), strict=True)) / 2
+        assert likeness[name] == pytest.approx(cosine, abs=1e-6)
+    assert likeness["Canada"] > 0.3
+    assert {one.likeness for one in before + unasked + nowhere} == {0.0}
+
+
+# The rare name that leads on comes before names that are everywhere, though these share more.
+async def test_hubs_do_not_crowd_out_a_bridge(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    crowd = [f"hub{n}" for n in range(20)]
+    here = {f"A and all of them {n}.": ["A", *crowd] for n in range(3)}
+    there = {f"Of all of them {n}.": crowd for n in range(100)}
+    bridge = {"A once met the bridge.": ["A", "bridge"], "Beyond the bridge.": ["bridge", "Z"]}
+    await write(writer, "t", [("x", {**here, **there, **bridge})])
+    found = await neighbors(explorer, (await ids(explorer))["A"], limit=5)
+
+    assert found[0].node.name == "bridge"
+    assert [one.shared / sqrt(one.facts) for one in found] == sorted(
+        (one.shared / sqrt(one.facts) for one in found), reverse=True
+    )
+
+
+# A hub gives a bounded answer: first the facts that name a related node, wherever they stand, and
+# through them its first neighbors; then others. It says how many there are.
+async def test_hubs_give_what_is_related(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    size = 3 * FACTS_OF_A_NODE
+    wanted = {"The hub was built of chalk.": ["hub", "chalk"], "Chalk is soft.": ["chalk", "soft"]}
+    facts = about("hub", size)
+    late = {"The hub burnt in winter.": ["hub", "winter"]}
+    await write(writer, "t", [("x ", {**wanted, **facts}), ("y", late)])
+    await write(writer, "u", [("z", about("other", size))])
+    node = await ids(explorer)
+    related = [node[name] for name in ("winter", "chalk", "soft", "hub", "other")]
+    plain = await explorer.facts(node["hub"])
+    found = await explorer.facts(node["hub"], ["no such id", *related, node["chalk"]])
+    beside = await neighbors(explorer, node["hub"], related=tuple(related), limit=7)
+
+    assert plain.total == found.total == size + 2
+    assert len(texts(plain)) == len(set(texts(found))) == FACTS_OF_A_NODE
+    assert {"The hub was built of chalk.", "The hub burnt in winter."} <= set(texts(found))
+    assert {one.node.name for one in beside[:2]} == {"chalk", "winter"}
+    assert len(beside) == 7
+
+
+# More related facts than a bound takes: those of what is most related are taken.
+async def test_the_most_related_come_first(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    parts = ["first", "second", "third", "fourth", "fifth", "sixth"]
+    facts = {f"The hub and {p} {n}.": ["hub", p] for p in parts for n in range(60)}
+    await write(writer, "t", [("x", facts)])
+    node = await ids(explorer)
+    taken = FACTS_OF_A_NODE // FACTS_OF_A_RELATED_NODE
+    for order in (parts, parts[::-1]):
+        found = texts(await explorer.facts(node["hub"], [node[part] for part in order]))
+
+        assert len(found) == FACTS_OF_A_NODE
+        assert not any(last in text for last in order[taken:] for text in found)
+
+
+# A node that is no hub gives all of its facts, whatever is related.
+async def test_small_nodes_are_complete(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    await write(writer, "t", [("x", about("node", FACTS_OF_A_NODE))])
+    node = await ids(explorer)
+    found = await explorer.facts(node["node"], [node["node spoke 7"]])
+
+    assert found.total == len(texts(found)) == FACTS_OF_A_NODE
+    assert len(await neighbors(explorer, node["node"], limit=5000)) == FACTS_OF_A_NODE
+
+
+# A node of many thousand facts costs no more than one with some hundreds.
+async def test_hubs_cost_no_more(writer: GraphWriter, profiling: Profiling) -> None:
+    explorer = GraphExplorer(profiling, writer.corpus)
+    for name, size in (("small", FACTS_OF_A_NODE + 100), ("large", 8 * FACTS_OF_A_NODE)):
+        shared = {f"The {name} one and the friend {n}.": [name, "friend"] for n in range(30)}
+        await write(writer, name, [("x", {**about(name, size), **shared})])
+    costs: dict[str, list[int]] = {}
+    for name in ("small", "large"):
+        (node,) = [one for one in await explorer.matching(name, 20) if one.name == name]
+        (friend,) = await explorer.matching("friend", 1)
+        for look in (
+            explorer.facts(node.id, [friend.id]),
+            explorer.neighbors(node.id, [], [], [friend.id], [1.0] * 256, 300),
+            explorer.profiles([node.id]),
+        ):
+            profiling.hits = 0
+            assert await look
+            costs.setdefault(name, []).append(profiling.hits)
+
+    assert all(0 < hits < 20_000 for hits in costs["small"])
+    assert all(
+        large <= 1.1 * small for small, large in zip(costs["small"], costs["large"], strict=True)
+    )
+
+
+# No look-up goes through all nodes of the database.
+async def test_nothing_is_scanned(writer: GraphWriter, profiling: Profiling) -> None:
+    explorer = GraphExplorer(profiling, writer.corpus)
+    (chunk,) = await write(writer, "t", [("x", {"A and B.": ["A", "B"], "B.": ["B"]})])
+    await embed(writer)
+    node = await ids(explorer)
+    assert await explorer.has_at_most(2)
+    assert await explorer.nearest(embedding_of("a"), 2)
+    assert await explorer.matching("A", 2)
+    assert await explorer.facts(node["A"], [node["B"]])
+    assert await explorer.neighbors(node["A"], [], [chunk.id], [node["B"]], embedding_of("b"), 5)
+    assert await explorer.profiles(list(node.values()))
+    assert await explorer.contexts({chunk.id: [1]})
+    assert await explorer.chunk(chunk.id)
+
+    assert {step for step in profiling.steps if step.endswith("Scan")} == set()
+    assert any("IndexSeek" in step for step in profiling.steps)
+
+
+# A profile has all wordings, folded, and the ids of the facts, unless these are too many.
+async def test_profiles_tell_nodes_apart(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    both = {"Danko JONES sings with Ann.": ["Danko JONES", "Ann"]}
+    first, _ = await write(
+        writer,
+        "t",
+        [("x ", {**both, "Ann.": ["Ann"]}), ("y", {"Danko Jones.": ["Danko Jones"]})],
+    )
+    await write(writer, "u", [("z", about("hub", COMPARED + 1) | about("node", COMPARED))])
+    node = await ids(explorer)
+    (danko,) = (node[name] for name in node if name.casefold() == "danko jones")
+    asked = [danko, node["Ann"], node["hub"], node["node"], "no such id"]
+    found = await explorer.profiles(asked)
+
+    assert set(found) == set(asked[:-1])
+    assert found[danko].aliases == {"danko jones"}
+    assert found[node["Ann"]].aliases == {"ann"}
+    (common,) = (found[danko].facts or frozenset()) & (found[node["Ann"]].facts or frozenset())
+    assert common == read(document(writer.corpus, "t"), first, both).facts[0].id
+    assert found[node["hub"]].facts is None
+    assert len(found[node["node"]].facts or ()) == COMPARED
+
+
+# A context has the heading in force where the chunk begins, and the facts right before.
+async def test_contexts_help_to_understand(
+    writer: GraphWriter, explorer: GraphExplorer, connection: Connection
+) -> None:
+    of = replace(
+        document(writer.corpus, "headed", "One two. Three four. Five."),
+        headings=((4, "Two"), (9, "Three"), (15, "Four"), (21, "Five")),
+    )
+    made = chunks(of, ["One two. ", "Three four. ", "Five."])
+    facts = {"First.": ["first"], "Second.": ["second"], "Third.": ["third"]}
+    await writer.write_chunks([read(of, chunk, facts) for chunk in made], [of], 2000)
+    (bare,) = await write(writer, "bare", [("x", facts)])
+    first, second, third = (chunk.id for chunk in made)
+    found = await explorer.contexts({first: [0, 2], second: [], third: [1, 2, 9], bare.id: [1]})
+
+    assert found == {
+        first: Context(None, {2: "Second."}),
+        second: Context("Three", {}),
+        third: Context("Five", {1: "First.", 2: "Second."}),
+        bare.id: Context(None, {1: "First."}),
+    }
+    assert await explorer.contexts({}) == {}
+    assert await explorer.contexts({"no such id": [1]}) == {}
+
+
+# Going round in a circle, each node leads to the others and never to itself.
+async def test_circles_are_walked(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    circle = {"A and B.": ["A", "B"], "B and C.": ["B", "C"], "C and A.": ["C", "A"]}
+    await write(writer, "t", [("x", circle)])
+    node = await ids(explorer)
+    found = {name: await neighbors(explorer, node[name]) for name in "ABC"}
+    last = await explorer.neighbors(node["C"], [node["A"], node["B"]], [], [], None, 10)
+
+    assert {name: {one.node.name for one in found[name]} for name in "ABC"} == {
+        "A": {"B", "C"},
+        "B": {"A", "C"},
+        "C": {"A", "B"},
+    }
+    assert last == []
+
+
+# A single node has its fact and no neighbors.
+async def test_a_single_node(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    await write(writer, "t", [("x", {"It rains.": ["rains"]})])
+    (node,) = await explorer.nodes(10)
+
+    assert texts(await explorer.facts(node.id, [node.id])) == ["It rains."]
+    assert await neighbors(explorer, node.id) == []
+    assert await explorer.has_at_most(1)
+    assert not await explorer.has_at_most(0)
+
+
+# An empty corpus answers everything with nothing.
+async def test_an_empty_corpus(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    assert await explorer.has_at_most(0)
+    assert await explorer.nodes(5) == []
+    assert await explorer.nearest(embedding_of("anything"), 5) == []
+    assert await explorer.matching("anything", 5) == []
+    assert await explorer.profiles([]) == {}
+    assert await explorer.facts("no such id", ["neither"]) == NodeFacts((), 0)
+    assert await neighbors(explorer, "no such id", related=("neither",)) == []
+    assert await explorer.chunk("no such id") is None
 
 
 # A vector finds the nearest names of its own corpus, also beside a corpus that is much larger.
@@ -154,31 +453,30 @@ async def test_any_words_can_be_searched(writer: GraphWriter, explorer: GraphExp
     assert len(await explorer.matching("* AND (fact", 5)) == 1
 
 
-# Nodes, chunks and facts of another corpus are not there, even by their ids.
+# Nodes, chunks and facts of another corpus are not there, even by their ids, nor by its names.
 async def test_nothing_leaks(connection: Connection, writer: GraphWriter) -> None:
-    (chunk,) = await write(writer, "secret", [("x", {"A secret.": ["secret", "door"]})])
+    (chunk,) = await write(
+        writer, "secret", [("x", {"A secret.": ["secret", "door"], "B.": ["B"]})]
+    )
+    other = GraphWriter(connection, f"{writer.corpus}-outside")
+    await write(other, "t", [("x", about("secret", FACTS_OF_A_NODE + 1) | {"A door.": ["door"]})])
     inside = GraphExplorer(connection, writer.corpus)
-    outside = GraphExplorer(connection, f"{writer.corpus}-outside")
-    (node, *_) = await inside.matching("secret", 1)
+    outside = GraphExplorer(connection, other.corpus)
+    node, hub = await ids(inside), await ids(outside)
+    related = [*node.values()]
 
-    assert await inside.facts(node.id)
-    assert await outside.facts(node.id) == []
-    assert await outside.neighbors(node.id, [], [], 5) == []
+    assert texts(await inside.facts(node["secret"], [*hub.values()])) == ["A secret."]
+    assert [one.node.name for one in await neighbors(inside, node["secret"])] == ["door"]
+    assert await outside.facts(node["secret"]) == NodeFacts((), 0)
+    assert await neighbors(outside, node["secret"]) == []
+    assert "A secret." not in texts(await outside.facts(hub["secret"], related))
+    assert not {one.node.id for one in await neighbors(outside, hub["secret"])} & {*related}
+    assert await outside.profiles(related) == {}
+    assert await outside.contexts({chunk.id: [1]}) == {}
     assert await outside.chunk(chunk.id) is None
-    assert await outside.count() == 0
-    assert await outside.nodes(5) == []
-
-
-# A hub with thousands of facts gives a bounded answer.
-async def test_hubs_are_bounded(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    facts = {f"Fact {n} of the hub.": ["hub", f"spoke{n}x"] for n in range(2500)}
-    await write(writer, "t", [("x", facts)])
-    (hub,) = await explorer.matching("hub", 1)
-    groups = await explorer.facts(hub.id)
-    neighbors = await explorer.neighbors(hub.id, [], [], 300)
-
-    assert sum(len(group.facts) for group in groups) == 2000
-    assert len(neighbors) == 300
+    assert await inside.has_at_most(3)
+    assert {one.name for one in await inside.matching("secret door", 10)} == {"secret", "door"}
+    await clear(connection, other.corpus)
 
 
 # A chunk tells on which page a place in it stands and under which heading, as far as there are any.

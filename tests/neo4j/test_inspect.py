@@ -19,7 +19,7 @@ CORPUS = "test-inspect"
 
 @pytest.fixture(scope="module")
 async def example(connection: Connection) -> AsyncIterator[GraphReader]:
-    """A reader of the example text on the server of the connection."""
+    """A reader of the example text, asked once, on the server of the connection."""
     address = connection.address
     settings = Settings.read(
         neo4j_uri=address.uri,
@@ -30,6 +30,7 @@ async def example(connection: Connection) -> AsyncIterator[GraphReader]:
     )
     reader = GraphReader(CORPUS, settings=settings)
     await reader.aingest(ROOT / "examples" / "joan_of_arc.txt")
+    await reader.aask("Which pope canonized Joan of Arc?", mode="fast", keep_run=True)
     yield reader
     await reader.adelete(everything=True)
     await reader.aclose()
@@ -102,6 +103,48 @@ async def test_nothing_is_missing(connection: Connection, example: GraphReader) 
     assert row["chunks"] > 3
     assert row["key_elements"] > 500
     assert row["failed_chunks"] == row["without_embedding"] == row["to_be_settled"] == 0
+
+
+# A run is drawn as it went: its steps in order, and what lies between one and the next.
+async def test_the_way_of_a_run(connection: Connection, example: GraphReader) -> None:
+    text = (ROOT / "cypher" / "inspect" / "run.cypher").read_text(encoding="utf-8")
+    async with connection._driver.session() as session:
+        result = await session.run(text, corpus=CORPUS, words="pope")
+        found = [record async for record in result]
+    steps = [row["step"] for row in found if row["step"].type == "STEP"]
+    ways = [row["way"] for row in found if row["way"]]
+
+    assert [(one["path"], one["number"]) for one in steps] == sorted(
+        (one["path"], one["number"]) for one in steps
+    )
+    assert {row["step"].type for row in found} == {"INITIAL_NODE", "STEP", "CITED"}
+    assert len(ways) >= 2
+    assert all(row["here"] == row["way"].start_node for row in found if row["way"])
+
+
+# What an answer rests on is shown with its documents, and the facts by which paths came there.
+async def test_why(connection: Connection, example: GraphReader) -> None:
+    query = ROOT / "cypher" / "inspect" / "why.cypher"
+    found = await rows(connection, query, corpus=CORPUS)
+
+    assert all(row["d"]["title"] == "joan_of_arc" for row in found)
+    assert any("Benedict XV" in fact["text"] for row in found for fact in row["shown"])
+    assert all(row["k"] for row in found)
+
+
+# What no run has reached is no fact of a chunk that one has read.
+async def test_unreached(connection: Connection, example: GraphReader) -> None:
+    query = ROOT / "cypher" / "inspect" / "unreached.cypher"
+    found = await rows(connection, query, corpus=CORPUS)
+    async with connection._driver.session() as session:
+        result = await session.run(
+            "MATCH (:Run {corpus: $corpus})-[:STEP]->(c:Chunk) RETURN collect(c.index) AS read",
+            corpus=CORPUS,
+        )
+        read = (await result.data())[0]["read"]
+
+    assert read
+    assert not {row["chunk"] for row in found} & set(read)
 
 
 # The drawing of the graph has the labels and properties that a graph really has.

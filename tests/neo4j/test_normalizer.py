@@ -104,11 +104,12 @@ async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWri
     assert nearest[0].name == "Canada"
     assert sorted(node.name for node in nearest) == sorted(facts_of)
     assert {node.name for node in await explorer.nodes(50)} == set(facts_of)
-    assert await explorer.count() == len(facts_of)
-    beside = await explorer.neighbors(by_word.id, [], [], 20)
+    assert await explorer.has_at_most(len(facts_of))
+    assert not await explorer.has_at_most(len(facts_of) - 1)
+    beside = await explorer.neighbors(by_word.id, [], [], [], None, 20)
     assert {one.node.name for one in beside} >= {"Danko Jones", "band", "Toronto", "Casa Loma"}
     found = await explorer.facts(by_word.id)
-    assert {fact for group in found for fact in group.facts} == facts_of["Canada"]
+    assert {fact.text for one in found.groups for fact in one.facts} == facts_of["Canada"]
 
 
 # The wordings of what is merged are aliases, behind those of the element itself, which names it.

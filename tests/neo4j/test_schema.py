@@ -19,6 +19,7 @@ INDEXES = {
     "graphreader_key_element_merged",
     "graphreader_key_element_words",
     "graphreader_key_element_embeddings",
+    "graphreader_run_id",
 }
 
 

@@ -1,7 +1,8 @@
 """All that the graph knows of one corpus, in lines that can be compared, and a digest of them.
 
 One line a node and one a relationship, sorted: the order in which they were written makes no
-difference, and everything else does: labels, types, ends, ids and every property but times.
+difference, and everything else does: labels, types, ends, ids and every property but times. Kept
+runs are no part of it: asking changes nothing.
 """
 
 import json
@@ -16,11 +17,12 @@ from graphreader import Settings
 TIMES = ("created", "updated")
 
 _NODES = """
-MATCH (n) WHERE n.corpus = $corpus OR n:Corpus AND n.name = $corpus
+MATCH (n) WHERE NOT n:Run AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus)
 RETURN labels(n) AS labels, coalesce(n.id, n.name) AS id, properties(n) AS properties
 """
 _RELATIONSHIPS = """
-MATCH (n)-[r]-(other) WHERE n.corpus = $corpus OR n:Corpus AND n.name = $corpus
+MATCH (n)-[r]-(other)
+WHERE NOT n:Run AND NOT other:Run AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus)
 WITH DISTINCT r
 RETURN type(r) AS type, properties(r) AS properties,
        coalesce(startNode(r).id, startNode(r).name) AS start,

@@ -70,7 +70,8 @@ def _extract(text: str) -> Reply:
 
 
 def _plan(text: str) -> Reply:
-    return {"plan": f"Find the sentence that answers: {_question(text)}"}
+    question = _question(text)
+    return {"plan": f"Find the sentence that answers: {question}", "needs": names(question)[:8]}
 
 
 def _choose_nodes(text: str) -> Reply:
@@ -120,11 +121,13 @@ def _answer(text: str) -> Reply:
     asked = set(names(_question(text)))
     quotes = _numbered(text, "quotes")
     good = [number for number, quote in quotes.items() if asked <= set(names(quote))]
+    answer = quotes[good[0]].split(": ", 1)[1].strip() if good else "The texts do not tell."
     return {
         "analysis": f"{len(good)} quotes answer.",
-        "answer": quotes[good[0]].split(": ", 1)[1].strip() if good else "The texts do not tell.",
+        "answer": answer,
         "answered": bool(good),
-        "citations": good[:1],
+        "claims": [{"claim": answer, "citations": good[:1]}] if good else [],
+        "contradictions": [],
     }
 
 

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 Body = dict[str, Any]
 Change = Callable[[dict[str, Any]], str | None]
@@ -20,8 +20,9 @@ class Fault:
     """What happens to one request instead of, or (`finish_reason`, `content`) along with, a reply.
 
     `status` with `message`, `code` and `headers`; `hang`: no reply at all; `drop`: the connection
-    is closed; `content`: this text instead of the reply; `refusal`: OpenAI's refusal; `change`:
-    the reply is altered by it, or lost where it gives None. `harmless`: the reply is still good.
+    is closed; `breaks`: a stream's is in the middle, or the stream ends there as if it were whole;
+    `content`: this text instead of the reply; `refusal`: OpenAI's refusal; `change`: the reply is
+    altered by it, or lost where it gives None. `harmless`: the reply is still good.
     """
 
     status: int = 200
@@ -30,6 +31,7 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     hang: bool = False
     drop: bool = False
+    breaks: Literal["", "closed", "ended"] = ""
     content: str | None = None
     finish_reason: str = "stop"
     refusal: str | None = None

@@ -9,7 +9,6 @@ from tests.runs.openai_faults import Body, Fault
 
 _HEAD = {"id": "c", "created": 0, "model": "fake"}
 _USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-_PIECE = 40  # characters of one event
 
 
 def completion(body: Body, text: str, fault: Fault, usage: bool) -> Body:
@@ -23,22 +22,25 @@ def completion(body: Body, text: str, fault: Fault, usage: bool) -> Body:
     return {**whole, "usage": _USAGE} if usage else whole
 
 
-def events(body: Body, text: str, fault: Fault, usage: bool) -> Iterator[str]:
-    """The same in small pieces, as the events of a stream, with their end mark.
+def events(body: Body, text: str, fault: Fault, usage: bool, piece: int) -> Iterator[str]:
+    """The same in pieces of so many characters, as the events of a stream, with their end mark.
 
     The usage comes last, where the client asks for it.
     """
     yield _event({"role": "assistant", "content": ""})
     if fault.refusal is not None:
         yield _event({"refusal": fault.refusal})
-    for start in range(0, len(text), _PIECE):
-        piece = text[start : start + _PIECE]
+    whole = text[: len(text) // 3] if fault.breaks else text
+    for start in range(0, len(whole), piece):
+        part = whole[start : start + piece]
         if not body.get("tools"):
-            yield _event({"content": piece})
+            yield _event({"content": part})
         else:
             first = {"id": "call_1", "type": "function"} if start == 0 else {}
-            call = _call(body, piece) if start == 0 else {"function": {"arguments": piece}}
+            call = _call(body, part) if start == 0 else {"function": {"arguments": part}}
             yield _event({"tool_calls": [{"index": 0, **first, **call}]})
+    if fault.breaks:
+        return
     yield _event({}, fault.finish_reason)
     if usage and (body.get("stream_options") or {}).get("include_usage"):
         end = {**_HEAD, "object": "chat.completion.chunk", "choices": [], "usage": _USAGE}
@@ -58,4 +60,5 @@ def _call(body: Body, arguments: str) -> dict[str, Any]:
 
 def _event(delta: Body, finish_reason: str | None = None) -> str:
     choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-    return json.dumps({**_HEAD, "object": "chat.completion.chunk", "choices": [choice]})
+    event = {**_HEAD, "object": "chat.completion.chunk", "choices": [choice]}
+    return json.dumps(event, ensure_ascii=False)

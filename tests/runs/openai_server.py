@@ -42,7 +42,10 @@ class OpenAIServer:
     asked before them, with the body and how often the same prompt came before. `refuses` names
     parts of a request that get status 400. `silent`: nothing is ever answered, at no address.
     `models_status` is that of /v1/models, `embeddings_status` that of embeddings; of these,
-    `embeddings_faults` are used up first. `requests` (and `chats`, their bodies) and `embeddings`
+    `embeddings_faults` are used up first. `piece` is how many characters an event of a stream has,
+    `split` how many of its bytes are sent at once (0: an event); without `streams` a wish for one
+    is ignored, and with `hold` the second half of one waits until it is set, for 5 seconds, and is
+    lost then. `requests` (and `chats`, their bodies) and `embeddings`
     keep what was asked, `most_at_once` is the highest number of chat requests in progress whose
     clients were still waiting.
     """
@@ -61,6 +64,10 @@ class OpenAIServer:
         embeddings_faults: Iterable[Fault] = (),
         dimension: int = 12,
         usage: bool = True,
+        piece: int = 40,
+        split: int = 0,
+        streams: bool = True,
+        hold: threading.Event | None = None,
     ) -> None:
         self.reply = reply
         self.faults = deque(faults)
@@ -73,6 +80,10 @@ class OpenAIServer:
         self.embeddings_faults = deque(embeddings_faults)
         self.dimension = dimension
         self.usage = usage
+        self.piece = piece
+        self.split = split
+        self.streams = streams
+        self.hold = hold
         self.requests: list[Request] = []
         self.embeddings: list[Body] = []
         self.keys: set[str] = set()
@@ -194,13 +205,13 @@ class _Handler(BaseHTTPRequestHandler):
         return self._chat(body, fault, text)
 
     def _chat(self, body: Body, fault: Fault, text: str) -> None:
-        usage = self.server.fake.usage
+        fake, usage = self.server.fake, self.server.fake.usage
         if fault.drop:
             self.close_connection = True
         elif fault.status != 200:
             self._fail(fault)
-        elif body.get("stream"):
-            self._stream(events(body, text, fault, usage))
+        elif body.get("stream") and fake.streams:
+            self._stream(events(body, text, fault, usage, fake.piece), fault)
         else:
             self._send(200, completion(body, text, fault, usage))
 
@@ -230,12 +241,21 @@ class _Handler(BaseHTTPRequestHandler):
         error = {"message": fault.message, "code": fault.code, "type": "error"}
         self._send(fault.status, {"error": error}, fault.headers)
 
-    def _stream(self, parts: Iterable[str]) -> None:
+    def _stream(self, parts: Iterable[str], fault: Fault) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for part in [*(f"data: {one}\n\n".encode() for one in parts), b""]:
+        sent = [f"data: {one}\n\n".encode() for one in parts]
+        if split := self.server.fake.split:
+            whole = b"".join(sent)
+            sent = [whole[start : start + split] for start in range(0, len(whole), split)]
+        self.close_connection = fault.breaks == "closed"
+        hold = self.server.fake.hold
+        for number, part in enumerate(sent if self.close_connection else [*sent, b""]):
+            if hold and number == len(sent) // 2 and not hold.wait(5):
+                self.close_connection = True
+                return
             self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
             self.wfile.flush()
 

@@ -108,7 +108,7 @@ class _Answer:
 
 
 class AnthropicServer(Server):
-    """Speaks /v1/messages as api.anthropic.com does, without streams."""
+    """Speaks /v1/messages as api.anthropic.com does, streamed where that is asked for."""
 
     _TYPES: Mapping[int, str] = {
         400: "invalid_request_error",
@@ -131,7 +131,8 @@ class AnthropicServer(Server):
                 return self._failed(Turn(400, f"{name}: Extra inputs are not permitted"))
         if turn.status != 200:
             return self._failed(turn)
-        return _Answer(200, self._message(body, turn))
+        message = self._message(body, turn)
+        return _Answer(200, list(_events(message)) if body.get("stream") else message)
 
     def _failed(self, turn: Turn) -> _Answer:
         error = {"type": self._TYPES.get(turn.status, "api_error"), "message": turn.message}
@@ -165,6 +166,27 @@ class AnthropicServer(Server):
                 "output_tokens": 10 + (_THINKING_TOKENS if turn.thinking else 0),
             },
         }
+
+
+def _events(message: Body) -> Iterator[Body]:
+    """Anthropic's stream of a message: each block begins empty and grows by deltas."""
+    usage = {**message["usage"], "output_tokens": 1}
+    begun = {**message, "content": [], "stop_reason": None, "usage": usage}
+    yield {"type": "message_start", "message": begun}
+    for index, block in enumerate(message["content"]):
+        at = {"index": index}
+        key = {"text": "text", "thinking": "thinking", "tool_use": "input"}[block["type"]]
+        empty = {**block, key: {} if key == "input" else ""}
+        yield {"type": "content_block_start", **at, "content_block": empty}
+        text = json.dumps(block[key], ensure_ascii=False) if key == "input" else block[key]
+        kind, name = ("input_json", "partial_json") if key == "input" else (key, key)
+        for start in range(0, len(text), _PIECE):
+            delta = {"type": f"{kind}_delta", name: text[start : start + _PIECE]}
+            yield {"type": "content_block_delta", **at, "delta": delta}
+        yield {"type": "content_block_stop", **at}
+    ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": ended, "usage": message["usage"]}  # of the whole
+    yield {"type": "message_stop"}
 
 
 class OllamaServer(Server):
@@ -270,9 +292,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _stream(self, lines: list[Body]) -> None:
-        self.send_header("content-type", "application/x-ndjson")
+        is_events = isinstance(self.server.fake, AnthropicServer)
+        kind = "text/event-stream" if is_events else "application/x-ndjson"
+        self.send_header("content-type", kind)
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for part in [*(json.dumps(line).encode() + b"\n" for line in lines), b""]:
+        texts = (json.dumps(line) for line in lines)
+        if is_events:
+            texts = (
+                f"event: {line['type']}\ndata: {text}\n"
+                for line, text in zip(lines, texts, strict=True)
+            )
+        for part in [*(f"{text}\n".encode() for text in texts), b""]:
             self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
             self.wfile.flush()

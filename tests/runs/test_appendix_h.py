@@ -147,7 +147,7 @@ def from_prompt(request: ChatRequest) -> object:
             return world.neighbor(number_of(wanted, prompt))
         case "Answer":
             quotes = [int(n) for n in re.findall(r"\[(\d+)\] music, chunk \d+:", prompt)]
-            return world.Answer(analysis="", answer="Casa Loma", answered=True, citations=quotes)
+            return world.answer("Casa Loma", *quotes)
     raise AssertionError(request.decision)
 
 

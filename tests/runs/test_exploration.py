@@ -319,8 +319,8 @@ def test_failures_are_counted(ask: Ask) -> None:
 # A number that stands only in what was left out cannot be chosen.
 def test_only_what_was_shown_is_chosen(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
     class Shortened(ScriptedDecider):
-        async def decide(self, task: Any, budget: Any = None) -> Any:
-            decided = await super().decide(task, budget)
+        async def decide(self, task: Any, budget: Any = None, heard: Any = None) -> Any:
+            decided = await super().decide(task, budget, heard)
             if isinstance(task, InitialNodesTask | FactsTask):
                 return replace(decided, task=task.keeping(1))
             return decided
@@ -382,10 +382,10 @@ def test_notebooks_are_joined(ask: Ask) -> None:
             analysis="1990-1972=18 years against 15",
             answer="Danny" if both else "unknown",
             answered=both,
-            citations=[],
         )
 
-    reading, _ = ask({ChunkTask: note, AnswerTask: join})
+    begin = world.nodes("Alpha", "Beta")
+    reading, _ = ask({InitialNodesTask: begin, ChunkTask: note, AnswerTask: join})
 
     assert (reading.answer, reading.answered) == ("Danny", True)
 
@@ -419,14 +419,14 @@ def test_quotes_are_checked(ask: Ask) -> None:
 @pytest.mark.parametrize("answered", [True, False])
 def test_citations_are_checked(ask: Ask, answered: bool) -> None:
     def cite(task: AnswerTask) -> Answer:
-        return Answer(analysis="", answer="x", answered=answered, citations=[99, 0, 1, 1, -3])
+        return world.answer("x", 99, 0, 1, 1, -3, answered=answered)
 
     def quote(task: ChunkTask) -> Any:
         return world.chunk("termination", "found", [task.text.split(" here.")[0]])
 
     reading, _ = ask({AnswerTask: cite, ChunkTask: quote})
 
-    assert len(reading.citations) == (1 if answered else 0)
+    assert len(reading.citations) == len(reading.claims) == (1 if answered else 0)
 
 
 # Asking leaves documents, chunks, facts and key elements exactly as they were.

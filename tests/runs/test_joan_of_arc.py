@@ -67,13 +67,9 @@ def note_defeats(task: ChunkTask) -> Any:
 def conclude(task: AnswerTask) -> Answer:
     joined = " ".join(task.notebooks)
     known = PARIS in joined and LA_CHARITE in joined
-    numbers = list(range(1, len(task.evidence) + 1))
-    return Answer(
-        analysis="Two attempts failed.",
-        answer="Yes, at Paris and La Charité." if known else "",
-        answered=known,
-        citations=numbers,
-    )
+    numbers = range(1, len(task.evidence) + 1)
+    text = "Yes, at Paris and La Charité." if known else ""
+    return world.answer(text, *numbers, answered=known)
 
 
 def check_citations(reading: Reading) -> None:

@@ -148,6 +148,31 @@ async def test_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
         assert body["model"] == "qwen3:8b"
 
 
+# An answer is heard while it is written, as text or as a tool's arguments, in each one's own kind
+# of stream; it costs what it costs unheard.
+@both
+@pytest.mark.parametrize("form", ["schema", "tool"])
+async def test_heard(form: str, its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(body: Body) -> Turn | None:
+        return Turn(400, "output_config.format: not supported") if _schema(body) else None
+
+    pieces: list[tuple[str, bool]] = []
+    reply = {"analysis": "It is plain.", "answer": f"In Town1, “孙悟空” 😀. {'So. ' * 30}"}
+    whole = {**reply, "answered": True, "claims": [], "contradictions": []}
+    task = AnswerTask(PLAN.question, "Look.", ("Town1.",), ())
+    declines = refuses if form == "tool" else (lambda body: None)
+    with its.server(lambda body: whole, refuses=declines) as server:
+        async with opened(its, server, monkeypatch) as decider:
+            heard = await decider.decide(task, None, lambda *piece: pieces.append(piece))
+            unheard = await decider.decide(task)
+
+    assert "".join(piece for piece, _ in pieces) == heard.decision.answer == reply["answer"]
+    assert pieces[0][1]
+    assert len(pieces) > 2 or (its is OLLAMA and form == "tool")  # its calls come in one piece
+    assert heard == unheard
+    assert [bool(body.get("stream")) for body in server.requests[-2:]] == [True, False]
+
+
 # A schema that is declined gives way to a tool, and tools to plain text, in each one's own words.
 @both
 @pytest.mark.parametrize("tools", [True, False], ids=["tools", "no tools"])
@@ -180,9 +205,9 @@ async def test_ladder_of_forms(tools: bool, its: Service, monkeypatch: pytest.Mo
     tool = next(body for body in server.requests if body.get("tools"))
     if its is ANTHROPIC:
         assert tool["tool_choice"] == {"type": "tool", "name": "RationalPlan"}
-        assert properties(tool["tools"][0]["input_schema"]) == ["plan"]
+        assert properties(tool["tools"][0]["input_schema"]) == ["needs", "plan"]
     else:
-        assert properties(tool["tools"][0]["function"]["parameters"]) == ["plan"]
+        assert properties(tool["tools"][0]["function"]["parameters"]) == ["needs", "plan"]
     assert ("JSON schema" in str(server.requests[-1])) is not tools
 
 
@@ -199,7 +224,7 @@ async def test_cut_off(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert decided.usage.calls == 2
     assert caught.value.spent.calls == 1
-    assert limits_of(its, server.requests) == [500, 500, 1024]
+    assert limits_of(its, server.requests) == [PLAN.reply_tokens] * 2 + [1024]
     assert "too long" in str(server.requests[1]["messages"][-1])
 
 
@@ -214,7 +239,10 @@ async def test_room_to_think(its: Service, monkeypatch: pytest.MonkeyPatch) -> N
 
     assert decided[0].decision.plan.endswith(PLAN.question)
     assert (decided[0].usage.calls, decided[0].usage.output_tokens) == (2, 1820)
-    assert limits_of(its, server.requests) == [500, 500 + ROOM_TO_THINK, 1024 + ROOM_TO_THINK]
+    first = PLAN.reply_tokens
+    assert limits_of(its, server.requests) == [
+        first, first + ROOM_TO_THINK, 1024 + ROOM_TO_THINK,
+    ]  # fmt: skip
     assert server.requests[0]["messages"] == server.requests[1]["messages"]
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from graphreader import FunctionChosen, GraphReader, PlanMade, QuestionAnswered, Settings
+from graphreader import FunctionChosen, GraphReader, QuestionAnswered, Settings
+from graphreader.agent.events import RunBegan
 from graphreader.deciding.exploring import FactsTask
 from graphreader.errors import UsageError
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 
-SENTENCES = [f"Person{n} lives in town{n}." for n in range(4)]
+SENTENCES = [f"Person{n} lives in town{n}." for n in range(6)]
 FACTS = {text: [f"Person{n}", f"town{n}"] for n, text in enumerate(SENTENCES)}
 QUESTION = "Who lives in town2?"
 
@@ -52,7 +53,7 @@ def test_inside_a_running_loop(reader: GraphReader, texts: Path) -> None:
             reader.stats().documents,
         )
 
-    assert asyncio.run(cell()) == asyncio.run(cell()) == ("unchanged", 5, [PlanMade], 1)
+    assert asyncio.run(cell()) == asyncio.run(cell()) == ("unchanged", 5, [RunBegan], 1)
 
 
 # The asynchronous methods work in one loop after the other.

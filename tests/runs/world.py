@@ -8,6 +8,7 @@ from graphreader import GraphReader, Settings
 from graphreader.deciding.decisions import (
     Answer,
     ChunkDecision,
+    Claim,
     ExtractedFact,
     Extraction,
     FactsDecision,
@@ -82,12 +83,14 @@ def neighbor(number: int) -> NeighborDecision:
 
 def first_quote(task: AnswerTask) -> Answer:
     """The notebooks joined, resting on all the quotes."""
-    return Answer(
-        analysis="joined",
-        answer=" ".join(notebook for notebook in task.notebooks if notebook),
-        answered=True,
-        citations=list(range(1, len(task.evidence) + 1)),
-    )
+    numbers = range(1, len(task.evidence) + 1)
+    return answer(" ".join(notebook for notebook in task.notebooks if notebook), *numbers)
+
+
+def answer(text: str, *citations: int, answered: bool = True) -> Answer:
+    """The answer as one claim that rests on these quotes."""
+    claims = [Claim(claim=text, citations=list(citations))]
+    return Answer(analysis="joined", answer=text, answered=answered, claims=claims)
 
 
 def scripted(known: Facts, script: Mapping[Any, Any]) -> ScriptedDecider:

@@ -1,6 +1,5 @@
 import json
 
-from graphreader.agent.exploration import enter
 from graphreader.agent.graph import (
     AFTER_CHUNK,
     AFTER_FACTS,
@@ -10,7 +9,9 @@ from graphreader.agent.graph import (
     after_neighbors,
     build_agent,
 )
+from graphreader.agent.likeness import Likeness
 from graphreader.agent.parts import Limits, Parts
+from graphreader.agent.path import enter
 from graphreader.agent.state import Exploring, Run
 from graphreader.deciding.offline.decider import OfflineDecider
 from graphreader.deciding.offline.embedding import OfflineEmbedder
@@ -29,7 +30,7 @@ REF = {"id": "c", "document": "d", "index": 0}
 
 
 def exploring(**changes: object) -> Exploring:
-    run: Run = {"question": "q", "plan": "p"}
+    run: Run = {"question": "q", "plan": "p", "needs": ["n"], "related": ["k"]}
     state = enter(run, 1, {"id": "n", "name": "N"})
     state.update(changes)  # type: ignore[typeddict-item]  # a test's own choice of fields
     return state
@@ -37,7 +38,7 @@ def exploring(**changes: object) -> Exploring:
 
 # The drawing carries the paper's function names on the edges of a path.
 def test_the_drawing_names_the_functions() -> None:
-    parts = Parts(None, OfflineDecider(), OfflineEmbedder(), Limits())  # type: ignore[arg-type]
+    parts = Parts(None, OfflineDecider(), Likeness(OfflineEmbedder()), Limits())  # type: ignore[arg-type]
     drawing = build_agent(parts).get_graph(xray=True)
     labels = ", ".join(str(edge.data) for edge in drawing.edges if edge.data)
 

@@ -107,7 +107,7 @@ def test_as_a_module(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["nonsense"], "No such command 'nonsense'"),
-        (["ask"], "Missing argument 'QUESTION'"),
+        (["ask"], "Ask a question, or name a file of questions with --file."),
         (["ingest"], "Name what to read"),
         (["list", "--nonsense"], "No such option: --nonsense"),
         (["ask", "who?", "--corpus"], "requires an argument"),

@@ -8,16 +8,23 @@ import pytest
 from rich.console import Console
 
 from graphreader.agent.events import (
+    AnswerToken,
+    CandidatesFound,
+    ChunkRead,
     Event,
+    FactsRead,
     FunctionChosen,
+    NeighborsSeen,
     NodesChosen,
+    NoteTaken,
     PathEnded,
     PlanMade,
     QuestionAnswered,
+    RunBegan,
 )
 from graphreader.cli.printing import money, roughly
 from graphreader.cli.watching import watch
-from graphreader.reading import Citation, FunctionCall, Path, Reading
+from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.usage import Usage
 
 NODES = ("Joan of Arc", "圣女贞德", "[bold]odd[/bold] name", "canonized", "visions")
@@ -56,7 +63,9 @@ READING = Reading(
 
 
 def events(reading: Reading = READING) -> Iterator[Event]:
-    yield PlanMade(reading.plan)
+    yield RunBegan(reading.run)
+    yield PlanMade(reading.plan, ("the [year]", "the pope"))
+    yield CandidatesFound((*NODES, "another"))
     yield NodesChosen(NODES)
     for path in range(1, 5):
         for call in CALLS:
@@ -84,7 +93,7 @@ def test_in_a_pipe(width: int) -> None:
     assert max(map(len, lines)) <= width
     assert "\x1b" not in text
     flat = " ".join(text.split())
-    assert flat.count("Look for the [year].") == 1
+    assert flat.count("Look for the [year]. Needed: the [year]; the pope") == 1
     assert flat.count("In 1920 [see 1].") == 1
     assert "1 life, page 7, “Her [trial]”, chunk 3 characters 120-155" in flat
     assert "“She was canonized in 1920. [red]”" in flat
@@ -186,6 +195,135 @@ def test_roughly() -> None:
     numbers = [roughly(number) for number in (0, 7, 42, 123, 995, 12_345, 1_234_567)]
 
     assert numbers == ["0", "7", "42", "120", "1,000", "12,000", "1,200,000"]
+
+
+class Screen(io.StringIO):
+    """A terminal that can tell what lives on it just now."""
+
+    def frame(self, console: Console) -> str:
+        """Its live part, as it is drawn last."""
+        self.seek(0)
+        self.truncate()
+        assert console._live_stack
+        console._live_stack[-1].refresh()
+        return self.getvalue()
+
+
+def frames(happens: list[Event], height: int = 30) -> list[str]:
+    """What is seen in a terminal after each event, once the initial nodes stand."""
+    screen = Screen()
+    console = Console(file=screen, width=80, height=height, force_terminal=True, color_system=None)
+    seen: list[str] = []
+
+    def told() -> Iterator[Event]:
+        yield NodesChosen(NODES[:2])
+        for event in happens:
+            yield event
+            seen.append(screen.frame(console))
+        yield QuestionAnswered(READING)
+
+    watch(told(), console)
+    return seen
+
+
+# Each path shows what it does just now, and below that what it noted last.
+def test_a_path_now() -> None:
+    facts = ("A fact.", "Another one.")
+    shown = frames(
+        [
+            FactsRead(1, "Joan [of] Arc", facts, ("life, chunk 0", "life, chunk 3")),
+            FunctionChosen(1, "Joan of Arc", CALLS[0]),
+            ChunkRead(1, "Joan of Arc", "life", "d1", 3),
+            NoteTaken(1, "- She had visions.\n- She was [canonized] in 1920.\n"),
+            NeighborsSeen(1, "Joan of Arc", ("pope", "Rome")),
+            PathEnded(1, "termination", "", None),
+        ]
+    )
+
+    assert "looks at 2 facts of Joan [of] Arc  life, chunks 0, 3" in shown[0]
+    assert "1  Joan of Arc  1  read_chunk(life, chunks 0, 3; letters" in shown[1]
+    assert "reads life, chunk 3" in shown[2]
+    assert "She was [canonized] in 1920." in shown[3]
+    assert "reads life, chunk 3" in shown[3]
+    assert "looks at neighbors: pope, Rome" in shown[4]
+    assert "1  Joan of Arc  1  done" in shown[5]
+    assert "She was [canonized] in 1920." in shown[5]
+    assert all("2  圣女贞德     0  …" in frame for frame in shown)
+
+
+# The answer grows as it is written; one that is begun anew stands alone.
+def test_the_answer_as_it_is_written() -> None:
+    ends: list[Event] = [PathEnded(path, "termination", "", None) for path in (1, 2)]
+    shown = frames(
+        [
+            *ends,
+            AnswerToken("In the [year] ", True),
+            AnswerToken("1919."),
+            AnswerToken("In 1920.", True),
+        ]
+    )
+
+    assert "Exploring" in shown[0]
+    assert "Answering" in shown[1]
+    assert "In the [year] 1919." in shown[3]
+    assert "In 1920." in shown[4]
+    assert "1919" not in shown[4]
+
+
+# A low terminal shows the paths without notes, and the end of a long answer.
+def test_a_low_terminal() -> None:
+    words = " ".join(f"word{number}" for number in range(200))
+    note, answer = frames([NoteTaken(1, "A note."), AnswerToken(words, True)], height=9)
+
+    assert "A note." not in note
+    assert "word199" in answer
+    assert "word0 " not in answer
+    assert answer.count("\n") <= 9
+
+
+# What the answer states is followed by the numbers of its citations, and marked where none supports
+# it; a claim in other words stands below, and what the documents dispute, with both of them.
+def test_claims() -> None:
+    second = Citation("letters", "d2", 0, 0, 9, "In 1919.")
+    reading = replace(
+        READING,
+        answer="In 1920. By a [pope]. In May.",
+        citations=(*READING.citations, second),
+        claims=(
+            Claim("In 1920.", (1, 2)),
+            Claim("By a [pope].", ()),
+            Claim("It was spring.", (1,)),
+            Claim("It rained."),
+        ),
+        contradictions=(Contradiction("The year is 1920 or 1919.", (1, 2)),),
+    )
+
+    text = " ".join(shown(200, reading=reading).split())
+
+    assert "In 1920. [1, 2] By a [pope]. [unsupported] In May. - It was spring. [1]" in text
+    assert "- It rained. [unsupported]" in text
+    assert (
+        "- The texts differ: The year is 1920 or 1919. [1, 2] (life, chunk 3 against letters, "
+        "chunk 0)" in text
+    )
+
+
+# Marks of claims that support nothing are yellow, those of citations are not.
+def test_unsupported_claims_are_yellow() -> None:
+    reading = replace(READING, answer="One. Two.", claims=(Claim("One.", (1,)), Claim("Two.")))
+    file = io.StringIO()
+    watch(events(reading), Console(file=file, width=80, force_terminal=True))
+
+    assert "\x1b[33m [unsupported]" in file.getvalue()
+    assert "\x1b[36m [1]" in file.getvalue()
+
+
+# The run can be named again: its id stands at the end, if it is kept.
+def test_the_run() -> None:
+    kept = shown(80, reading=replace(READING, run="my run 1"))
+
+    assert "graphreader runs show 'my run 1'\n" in kept
+    assert "runs show" not in shown(80)
 
 
 # A failure in the middle gives the terminal back before it goes on.

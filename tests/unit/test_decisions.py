@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from graphreader.deciding import decisions, exploring, schemas, tasks
 
@@ -56,10 +57,25 @@ def test_schemas_are_strict(decision: type[decisions.Decision]) -> None:
     assert decision.__doc__ not in text
 
 
+# Lists that are not the paper's may be missing in a reply, although the schema asks for them.
+def test_lists_that_may_be_missing() -> None:
+    plan = decisions.RationalPlan.model_validate({"plan": "Look."})
+    answer = decisions.Answer.model_validate({"analysis": "", "answer": "x", "answered": True})
+
+    assert plan.needs == answer.claims == answer.contradictions == []
+    with pytest.raises(ValidationError):
+        decisions.InitialNodes.model_validate({})
+
+
 # Each task has a decision of its own, and no decision is left that nobody asks for.
 def test_tasks_and_decisions_belong_together() -> None:
     asked = [task.decision for task in TASKS]
-    nested = {decisions.ExtractedFact, decisions.ProposedNode}
+    nested = {
+        decisions.ExtractedFact,
+        decisions.ProposedNode,
+        decisions.Claim,
+        decisions.Contradiction,
+    }
 
     assert len(set(asked)) == len(asked) == 8
     assert set(asked) | nested == set(CLASSES)

@@ -196,7 +196,9 @@ def of_tokens(number: int, sentence: str, encoding: str = "o200k_base") -> str:
 def test_the_largest_prompts_fit(form: Form, sentence: str, title: str) -> None:
     labels = tuple(f"{title}, chunk {n}" for n in range(20))
     actions = tuple(f"at {label}: read_chunk({'; '.join(labels[:6])})" for label in labels[:10])
-    question, plan, notebook = (of_tokens(number, sentence) for number in (100, 250, 550))
+    question, plan, notebook = (
+        of_tokens(number, sentence) for number in (100, 250, NOTEBOOK_TOKENS)
+    )
     so_far = question, plan, actions, notebook, title
     text = of_tokens(2000, sentence)
     chunk = ChunkTask(*so_far, labels[0], text, queued=labels[1:])

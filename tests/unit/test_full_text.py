@@ -4,11 +4,11 @@ from graphreader.store.full_text import MOST_TERMS, corpus_word, lucene
 # Every word is quoted, so that nothing of it is syntax; the corpus is asked for by its own word.
 def test_words_are_quoted() -> None:
     corpus = 'my "corpus"\\x'
-    query = lucene("Joan AND (Arc*", corpus)
+    query = lucene("Joan NOT (Arc*", corpus)
 
     assert query == (
         f"+corpus_word:{corpus_word(corpus)} +("
-        'name:"joan" aliases:"joan" name:"and" aliases:"and" name:"arc" aliases:"arc")'
+        'name:"joan" aliases:"joan" name:"not" aliases:"not" name:"arc" aliases:"arc")'
     )
 
 
@@ -23,6 +23,16 @@ def test_corpora_have_words() -> None:
 # Without any word there is nothing to ask.
 def test_nothing_is_no_query() -> None:
     assert lucene(" *?()~ ", "c") is None
+
+
+# Words that are in every third name are asked for only where there are no others.
+def test_function_words_are_left_out() -> None:
+    only = lucene("What is the CASTLE of a king?", "c")
+    alone = lucene("The Who", "c")
+
+    assert only == lucene("castle king", "c")
+    assert alone is not None
+    assert alone.endswith('+(name:"the" aliases:"the" name:"who" aliases:"who")')
 
 
 # Chinese is asked for by pairs of characters, mixed text by both.

@@ -19,9 +19,14 @@ COUNTY = [
 async def answer(question: str, evidence: list[Evidence]) -> Answer:
     task = AnswerTask(question, "", (), tuple(evidence))
     decision = (await OfflineDecider().decide(task)).decision
-    assert decision.answered == bool(decision.citations)
-    assert all(1 <= number <= len(evidence) for number in decision.citations)
+    assert decision.answered == bool(decision.claims)
+    assert all(1 <= number <= len(evidence) for number in cited_by(decision))
     return decision
+
+
+def cited_by(decision: Answer) -> list[int]:
+    """The numbers of the quotes, one a claim."""
+    return [number for claim in decision.claims for number in claim.citations]
 
 
 # The answer quotes the sentence that holds what is asked, and cites its number.
@@ -37,7 +42,7 @@ async def test_answered(question: str, evidence: list[Evidence], cited: int) -> 
     decision = await answer(question, evidence)
 
     assert decision.answered
-    assert decision.citations[0] == cited
+    assert cited_by(decision)[0] == cited
     assert evidence[cited - 1].quote in decision.answer
 
 
@@ -108,7 +113,24 @@ async def test_two_documents() -> None:
     decision = await answer("Where was the author of The Salt Road born?", evidence)
 
     assert decision.answered
-    assert set(decision.citations) == {2, 4}
+    assert set(cited_by(decision)) == {2, 4}
+
+
+# Each quote of the answer is a claim of its own, in one line, and there are no contradictions.
+async def test_claims() -> None:
+    evidence = [
+        Evidence("A, chunk 0", "Ilse Holt lost\n  the battle of Varn."),
+        Evidence("B, chunk 0", "Gulls nest at Varn."),
+        Evidence("C, chunk 0", "Ilse Holt was defeated in the siege of Kiel."),
+    ]
+    decision = await answer("Did Ilse Holt lose any battles?", evidence)
+
+    assert [(one.claim, one.citations) for one in decision.claims] == [
+        ("Ilse Holt lost the battle of Varn.", [1]),
+        ("Ilse Holt was defeated in the siege of Kiel.", [3]),
+    ]
+    assert decision.answer == " ".join(one.claim for one in decision.claims)
+    assert decision.contradictions == []
 
 
 # Words that only stand in unrelated places do not add up to an answer.
@@ -132,7 +154,7 @@ async def test_several_answers() -> None:
     ]
     decision = await answer("Did Ilse Holt lose any battles?", evidence)
 
-    assert decision.citations == [1, 3]
+    assert cited_by(decision) == [1, 3]
 
 
 # A document's title says what its sentences are about.
@@ -143,7 +165,7 @@ async def test_title_counts() -> None:
     ]
     decision = await answer("Where was Ilse Holt born?", evidence)
 
-    assert decision.citations == [1]
+    assert cited_by(decision) == [1]
 
 
 # A sentence with the name but without the one thing asked about it is no part of the answer.
@@ -153,7 +175,7 @@ async def test_one_step() -> None:
     present = await answer("When did Queen Odile visit Varn?", evidence)
 
     assert not absent.answered
-    assert present.citations == [3]
+    assert cited_by(present) == [3]
 
 
 # The analysis says which words of the question are missing, in the question's language.

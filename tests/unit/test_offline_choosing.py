@@ -61,6 +61,22 @@ async def test_plan() -> None:
     assert "年份" in chinese
 
 
+# What the plan needs is each name by itself and what is asked about them; nothing, if unclear.
+@pytest.mark.parametrize(
+    ("question", "needs"),
+    [
+        ("When was the lighthouse of Port Wessel lit?", ["Port Wessel", "lighthouse lit"]),
+        ("Who played longer, Danny or Alice?", ["Danny", "Alice", "played"]),
+        ("林雨桐是哪一年出生的？", ["林雨桐", "出生"]),
+        ("?", []),
+    ],
+)
+async def test_needs(question: str, needs: list[str]) -> None:
+    decision = (await OfflineDecider().decide(PlanTask(question))).decision
+
+    assert decision.needs == needs
+
+
 # The same task gets the same decision from any decider.
 async def test_deterministic() -> None:
     names = ("Wessel", "lighthouse", "Port Wessel", "herring", "designed", "Ilse Holt")

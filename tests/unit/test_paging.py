@@ -1,9 +1,14 @@
-from graphreader.agent.paging import A_PAGE, TOGETHER, fact_page, shown_group
-from graphreader.store.explorer import ChunkFacts
+from graphreader.agent.paging import A_PAGE, CHUNKS_OF_A_PAGE, TOGETHER, fact_page
+from graphreader.store.found import ChunkFacts, StoredFact
 
 
 def chunk(index: int, *facts: str) -> ChunkFacts:
-    return ChunkFacts(f"c{index}", index, "book", "d", facts)
+    stored = tuple(StoredFact(number, fact) for number, fact in enumerate(facts))
+    return ChunkFacts(f"c{index}", index, "book", "d", stored)
+
+
+def texts(facts: tuple[StoredFact, ...]) -> list[str]:
+    return [fact.text for fact in facts]
 
 
 def hub(chunks: int, facts: int) -> list[ChunkFacts]:
@@ -30,9 +35,9 @@ def test_order_of_the_text() -> None:
 
     first, second = fact_page(found, "baker", 0).groups
 
-    assert first.facts == (*facts[: TOGETHER - 2], "The baker came.", "The baker went.")
+    assert texts(first.facts) == [*facts[: TOGETHER - 2], "The baker came.", "The baker went."]
     assert first.more == 2
-    assert second.facts == tuple(facts[TOGETHER - 2 :])
+    assert texts(second.facts) == facts[TOGETHER - 2 :]
     assert second.more == 0
 
 
@@ -52,10 +57,10 @@ def test_no_chunk_crowds_out_the_others() -> None:
 def test_all_pages_together_are_all_facts() -> None:
     found = hub(chunks=30, facts=20)
     shown = 0
-    seen: list[str] = []
+    seen: list[tuple[int, int]] = []
     while True:
         page = fact_page(found, "fact 7 of chunk 3", shown)
-        facts = [fact for group in page.groups for fact in group.facts]
+        facts = [(group.index, fact.index) for group in page.groups for fact in group.facts]
         assert len(facts) <= A_PAGE
         part = facts[:47]  # as many as a window happens to hold
         assert page.remaining == 600 - shown - len(facts)
@@ -64,14 +69,21 @@ def test_all_pages_together_are_all_facts() -> None:
         if shown == 600:
             break
 
-    assert sorted(seen) == sorted(fact for group in found for fact in group.facts)
+    assert sorted(seen) == [(chunk, fact) for chunk in range(30) for fact in range(20)]
 
 
-# A group says whether its chunk was read, and how many of its facts come later.
-def test_shown() -> None:
-    (group, *_) = fact_page([chunk(4, *(f"F{n}." for n in range(20)))], "", 0).groups
+# Chunks that were read come behind all others, whatever they say.
+def test_read_chunks_come_last() -> None:
+    found = [chunk(0, "Ann was a baker."), chunk(1, "Ann sang."), chunk(2, "Ann slept.")]
 
-    shown = shown_group(group, ["c4"]).shown()
+    groups = fact_page(found, "Who was a baker?", 0, ["c0"]).groups
 
-    assert shown.startswith("book, chunk 4 (already read)\n- F0.")
-    assert shown.endswith("(5 more facts of this node in this chunk are on a later page.)")
+    assert [group.index for group in groups] == [1, 2, 0]
+
+
+# A page has so many chunks at most, and the rest comes on the next one.
+def test_a_page_has_few_chunks() -> None:
+    page = fact_page(hub(chunks=CHUNKS_OF_A_PAGE + 5, facts=1), "", 0)
+
+    assert len(page.groups) == CHUNKS_OF_A_PAGE
+    assert page.remaining == 5

@@ -100,7 +100,7 @@ def test_no_plan(text: str) -> None:
     assert refused(text, PLAN).kind == "no_json"
 
 
-# A node is meant by its number or by its name (figure 8); what was not shown is left out.
+# A node is meant by its number or by its name (figure 8); what was not shown has a number of none.
 def test_nodes() -> None:
     text = """Here are the nodes:
 Node: [2], Score: 90
@@ -116,9 +116,9 @@ Node: [77], Score: 10"""
     nodes = [(one.number, one.score) for one in taken(text, NODES).nodes]
 
     assert nodes == [
-        (2, 90), (1, 85), (3, 80), (4, 70), (2, 60), (1, 50), (3, 40), (1, 30), (77, 10),
+        (2, 90), (1, 85), (3, 80), (4, 70), (2, 60), (1, 50), (3, 40), (1, 30), (0, 20),
+        (77, 10),
     ]  # fmt: skip
-    assert taken("Node: Spain, Score: 20", NODES).nodes == []
     assert refused("Node: Danny. Node: Alice.", NODES).kind == "no_json"
 
 
@@ -311,7 +311,70 @@ def test_answer(text: str, cited: list[int]) -> None:
     assert answer.answer.rstrip(".,").rstrip(" ,") == "Danny"
     assert "18 years" in answer.analysis
     assert answer.answered is True
-    assert answer.citations == cited
+    assert answer.contradictions == []
+    (claim,) = answer.claims
+    assert claim.claim.rstrip(".") == "Danny"
+    assert claim.citations == cited
+
+
+# A sentence of the answer is a claim with its own numbers, wherever they stand at its end; claims
+# and contradictions under headings of their own go first.
+@pytest.mark.parametrize(
+    ("text", "claims", "contradictions"),
+    [
+        (
+            "Danny played 18 years [1]. Alice played 15. [2] [3] So Danny did.",
+            [("Danny played 18 years.", [1]), ("Alice played 15.", [2, 3]), ("So Danny did.", [])],
+            [],
+        ),
+        (
+            "丹尼打了十八年[1]。爱丽丝打了十五年。[2]",
+            [("丹尼打了十八年。", [1]), ("爱丽丝打了十五年。", [2])],
+            [],
+        ),
+        (
+            "Danny.\nClaims: Danny played 18 years [1]. Alice played 15 [3].\n"
+            "Contradictions: One text says 1972, the other 1973 [1, 2]. Both are long [3].",
+            [("Danny played 18 years.", [1]), ("Alice played 15.", [3])],
+            [("One text says 1972, the other 1973.", [1, 2])],
+        ),
+        (
+            "Danny.\nClaims: Danny played longer.\nCitations: [2]",
+            [("Danny played longer.", [2])],
+            [],
+        ),
+        ("Danny [1, 1].\nContradictions: none", [("Danny.", [1])], []),
+        ("The texts do not tell [1].\nClaims: Nothing is told [1].", [], []),
+    ],
+)  # fmt: skip
+def test_claims(text: str, claims: object, contradictions: object) -> None:
+    answer = taken(f"Analyze: All notebooks.\nFinal answer: {text}", ANSWER)
+
+    assert [(one.claim, one.citations) for one in answer.claims] == claims
+    assert [(one.about, one.citations) for one in answer.contradictions] == contradictions
+    assert "Claims" not in answer.answer
+    assert "[" not in answer.answer
+
+
+# The needs of a plan stand under a heading, in one line or several; a plan may well have none.
+@pytest.mark.parametrize(
+    ("named", "needs"),
+    [
+        ("", []),
+        ("\nNeeds: when Danny retired; length of Alice's career.",
+         ["when Danny retired", "length of Alice's career"]),
+        ("\n\n**Information needs:**\n- when Danny retired\n2. Alice's career\n",
+         ["when Danny retired", "Alice's career"]),
+        ("\n信息需求：x", []),
+        ("\nNeeds：丹尼何时退役；爱丽丝的生涯", ["丹尼何时退役", "爱丽丝的生涯"]),
+    ],
+)  # fmt: skip
+def test_needs(named: str, needs: list[str]) -> None:
+    plan = taken(f"Plan: We first need the length of both careers.{named}", PLAN)
+
+    assert plan.needs == needs
+    assert plan.plan.startswith("We first need the length of both careers.")
+    assert "Danny" not in plan.plan
 
 
 # Only an answer that says nothing else than that the texts do not tell is none.

@@ -1,4 +1,4 @@
-from graphreader.agent.ranking import by_words, fused, words
+from graphreader.agent.ranking import by_words, fused, missing, sharing, words
 
 
 # What shares more and rarer words with the question comes first.
@@ -18,6 +18,14 @@ def test_order_is_kept() -> None:
     assert by_words([], str, "one") == []
 
 
+# Of those that share nothing none is kept where only the sharing ones are wanted.
+def test_only_what_shares() -> None:
+    facts = ["Nothing of it.", "A castle.", "The castle is in Toronto."]
+
+    assert sharing(facts, str, "Which castle is in Toronto?") == facts[:0:-1]
+    assert sharing(facts, str, "zzz") == []
+
+
 # Inflected forms count as the same word; Chinese is compared by pairs of characters.
 def test_words_are_stems() -> None:
     assert words("Canadian bands, 1972") == {"canadi", "bands", "1972"}
@@ -28,3 +36,14 @@ def test_words_are_stems() -> None:
 def test_rankings_are_fused() -> None:
     assert fused([["a", "b", "c"], ["b", "d"], ["b"]], str) == ["b", "a", "d", "c"]
     assert fused([], str) == []
+
+
+# A need is missing until the notebook has most of its words; where none is, all are looked for.
+def test_missing_needs() -> None:
+    needs = ["birthplace of Anna Weber", "founding year of the town"]
+    notebook = "Anna Weber's birthplace is Ulm."
+
+    assert missing(needs, "") == needs
+    assert missing(needs, notebook) == needs[1:]
+    assert missing(needs[:1], notebook) == needs[:1]
+    assert missing([], notebook) == []

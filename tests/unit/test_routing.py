@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from graphreader.deciding.decider import Decider
@@ -15,7 +17,7 @@ class Closing(ScriptedDecider):
     """A decider that remembers that it was closed, and then may fail."""
 
     def __init__(self, name: str, *, fails: bool = False) -> None:
-        reply = Answer(analysis="", answer=name, answered=True, citations=[])
+        reply = Answer(analysis="", answer=name, answered=True)
         script = {PlanTask: lambda _: RationalPlan(plan=name), AnswerTask: lambda _: reply}
         super().__init__(script, name=name, notice=f"{name} says hello.")
         self.prompts = f"prompts of {name}"
@@ -26,6 +28,11 @@ class Closing(ScriptedDecider):
         self.closed = True
         if self._fails:
             raise OSError("cannot be closed")
+
+    async def decide(self, task: Any, budget: Any = None, heard: Any = None) -> Any:
+        if heard:
+            heard(self.name, True)
+        return await super().decide(task, budget, heard)
 
     def measure(self, task: object) -> int:
         return len(self.name)
@@ -41,6 +48,16 @@ async def test_who_decides() -> None:
     assert (plan.decision.plan, answer.decision.answer) == ("small", "largest")
     assert (decider.measure(PLAN), decider.measure(ANSWER)) == (5, 7)
     assert (explorer.asked, answerer.asked) == ([PLAN], [ANSWER])
+
+
+# Who wants to hear the answer hears the answerer.
+async def test_who_is_heard() -> None:
+    heard: list[tuple[str, bool]] = []
+    decider = RoutingDecider(Closing("small"), Closing("largest"))
+
+    await decider.decide(ANSWER, None, lambda *piece: heard.append(piece))
+
+    assert heard == [("largest", True)]
 
 
 # Both are named, with their prompts; what either has to say is said, but nothing twice.

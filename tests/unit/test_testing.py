@@ -44,7 +44,7 @@ async def test_kinds_of_replies() -> None:
 
     assert (await model.ainvoke("s")).content == "text"
     assert (await model.ainvoke("m")).content == "message"
-    assert (await model.ainvoke("d")).content == '{"plan": "p"}'
+    assert (await model.ainvoke("d")).content == '{"plan": "p", "needs": []}'
     with pytest.raises(OSError):  # noqa: PT011  # any
         await model.ainvoke("e")
 

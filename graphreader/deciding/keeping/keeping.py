@@ -79,17 +79,23 @@ def _written(decided: Decided[D]) -> str:
     )
 
 
-def _read(task: Task[D], kept: str | None) -> Decided[D] | None:
-    """The kept decision with what was shown for it, unless it does not suit the task (any more)."""
-    if kept is None:
-        return None
+def restored(task: Task[D], shown: int, fields: object) -> Decided[D] | None:
+    """A decision that was kept, with what was shown for it, if it suits the task (still)."""
     try:
-        record = json.loads(kept)
-        shown = _showing(task, record["shown"])
-        decision = cast(D, task.decision.model_validate(record["decision"]))
+        task = _showing(task, shown)
+        decision = cast(D, task.decision.model_validate(fields))
+    except (TypeError, ValueError):
+        return None
+    return Decided(decision, task) if task.problem(decision) is None else None
+
+
+def _read(task: Task[D], kept: str | None) -> Decided[D] | None:
+    """The kept decision, if there is one that suits the task."""
+    try:
+        record = json.loads(kept or "")
+        return restored(task, record["shown"], record["decision"])
     except (KeyError, TypeError, ValueError):
         return None
-    return Decided(decision, shown) if shown.problem(decision) is None else None
 
 
 def _showing(task: Task[D], number: int) -> Task[D]:

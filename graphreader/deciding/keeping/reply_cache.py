@@ -6,7 +6,6 @@ read-only or on a full disk never fails a run: nothing is found or kept, and `tr
 
 import asyncio
 import hashlib
-import os
 import sqlite3
 import threading
 import time
@@ -20,6 +19,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from graphreader.errors import CacheError
 from graphreader.settings import Settings
+from graphreader.sqlite_file import files_of, is_lost, opened, refusal
 
 T = TypeVar("T")
 _Row: TypeAlias = tuple[bytes, str, float, bytes]
@@ -123,7 +123,7 @@ class ReplyCache:
             raise CacheError(self._sentence("read", error)) from error
         return CacheStats(
             replies=sum(row[1] for row in rows),
-            bytes=sum(one.stat().st_size for one in _files(self.path) if one.exists()),
+            bytes=sum(one.stat().st_size for one in files_of(self.path) if one.exists()),
             models={row[0]: row[1] for row in rows},
             oldest=min((row[2] for row in rows), default=None),
             newest=max((row[3] for row in rows), default=None),
@@ -137,9 +137,9 @@ class ReplyCache:
         try:
             return _emptied(self.path) if self.path.exists() else 0
         except (OSError, sqlite3.Error) as error:
-            if not _is_lost(error):
+            if not is_lost(error):
                 raise CacheError(self._sentence("cleared", error)) from error
-        for one in _files(self.path):
+        for one in files_of(self.path):
             one.unlink(missing_ok=True)
         return 0
 
@@ -166,13 +166,8 @@ class ReplyCache:
             return None
 
     def _sentence(self, what: str, error: Exception) -> str:
-        remedy = "make room or give the permission, or set GRAPHREADER_HOME to another folder"
-        if _is_lost(error):
-            remedy = "begin anew with `graphreader cache clear`"
-        elif "locked" in str(error):
-            remedy = "end the program that holds it, and try again"
-        reason = getattr(error, "strerror", None) or error
-        return f"{self.path} cannot be {what} ({reason}): {remedy}."
+        anew = "begin anew with `graphreader cache clear`"
+        return refusal(self.path, what, error, anew)
 
 
 class _Worker:
@@ -209,43 +204,9 @@ class _Worker:
         return self._connection
 
 
-class _ForeignError(sqlite3.DatabaseError):
-    """The file is of a newer version, or of another program."""
-
-
 def _opened(path: Path) -> sqlite3.Connection:
-    """A connection to the file, which is made, for its owner only, where it is missing."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-    try:
-        if _form(connection) != FORM:
-            _make(connection)
-        with suppress(sqlite3.OperationalError):  # it is in use: who opens it next does it
-            connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # paid for: it survives a power cut, too
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _make(database: sqlite3.Connection) -> None:
-    """Make the table in a file that is empty, unless another process does so right now."""
-    with database:
-        database.execute("BEGIN EXCLUSIVE")
-        form = _form(database)
-        if form > FORM:
-            raise _ForeignError("a newer version of GraphReader made it")
-        if form < FORM and database.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise _ForeignError("GraphReader did not make it")
-        database.execute(_TABLE)
-        database.execute(f"PRAGMA user_version = {FORM}")
-
-
-def _form(database: sqlite3.Connection) -> int:
-    return int(database.execute("PRAGMA user_version").fetchone()[0])
+    # FULL: what was paid for survives a power cut, too.
+    return opened(path, FORM, _TABLE, patience=_PATIENCE, synchronous="FULL")
 
 
 def _emptied(path: Path) -> int:
@@ -254,19 +215,6 @@ def _emptied(path: Path) -> int:
         database.execute("VACUUM")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return gone
-
-
-def _files(path: Path) -> list[Path]:
-    """The file and its journal."""
-    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
-
-
-def _is_lost(error: Exception) -> bool:
-    """Whether the file will never be of use to this version."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(
-        error, _ForeignError
-    )
 
 
 def _bytes(text: str) -> bytes:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from graphreader.deciding.decisions import Answer
+from graphreader.deciding.decisions import Answer, Claim
 from graphreader.deciding.offline.names import names_of
 from graphreader.deciding.offline.question import Need, Question, understand
 from graphreader.deciding.offline.words import fold, terms_of, title_terms
-from graphreader.deciding.tasks import AnswerTask, Evidence
+from graphreader.deciding.tasks import AnswerTask, Evidence, folded
 
 MOST_CITED = 3
 MOST_COMPARED = 14  # quotes whose combinations are looked at: 469 of them
@@ -77,14 +77,14 @@ def answer(task: AnswerTask) -> Answer:
     answered = bool(best) and _is_enough(support, question)
     if len(best) == 1:
         best = _with_as_good(best[0], candidates, question)
-    ordered = sorted(best, key=lambda quote: -_weigh(quote.support, question))
+    cited = sorted(best, key=lambda quote: -_weigh(quote.support, question)) if answered else []
+    claims = [Claim(claim=folded(quote.text), citations=[quote.number]) for quote in cited]
     return Answer(
-        analysis=_analysis(ordered if answered else (), quotes, question),
-        answer=" ".join(" ".join(quote.text.split()) for quote in ordered)
-        if answered
-        else NOT_TOLD[question.language],
+        analysis=_analysis(cited, quotes, question),
+        answer=" ".join(one.claim for one in claims) or NOT_TOLD[question.language],
         answered=answered,
-        citations=[quote.number for quote in ordered] if answered else [],
+        claims=claims,
+        contradictions=[],
     )
 
 

@@ -4,7 +4,7 @@ from functools import singledispatchmethod
 from typing import Any, TypeVar, cast
 
 from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import Decided
+from graphreader.deciding.decider import Decided, Heard
 from graphreader.deciding.decisions import (
     Answer,
     ChunkDecision,
@@ -50,7 +50,9 @@ class OfflineDecider:
     )
     concurrency = 2  # it computes and never waits, so more would gain nothing
 
-    async def decide(self, task: Task[D], budget: Budget | None = None) -> Decided[D]:
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
+    ) -> Decided[D]:
         """Take one decision; it is always valid for the task. Costs a call and no tokens."""
         if budget:
             budget.take(0, task.phase)
@@ -73,7 +75,7 @@ class OfflineDecider:
 
     @_decision.register
     def _(self, task: PlanTask) -> RationalPlan:
-        return RationalPlan(plan=plan(task.question))
+        return plan(task.question)
 
     @_decision.register
     def _(self, task: InitialNodesTask) -> InitialNodes:

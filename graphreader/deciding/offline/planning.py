@@ -1,5 +1,6 @@
 """The rational plan of a reader without a model: what to look for, in words."""
 
+from graphreader.deciding.decisions import RationalPlan
 from graphreader.deciding.offline.question import Question, understand
 
 _KINDS = {
@@ -8,10 +9,18 @@ _KINDS = {
 }
 
 
-def plan(question: str) -> str:
-    """What is looked for, about what, and how to get from one to the other; as asked."""
+def plan(question: str) -> RationalPlan:
+    """What is looked for, about what, and how to get from one to the other; as asked.
+
+    The names are needs of their own; what is asked about them is one more, or in Chinese, where
+    names hardly show, each piece of it.
+    """
     asked = understand(question)
-    return (_in_chinese if asked.language == "zh" else _in_english)(asked, question.strip())
+    is_chinese = asked.language == "zh"
+    in_words = _in_chinese if is_chinese else _in_english
+    about = asked.asked if is_chinese else (" ".join(asked.asked),)
+    needs = [need for need in dict.fromkeys([*asked.names, *about]) if need]
+    return RationalPlan(plan=in_words(asked, question.strip()), needs=needs)
 
 
 def _in_english(asked: Question, question: str) -> str:

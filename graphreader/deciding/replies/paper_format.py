@@ -8,10 +8,12 @@ Models also write endless runs of anything: every pattern here takes linear time
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.deciding.replies.marks import numbers_in, sections_of
+from graphreader.deciding.replies.paper_answer import answer_of, plan_of
 from graphreader.deciding.tasks import (
     AnswerTask,
     CondenseTask,
@@ -25,43 +27,11 @@ from graphreader.deciding.tasks import (
 Fields = dict[str, Any]
 
 _LONGEST = 20_000  # characters; a whole reply in one of these formats is far shorter
-_HEADINGS = {
-    "notebook": "(?:updated |condensed |joined )?notebook",
-    "quotes": "quotes?",
-    "rationale": "rationale(?: for (?:the )?next action)?",
-    "action": "(?:chosen |next )?(?:action|function)",
-    "analysis": "analy[sz]e|analysis",
-    "answer": "(?:final )?answer",
-    "citations": "citations?|cited quotes",
-}
-_HEADING = re.compile(
-    r"(?mi)(?:^[ \t]*(?:[#>*•-]+[ \t]+|\d+[.)][ \t]+)*[*_]{0,3}(?:"
-    + "|".join(f"(?P<{kind}>{words})" for kind, words in _HEADINGS.items())
-    + r")[*_]{0,3}[ \t]*(?:[:：][*_]{0,3}|$))"
-    # The paper's own headings are long enough to be told from prose inside a line.
-    r"|(?<!\w)[*_]{0,3}(?-i:(?P<notebook_>Updated Notebook)"
-    r"|(?P<rationale_>Rationale for Next Action)|(?P<action_>Chosen Action)"
-    r"|(?P<answer_>Final [Aa]nswer))[*_]{0,3}[ \t]*[:：][*_]{0,3}"
-)
-_SET_OFF = re.compile(r"```\w*|---+|#+")
-_LEAD = re.compile(r"(?i)\A\W*(?:assistant|(?:rational )?plan)[*_]*\s*[:：]")
-_NO_PLAN = re.compile(  # refusals and questions back
-    r"(?is)\A\W*(?:sorry|(?:i am|i['’]m)\s+(?:\w+\s+)?(?:sorry|afraid|unable|not able)|as an ai\b"
-    r"|i (?:can ?not|can['’]t|won['’]t|will not|do not|don['’]t|apologi[sz]e)\b|unfortunately"
-    r"|很?抱歉|对不起|我(?:无法|不能|不会))|[?？]\s*\Z"
-)
-_HAN_WORDS = re.compile(r"[\u3400-\u9fff]{6}")
 _NODE = re.compile(
     r"(?mi)^[ \t>*•\-\d.)]{0,12}node[*_]{0,3}[ \t]{0,3}[:：]\s{0,3}(?P<node>[^\n]{1,400}?)"
     r"[\s,，;；|(–—-]{0,9}[*_]{0,3}score[*_]{0,3}\s{0,3}[:：]\s{0,3}[*_\[]{0,4}"
     r"(?P<score>\d{1,3})(?!\d)"
 )
-_NUMBERS = re.compile(r"\s?\[\s*(\d{1,6}(?:\s*[,，;、]\s*\d{1,6})*)\s*\]")
-_NOT_TOLD = {
-    *("", "unknown", "not known", "not mentioned", "not stated", "not found", "not provided"),
-    *("the text does not tell", "the texts do not tell", "it cannot be determined"),
-    *("文中没有提到", "文中没有说明", "没有提到", "未提及", "未知", "不详", "无法确定"),
-}
 _AROUND = " \t\r\n*_`\"'“”#>•-"
 _NUMBERING = re.compile(r"\A\d+[.)]\s+")
 _CALL = re.compile(
@@ -86,16 +56,16 @@ def fields_of(text: str, task: Task[Any]) -> Fields | None:
             facts = [fact for line in _fact_lines(text) if (fact := _fact(line))]
             return {"facts": facts} if any(fact["key_elements"] for fact in facts) else None
         case PlanTask():
-            return _plan(text)
+            return plan_of(text)
         case InitialNodesTask():
-            return _nodes(text, _Shown(task.nodes))
+            return _nodes(text, _Shown(task.nodes, task.aliases))
         case FactsTask() | ChunkTask() | NeighborTask():
             return _step(text, task)
         case CondenseTask():
-            notebook = _sections(text, ("notebook",)).get("notebook")
+            notebook = sections_of(text, ("notebook",)).get("notebook")
             return {"notebook": notebook} if notebook else None
         case AnswerTask():
-            return _answer(text, len(task.evidence))
+            return answer_of(text, len(task.evidence))
     return None
 
 
@@ -132,20 +102,25 @@ def _fact(line: str) -> Fields | None:
     return {"fact": fact, "key_elements": [one for one in cleaned if one]}
 
 
-def _plan(text: str) -> Fields | None:
-    """Plain prose (figure 7), if it is a sentence at least."""
-    plan = _LEAD.sub("", _bare(text)).strip(" \t\r\n*`")
-    is_sentence = len(re.findall(r"\w+", plan)) > 3 or _HAN_WORDS.search(plan)
-    return {"plan": plan} if is_sentence and not _NO_PLAN.search(plan) else None
-
-
 class _Shown:
-    """What a task showed under numbers from 1; exact names go before names in other letters."""
+    """What a task showed under numbers from 1.
 
-    def __init__(self, names: Sequence[str]) -> None:
+    Exact names go before names in other letters, and these before `aliases` of what was shown.
+    """
+
+    def __init__(self, names: Sequence[str], aliases: Sequence[Iterable[str]] = ()) -> None:
         self._count = len(names)
         shown = [(folded(name), number) for number, name in enumerate(names, 1)][::-1]
-        self._numbers: Mapping[str, int] = {name.casefold(): n for name, n in shown} | dict(shown)
+        others = {
+            folded(alias).casefold(): number
+            for number, own in enumerate(aliases[: self._count], 1)
+            for alias in own
+        }
+        self._numbers: Mapping[str, int] = {
+            **others,
+            **{name.casefold(): number for name, number in shown},
+            **dict(shown),
+        }
 
     def number_of(self, named: str) -> int | str:
         """What `[3]`, `[3] Danny`, `3` or the name itself means; the text where that is nothing."""
@@ -161,7 +136,7 @@ class _Shown:
 
     def numbers_of(self, argument: str) -> list[int | str]:
         """All that an argument names: `[1, 3]`, `"a label", "a label"`; labels may have commas."""
-        if numbers := _numbers(argument):
+        if numbers := numbers_in(argument):
             return list(numbers)
         inside = argument.strip("[] ")
         quoted = re.findall(r'"([^"]+)"', inside.replace("“", '"').replace("”", '"'))
@@ -174,9 +149,9 @@ class _Shown:
 
 
 def _nodes(text: str, shown: _Shown) -> Fields | None:
-    """`Node: X, Score: 90` (figure 8), one a line; nodes that were not shown are left out."""
+    """`Node: X, Score: 90` (figure 8), one a line; a node that was not shown has the number 0."""
     found = [(shown.number_of(one["node"]), int(one["score"])) for one in _NODE.finditer(text)]
-    nodes = [{"number": n, "score": score} for n, score in found if isinstance(n, int)]
+    nodes = [{"number": n if isinstance(n, int) else 0, "score": score} for n, score in found]
     return {"nodes": nodes} if found else None
 
 
@@ -184,7 +159,7 @@ def _step(text: str, task: FactsTask | ChunkTask | NeighborTask) -> Fields | Non
     """Notebook, rationale and action under their headings (figures 9 to 11)."""
     known = task.decision.model_fields
     kinds = [kind for kind in ("notebook", "rationale", "quotes") if kind in known]
-    sections = _sections(text, (*kinds, "action"))
+    sections = sections_of(text, (*kinds, "action"))
     if not sections:
         return None
     fields: Fields = {kind: sections[kind] for kind in kinds if kind in sections}
@@ -227,50 +202,3 @@ def _quotes(section: str) -> list[str]:
     lines = (re.sub(r"\A(?:[-*•>]|\d+[.)])\s+", "", line.strip()) for line in section.splitlines())
     quotes = (line.strip('"“”「」 ') for line in lines)
     return [one for one in quotes if one and one.lower().strip(" .()[]") not in ("none", "empty")]
-
-
-def _answer(text: str, quotes: int) -> Fields | None:
-    """`Analyze: ... Final answer: ...` (figure 12), with the quotes' numbers in brackets."""
-    sections = _sections(text, ("analysis", "citations", "answer"))
-    if "answer" not in sections:
-        return {"analysis": sections["analysis"]} if "analysis" in sections else None
-    answer = _NUMBERS.sub("", sections["answer"]).strip()
-    analysis = sections.get("analysis") or sections.get("", "")
-    parts = (sections.get("citations", ""), sections["answer"], analysis)
-    named = ([n for n in dict.fromkeys(_numbers(one)) if 1 <= n <= quotes] for one in parts)
-    cited = next((numbers for numbers in named if numbers), [])
-    answered = answer.casefold().strip(" .。") not in _NOT_TOLD
-    told = {"answer": answer, "answered": answered, "citations": cited}
-    return told | ({"analysis": analysis} if analysis else {})
-
-
-def _numbers(text: str) -> list[int]:
-    """All numbers in brackets."""
-    return [int(n) for group in _NUMBERS.findall(text) for n in re.findall(r"\d+", group)]
-
-
-def _sections(text: str, kinds: Sequence[str]) -> dict[str, str]:
-    """What stands under the headings of these kinds; what stands before the first under "".
-
-    The last heading of a kind counts, of a notebook and an analysis the first: a note may well
-    begin like a heading. Empty where there is none of them.
-    """
-    chosen: dict[str, re.Match[str]] = {}
-    for heading in _HEADING.finditer(text):
-        kind = (heading.lastgroup or "").rstrip("_")
-        if kind in kinds and not (kind in chosen and kind in ("notebook", "analysis")):
-            chosen[kind] = heading
-    found = sorted(chosen.items(), key=lambda one: one[1].start())
-    if not found:
-        return {}
-    ends = [heading.start() for _, heading in found[1:]] + [len(text)]
-    sections = {"": _bare(text[: found[0][1].start()])}
-    for (kind, heading), end in zip(found, ends, strict=True):
-        sections[kind] = _bare(text[heading.end() : end])
-    return {kind: section for kind, section in sections.items() if section}
-
-
-def _bare(section: str) -> str:
-    """Without what only sets it off: white space, fences, rules."""
-    lines = section.splitlines()
-    return "\n".join(line for line in lines if not _SET_OFF.fullmatch(line.strip())).strip()

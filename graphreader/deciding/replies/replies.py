@@ -69,7 +69,8 @@ def read(message: AIMessage, task: Task[D]) -> D:
             return cast(D, _validated(fields, task.decision))
         except ValidationError as error:
             problem = problem or _sentence(error)
-    raise UnusableReply(_kind(message, bool(problem)), problem)
+    kind = _kind(message, bool(problem))
+    raise UnusableReply(kind, problem if kind == "misfit" else "")
 
 
 def holds_json(message: AIMessage) -> bool:
@@ -82,7 +83,7 @@ def holds_json(message: AIMessage) -> bool:
 
 
 def _kind(message: AIMessage, has_object: bool) -> Kind:
-    reason = _finish_reason(message)
+    reason = finish_reason(message)
     if reason in _REFUSED or message.additional_kwargs.get("refusal") or _has_refusal(message):
         return "refused"
     if reason in _CUT_OFF:
@@ -92,7 +93,7 @@ def _kind(message: AIMessage, has_object: bool) -> Kind:
     return "no_json" if message.text.strip() or message.invalid_tool_calls else "empty"
 
 
-def _finish_reason(message: AIMessage) -> str:
+def finish_reason(message: AIMessage) -> str:
     """Why the model stopped; every provider has its own name for it."""
     about = message.response_metadata
     for key in ("finish_reason", "stop_reason", "done_reason", "status"):

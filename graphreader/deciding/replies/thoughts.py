@@ -18,6 +18,7 @@ _MARKED = re.compile(
 _END = re.compile(
     r"</(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>|\[/THINK\]|◁/think▷", re.IGNORECASE
 )
+_OBJECT = re.compile(r"\s*(?:```\w*\s*)?\{")
 _BLOCKS = {"reasoning", "thinking", "redacted_thinking", "reasoning_content"}
 _BESIDE = ("reasoning_content", "reasoning")
 
@@ -34,6 +35,16 @@ def without_thoughts(text: str) -> str:
     """The reply itself."""
     text = _MARKED.sub("", text)
     return _END.split(text)[-1]  # some servers swallow the opening mark
+
+
+def begins_at(text: str) -> int | None:
+    """Where the JSON object begins that a reply is, as far as it is written: None: not yet, or not.
+
+    Before it there may be thoughts that have come to an end, or a fence.
+    """
+    ends = [mark.end() for mark in _END.finditer(text)]
+    begin = _OBJECT.match(text, ends[-1] if ends else 0)
+    return begin.end() - 1 if begin else None
 
 
 def thoughts_of(message: AIMessage) -> str:

@@ -21,6 +21,7 @@ Kind = Literal[
     "seed",  # nor a seed
     "limit",  # nor a limit of its reply, or not one so large
     "form",  # the model or its server knows no such structured output
+    "stream",  # nor replies in pieces, or not so
     "content",  # the provider refuses this content
     "request",  # any other refusal
     "busy",  # 429, 529: asks to wait
@@ -59,6 +60,7 @@ _FORM = re.compile(
     r"|\btools?\b|tool_choice|tool.?call|function",
     re.IGNORECASE,
 )
+_STREAM = re.compile(r"\bstream(ing|ed|_options)?\b", re.IGNORECASE)
 _UNSUPPORTED = re.compile(
     r"support|unavailable|not implemented|unknown|unexpected|invalid (json )?schema"
     r"|failed to (parse|create|load) .*(grammar|schema)",
@@ -131,7 +133,9 @@ def _refusal(text: str, otherwise: Kind) -> Kind:
         return "limit"
     if _CONTENT.search(text):
         return "content"
-    return "form" if _FORM.search(text) else otherwise
+    if _FORM.search(text):
+        return "form"
+    return "stream" if _STREAM.search(text) else otherwise
 
 
 def _kind_without_status(error: Exception, text: str) -> Kind:
@@ -160,7 +164,8 @@ def _kind_by_words(error: Exception, text: str) -> Kind:
 
 def _declines_form(text: str) -> bool:
     """Whether an error of a server, as it seems, is its way to say that it knows no such form."""
-    return bool(_FORM.search(text) and _UNSUPPORTED.search(text))
+    named = _FORM.search(text) or _STREAM.search(text)
+    return bool(named and _UNSUPPORTED.search(text))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

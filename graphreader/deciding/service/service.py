@@ -58,12 +58,12 @@ PATIENCE = 120.0  # longer than what most disturbances last; about 16 tries
 TIMEOUTS_FORGIVEN = 4
 _FIRST_PAUSE = 0.5  # the bound of the first pause; it doubles with each try
 _LONGEST_PAUSE = 20.0  # the bound of all later ones
-_DECLINED = ("temperature", "seed", "limit", "form", "content")
+_DECLINED = ("temperature", "seed", "limit", "form", "stream", "content")
 _PASSING = ("busy", "broken", "connection", "timeout")
 
 
 class Declined(Exception):
-    """The service declines this way of asking: an option, the form, the content.
+    """The service declines this way of asking: an option, the form, a stream, the content.
 
     Not an error yet: the caller may ask in another way. It never leaves this package.
     """

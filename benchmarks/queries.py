@@ -1,0 +1,243 @@
+"""How long each look into the graph takes that the agent has, at growing sizes of the corpus.
+
+    python -m benchmarks.queries                                    10,000 and 100,000 facts
+    python -m benchmarks.queries --sizes 10000 100000 1000000       about half an hour
+
+Corpora of all sizes lie beside each other in one database. Prints a table of the median and the
+95th percentile of each look-up, how the latter grows beside the square root of the size, and
+whether that is as it should be; see the README beside this file.
+
+It uses the configured Neo4j, where its corpora are deleted at the end, or an embedded one of its
+own in a temporary folder.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from pathlib import Path
+from statistics import quantiles
+
+from neo4j import GraphDatabase
+
+from benchmarks import bare_loop, chronicle
+from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
+from benchmarks.ingest import opened
+from benchmarks.measured import Clock
+from benchmarks.sides import Bench
+from graphreader.ingestion.extraction import key_elements
+from graphreader.settings import load_environment
+from graphreader.store.connection import Connection
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.library import Library
+
+FACTS_A_CHUNK = 20
+HUBS = 20
+"""The most frequent names: of the first one a fifth of all facts."""
+
+RELATED, NEIGHBORS, CANDIDATES, PAGE = 30, 300, 50, 60
+"""What the agent asks for: related nodes, neighbors, candidates a search, chunks of a page."""
+
+BLOCKS, BLOCK, WARMING = 5, 40, 40
+"""Calls that are measured, by turns at each size; and those before, which are not."""
+
+HEADINGS = """
+MATCH (d:Document {corpus: $corpus})
+SET d.headings = [n IN range(0, 49) | 'Heading ' + n],
+    d.heading_starts = [n IN range(0, 49) | n * 800]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One corpus, and what of it is looked at: names as often as facts name them, and hubs."""
+
+    explorer: GraphExplorer
+    embedder: InstantEmbedder
+    dice: random.Random
+    names: list[str]
+    hubs: list[str]
+    contexts: list[dict[str, list[int]]] = field(default_factory=list)
+
+    @classmethod
+    async def of(cls, connection: Connection, corpus: str, texts: Chronicle) -> "Sample":
+        """Draw chunks, and take the names of their facts."""
+        dice, told = random.Random(1), InstantDecider(texts)
+        first = told._starts[0]
+        drawn = [told.told(first + dice.randrange(texts.chunks)) for _ in range(100)]
+        await told.aclose()
+        names = [name for facts in drawn for _, found in facts for name in found]
+        hubs = [chronicle.name(rank) for rank in range(1, HUBS + 1)]
+        explorer = GraphExplorer(connection, corpus)
+        sample = cls(explorer, InstantEmbedder(corpus), dice, names, hubs)
+        for hub in hubs:
+            groups = (await explorer.facts(sample.id(hub))).groups[:PAGE]
+            sample.contexts.append({g.chunk: [f.index for f in g.facts] for g in groups})
+        return sample
+
+    def id(self, name: str) -> str:
+        """The id of the key element of a name."""
+        return key_elements(self.explorer.corpus, [name])[0].id
+
+    @property
+    def node(self) -> str:
+        """A node as a path comes to it."""
+        return self.id(self.dice.choice(self.names))
+
+    @property
+    def hub(self) -> str:
+        """One of the hubs."""
+        return self.id(self.dice.choice(self.hubs))
+
+    @property
+    def related(self) -> list[str]:
+        """Nodes that have to do with a question."""
+        return [self.node for _ in range(RELATED)]
+
+    @property
+    def vector(self) -> list[float]:
+        """What something is compared with."""
+        return self.embedder.vector(str(self.dice.random()))
+
+    @property
+    def page(self) -> dict[str, list[int]]:
+        """The chunks of a page of facts, and the facts shown of each."""
+        return self.dice.choice(self.contexts)
+
+    @property
+    def question(self) -> str:
+        """A question that names three key elements."""
+        one, two, three = self.dice.sample(self.names, 3)
+        return f"Who met {one} and {two} on the day of the storm, and what became of {three}?"
+
+    def neighbors(self, node: str) -> Awaitable[object]:
+        """The neighbors of a node on a path that has read some chunks."""
+        read = list(self.page)[:10]
+        return self.explorer.neighbors(node, [], read, self.related, self.vector, NEIGHBORS)
+
+
+Look = Callable[[Sample], Awaitable[object]]
+
+LOOKS: dict[str, tuple[float, Look]] = {
+    "nearest to a vector": (60, lambda s: s.explorer.nearest(s.vector, CANDIDATES)),
+    "words of a question": (10, lambda s: s.explorer.matching(s.question, CANDIDATES)),
+    "words of every third name": (10, lambda s: s.explorer.matching("Lake of sheep", CANDIDATES)),
+    "at most 400 key elements?": (10, lambda s: s.explorer.has_at_most(400)),
+    "profiles of 100 nodes": (
+        10,
+        lambda s: s.explorer.profiles([s.node for _ in range(100)]),
+    ),
+    "facts of a node": (10, lambda s: s.explorer.facts(s.node, s.related)),
+    "facts of a hub": (10, lambda s: s.explorer.facts(s.hub, s.related)),
+    "contexts of a page": (10, lambda s: s.explorer.contexts(s.page)),
+    "a chunk": (10, lambda s: s.explorer.chunk(s.dice.choice(list(s.page)))),
+    "neighbors of a node": (10, lambda s: s.neighbors(s.node)),
+    "neighbors of a hub": (10, lambda s: s.neighbors(s.hub)),
+    "record of the corpus": (
+        10,
+        lambda s: Library(s.explorer.connection).corpus(s.explorer.corpus),
+    ),
+    "extent of the corpus": (
+        10,
+        lambda s: Library(s.explorer.connection).extent(s.explorer.corpus),
+    ),
+}
+"""What is asked, and the milliseconds that it may take at the 95th percentile."""
+
+
+def load(bench: Bench, facts: int) -> tuple[str, Chronicle]:
+    """Write a corpus of so many facts."""
+    clock, corpus = Clock(), bench.new_corpus()
+    texts = bench.texts(facts // FACTS_A_CHUNK, FACTS_A_CHUNK)
+    bare_loop.write(bench.address, corpus, texts, documents=5, embed=True)
+    address = bench.address
+    with GraphDatabase.driver(address.uri, auth=(address.username, address.password)) as driver:
+        driver.execute_query(HEADINGS, {"corpus": corpus}, database_=address.database)
+    counts = bench.counts(corpus)
+    print(
+        f"{facts:,} facts, {counts['key_elements']:,} key elements with "
+        f"{counts['mentions'] / counts['key_elements']:.2f} facts each: {clock.seconds:.0f} s",
+        flush=True,
+    )
+    return corpus, texts
+
+
+async def measure(
+    bench: Bench, corpora: Sequence[tuple[str, Chronicle]]
+) -> dict[str, list[tuple[float, float]]]:
+    """The median and the 95th percentile of each look-up at each size, in milliseconds."""
+    connection = await Connection.open(bench.address)
+    samples = [await Sample.of(connection, corpus, texts) for corpus, texts in corpora]
+    results = {}
+    for name, (_, look) in LOOKS.items():
+        taken: list[list[float]] = [[] for _ in samples]
+        for sample in samples:
+            await _calls(look, sample, WARMING)
+        for _ in range(BLOCKS):
+            for times, sample in zip(taken, samples, strict=True):
+                times += await _calls(look, sample, BLOCK)
+        results[name] = [(cuts[9], cuts[18]) for cuts in (quantiles(t, n=20) for t in taken)]
+    await connection.aclose()
+    return results
+
+
+async def _calls(look: Look, sample: Sample, number: int) -> list[float]:
+    """How many milliseconds each of some calls takes, one after another."""
+    times = []
+    for _ in range(number):
+        asked = look(sample)
+        clock = Clock()
+        await asked
+        times.append(clock.seconds * 1000)
+    return times
+
+
+def table(sizes: Sequence[int], results: dict[str, list[tuple[float, float]]]) -> str:
+    """A row for each look-up."""
+    root = sqrt(sizes[-1] / sizes[0])
+    heads = [
+        "look-up",
+        *(f"{size:,} facts: p50, p95" for size in sizes),
+        "p95 aimed at",
+        f"growth (below {root:.1f})",
+        "reached",
+    ]
+    lines = [heads, ["---"] * len(heads)]
+    for name, times in results.items():
+        aim, growth = LOOKS[name][0], times[-1][1] / times[0][1]
+        held = times[-1][1] <= aim and (len(sizes) == 1 or growth < root)
+        lines.append(
+            [
+                name,
+                *(f"{half:.1f}, {most:.1f} ms" for half, most in times),
+                f"{aim:.0f} ms",
+                f"{growth:.1f}",
+                "yes" if held else "no",
+            ]
+        )
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="in facts")
+    sizes = sorted(parser.parse_args().sizes)
+    load_environment()
+    print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}")
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        opened(Path(folder)) as bench,
+    ):
+        corpora = [load(bench, size) for size in sizes]
+        results = asyncio.run(measure(bench, corpora))
+    print(f"\n{table(sizes, results)}")
+
+
+if __name__ == "__main__":
+    main()

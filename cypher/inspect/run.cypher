@@ -1,0 +1,16 @@
+// The way of a run: where its paths began, what they chose where, and a fact from place to place
+// (the latest run whose question holds these words; leave them empty for the latest of all)
+// :param corpus => 'demo'
+// :param words => 'canonized'
+MATCH (r:Run {corpus: $corpus})
+WHERE r.question CONTAINS $words
+WITH r ORDER BY r.asked DESC, r.id LIMIT 1
+MATCH (r)-[step:INITIAL_NODE|STEP|CITED]->(here)
+OPTIONAL MATCH (r)-[:STEP {path: step.path, number: step.number + 1}]->(there) WHERE there <> here
+CALL (here, there) {
+  WITH here, there WHERE there IS NOT NULL
+  MATCH way = shortestPath((here)-[:HAS_KEY_ELEMENT|HAS_ATOMIC_FACT|NEXT*..2]-(there))
+  RETURN collect(way)[0] AS way
+}
+RETURN r, step, here, way
+ORDER BY step.path, step.number;

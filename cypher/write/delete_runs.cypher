@@ -1,0 +1,6 @@
+// Deletes the runs of a corpus that has no documents. To be run in a transaction of its own.
+MATCH (r:Run {corpus: $corpus})
+WHERE NOT EXISTS { MATCH (:Document {corpus: $corpus}) }
+CALL (r) {
+  DETACH DELETE r
+} IN TRANSACTIONS OF 500 ROWS

@@ -1,0 +1,6 @@
+// Where each path of a run began, and what it brought home. What is gone meanwhile is left out.
+MATCH (r:Run {id: $id})
+UNWIND $paths AS row
+MATCH (k:KeyElement {id: row.node, corpus: $corpus})
+CREATE (r)-[:INITIAL_NODE {path: row.path, calls: row.calls, stopped: row.stopped,
+                           notebook: row.notebook, error: row.error}]->(k)

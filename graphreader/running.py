@@ -1,0 +1,214 @@
+"""One run, from its entry into the register to its end.
+
+It is entered before anything is asked, and all that it decides is kept, so that it can be gone on
+with wherever it breaks off. Where runs cannot be kept, or are not to be, it goes on all the same.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from graphreader import notes
+from graphreader.agent.asking import explore
+from graphreader.agent.events import Event, QuestionAnswered, RunBegan
+from graphreader.agent.graph import build_agent
+from graphreader.agent.parts import Limits, Parts
+from graphreader.agent.resuming import Thread, fork
+from graphreader.agent.retelling import retold_from
+from graphreader.deciding.budget import Budget
+from graphreader.errors import GraphReaderError, RunsError, UsageError
+from graphreader.reading import Reading
+from graphreader.runs.checkpoints import Checkpoints
+from graphreader.runs.keeper import Keeper, forget
+from graphreader.runs.register import Register, RunRecord, new_id
+from graphreader.session import Session
+from graphreader.settings import Mode
+from graphreader.store import schema
+from graphreader.store.library import Library
+from graphreader.store.run_writer import RunWriter
+from graphreader.store.writer import check_embedding
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of which corpus, and how.
+
+    `keep_run` writes the run into the graph at its end, `tokens` tells the answer while it is
+    written.
+    """
+
+    corpus: str
+    question: str
+    mode: Mode | None = None
+    keep_run: bool = False
+    tokens: bool = False
+
+
+async def begin(session: Session, wanted: Wanted, run: str) -> AsyncGenerator[Event]:
+    """A new run of that id."""
+    parts, told = await _ready(session, wanted)
+    options = {
+        "limits": asdict(parts.limits),
+        "max_calls": parts.budget.max_calls,
+        "max_tokens": parts.budget.max_tokens,
+        "decider": parts.decider.name,
+        "keep_run": wanted.keep_run,
+    }
+    keeper = None
+    if session.register:
+        try:
+            keeper = await _entered(session.register, wanted, run, options)
+        except RunsError:
+            told.append(session.register.file.trouble or "")
+    async with aclosing(_run(session, wanted, run, parts, told, keeper)) as events:
+        async for event in events:
+            yield event
+
+
+async def go_on(session: Session, record: RunRecord, tokens: bool) -> AsyncGenerator[Event]:
+    """A run that is kept; one that is finished only tells its reading.
+
+    It goes on as it began, with what its budget has left; a larger budget may be set meanwhile.
+    """
+    run, options = record.summary, record.options
+    if record.reading:
+        yield RunBegan(run.id)
+        for event in retold_from(record.reading):
+            yield event
+        yield QuestionAnswered(record.reading)
+        return
+    wanted = Wanted(run.corpus, run.question, keep_run=options["keep_run"], tokens=tokens)
+    parts, told = await _ready(session, wanted)
+    if run.decider != parts.decider.name:
+        told.append(f"The run was begun by {run.decider!r}, and {parts.decider.name!r} went on.")
+    assert session.register
+    await session.register.take(record)
+    keeper = await Keeper.of(session.register, run.id)
+    parts = _as_begun(parts, options, keeper)
+    async with aclosing(_run(session, wanted, run.id, parts, told, keeper, resumed=True)) as events:
+        async for event in events:
+            yield event
+
+
+async def branch(
+    session: Session, record: RunRecord, step: int, tokens: bool
+) -> AsyncGenerator[Event]:
+    """A new run that begins before a step of one that is kept, which stays as it is."""
+    run, id = record.summary, new_id()
+    wanted = Wanted(run.corpus, run.question, keep_run=record.options["keep_run"], tokens=tokens)
+    parts, told = await _ready(session, wanted)
+    saver = await session.saver()
+    assert session.register
+    if saver is None:
+        raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
+    agent = build_agent(parts, checkpointer=saver)
+    await fork(agent, Thread(saver, run.id), step, Thread(saver, id))
+    options = {**record.options, "decider": parts.decider.name, "from": run.id, "step": step}
+    keeper = await _entered(session.register, wanted, id, options)
+    parts = _as_begun(parts, options, keeper)
+    async with aclosing(_run(session, wanted, id, parts, told, keeper, resumed=True)) as events:
+        async for event in events:
+            yield event
+
+
+async def _run(
+    session: Session,
+    wanted: Wanted,
+    run: str,
+    parts: Parts,
+    told: list[str],
+    keeper: Keeper | None,
+    *,
+    resumed: bool = False,
+) -> AsyncGenerator[Event]:
+    """What happens in the run; its end, whichever it is, is noted."""
+    saver = await session.saver()
+    thread = Thread(saver, run, whole=isinstance(saver, Checkpoints)) if saver else None
+    if keeper:
+        parts = replace(parts, decider=keeper.journaled(parts.decider))
+    try:
+        async with aclosing(
+            explore(wanted.question, parts, told, thread=thread, resumed=resumed)
+        ) as events:
+            async for event in events:
+                if isinstance(event, QuestionAnswered):
+                    reading = await _finished(session, wanted, event.reading, keeper)
+                    yield QuestionAnswered(reading)
+                else:
+                    yield event
+    except GraphReaderError as error:
+        if keeper:
+            await keeper.fail(str(error))
+        raise
+    except BaseException:
+        if keeper:
+            await keeper.interrupt()
+        raise
+
+
+async def _finished(
+    session: Session, wanted: Wanted, reading: Reading, keeper: Keeper | None
+) -> Reading:
+    """The reading as it is given back, once the run is written down as far as it is to be."""
+    if wanted.keep_run:
+        note = await RunWriter(await session.connection(), wanted.corpus).write(reading)
+        reading = replace(reading, notes=(*reading.notes, note)) if note else reading
+    if keeper:
+        reading = await keeper.finish(reading)
+        await _tidied(session, keeper.run)
+    return reading
+
+
+async def _ready(session: Session, wanted: Wanted) -> tuple[Parts, list[str]]:
+    """What the agent needs, and what a person should know; what cannot be asked is refused."""
+    library = Library(await session.connection())
+    record = await library.corpus(wanted.corpus)
+    parts = await session.parts(wanted.corpus, wanted.mode)
+    check_embedding(wanted.corpus, record.embedding, session.embedder().name)
+    await schema.check_dimension(parts.explorer.connection, session.embedder().dimension)
+    extent = await library.extent(wanted.corpus)
+    if not extent.documents:
+        raise UsageError(notes.empty(wanted.corpus))
+    session.check_question(wanted.question, extent.largest_chunk)
+    told = [parts.decider.notice] if parts.decider.notice else []
+    told += notes.another_decider(wanted.corpus, record.decider, session.builder_name)
+    told += notes.unfinished(extent.documents, extent.unfinished)
+    return replace(parts, tokens=wanted.tokens), told
+
+
+async def _entered(
+    register: Register, wanted: Wanted, run: str, options: Mapping[str, Any]
+) -> Keeper:
+    """The keeper of a new run. Raises UsageError where another one took the id meanwhile."""
+    if not await register.begin(run, wanted.corpus, wanted.question, options):
+        raise UsageError(f"The run {run} is under way already: wait until it has ended.")
+    return await Keeper.of(register, run)
+
+
+def _as_begun(parts: Parts, options: Mapping[str, Any], keeper: Keeper) -> Parts:
+    """The parts with the limits of the run's beginning, and what its budget has left."""
+    now = parts.budget
+    budget = Budget(
+        now.max_calls or options["max_calls"],
+        now.max_tokens or options["max_tokens"],
+        now.answer_tokens,
+    )
+    budget.count(keeper.spent)
+    known = {one.name for one in fields(Limits)}
+    limits = {name: value for name, value in options["limits"].items() if name in known}
+    return replace(parts, budget=budget, limits=replace(parts.limits, **limits))
+
+
+async def _tidied(session: Session, run: str) -> None:
+    """What nobody needs any more of the run that is over goes, and the oldest runs.
+
+    Only the newest are kept, as many as GRAPHREADER_KEPT_RUNS.
+    """
+    saver = await session.saver()
+    if isinstance(saver, Checkpoints):
+        await saver.settle(run)
+    if saver and session.register:
+        with suppress(RunsError):
+            old = await session.register.expired(session.settings.kept_runs)
+            await forget(session.register, saver, old)

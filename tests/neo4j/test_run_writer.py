@@ -1,0 +1,330 @@
+"""Runs kept in the graph: tied to what they touched, and never more than tied to it."""
+
+import io
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from neo4j import READ_ACCESS
+
+from graphreader.documents import Chunk
+from graphreader.ingestion.exchange import quiet
+from graphreader.ingestion.exporting import export_corpus
+from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
+from graphreader.store import schema
+from graphreader.store.connection import Connection, Row
+from graphreader.store.deleter import Deleter
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.run_writer import RunWriter
+from graphreader.store.writer import GraphWriter
+from graphreader.usage import Usage
+from tests.neo4j.texts import document, write
+
+ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}
+BAND = {"Danko Jones is a band from Toronto.": ["Danko Jones", "band", "Toronto"]}
+CITY = {"Casa Loma is a castle in Toronto.": ["Casa Loma", "castle", "Toronto"]}
+
+
+async def query(connection: Connection, text: str, **values: Any) -> list[Row]:
+    """What a statement of the test's own finds."""
+    async with connection._driver.session() as session:
+        rows: list[Row] = await (await session.run(text, values)).data()
+    return rows
+
+
+async def ids(connection: Connection, corpus: str) -> dict[str, str]:
+    """The ids of the key elements, by their names."""
+    text = "MATCH (k:KeyElement {corpus: $corpus}) RETURN k.name AS name, k.id AS id"
+    return {row["name"]: row["id"] for row in await query(connection, text, corpus=corpus)}
+
+
+async def runs(connection: Connection, corpus: str) -> list[Row]:
+    """The kept runs, by their ids, with all that they are tied to."""
+    return await query(
+        connection,
+        "MATCH (r:Run {corpus: $corpus}) "
+        "RETURN properties(r) AS run, COLLECT { MATCH (r)-[t]->(n) "
+        "RETURN [type(t), properties(t), coalesce(n.name, n.index)] "
+        "ORDER BY type(t), t.path, t.number } AS ties ORDER BY r.id",
+        corpus=corpus,
+    )
+
+
+async def everything_else(connection: Connection, corpus: str) -> list[Row]:
+    """All nodes of a corpus but its runs, with every property, and what ties them together."""
+    return await query(
+        connection,
+        "MATCH (n) WHERE NOT n:Run AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus) "
+        "RETURN properties(n) AS node, COLLECT { MATCH (n)-[t]->(m) "
+        "RETURN type(t) + coalesce(t.surface, '') + coalesce(m.id, '') AS tie ORDER BY tie } "
+        "AS ties "
+        "ORDER BY coalesce(n.id, '')",
+        corpus=corpus,
+    )
+
+
+@pytest.fixture
+async def texts(connection: Connection, writer: GraphWriter) -> tuple[list[Chunk], list[Chunk]]:
+    """Two documents that the run below leads through."""
+    albums = await write(writer, "albums", [("The album. ", ALBUM), ("The band.", BAND)])
+    return albums, await write(writer, "cities", [("The castle.", CITY)])
+
+
+@pytest.fixture
+async def reading(
+    connection: Connection, writer: GraphWriter, texts: tuple[list[Chunk], list[Chunk]]
+) -> Reading:
+    """A finished run of two paths through both documents."""
+    album = texts[0][0]
+    at = await ids(connection, writer.corpus)
+    first = Path(
+        "Never Too Loud",
+        "Danko Jones is from Toronto.",
+        4,
+        "termination",
+        functions=(
+            FunctionCall("read_chunk", "albums, chunk 0", "why 1", id=at["Never Too Loud"]),
+            FunctionCall("search_more", "", "why 2", id=album.id),
+            FunctionCall("read_neighbor_node", "Toronto", "why 3", id=at["Never Too Loud"]),
+            FunctionCall("termination", "", "why 4", id=at["Toronto"]),
+        ),
+        node_id=at["Never Too Loud"],
+    )
+    second = Path("Casa Loma", "", 0, "error", "The model went away.", node_id=at["Casa Loma"])
+    return Reading(
+        question="Which castle is in the city of the band?",
+        answer="Casa Loma. It is old.",
+        analysis="Because.",
+        answered=True,
+        corpus=writer.corpus,
+        plan="Find the band.",
+        citations=(
+            Citation("albums", document(writer.corpus, "albums").id, 1, 11, 20, "The band."),
+            Citation("cities", document(writer.corpus, "cities").id, 0, 0, 11, "The castle."),
+        ),
+        paths=(first, second),
+        usage=Usage(9, 1_000, 200, 1.5),
+        decider="test",
+        notes=("A note.",),
+        claims=(Claim("Casa Loma.", (1, 2)), Claim("It is old.")),
+        run="run-1-" + writer.corpus,
+    )
+
+
+# A kept run says what was asked and found, where its paths began, what they chose, what it cites.
+async def test_a_run_is_kept(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
+    said = await RunWriter(connection, writer.corpus).write(reading)
+    (kept,) = await runs(connection, writer.corpus)
+    asked = kept["run"].pop("asked")
+    cited, other, began, failed, *steps = kept["ties"]
+
+    assert said is None
+    assert asked.year > 2000
+    assert kept["run"] == {
+        "id": reading.run,
+        "corpus": writer.corpus,
+        "question": reading.question,
+        "plan": reading.plan,
+        "analysis": reading.analysis,
+        "answer": reading.answer,
+        "answered": True,
+        "claims": ["Casa Loma.", "It is old."],
+        "contradictions": [],
+        "notes": ["A note."],
+        "decider": "test",
+        "seconds": 1.5,
+        "calls": 9,
+        "tokens": 1_200,
+    }
+    place = {"start": 11, "end": 20, "quote": "The band.", "claims": ["Casa Loma."]}
+    assert cited == ["CITED", {"number": 1, **place}, 1]
+    assert other[1]["quote"] == "The castle."
+    notes = {"notebook": "Danko Jones is from Toronto.", "stopped": "termination", "calls": 4}
+    assert began == ["INITIAL_NODE", {"path": 1, **notes}, "Never Too Loud"]
+    assert failed[1]["error"] == "The model went away."
+    assert failed[2] == "Casa Loma"
+    assert [(one[1]["number"], one[1]["function"], one[2]) for one in steps] == [
+        (1, "read_chunk", "Never Too Loud"),
+        (2, "search_more", 0),
+        (3, "read_neighbor_node", "Never Too Loud"),
+        (4, "termination", "Toronto"),
+    ]
+    assert steps[0][1]["argument"] == "albums, chunk 0"
+    assert [one[1]["rationale"] for one in steps] == ["why 1", "why 2", "why 3", "why 4"]
+
+
+# A run that is kept again is the same, and what was kept before of it is not kept twice.
+async def test_kept_again(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
+    keeper = RunWriter(connection, writer.corpus)
+    await keeper.write(replace(reading, answer="Nothing yet.", paths=reading.paths[:1]))
+    await keeper.write(reading)
+    once = await runs(connection, writer.corpus)
+    await keeper.write(reading)
+
+    assert await runs(connection, writer.corpus) == once
+    assert len(once) == 1
+    assert len(once[0]["ties"]) == 8
+
+
+# Runs without an id of their own are kept side by side.
+async def test_runs_without_an_id(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    keeper = RunWriter(connection, writer.corpus)
+    await keeper.write(replace(reading, run=""))
+    await keeper.write(replace(reading, run=""))
+
+    assert len({row["run"]["id"] for row in await runs(connection, writer.corpus)}) == 2
+
+
+# Keeping a run changes no property and no tie of anything that was read in, not even a time.
+async def test_the_texts_stay_as_they_are(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    before = await everything_else(connection, writer.corpus)
+    await RunWriter(connection, writer.corpus).write(reading)
+
+    assert await everything_else(connection, writer.corpus) == before
+    assert len(before) > 10
+
+
+# The agent looks at the same graph as before: nothing that it can ask for leads to a run.
+async def test_the_agent_sees_no_runs(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    explorer = GraphExplorer(connection, writer.corpus)
+    toronto = (await ids(connection, writer.corpus))["Toronto"]
+
+    async def seen() -> list[Any]:
+        return [
+            await explorer.nodes(50),
+            await explorer.matching(f"{reading.question} {reading.answer}", 50),
+            await explorer.facts(toronto),
+            await explorer.neighbors(toronto, [], [], [], None, 50),
+            await explorer.chunk(reading.paths[0].functions[1].id),
+            await connection.read("read/stats", corpus=writer.corpus),
+        ]
+
+    before = await seen()
+    await RunWriter(connection, writer.corpus).write(reading)
+
+    assert await seen() == before
+
+
+# An export has no runs.
+async def test_an_export_has_no_runs(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    async def exported() -> bytes:
+        out = io.BytesIO()
+        await export_corpus(connection, writer.corpus, out, quiet)
+        return out.getvalue()
+
+    before = await exported()
+    await RunWriter(connection, writer.corpus).write(reading)
+
+    assert await exported() == before
+
+
+# What is gone when a run is kept is left out, and the rest is kept.
+async def test_what_is_gone_is_left_out(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    await Deleter(connection, writer.corpus).delete([reading.citations[1].document_id])
+    said = await RunWriter(connection, writer.corpus).write(reading)
+    (kept,) = await runs(connection, writer.corpus)
+
+    assert said is None
+    assert [tie[0] for tie in kept["ties"]] == ["CITED", "INITIAL_NODE"] + 4 * ["STEP"]
+
+
+# A text that is deleted goes with all its nodes; the runs that touched it stay with the rest.
+async def test_a_deleted_text(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    await RunWriter(connection, writer.corpus).write(reading)
+    await Deleter(connection, writer.corpus).delete([reading.citations[0].document_id])
+    (kept,) = await runs(connection, writer.corpus)
+    left = await ids(connection, writer.corpus)
+
+    assert kept["run"]["answer"] == reading.answer
+    assert [tie[2] for tie in kept["ties"]] == [0, "Casa Loma", "Toronto"]
+    assert set(left) == {"Casa Loma", "castle", "Toronto"}
+
+
+# A corpus that is deleted takes its runs along, and those of no other one.
+async def test_a_deleted_corpus(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    other = GraphWriter(connection, f"{writer.corpus}-other")
+    await other.begin_corpus(decider="d", prompts="1", embedding="e", dimension=256)
+    await RunWriter(connection, other.corpus).write(replace(reading, run=""))
+    await RunWriter(connection, writer.corpus).write(reading)
+    deleter = Deleter(connection, writer.corpus)
+    await deleter.delete_corpus()
+    early = await runs(connection, writer.corpus)
+    await deleter.delete([citation.document_id for citation in reading.citations])
+    await deleter.delete_corpus()
+    late = await runs(connection, writer.corpus), await runs(connection, other.corpus)
+    await Deleter(connection, other.corpus).delete_corpus()
+
+    assert len(early) == 1  # it had documents then
+    assert late[0] == []
+    assert len(late[1]) == 1
+
+
+# A graph that was made before there were runs gets the constraint that they need.
+async def test_an_older_graph(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    await query(connection, "DROP CONSTRAINT graphreader_run_id")
+    assert await schema.check(connection) == schema.NUMBER
+    said = await RunWriter(connection, writer.corpus).write(reading)
+
+    assert said is None
+    assert "graphreader_run_id" in {row["name"] for row in await connection.read("schema/indexes")}
+
+
+class MayOnlyRead(Connection):
+    """A connection whose every session is one in which the server refuses to write."""
+
+    @asynccontextmanager
+    async def _session(self, access: str) -> AsyncIterator[Any]:
+        async with super()._session(READ_ACCESS) as session:
+            session.execute_write = session.execute_read
+            yield session
+
+
+# Who may only read gets a sentence instead of a kept run, and no error.
+async def test_who_may_only_read(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    reader = MayOnlyRead(connection._driver, connection.address, connection.version)
+    said = await RunWriter(reader, writer.corpus).write(reading)
+
+    assert said is not None
+    assert said.startswith("The run is not kept in the graph: ")
+    assert "read access mode" in said
+    assert await runs(connection, writer.corpus) == []
+
+
+# A run of a corpus that is gone is not kept, and an id keeps to the corpus that had it first.
+async def test_another_corpus(
+    connection: Connection, writer: GraphWriter, reading: Reading
+) -> None:
+    await RunWriter(connection, writer.corpus).write(reading)
+    other = GraphWriter(connection, f"{writer.corpus}-other")
+    gone = await RunWriter(connection, other.corpus).write(replace(reading, run=""))
+    await other.begin_corpus(decider="d", prompts="1", embedding="e", dimension=256)
+    taken = await RunWriter(connection, other.corpus).write(replace(reading, answer="No."))
+    there = await runs(connection, other.corpus)
+    await Deleter(connection, other.corpus).delete_corpus()
+    (kept,) = await runs(connection, writer.corpus)
+
+    assert gone is not None
+    assert "is gone" in gone
+    assert taken is not None
+    assert there == []
+    assert kept["run"]["answer"] == reading.answer

@@ -1,0 +1,129 @@
+"""A way to a server on loopback that can be cut and mended: what a driver sees of an outage."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from graphreader import Settings
+
+
+class Relay:
+    """Passes bytes between clients and the Neo4j of some settings.
+
+    While it is cut, connections are gone and new ones are refused.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        there = urlsplit(settings.neo4j_uri or "")
+        self._there = there.hostname, there.port
+        self._settings = settings
+        self._port = 0
+        self._passing: int | None = None
+        self._away = 0.0
+        self._clients: set[asyncio.Task[Any]] = set()
+        self._server: asyncio.Server | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    @property
+    def settings(self) -> Settings:
+        """The same settings, but on this way."""
+        there = {"neo4j_uri": f"bolt://127.0.0.1:{self._port}"}
+        return self._settings.model_copy(update=there)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._do(self._open())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.cut()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def cut(self) -> None:
+        """Nobody gets through any more."""
+        self._do(self._close())
+
+    def mend(self) -> None:
+        """As before, at the same address."""
+        self._do(self._open())
+
+    def cut_for(self, seconds: float) -> None:
+        """Cut now; it mends itself after some time, while the caller goes on."""
+        self.cut()
+        self._loop.call_soon_threadsafe(
+            self._loop.call_later, seconds, lambda: self._loop.create_task(self._open())
+        )
+
+    def cut_after(self, messages: int, seconds: float) -> None:
+        """Cut, for some time, when so many more messages of clients have passed: the next is lost.
+
+        Clients send what belongs together at once; that counts as one.
+        """
+        self._passing, self._away = messages, seconds
+
+    def _watched(self, data: bytes) -> bytes:
+        """What a client sends on."""
+        if self._passing is None:
+            return data
+        self._passing -= 1
+        if self._passing >= 0:
+            return data
+        self._passing = None
+        self._loop.create_task(self._close())
+        self._loop.call_later(self._away, lambda: self._loop.create_task(self._open()))
+        return b""
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    async def _open(self) -> None:
+        if self._server is None:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+            self._port = self._server.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
+        server, self._server = self._server, None
+        if server:
+            server.close()
+        for task in list(self._clients):
+            task.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._clients.add(task)
+        with suppress(OSError, asyncio.CancelledError):
+            back, forth = await asyncio.open_connection(*self._there)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(_pass(reader, forth, self._watched))
+                    group.create_task(_pass(back, writer))
+            finally:
+                forth.transport.abort()
+        writer.transport.abort()
+        self._clients.discard(task)
+
+
+async def _pass(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    change: Callable[[bytes], bytes] = bytes,
+) -> None:
+    with suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(change(data))
+            await writer.drain()
+        writer.close()

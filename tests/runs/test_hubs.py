@@ -1,0 +1,212 @@
+"""A star with 20,000 facts around one node, and a rare bridge that leads out of it.
+
+The graph is written directly, without extraction; asking goes the whole way of a chat model.
+"""
+
+import asyncio
+import json
+import re
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from graphreader import GraphReader, Reading, Settings, tokens
+from graphreader.deciding.dialects import dialect_of
+from graphreader.deciding.language_model import LanguageModelDecider
+from graphreader.deciding.offline.embedding import OfflineEmbedder
+from graphreader.deciding.service.service import ModelService
+from graphreader.store import schema
+from graphreader.store.connection import Connection, Row
+from graphreader.store.opening import open_connection
+from graphreader.store.writer import GraphWriter
+from graphreader.testing import ChatRequest, FunctionChatModel
+from tests.neo4j import texts
+
+QUESTION = "Who sold the lantern that is kept in Paris?"
+BRIDGE = "The lantern of Zenobia is kept in Paris."
+BEHIND = "Zenobia had bought it from Odenath."
+WINDOW = 4096
+A_CHUNK = 50
+FACTS_OF_A_VISITOR = 4
+
+Parts = list[tuple[str, dict[str, list[str]]]]
+
+
+def star(facts: int) -> Parts:
+    """So many facts about Paris, a chunk for every 50; the bridge is the very last one."""
+    made = [
+        (f"Visitor{n // FACTS_OF_A_VISITOR} came to Paris in {n} days.", n // FACTS_OF_A_VISITOR)
+        for n in range(facts - 1)
+    ]
+    named = {fact: ["Paris", f"Visitor{visitor}"] for fact, visitor in made}
+    named[BRIDGE] = ["lantern", "Zenobia", "Paris"]
+    every = list(named)
+    groups = [every[start : start + A_CHUNK] for start in range(0, len(every), A_CHUNK)]
+    return [(" ".join(group), {fact: named[fact] for fact in group}) for group in groups]
+
+
+async def write(given: Settings, corpus: str, facts: int) -> None:
+    """The star, and another document into which the bridge leads."""
+    connection, embedder = await open_connection(given), OfflineEmbedder()
+    await schema.prepare(connection, embedder.dimension)
+    writer = GraphWriter(connection, corpus)
+    await writer.begin_corpus(
+        decider="fake:model", prompts="1", embedding=embedder.name, dimension=embedder.dimension
+    )
+    await texts.write(writer, "city", star(facts))
+    await texts.write(writer, "queen", [(BEHIND, {BEHIND: ["Zenobia", "Odenath"]})])
+    wanted = [one for one in await writer.unembedded() if not one.name.startswith("Visitor")]
+    vectors = await embedder.embed([one.name for one in wanted])
+    await writer.write_embeddings(zip([one.id for one in wanted], vectors, strict=True))
+    await connection.aclose()
+
+
+@pytest.fixture(scope="module")
+def stars(neo4j: Settings) -> Iterator[dict[int, str]]:
+    """Corpora by the number of their facts."""
+    corpora = {facts: f"test-{uuid4().hex[:12]}" for facts in (400, 20_000)}
+    for facts, corpus in corpora.items():
+        asyncio.run(write(neo4j, corpus, facts))
+    yield corpora
+    for corpus in corpora.values():
+        with GraphReader(corpus, settings=neo4j) as reader:
+            reader.delete(everything=True)
+
+
+def numbered(prompt: str, mark: str) -> dict[str, int]:
+    """The first lines of what is numbered between two marks, and their numbers."""
+    inside = prompt.partition(f"<{mark}>\n")[2].partition(f"\n</{mark}>")[0]
+    return {name: int(n) for n, name in re.findall(r"^\[(\d+)\] (.*)$", inside, re.MULTILINE)}
+
+
+def mind(notes: bool) -> Any:
+    """Looks for the lantern; goes over the bridge as soon as it sees it, and only then.
+
+    Without `notes` its notebook stays empty, so that nothing of it helps to find the bridge.
+    """
+
+    def think(request: ChatRequest) -> Any:
+        prompt, reason = request.user, {"rationale": "r"}
+        match request.decision:
+            case "RationalPlan":
+                return {"plan": "Find the lantern of Paris and who sold it.", "needs": ["lantern"]}
+            case "InitialNodes":
+                nodes = numbered(prompt, "nodes")
+                others = [n for n in nodes.values() if n != nodes["Paris"]]
+                scores = [(nodes["Paris"], 100), *((n, 1) for n in others[:9])]
+                return {"nodes": [{"number": n, "score": score} for n, score in scores]}
+            case "FactsDecision":
+                at_hub = "Current node: Paris\n" in prompt
+                unread = [n for name, n in numbered(prompt, "facts").items() if "queen" in name]
+                seen = BRIDGE if notes and BRIDGE in prompt else ""
+                function = "stop_and_read_neighbor" if at_hub else "read_chunk"
+                return {**reason, "notebook": seen, "function": function, "chunks": unread}
+            case "NeighborDecision":
+                bridge = numbered(prompt, "neighbors").get("Zenobia", 0)
+                function = "read_neighbor_node" if bridge else "termination"
+                return {**reason, "function": function, "neighbor": bridge}
+            case "ChunkDecision":
+                noted = {"notebook": BEHIND, "quotes": [BEHIND]}
+                return {**reason, **noted, "function": "termination"}
+            case "Answer":
+                claim = {"claim": BEHIND, "citations": [1]}
+                answer = {"analysis": "", "answer": "Odenath", "answered": True}
+                return {**answer, "claims": [claim], "contradictions": []}
+        raise AssertionError(request.decision)
+
+    return think
+
+
+class Fetched:
+    """What statements brought: rows, and characters of all that stood in them."""
+
+    def __init__(self) -> None:
+        self.rows: Counter[str] = Counter()
+        self.characters: Counter[str] = Counter()
+        self.facts = 0
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> Fetched:
+    """Counts what comes out of the database."""
+    counted, read = Fetched(), Connection.read
+
+    async def watched(self: Connection, name: str, /, **values: Any) -> list[Row]:
+        rows = await read(self, name, **values)
+        counted.rows[name] += len(rows)
+        counted.characters[name] += len(json.dumps(rows, default=str))
+        return rows
+
+    monkeypatch.setattr(Connection, "read", watched)
+    return counted
+
+
+def ask(given: Settings, corpus: str, notes: bool = True) -> tuple[Reading, FunctionChatModel]:
+    model = FunctionChatModel(function=mind(notes))
+    decider = LanguageModelDecider(
+        lambda: model,
+        ModelService("fake:model"),
+        window=WINDOW,
+        dialect=dialect_of("openai", model),
+    )
+    changed = given.model_copy(update={"initial_nodes": 1, "window": WINDOW})
+    with GraphReader(corpus, settings=changed, decider=decider) as reader:
+        return reader.ask(QUESTION), model
+
+
+# The one fact out of 20,000 that leads on is among those that are shown first, and so is the node
+# behind it, whether or not the notebook names it already.
+@pytest.mark.parametrize("notes", [True, False], ids=["noted", "not noted"])
+def test_the_rare_bridge(neo4j: Settings, stars: dict[int, str], notes: bool) -> None:
+    reading, model = ask(neo4j, stars[20_000], notes)
+
+    (path,) = reading.paths
+    facts = next(one.user for one in model.requests if one.decision == "FactsDecision")
+    assert BRIDGE in facts
+    assert [(call.name, call.argument) for call in path.functions] == [
+        ("stop_and_read_neighbor", ""),
+        ("read_neighbor_node", "Zenobia"),
+        ("read_chunk", "queen, chunk 0"),
+        ("termination", ""),
+    ]
+    assert (reading.answer, [one.quote for one in reading.citations]) == ("Odenath", [BEHIND])
+
+
+# Every prompt stays inside the window, and how many facts there are in all is told.
+def test_prompts_fit(neo4j: Settings, stars: dict[int, str]) -> None:
+    _, model = ask(neo4j, stars[20_000])
+
+    for request in model.requests:
+        words = sum(tokens.count(str(message.text)) for message in request.messages)
+        assert words + tokens.count(json.dumps(request.schema)) <= WINDOW
+    facts = next(one.user for one in model.requests if one.decision == "FactsDecision")
+    assert re.search(r"20,?000|19,?\d\d\d", facts)
+
+
+# A hub of 20,000 facts brings no more out of the database than a node of a few hundred, and takes
+# no more memory.
+def test_hubs_cost_no_more(neo4j: Settings, stars: dict[int, str], fetched: Fetched) -> None:
+    spent = {}
+    for facts, corpus in stars.items():
+        ask(neo4j, corpus)  # what is loaded only once is loaded here
+        fetched.rows.clear()
+        fetched.characters.clear()
+        tracemalloc.start()
+        ask(neo4j, corpus)
+        spent[facts] = (dict(fetched.rows), sum(fetched.characters.values()), _peak())
+
+    (few_rows, few_characters, few_bytes), (rows, characters, peak) = spent.values()
+    assert max(rows.values()) <= 600, rows
+    assert sum(rows.values()) <= 2 * sum(few_rows.values()), (rows, few_rows)
+    assert characters <= 2 * few_characters
+    assert peak <= 2 * few_bytes
+
+
+def _peak() -> int:
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak

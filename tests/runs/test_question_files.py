@@ -1,0 +1,347 @@
+"""Files of questions and files of answers: what is refused, kept, gone on with."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from filelock import FileLock
+
+from graphreader import GraphReader, Settings
+from tests.runs import chronicle, mind
+from tests.runs.forks import Fork, Forks
+from tests.runs.openai_faults import Body, Fault
+from tests.runs.openai_server import OpenAIServer
+from tests.terminal import Terminal, environment_of, wait_for
+
+CHUNKS = 8
+AT_ONCE = 3
+DECLINED = Fault(400, "That is not to be asked.", "content_policy")
+
+Line = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def corpus(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A chronicle; asking never changes it."""
+    folder = tmp_path_factory.mktemp("chronicle")
+    name = f"test-questions-{uuid4().hex[:12]}"
+    with OpenAIServer(mind.think) as server:
+        given = chronicle.settings(neo4j, server, folder / "home")
+        with GraphReader(name, settings=given) as reader:
+            reader.ingest(chronicle.write(folder / "texts", CHUNKS))
+            yield name
+            reader.delete(everything=True)
+
+
+class Command:
+    """`graphreader ask --file`, with files in a folder and a model that counts what it is asked."""
+
+    def __init__(
+        self, forks: Forks, neo4j: Settings, server: OpenAIServer, corpus: str, folder: Path
+    ) -> None:
+        self.server = server
+        self.questions = folder / "questions.jsonl"
+        self.answers = folder / "answers.jsonl"
+        self._forks = forks
+        self._folder = folder
+        self._corpus = corpus
+        given = chronicle.settings(neo4j, server, folder / "home", concurrency=AT_ONCE)
+        self._environment = {**environment_of(given), **chronicle.environment(given)}
+
+    def ask(self, *numbers: int) -> None:
+        """Write the chronicle's questions of these numbers, which are their ids as well."""
+        lines = [{"id": f"q{number}", "question": chronicle.question(number)} for number in numbers]
+        self.questions.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    def start(self, *arguments: str) -> Fork:
+        command = ["ask", "--file", str(self.questions), "--corpus", self._corpus, "--mode", "fast"]
+        return self._forks.start([*command, *arguments], self._environment, self._folder / "run")
+
+    def into_the_file(self) -> Any:
+        return self.start("--out", str(self.answers)).end()
+
+    def lines(self) -> list[Line]:
+        """The lines of the file of answers, each of them whole."""
+        text = self.answers.read_text(encoding="utf-8")
+        assert text.endswith("\n") or not text
+        return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def command(forks: Forks, neo4j: Settings, corpus: str, tmp_path: Path) -> Iterator[Command]:
+    with OpenAIServer(mind.think) as server:
+        yield Command(forks, neo4j, server, corpus, tmp_path)
+
+
+@pytest.fixture
+def terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Terminal:
+    """A terminal from which no server can be reached: whatever is asked fails otherwise."""
+    terminal = Terminal(monkeypatch, capsys, tmp_path)
+    terminal.set(NEO4J_URI="bolt://127.0.0.1:1", NEO4J_PASSWORD="none")
+    return terminal
+
+
+def check(lines: list[Line], *numbers: int) -> None:
+    """Each question is answered once, and rightly."""
+    assert sorted(line["id"] for line in lines) == sorted(f"q{number}" for number in numbers)
+    for line in lines:
+        number = int(line["id"][1:])
+        assert line["question"] == chronicle.question(number)
+        assert line["answer"] == chronicle.meeting(number), line
+        assert line["citations"][0]["quote"] == chronicle.meeting(number)
+
+
+# Every answer is a line with its id, its question and all of its reading; several are under way.
+def test_answers(command: Command, corpus: str) -> None:
+    def slowly(body: Body) -> Any:
+        time.sleep(0.05)
+        return mind.think(body)
+
+    command.ask(*range(CHUNKS))
+    command.server.reply = slowly
+    outcome = command.into_the_file()
+    lines = command.lines()
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"{CHUNKS} of {CHUNKS} questions answered. Cost: ")
+    check(lines, *range(CHUNKS))
+    assert list(lines[0])[:3] == ["id", "question", "answer"]
+    assert {line["corpus"] for line in lines} == {corpus}
+    assert all(len(line["paths"]) == 2 for line in lines)
+    assert len({line["run"] for line in lines}) == CHUNKS
+    assert 1 < command.server.most_at_once <= AT_ONCE
+
+
+# The same command again asks nothing; a further question is asked alone.
+def test_what_is_answered_is_not_asked_again(command: Command) -> None:
+    command.ask(1, 2)
+    command.into_the_file()
+    first = command.answers.read_bytes()
+    command.server.requests.clear()
+    again = command.into_the_file()
+    asked = len(command.server.requests)
+    command.ask(1, 2, 3)
+    further = command.into_the_file()
+
+    assert asked == 0
+    assert again.out == "2 of 2 questions answered, 2 of them before.\n"
+    assert further.out.startswith("3 of 3 questions answered, 2 of them before. Cost: ")
+    assert command.answers.read_bytes().startswith(first)
+    check(command.lines(), 1, 2, 3)
+    assert all("Anna3" in json.dumps(body) for body in command.server.chats)
+
+
+# A question that fails leaves its reason and nothing else; the same command asks it again.
+def test_failures_are_asked_again(command: Command) -> None:
+    def declines(body: Body, _: int) -> Fault | None:
+        return DECLINED if "Anna2 " in body["messages"][1]["content"] else None
+
+    command.ask(1, 2, 3)
+    command.server.script = declines
+    failed = command.into_the_file()
+    lines = command.lines()
+    command.server.script = None
+    command.server.requests.clear()
+    mended = command.into_the_file()
+
+    assert failed.code == 1
+    assert failed.out.startswith("2 of 3 questions answered, 1 failed. Cost: ")
+    assert "q2: " in failed.err
+    assert "The same command asks again for what failed." in failed.err
+    (error,) = [line for line in lines if "error" in line]
+    assert set(error) == {"id", "question", "error"}
+    assert error["id"] == "q2"
+    check([line for line in lines if "answer" in line], 1, 3)
+    assert mended.code == 0
+    check(command.lines(), 1, 2, 3)
+    assert all("Anna2 " in json.dumps(body) for body in command.server.chats)
+
+
+class Silent:
+    """A model that answers so many requests and then thinks for ever."""
+
+    def __init__(self, answers: int) -> None:
+        self.thinks = threading.Event()
+        self._left = answers
+        self._lock = threading.Lock()
+
+    def __call__(self, body: Body, _: int) -> Fault | None:
+        with self._lock:
+            self._left -= 1
+            if self._left >= 0:
+                return None
+        self.thinks.set()
+        return Fault(hang=True)
+
+
+# A run that is killed, wherever it is, is gone on with: every line that was written stays, and what
+# was decided in the runs under way is not asked again but for what was in flight.
+@pytest.mark.parametrize("answers", [1, 12, 30])
+def test_killed_and_gone_on_with(command: Command, answers: int) -> None:
+    command.ask(*range(6))
+    silent = Silent(answers)
+    command.server.script = silent
+    fork = command.start("--out", str(command.answers))
+    wait_for(silent.thinks.is_set)
+    assert fork.kill()
+    kept = command.answers.read_bytes()
+    command.server.script = None
+    outcome = command.into_the_file()
+
+    assert outcome.code == 0
+    assert command.answers.read_bytes().startswith(kept)
+    check(command.lines(), *range(6))
+    assert len(command.server.asked_again()) <= AT_ONCE
+
+
+# Ctrl-C ends it with a sentence; what is answered is kept.
+def test_interrupted(command: Command) -> None:
+    command.ask(*range(6))
+    silent = Silent(25)
+    command.server.script = silent
+    fork = command.start("--out", str(command.answers))
+    wait_for(silent.thinks.is_set)
+    os.kill(fork._process, signal.SIGINT)
+    outcome = fork.end()
+    lines = command.lines()
+
+    assert outcome.code == 130
+    assert outcome.err == "Stopped. What is answered so far is kept: the same command goes on.\n"
+    assert lines
+    check(lines, *(int(line["id"][1:]) for line in lines))
+
+
+# A last line that was cut off is taken out, at whichever character, and answered anew.
+@pytest.mark.parametrize("left", [1, -1])
+def test_a_torn_line(command: Command, left: int) -> None:
+    command.ask(1, 2)
+    command.into_the_file()
+    whole, last = command.answers.read_bytes().splitlines(keepends=True)
+    command.answers.write_bytes(whole + last[:left])
+    outcome = command.into_the_file()
+
+    assert outcome.code == 0
+    assert command.answers.read_bytes().startswith(whole)
+    check(command.lines(), 1, 2)
+
+
+# Who takes the file of answers away is answered anew, and not from the runs that filled it.
+def test_a_new_file_begins_anew(command: Command) -> None:
+    command.ask(1)
+    command.into_the_file()
+    command.answers.unlink()
+    command.server.requests.clear()
+    outcome = command.into_the_file()
+
+    assert outcome.code == 0
+    assert len(command.server.requests) > 3
+    check(command.lines(), 1)
+
+
+# Without a file for them the answers come on stdout, and nothing else does.
+def test_to_stdout(command: Command) -> None:
+    command.questions.write_text(f'\ufeff{{"question": "{chronicle.question(1)}", "gold": 4}}\n\n')
+    outcome = command.start().end()
+
+    assert outcome.code == 0
+    assert outcome.json["id"] == 1
+    assert outcome.json["answer"] == chronicle.meeting(1)
+    assert outcome.err.startswith("1 of 1 question answered. Cost: ")
+
+
+# A budget is that of each question.
+def test_budgets(command: Command) -> None:
+    command.ask(1, 2)
+    command.start("--out", str(command.answers), "--max-calls", "5").end()
+    calls = Counter(line["usage"]["calls"] for line in command.lines())
+
+    assert sum(calls.values()) == 2
+    assert max(calls) <= 5
+
+
+# A line that is no question is told with its number before anything is asked or opened.
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"question": "Who?"', "it is not JSON"),
+        ("Who met Anna?", "it is not JSON"),
+        ('{"text": "Who?"}', "it has no question"),
+        ("17", "it has no question"),
+        ('{"question": "  "}', "its question is empty"),
+        ('{"question": null}', "its question is empty"),
+        ('{"question": "Who?", "id": 1.5}', "its id is neither"),
+        ('{"question": "Who?", "id": "a"}', "the id 'a' is that of line 1, too"),
+        ("\udcff", "it is not UTF-8"),
+    ],
+)
+def test_wrong_lines(terminal: Terminal, tmp_path: Path, line: str, said: str) -> None:
+    text = f'{{"question": "Who?", "id": "a"}}\n"Why?"\n{line}\n'
+    (tmp_path / "q.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
+    outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl")
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"q.jsonl, line 3: {said}" in outcome.err
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+# A file that holds other things than answers to these questions is left as it is.
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("My diary\n", "line 1: this is no answer of ours"),
+        ("My diary", "line 1: this is no answer of ours"),
+        ('{"id": 1, "question": "Why?", "answer": "", "corpus": "c"}\n', "was another one then"),
+        ('{"id": 1, "question": "Who?", "answer": "", "corpus": "d"}\n', "from the corpus 'd'"),
+        ('{"id": 1, "question": "Who?"}\n', "line 1: this is no answer of ours"),
+    ],
+)
+def test_other_files(terminal: Terminal, tmp_path: Path, lines: str, said: str) -> None:
+    (tmp_path / "q.jsonl").write_text('"Who?"\n')
+    (tmp_path / "a.jsonl").write_text(lines)
+    outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl", "--corpus", "c")
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert (tmp_path / "a.jsonl").read_text() == lines
+
+
+# Two processes never write one file of answers.
+def test_one_process_a_file(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('"Who?"\n')
+    with FileLock(tmp_path / ".a.jsonl.lock"):
+        outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl")
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "Another process writes its answers into" in outcome.err
+
+
+# What does not go together is said.
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Ask a question, or name a file of questions with --file."),
+        (["Who?", "--out", "a.jsonl"], "--out takes the answers to --file"),
+        (["Who?", "--file", "q.jsonl"], "--file has its own questions"),
+        (["--file", "q.jsonl", "--json"], "--file has its own questions"),
+        (["--file", "nowhere.jsonl"], "nowhere.jsonl cannot be opened"),
+        (["--file", "empty.jsonl"], "There is no question in empty.jsonl"),
+        (["--file", "q.jsonl", "--out", "."], "is not a file: name another --out."),
+    ],
+)
+def test_wrong_usage(terminal: Terminal, tmp_path: Path, arguments: list[str], said: str) -> None:
+    (tmp_path / "q.jsonl").write_text('"Who?"\n')
+    (tmp_path / "empty.jsonl").write_text("\n")
+    outcome = terminal.run("ask", *arguments)
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err

@@ -1,0 +1,134 @@
+"""Two corpora of one database, with the same titles, names and sentences: they never mix."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+from zlib import crc32
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+
+from graphreader import GraphReader, Settings
+from graphreader.agent.events import Event, QuestionAnswered
+from graphreader.deciding.decisions import ExtractedFact, Extraction
+from graphreader.deciding.exploring import ChunkTask, NeighborTask
+from graphreader.deciding.tasks import ExtractionTask
+from graphreader.testing import ScriptedDecider
+from tests.runs import digest, world
+
+WHO = ("Ada", "Bede", "Cyril", "Dora", "Edgar")
+WHAT = ("a lantern", "the sword", "12 coins", "an old map")
+SENTENCE = re.compile(r"[A-Z][a-z]+ (?:gave|sold) [^.]+\.")
+NAME = re.compile(r"[A-Z][a-z]+|lantern|sword|12 coins|map")
+IDS = "MATCH (n {corpus: $corpus}) WHERE n.id IS NOT NULL RETURN n.id AS id"
+
+sentences = st.builds(
+    "{} {} {} to {}.".format,
+    st.sampled_from(WHO),
+    st.sampled_from(("gave", "sold")),
+    st.sampled_from(WHAT),
+    st.sampled_from(WHO),
+)
+texts = st.dictionaries(
+    st.sampled_from(("one", "two", "three")),
+    st.lists(sentences, min_size=1, max_size=4),
+    min_size=1,
+)
+
+
+def extract(task: ExtractionTask) -> Extraction:
+    found = SENTENCE.findall(" ".join(task.text.split()))
+    facts = [ExtractedFact(fact=one, key_elements=NAME.findall(one)) for one in found]
+    return Extraction(facts=facts)
+
+
+def read_on(task: ChunkTask) -> Any:
+    """Any of the functions, by the chunk; notes and quotes all that it says."""
+    functions = ("search_more", "read_previous_chunk", "read_subsequent_chunk")
+    function = functions[crc32(task.label.encode()) % 3]
+    said = SENTENCE.findall(" ".join(task.text.split()))
+    return world.chunk(function, f"{task.notebook} {' '.join(said)}".strip(), said)
+
+
+def everywhere() -> ScriptedDecider:
+    """Reads all that it is led to."""
+    return world.scripted(
+        {},
+        {
+            ExtractionTask: extract,
+            ChunkTask: read_on,
+            NeighborTask: lambda task: world.neighbor(1),
+        },
+    )
+
+
+def documents(of: dict[str, list[str]]) -> list[Document]:
+    """A chunk for each sentence."""
+    return [
+        Document("\n\n".join(map(world.padded, said)), metadata={"source": title})
+        for title, said in of.items()
+    ]
+
+
+def asked(reader: GraphReader, decider: ScriptedDecider) -> tuple[str, list[Event]]:
+    """All that a run was shown, told and gave back, as one text; and what happened."""
+    decider.asked.clear()
+    events = list(reader.stream("Who gave what to whom?"))
+    return repr([events, decider.asked]), events
+
+
+def said_in(of: dict[str, list[str]]) -> set[str]:
+    return {sentence for said in of.values() for sentence in said}
+
+
+# Whatever two corpora hold, a run over the one never shows, reads, notes or cites anything of the
+# other: no sentence that only stands there, no name, no id of any of its nodes.
+@settings(
+    max_examples=5,
+    deadline=None,
+    phases=(Phase.generate,),  # a smaller example would take minutes to find
+    suppress_health_check=list(HealthCheck),
+)
+@given(one=texts, other=texts)
+def test_they_never_mix(
+    neo4j: Settings, one: dict[str, list[str]], other: dict[str, list[str]]
+) -> None:
+    name = f"test-{uuid4().hex[:12]}"
+    corpora = {name: one, f"{name}-2": other}
+    deciders = {corpus: everywhere() for corpus in corpora}
+    readers = {
+        corpus: world.reader(neo4j, corpus, decider, window=8192)
+        for corpus, decider in deciders.items()
+    }
+    try:
+        for corpus, held in corpora.items():
+            readers[corpus].ingest(*documents(held))
+        ids = {
+            corpus: {row["id"] for row in digest.rows(neo4j, IDS, corpus=corpus)}
+            for corpus in corpora
+        }
+        told = {corpus: asked(readers[corpus], deciders[corpus]) for corpus in corpora}
+    finally:
+        for reader in readers.values():
+            reader.delete(everything=True)
+            reader.close()
+
+    assert not ids[name] & ids[f"{name}-2"]
+    for corpus, foreign in zip(corpora, reversed(corpora), strict=True):
+        text, events = told[corpus]
+        only_there = said_in(corpora[foreign]) - said_in(corpora[corpus])
+        names = set(NAME.findall(" ".join(only_there)))
+        unknown = names - set(NAME.findall(" ".join(said_in(corpora[corpus]))))
+        assert [one for one in (*ids[foreign], *only_there, *unknown) if one in text] == []
+        _check_reading(events, corpora[corpus])
+
+
+def _check_reading(events: Sequence[Event], held: dict[str, list[str]]) -> None:
+    """The run did look around: it cites its own corpus, and goes all the way of it."""
+    last = events[-1]
+    assert isinstance(last, QuestionAnswered)
+    assert last.reading.citations
+    assert all(cited.quote in said_in(held) for cited in last.reading.citations)
+    assert all(cited.document in held for cited in last.reading.citations)

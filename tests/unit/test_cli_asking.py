@@ -1,0 +1,116 @@
+"""What a person sees while the questions of a file are asked."""
+
+import sys
+
+import pytest
+
+from graphreader.cli.asking_progress import AskingDrawing, AskingTally
+from graphreader.errors import DecisionError
+from graphreader.reading import Reading
+from graphreader.usage import Usage
+
+
+class Clock:
+    """Seconds that go on when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def reading(answered: bool = True) -> Reading:
+    return Reading("Who?", "A.", "", answered, "c", "p", usage=Usage(4, 90, 10, dollars=0.5))
+
+
+def failure() -> DecisionError:
+    error = DecisionError("The model [x]\nwent away.")
+    error.spent = Usage(1, 5, 5)
+    return error
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+# How far it is, how fast it goes and how long it will take is told once something is known.
+def test_the_line(clock: Clock) -> None:
+    tally = AskingTally(1_040, 1_000, clock)
+    first = tally.line()
+    for _ in range(9):
+        clock.now += 6
+        tally.take(reading())
+    clock.now += 6
+    tally.take(failure())
+
+    assert first == "1,000 of 1,040 answered"
+    assert tally.line() == "1,009 of 1,040 answered, 1 failed, 10.0 a minute, about 3 min left"
+
+
+# The rate is that of the latest answers, and nothing is told of it when all are through.
+def test_the_rate(clock: Clock) -> None:
+    tally = AskingTally(400, 0, clock)
+    for seconds in [60] * 150 + [1] * 249:
+        clock.now += seconds
+        tally.take(reading())
+    before = tally.line()
+    tally.take(reading())
+
+    assert before == "399 of 400 answered, 60.0 a minute, about 1 s left"
+    assert tally.line() == "400 of 400 answered"
+
+
+# At the end it is told what came of all, and what it cost, failures too.
+def test_the_summary(clock: Clock) -> None:
+    tally = AskingTally(5, 1, clock)
+    for outcome in (reading(), reading(answered=False), failure()):
+        tally.take(outcome)
+
+    assert tally.summary() == (
+        "3 of 5 questions answered, 1 of them before, 1 not in the texts, 1 failed. "
+        "Cost: 9 calls, 210 tokens, $1.00."
+    )
+
+
+# A log gets a line from time to time, and one for each of the first failures, on stderr alone.
+def test_a_log(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    tally = AskingTally(100, 0, clock)
+    with AskingDrawing(tally) as drawing:
+        for number in range(50):
+            clock.now += 1
+            drawing.take(f"q{number}", failure() if number % 7 == 3 else reading())
+    said = capsys.readouterr()
+    lines = said.err.splitlines()
+
+    assert said.out == ""
+    assert [line for line in lines if line.startswith("q")] == [
+        f"q{number}: The model [x] went away." for number in (3, 10, 17, 24, 31)
+    ]
+    assert lines.count("... further failures stand in the answers only") == 1
+    assert [line for line in lines if line.startswith("ask: ")] == [
+        "ask: 9 of 100 answered, 1 failed, 60.0 a minute, about 1 min 30 s left",
+        "ask: 17 of 100 answered, 3 failed, 60.0 a minute, about 1 min 20 s left",
+        "ask: 26 of 100 answered, 4 failed, 60.0 a minute, about 1 min 10 s left",
+        "ask: 34 of 100 answered, 6 failed, 60.0 a minute, about 1 min left",
+        "ask: 43 of 100 answered, 7 failed, 60.0 a minute, about 50 s left",
+    ]
+
+
+# A line that lives in a terminal leaves stdout to the answers.
+def test_stdout_is_left_alone(
+    clock: Clock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("TTY_INTERACTIVE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with AskingDrawing(AskingTally(2, 0, clock)) as drawing:
+        sys.stdout.write('{"id": 1}\n')
+        drawing.take(1, reading())
+    said = capsys.readouterr()
+
+    assert said.out == '{"id": 1}\n'
+    assert "of 2 answered" in said.err
+    assert said.err.rindex("\x1b[?25h") > said.err.rindex("\x1b[?25l")

@@ -1,0 +1,135 @@
+"""Pieces of an answer, heard while it is written."""
+
+import json
+import random
+from collections.abc import Iterator
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.tool import tool_call_chunk
+
+from graphreader.agent.events import AnswerToken
+from graphreader.agent.telling import Telling
+from graphreader.deciding.listening import GrowingField
+from graphreader.deciding.replies.thoughts import begins_at
+
+TEXT = 'Danny "the Drum" \\ 林雨桐 😀\n\t{"answer": "no"} é'
+REPLY = {"analysis": 'An "answer": {"answer": "x"}', "answer": TEXT, "claims": [{"answer": "y"}]}
+WRITTEN = [
+    json.dumps(REPLY),
+    json.dumps(REPLY, ensure_ascii=False),
+    json.dumps(REPLY, indent=2).replace("\\u00e9", "\\u00E9"),
+]
+
+
+def pieces_of(text: str, sizes: Iterator[int]) -> Iterator[str]:
+    while text:
+        size = next(sizes)
+        yield text[:size]
+        text = text[size:]
+
+
+def heard(text: str, seed: int, *, tool: bool = False) -> list[str]:
+    """What is heard of a reply that comes in pieces of one to six characters."""
+    dice = random.Random(seed)
+    field = GrowingField("answer")
+    pieces = []
+    for piece in pieces_of(text, iter(lambda: dice.randint(1, 6), None)):
+        call = tool_call_chunk(name="Answer", args=piece, id="1", index=0)
+        chunk = AIMessageChunk("", tool_call_chunks=[call]) if tool else AIMessageChunk(piece)
+        pieces.append(field.grown_by(chunk))
+    return [piece for piece in pieces if piece]
+
+
+# The text of the field alone is heard, piece by piece, wherever the reply is cut: inside escapes,
+# pairs of surrogates, names and brackets; as content or as a tool's arguments.
+@pytest.mark.parametrize("tool", [True, False])
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("seed", range(8))
+def test_cut_anywhere(written: str, seed: int, tool: bool) -> None:
+    pieces = heard(written, seed, tool=tool)
+
+    assert "".join(pieces) == TEXT
+    assert len(pieces) > 8
+    assert all(sign < "\ud800" or sign > "\udfff" for piece in pieces for sign in piece)
+
+
+# Thoughts and a fence before the object, and words behind it, are not heard.
+@pytest.mark.parametrize(
+    "around",
+    [
+        '<think>Is it {{"answer": "no"}}? No.</think>\n{0}',
+        "```json\n{0}\n```\nI hope it helps.",
+        "Hm.[/THINK] {0}",
+        " \n{0} {0}",
+    ],
+)
+def test_around_the_object(around: str) -> None:
+    pieces = heard(around.format(WRITTEN[0]), 1)
+
+    assert "".join(pieces) == TEXT
+
+
+# Of a reply that is no JSON object, or has no such field in words, nothing is heard.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Analyze: it is so. Final answer: Danny.",
+        'The answer is {"answer": "Danny"}',
+        '[{"answer": "Danny"}]',
+        '{"Answer": {"answer": "Danny"}}',
+        '{"answer": ["Danny"]}',
+        '{"answer": 1972}',
+        "{answer: Danny}",
+        "",
+    ],
+)
+def test_nothing_to_hear(text: str) -> None:
+    assert heard(text, 2) == []
+
+
+# A message in one piece, of a client that does not stream, is heard at once.
+def test_whole_message() -> None:
+    assert GrowingField("answer").grown_by(AIMessage(WRITTEN[1])) == TEXT
+
+
+# Where an object begins can be told as soon as it does.
+def test_where_it_begins() -> None:
+    assert begins_at(' {"a') == 1
+    assert begins_at("<think>{}</think>{") == 17
+    assert begins_at("") is begins_at("Gladly: {") is begins_at("<think>{") is None
+
+
+class Listener:
+    """Puts together what is told."""
+
+    def __init__(self) -> None:
+        self.tokens: list[AnswerToken] = []
+
+    @property
+    def text(self) -> str:
+        begin = max(n for n, token in enumerate(self.tokens) if token.begins)
+        return "".join(token.text for token in self.tokens[begin:])
+
+
+# Whatever was heard, in the end it is the answer, and nothing is told twice without need.
+@pytest.mark.parametrize(
+    ("pieces", "tokens"),
+    [
+        ([], [("Danny won.", True)]),
+        ([("Danny ", True), ("won.", False)], [("Danny ", True), ("won.", False)]),
+        ([("Danny ", True)], [("Danny ", True), ("won.", False)]),
+        ([("Alice", True), ("Danny", True)], [("Alice", True), ("Danny", True), (" won.", False)]),
+        ([("Alice", True)], [("Alice", True), ("Danny won.", True)]),
+        ([("Danny won. Or", True)], [("Danny won. Or", True), ("Danny won.", True)]),
+    ],
+)
+def test_telling(pieces: list[tuple[str, bool]], tokens: list[tuple[str, bool]]) -> None:
+    listener = Listener()
+    telling = Telling(listener.tokens.append)
+    for piece, begins in pieces:
+        telling(piece, begins)
+    telling.ends_with("Danny won.")
+
+    assert [(token.text, token.begins) for token in listener.tokens] == tokens
+    assert listener.text == "Danny won."
