@@ -1,13 +1,18 @@
-// The key elements of a corpus nearest to a vector, by comparing with every one of them. One that is
-// merged stands for what it went into.
-MATCH (k:KeyElement {corpus: $corpus})
-WHERE k.embedding IS NOT NULL
-WITH k, vector.similarity.cosine(k.embedding, $vector) AS score
-ORDER BY score DESC, k.id
-LIMIT $wide
-OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
-WITH coalesce(a, k) AS k, max(score) AS score
-WITH k.id AS id, k.name AS name, score
-ORDER BY score DESC, id
-LIMIT $limit
-RETURN collect({id: id, name: name}) AS rows
+// The key elements of a corpus nearest to each of some vectors, by comparing with every one of them.
+// One that is merged stands for what it went into.
+UNWIND range(0, size($vectors) - 1) AS place
+CALL (place) {
+  MATCH (k:KeyElement {corpus: $corpus})
+  WHERE k.embedding IS NOT NULL
+  WITH k, vector.similarity.cosine(k.embedding, $vectors[place]) AS score
+  ORDER BY score DESC, k.id
+  LIMIT $wide
+  OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+  WITH coalesce(a, k) AS k, max(score) AS score
+  WITH k.id AS id, k.name AS name, score
+  ORDER BY score DESC, id
+  LIMIT $limit
+  RETURN collect({id: id, name: name}) AS rows
+}
+RETURN rows
+ORDER BY place

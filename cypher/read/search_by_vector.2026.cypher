@@ -1,13 +1,19 @@
-// The key elements of a corpus nearest to a vector, filtered inside the index. One that is merged
-// stands for what it went into.
+// The key elements of a corpus nearest to each of some vectors, filtered inside the index. One that is
+// merged stands for what it went into.
 CYPHER 25
-MATCH (k:KeyElement)
-SEARCH k IN (
-  VECTOR INDEX graphreader_key_element_embeddings FOR $vector WHERE k.corpus = $corpus LIMIT $wide
-) SCORE AS score
-OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
-WITH coalesce(a, k) AS k, max(score) AS score
-WITH k.id AS id, k.name AS name, score
-ORDER BY score DESC, id
-LIMIT $limit
-RETURN collect({id: id, name: name}) AS rows
+UNWIND range(0, size($vectors) - 1) AS place
+CALL (place) {
+  WITH $vectors[place] AS vector
+  MATCH (k:KeyElement)
+  SEARCH k IN (
+    VECTOR INDEX graphreader_key_element_embeddings FOR vector WHERE k.corpus = $corpus LIMIT $wide
+  ) SCORE AS score
+  OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+  WITH coalesce(a, k) AS k, max(score) AS score
+  WITH k.id AS id, k.name AS name, score
+  ORDER BY score DESC, id
+  LIMIT $limit
+  RETURN collect({id: id, name: name}) AS rows
+}
+RETURN rows
+ORDER BY place

@@ -1,11 +1,16 @@
-// The key elements nearest to a vector out of all corpora; the caller keeps those of its own and
-// asks for more where too few are left. One that is merged stands for what it went into.
-CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, $vector)
-YIELD node AS k, score
-WHERE k.corpus = $corpus
-OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
-WITH coalesce(a, k) AS k, max(score) AS score
-WITH k.id AS id, k.name AS name, score
-ORDER BY score DESC, id
-LIMIT $limit
-RETURN collect({id: id, name: name}) AS rows
+// The key elements nearest to each of some vectors out of all corpora; the caller keeps those of its
+// own and asks for more where too few are left. One that is merged stands for what it went into.
+UNWIND range(0, size($vectors) - 1) AS place
+CALL (place) {
+  CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, $vectors[place])
+  YIELD node AS k, score
+  WHERE k.corpus = $corpus
+  OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+  WITH coalesce(a, k) AS k, max(score) AS score
+  WITH k.id AS id, k.name AS name, score
+  ORDER BY score DESC, id
+  LIMIT $limit
+  RETURN collect({id: id, name: name}) AS rows
+}
+RETURN rows
+ORDER BY place

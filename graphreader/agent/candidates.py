@@ -53,11 +53,14 @@ class Candidates:
 
     async def _searched(self, texts: list[str]) -> tuple[list[Node], tuple[str, ...]]:
         """What the searches find. Where no vectors can be had, words must do."""
-        explorer, notes = self._parts.explorer, tuple[str, ...]()
-        searches = [explorer.matching(text, SEARCHED) for text in texts]
+        by_words, (by_meaning, notes) = await asyncio.gather(
+            self._parts.explorer.matching_each(texts, SEARCHED), self._by_meaning(texts)
+        )
+        return fused([*by_words, *by_meaning], lambda node: node.id), notes
+
+    async def _by_meaning(self, texts: list[str]) -> tuple[list[list[Node]], tuple[str, ...]]:
         try:
             vectors = await self._parts.likeness.vectors(texts)
         except DecisionError as error:
-            vectors, notes = [], (f"Initial nodes were searched for by words alone: {error}",)
-        searches += [explorer.nearest(vector, SEARCHED) for vector in vectors]
-        return fused(await asyncio.gather(*searches), lambda node: node.id), notes
+            return [], (f"Initial nodes were searched for by words alone: {error}",)
+        return await self._parts.explorer.nearest_to_each(vectors, SEARCHED), ()

@@ -19,7 +19,7 @@ from graphreader.agent.events import (
 from graphreader.agent.neighborhood import neighbors_of
 from graphreader.agent.paging import GroupedFacts, fact_page
 from graphreader.agent.parts import Parts, Update, spent
-from graphreader.agent.path import FIRST_PAGE, asked, beside, called, stop, turned
+from graphreader.agent.path import FIRST_PAGE, NOT_OURS, asked, beside, called, stop, turned
 from graphreader.agent.quoting import with_quotes
 from graphreader.agent.state import (
     ChunkRef,
@@ -32,7 +32,6 @@ from graphreader.agent.state import (
 )
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.errors import DecisionError
 from graphreader.reading import FunctionCall
 from graphreader.store.found import NodeFacts
 
@@ -171,12 +170,14 @@ class Exploration:
     ) -> Update:
         """The notebook as it goes on, condensed where it is too long; if that fails the path ends.
 
-        It ends with the long notebook, so that nothing of it is lost.
+        It ends with the long notebook and its last call, so that nothing of them is lost.
         """
         update: Update = {}
         try:
             notebook, more = await condense(self._parts, state["question"], state["plan"], notebook)
-        except DecisionError as error:
+        except NOT_OURS:
+            raise
+        except Exception as error:
             more, update = spent(error, "explore"), stop(error)
         if notebook != state["notebook"]:
             runtime.stream_writer(NoteTaken(state["path"], notebook))

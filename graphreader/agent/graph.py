@@ -6,7 +6,6 @@ Nothing but wiring: the steps stand in `planning`, `exploration` and `answering`
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -15,7 +14,7 @@ from langgraph.types import Checkpointer, Send
 from graphreader.agent.answering import Answering
 from graphreader.agent.exploration import Exploration
 from graphreader.agent.parts import Parts, Update, spent
-from graphreader.agent.path import enter, stop
+from graphreader.agent.path import NOT_OURS, enter, stop
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import Answered, Exploring, PathNotes, Question, Run
 
@@ -108,7 +107,7 @@ def in_its_path(step: Step) -> Step:
     async def guarded(state: Exploring, runtime: Runtime[None]) -> Update:
         try:
             return await step(state, runtime=runtime)
-        except (GraphBubbleUp, AssertionError):  # LangGraph's own business; a mistake of ours
+        except NOT_OURS:
             raise
         except Exception as error:
             return {**stop(error), "costs": spent(error, "explore")}

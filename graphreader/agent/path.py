@@ -3,6 +3,8 @@
 Nothing here asks or looks: new values out of old ones.
 """
 
+from langgraph.errors import GraphBubbleUp
+
 from graphreader.agent.parts import Update
 from graphreader.agent.state import ChunkRef, Exploring, Function, NodeRef, Run, label
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
@@ -10,6 +12,9 @@ from graphreader.deciding.secrecy import redacted
 from graphreader.errors import BudgetError, GraphReaderError
 from graphreader.settings import secrets
 from graphreader.store.found import StoredChunk
+
+NOT_OURS = (GraphBubbleUp, AssertionError)
+"""What no path ends by: how LangGraph interrupts a step, and mistakes in a program."""
 
 FIRST_PAGE: Update = {"page": 1, "shown": 0}
 

@@ -5,9 +5,11 @@ It knows nothing of documents and facts.
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -48,7 +50,8 @@ T = TypeVar("T")
 
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
 
-_PAUSES = (0.1, 0.3, 1.0, 3.0)
+_PAUSES = (0.1, 0.3, 1.0)
+_LONGEST_PAUSE = 2.0
 
 PATIENCE = 15.0
 """Seconds that a server may take to answer for the first time."""
@@ -114,10 +117,24 @@ class Connection:
         await self._driver.close()
 
     async def read(self, name: str, /, **values: Any) -> list[Row]:
-        """Run a reading statement in a read-only transaction."""
-        async with self._session(READ_ACCESS) as session:
-            rows: list[Row] = await session.execute_read(_run, [(self._text(name), values)])
-        return rows
+        """Run a reading statement; the server refuses it if it writes.
+
+        It is asked again, wherever it broke off, until the server has been gone for OUTAGE. Sent as
+        a transaction of its own it would be told to begin and to end: three messages for one.
+        """
+        text, deadline = self._text(name), time.monotonic() + OUTAGE
+        async with _in_words(self.address):
+            for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
+                try:
+                    async with self._driver.session(
+                        database=self.address.database, default_access_mode=READ_ACCESS
+                    ) as session:
+                        return await _rows(session, text, values)
+                except (DriverError, Neo4jError) as error:
+                    if not error.is_retryable() or time.monotonic() + pause > deadline:
+                        raise
+                await asyncio.sleep(pause)
+        raise AssertionError("pauses never end")
 
     async def write(self, calls: Sequence[Call]) -> list[Row]:
         """Run statements in one transaction, tried again when the server says so (deadlocks).
@@ -148,7 +165,7 @@ class Connection:
         The driver does not repeat such a statement, so we do: each of ours is safe to run again.
         """
         async with self._session(WRITE_ACCESS) as session:
-            for pause in _PAUSES:
+            for pause in (*_PAUSES, _LONGEST_PAUSE):
                 with suppress(TransientError):
                     return await _rows(session, self._text(name), values)
                 await asyncio.sleep(pause)

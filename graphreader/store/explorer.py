@@ -50,26 +50,39 @@ class GraphExplorer:
 
     async def nearest(self, vector: Sequence[float], limit: int) -> list[Node]:
         """The key elements whose embeddings are nearest to a vector, nearest first."""
-        values: dict[str, Any] = {"vector": self.connection.vector(vector), "limit": limit}
+        return (await self.nearest_to_each([vector], limit))[0]
+
+    async def nearest_to_each(
+        self, vectors: Sequence[Sequence[float]], limit: int
+    ) -> list[list[Node]]:
+        """The same for several vectors at once."""
+        values: dict[str, Any] = {
+            "vectors": [self.connection.vector(vector) for vector in vectors],
+            "limit": limit,
+        }
         wide = limit * WORDINGS_OF_A_NODE
         if self.connection.dialect == "2026":
-            return _nodes(await self._rows("search_by_vector", wide=wide, **values))
+            return _lists(await self._read("search_by_vector", wide=wide, **values))
         small = await self.has_at_most(EXACT_UP_TO)
         further = limit * 4
         while not small and further <= EXACT_UP_TO:
-            rows = await self._rows("search_by_vector", wide=further, **values)
-            if len(rows) == limit:
-                return _nodes(rows)
+            found = _lists(await self._read("search_by_vector", wide=further, **values))
+            if all(len(nodes) == limit for nodes in found):
+                return found
             further *= 4
-        return _nodes(await self._rows("scan_by_vector", wide=wide, **values))
+        return _lists(await self._read("scan_by_vector", wide=wide, **values))
 
     async def matching(self, text: str, limit: int) -> list[Node]:
         """The key elements whose names hold words of `text`, best first; any text is fine."""
-        query = lucene(text, self.corpus)
-        if query is None:
+        return (await self.matching_each([text], limit) or [[]])[0]
+
+    async def matching_each(self, texts: Sequence[str], limit: int) -> list[list[Node]]:
+        """The same for several texts at once; those that hold no words are left out."""
+        queries = [query for text in texts if (query := lucene(text, self.corpus)) is not None]
+        if not queries:
             return []
-        return _nodes(
-            await self._rows("search_by_words", query=query, limit=limit, wide=limit * 10)
+        return _lists(
+            await self._read("search_by_words", queries=queries, limit=limit, wide=limit * 10)
         )
 
     async def profiles(self, ids: Sequence[str]) -> dict[str, Profile]:
@@ -173,6 +186,11 @@ class GraphExplorer:
         found = await self._read(name, **values)
         rows: list[Row] = found[0]["rows"]
         return rows
+
+
+def _lists(rows: Sequence[Row]) -> list[list[Node]]:
+    """The nodes of each of some searches."""
+    return [_nodes(row["rows"]) for row in rows]
 
 
 def _nodes(rows: Sequence[Row]) -> list[Node]:
