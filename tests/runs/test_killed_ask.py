@@ -1,0 +1,115 @@
+"""The plug is pulled while a question is explored, at each kind of step; then the run goes on."""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from tests.runs import chronicle, mind
+from tests.runs.forks import Fork, Forks
+from tests.runs.openai_faults import Body
+from tests.runs.openai_server import OpenAIServer
+from tests.terminal import environment_of
+
+CHUNKS = 12
+PATHS = 3
+QUESTION = f"{chronicle.question(3)[:-1]}, and what did the journey back take?"
+STEPS = [
+    "RationalPlan",
+    "InitialNodes",
+    "FactsDecision",
+    "ChunkDecision",
+    "NeighborDecision",
+    "Answer",
+]
+
+
+class Asking:
+    """`graphreader ask` in processes of their own, with a model that stops at one kind of step."""
+
+    def __init__(self, forks: Forks, neo4j: Settings, corpus: str, folder: Path) -> None:
+        self.server = OpenAIServer(self._think)
+        self.reached, self.over = threading.Event(), threading.Event()
+        self._stop_at = ""
+        self._forks, self._neo4j, self._corpus, self._folder = forks, neo4j, corpus, folder
+
+    def start(self, *arguments: str, home: str = "home", stop_at: str = "") -> Fork:
+        """The command; it hears no reply to decisions of the class `stop_at`."""
+        self._stop_at = stop_at
+        given = chronicle.settings(
+            self._neo4j, self.server, self._folder / home, concurrency=PATHS, timeout=60.0
+        )
+        environment = {**environment_of(given), **chronicle.environment(given)}
+        environment |= {"GRAPHREADER_INITIAL_NODES": str(PATHS)}
+        return self._forks.start([*arguments, "--json"], environment, self._folder / "outputs")
+
+    def ask(self, **where: str) -> Fork:
+        return self.start("ask", QUESTION, "--corpus", self._corpus, **where)
+
+    def prompts(self) -> Counter[str]:
+        """How often each prompt was sent since the last look."""
+        asked = [r.body for r in self.server.requests if "messages" in r.body]
+        self.server.requests.clear()
+        return Counter(json.dumps(body["messages"]) for body in asked)
+
+    def _think(self, body: Body) -> Any:
+        if mind.decision_of(body) == self._stop_at:
+            self.reached.set()
+            self.over.wait(30)
+        return mind.think(body)
+
+
+@pytest.fixture
+def asking(
+    forks: Forks, neo4j: Settings, cleaned: None, corpus: str, tmp_path: Path
+) -> Iterator[Asking]:
+    asking = Asking(forks, neo4j, corpus, tmp_path)
+    with asking.server:
+        given = chronicle.settings(neo4j, asking.server, tmp_path / str(uuid4()))
+        with GraphReader(corpus, settings=given) as reader:
+            reader.ingest(chronicle.write(tmp_path / "texts", CHUNKS))
+        asking.prompts()
+        yield asking
+        asking.over.set()
+
+
+def told(fork: Fork) -> dict[str, Any]:
+    """The reading that the command printed."""
+    outcome = fork.end()
+    assert outcome.code == 0, outcome.err
+    return dict(outcome.json)
+
+
+def way(reading: dict[str, Any]) -> Any:
+    """What the paths did and noted, and the answer."""
+    paths = [(p["initial_node"], p["notebook"], p["functions"]) for p in reading["paths"]]
+    return paths, reading["answer"], reading["claims"], reading["citations"]
+
+
+# Killed while a decision of any kind is asked for, a run that goes on sends again only what had no
+# reply then, and comes to where it would have come.
+@pytest.mark.parametrize("step", STEPS)
+def test_killed(asking: Asking, step: str) -> None:
+    undisturbed = told(asking.ask(home="undisturbed"))
+    expected = asking.prompts()
+    fork = asking.ask(stop_at=step)
+    assert asking.reached.wait(30)
+    killed = fork.kill()
+    asking.over.set()
+    before = asking.prompts()
+    (run,) = told(asking.start("runs", "list"))["runs"]
+    resumed = told(asking.start("runs", "resume", run["id"]))
+    twice = before & asking.prompts()
+
+    assert killed
+    assert run["status"] == "interrupted"
+    assert way(resumed) == way(undisturbed)
+    assert 1 <= sum(twice.values()) <= PATHS
+    assert {mind.decision_of({"messages": json.loads(one)}) for one in expected} == set(STEPS)
+    assert resumed["usage"]["calls"] == undisturbed["usage"]["calls"]
