@@ -170,7 +170,10 @@ async def _ready(session: Session, wanted: Wanted) -> tuple[Parts, list[str]]:
     extent = await library.extent(wanted.corpus)
     if not extent.documents:
         raise UsageError(notes.empty(wanted.corpus))
-    session.check_question(wanted.question, extent.largest_chunk)
+    try:
+        session.check_question(wanted.question, extent.chunk_tokens)
+    except UsageError:  # it may fit all the same: few texts have a chunk that is full
+        session.check_question(wanted.question, await library.largest_chunk(wanted.corpus))
     told = [parts.decider.notice] if parts.decider.notice else []
     told += notes.another_decider(wanted.corpus, record.decider, session.builder_name)
     told += notes.unfinished(extent.documents, extent.unfinished)

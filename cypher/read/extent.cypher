@@ -1,7 +1,6 @@
-// How many documents a corpus has, the titles of those that are not complete, its largest chunk.
+// How many documents a corpus has, the titles of those that are not complete, how many tokens a chunk
+// of it may have.
 MATCH (d:Document {corpus: $corpus})
-OPTIONAL MATCH (d)-[:HAS_CHUNK]->(c:Chunk)
-WITH d, max(c.tokens) AS largest
 RETURN count(d) AS documents,
        collect(CASE WHEN coalesce(d.complete, false) THEN null ELSE d.title END) AS titles,
-       coalesce(max(largest), 0) AS largest_chunk
+       coalesce(max(d.chunk_tokens), 0) AS chunk_tokens

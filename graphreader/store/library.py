@@ -72,11 +72,11 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many documents a corpus has, which are not complete, the tokens of its largest chunk."""
+    """How many documents a corpus has, which are not complete, what a chunk of it may have."""
 
     documents: int
     unfinished: tuple[str, ...]
-    largest_chunk: int
+    chunk_tokens: int
 
 
 class Library:
@@ -110,7 +110,11 @@ class Library:
     async def extent(self, corpus: str) -> Extent:
         """How much there is to ask in a corpus."""
         row = (await self._connection.read("read/extent", corpus=corpus))[0]
-        return Extent(row["documents"], tuple(sorted(row["titles"])), row["largest_chunk"])
+        return Extent(row["documents"], tuple(sorted(row["titles"])), row["chunk_tokens"])
+
+    async def largest_chunk(self, corpus: str) -> int:
+        """How many tokens the largest chunk of a corpus has; it looks at each."""
+        return int((await self._connection.read("read/largest_chunk", corpus=corpus))[0]["tokens"])
 
     async def find(self, corpus: str, name: str) -> str:
         """Return the id of the one document that an id, a path or a title means.
