@@ -10,7 +10,7 @@ REMEMBERED = 256
 
 
 class Likeness:
-    """The vectors of what a run looks for. For any number of runs in one event loop."""
+    """The vectors of what a run looks for."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -18,11 +18,12 @@ class Likeness:
 
     async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector a text, in the same order. Raises DecisionError where none can be had."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        found = dict(zip(new, await self._embedder.embed(new), strict=True)) if new else {}
-        vectors = {text: found.get(text) or self._known[text] for text in texts}
-        self._known.update(found)
-        for text in texts:
+        vectors = {text: self._known[text] for text in texts if text in self._known}
+        new = [text for text in dict.fromkeys(texts) if text not in vectors]
+        if new:
+            vectors |= zip(new, await self._embedder.embed(new), strict=True)
+        for text, vector in vectors.items():
+            self._known[text] = vector
             self._known.move_to_end(text)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)

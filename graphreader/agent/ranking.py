@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from math import log
+from math import fsum, log
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -48,7 +48,8 @@ def _scores(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[f
     asked = words(wanted)
     held = [words(text(item)) & asked for item in items]
     times = Counter(word for words_ in held for word in words_)
-    return [sum(log(1 + len(items) / times[word]) for word in words_) for words_ in held]
+    # Exact, so in any order of the words: what is shown must be the same in every process.
+    return [fsum(log(1 + len(items) / times[word]) for word in words_) for words_ in held]
 
 
 def missing(needs: Sequence[str], notebook: str) -> list[str]:

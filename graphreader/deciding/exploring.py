@@ -132,10 +132,7 @@ class FactsTask(ExploringTask[FactsDecision]):
     def _unlisted(self) -> str:
         if not self.unlisted:
             return ""
-        return (
-            f"\n({self.unlisted:,} more facts of this node, which have less to do with the"
-            " question, are not listed.)"
-        )
+        return f"\n({self.unlisted:,} more facts of this node are not listed.)"
 
     def problem(self, decision: FactsDecision) -> str | None:
         """read_chunk without a chunk that was shown and is not read yet; a page that is not."""
@@ -199,13 +196,14 @@ class ChunkTask(ExploringTask[ChunkDecision]):
         waiting = [folded(label) for label in self.queued]
         if self.left_out:
             waiting.append(f"{self.left_out} more chunks" if waiting else f"{self.left_out} chunks")
-        around = [f"Waiting to be read: {'; '.join(waiting) or 'nothing'}."]
+        around = []
         if not self.has_previous and not self.has_subsequent:
             around.append("This chunk is the whole document.")
         elif not self.has_previous:
             around.append("This is the document's first chunk.")
         elif not self.has_subsequent:
             around.append("This is the document's last chunk.")
+        around.append(f"Waiting to be read: {'; '.join(waiting) or 'nothing'}.")
         return self.so_far() | {
             "label": folded(self.label),
             "around": " ".join(around),

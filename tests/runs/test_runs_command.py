@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from graphreader import GraphReader, NodesChosen, Settings
+from graphreader import FunctionChosen, GraphReader, Settings
 from tests.runs import world
 from tests.runs.forks import Forks
 from tests.terminal import Outcome, environment_of
@@ -57,7 +57,7 @@ def broken_off(shell: Shell, corpus: str) -> str:
     """A run that somebody stopped listening to; its id."""
     with GraphReader(corpus, settings=shell.settings) as reader:
         for event in reader.stream(QUESTION, run="broken"):
-            if isinstance(event, NodesChosen):
+            if isinstance(event, FunctionChosen):
                 return "broken"
     raise AssertionError("it has ended")
 

@@ -134,14 +134,21 @@ async def test_chunks_chosen() -> None:
 
 
 # Facts that share only the node's own name with the question lead to a neighbor.
-@pytest.mark.parametrize("facts", [("Port Wessel exports herring.",), ()])
-async def test_nothing_beyond_the_name(facts: tuple[str, ...]) -> None:
-    groups = [FactGroup("A, chunk 0", facts)] if facts else []
-    decision = await facts_for(*groups)
+@pytest.mark.parametrize("number", [0, 2])
+async def test_nothing_beyond_the_name(number: int) -> None:
+    facts = ("Port Wessel exports herring.",)
+    decision = await facts_for(*(FactGroup(f"A, chunk {n}", facts) for n in range(number)))
 
     assert decision.function == "stop_and_read_neighbor"
     assert decision.chunks == []
     assert decision.notebook == ""
+
+
+# The only chunk that tells of who is asked about is read, whatever it tells.
+async def test_all_that_is_told() -> None:
+    decision = await facts_for(FactGroup("A, chunk 0", ("Port Wessel exports herring.",)))
+
+    assert (decision.function, decision.chunks) == ("read_chunk", [1])
 
 
 # A document that is called like the name that the notes lead to is read.

@@ -47,3 +47,13 @@ def test_missing_needs() -> None:
     assert missing(needs, notebook) == needs[1:]
     assert missing(needs[:1], notebook) == needs[:1]
     assert missing([], notebook) == []
+
+
+# What is worth the same keeps its order, in whatever order words are added up: a run that goes on in
+# another process must show the same.
+def test_equals_are_equal() -> None:
+    facts = [
+        " ".join(f"of{size}kinds{n % size}" for size in (2, 3, 4, 5, 6, 8)) for n in range(120)
+    ]
+
+    assert by_words(facts, str, " ".join(facts)) == facts

@@ -70,6 +70,9 @@ def choose_chunks(task: FactsTask) -> FactsDecision:
         for number, group in enumerate(task.groups, 1)
         if not group.read
     }
+    if len(scores) == 1 and not task.actions and _is_asked_about(own, question):
+        # All that is told of who is asked about: it may lead on, whatever it is.
+        scores = {number: max(score, LEAST_SHARE) for number, score in scores.items()}
     best = sorted((n for n in scores if scores[n] > 0), key=lambda n: -scores[n])[:MOST_CHUNKS]
     chosen = [n for n in best if scores[n] >= 0.4 * scores[best[0]]]
     facts = {f: question.overlap(terms_of(f), own) for g in task.groups for f in g.facts}
@@ -97,6 +100,11 @@ def _group_score(
         # Chinese has no word ends to go by, and some questions are all name: that must do.
         titled += 0.3 * question.overlap(own)
     return best + 0.3 * together + titled + (led if best else 0.0)
+
+
+def _is_asked_about(own: frozenset[str], question: Question) -> bool:
+    """Whether a node of these terms is one of the question's names."""
+    return any(own == terms_of(name) for name in question.names)
 
 
 def read_chunk(task: ChunkTask) -> ChunkDecision:
