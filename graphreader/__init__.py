@@ -9,59 +9,98 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphreader.agent.events import (
+        AnswerToken,
+        CandidatesFound,
+        ChunkRead,
         Event,
+        FactsRead,
         FunctionChosen,
+        NeighborsSeen,
         NodesChosen,
+        NoteTaken,
         PathEnded,
         PlanMade,
         QuestionAnswered,
+        RunBegan,
     )
     from graphreader.errors import GraphReaderError
     from graphreader.graph_reader import GraphReader
     from graphreader.ingestion.estimating import Estimate
     from graphreader.ingestion.report import DocumentReport, IngestReport
-    from graphreader.reading import Citation, FunctionCall, Path, Reader, Reading
+    from graphreader.kept_runs import KeptRun
+    from graphreader.reading import (
+        Citation,
+        Claim,
+        Contradiction,
+        FunctionCall,
+        Path,
+        Reader,
+        Reading,
+    )
+    from graphreader.runs.register import RunSummary
     from graphreader.settings import Settings
     from graphreader.usage import Usage
 
 _PLACES = {
+    "AnswerToken": "agent.events",
+    "CandidatesFound": "agent.events",
+    "ChunkRead": "agent.events",
     "Citation": "reading",
+    "Claim": "reading",
+    "Contradiction": "reading",
     "DocumentReport": "ingestion.report",
     "Estimate": "ingestion.estimating",
     "Event": "agent.events",
+    "FactsRead": "agent.events",
     "FunctionCall": "reading",
     "FunctionChosen": "agent.events",
     "GraphReader": "graph_reader",
     "GraphReaderError": "errors",
     "IngestReport": "ingestion.report",
+    "KeptRun": "kept_runs",
+    "NeighborsSeen": "agent.events",
     "NodesChosen": "agent.events",
+    "NoteTaken": "agent.events",
     "Path": "reading",
     "PathEnded": "agent.events",
     "PlanMade": "agent.events",
     "QuestionAnswered": "agent.events",
     "Reader": "reading",
     "Reading": "reading",
+    "RunBegan": "agent.events",
+    "RunSummary": "runs.register",
     "Settings": "settings",
     "Usage": "usage",
 }
 
 __all__ = [
+    "AnswerToken",
+    "CandidatesFound",
+    "ChunkRead",
     "Citation",
+    "Claim",
+    "Contradiction",
     "DocumentReport",
     "Estimate",
     "Event",
+    "FactsRead",
     "FunctionCall",
     "FunctionChosen",
     "GraphReader",
     "GraphReaderError",
     "IngestReport",
+    "KeptRun",
+    "NeighborsSeen",
     "NodesChosen",
+    "NoteTaken",
     "Path",
     "PathEnded",
     "PlanMade",
     "QuestionAnswered",
     "Reader",
     "Reading",
+    "RunBegan",
+    "RunSummary",
     "Settings",
     "Usage",
 ]

@@ -21,6 +21,7 @@ Every message is one sentence (or two) for a person: what is wrong and what to d
     └── DecisionError               a decider gave no usable decision (exit code 1)
         ├── ModelUnavailableError   the model's service does not answer
         ├── ModelRefusedError       the model's service refuses the key or the request
+        │   └── ModelClosedError    it refuses every request: key, quota or model's name
         ├── ReplyError              the model's reply does not fit, also after asking again
         │   └── CutOffError         the reply is longer than replies may be
         ├── WindowError             a prompt does not fit the reader's window
@@ -113,6 +114,13 @@ class ModelUnavailableError(DecisionError):
 
 class ModelRefusedError(DecisionError):
     """The model's service refuses the key or the request; asking again would not help."""
+
+
+class ModelClosedError(ModelRefusedError):
+    """The service refuses the key, the quota is used up, or it knows no such model.
+
+    Any other request would meet the same.
+    """
 
 
 class ReplyError(DecisionError):

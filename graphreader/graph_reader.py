@@ -40,7 +40,7 @@ class GraphReader(Asker):
     first, and that must be this reader's own: make another saver for another reader, and after
     `close`. To close it is yours; what it raises ends the run.
 
-    Nothing is opened before the first call. Each method has an asynchronous twin, which may be
+    Nothing is opened before the first call. What takes time has an asynchronous twin, which may be
     awaited in any loop; the synchronous ones also work inside Jupyter. Failures are
     GraphReaderErrors, whose message says what to do.
     """

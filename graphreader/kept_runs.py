@@ -88,9 +88,8 @@ class KeptRuns:
         else:
             chosen = [one for one in await self.summaries() if one.status != "running"]
         ids = {one.id for one in chosen if before is None or one.updated < before}
-        saver = await self._session.saver() if ids else None
-        if saver:
-            await forget(self._register, saver, ids)
+        if ids:
+            await forget(self._register, await self._session.saver(), ids)
         return len(ids)
 
     async def training(

@@ -11,7 +11,7 @@ from graphreader.reading import Reading
 from graphreader.running import Wanted, begin, branch, go_on
 from graphreader.runs.register import RunRecord, checked_id, new_id
 from graphreader.session import Session
-from graphreader.settings import Mode
+from graphreader.settings import PATHS_AND_CALLS, Mode
 
 T = TypeVar("T")
 
@@ -40,12 +40,12 @@ class Questions:
         `run` is the run's id. Where one of that id is kept it is gone on with, if it is about the
         same, else UsageError.
         """
-        wanted = Wanted(self.corpus, _asked(question), mode, keep_run, tokens)
+        wanted = Wanted(self.corpus, _asked(question), _known(mode), keep_run, tokens)
         kept = await self._kept(checked_id(run)) if run is not None else None
         if kept is None:
             events = begin(self._session, wanted, run or new_id())
         elif (kept.summary.corpus, kept.summary.question) == (wanted.corpus, wanted.question):
-            events = go_on(self._session, kept, tokens)
+            events = go_on(self._session, kept, tokens, mode=mode, keep_run=keep_run)
         else:
             raise UsageError(f"The run {run} is about another question: choose another id.")
         async with aclosing(events):
@@ -145,3 +145,10 @@ def _asked(question: str) -> str:
         raise UsageError("The question is empty: ask something.")
     # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
     return question.strip().encode("utf-8", "replace").decode()
+
+
+def _known(mode: Mode | None) -> Mode | None:
+    """The mode, if there is such a one. Raises UsageError."""
+    if mode is not None and mode not in PATHS_AND_CALLS:
+        raise UsageError(f"There is no mode {mode!r}: choose {' or '.join(PATHS_AND_CALLS)}.")
+    return mode

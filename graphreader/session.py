@@ -66,6 +66,7 @@ class Session:
         self._connection: Connection | None = None
         self._checkpointer = _asynchronous(checkpointer)
         self._register: Register | None = None
+        self._steps: Checkpoints | None = None
         self._prepared = False
         self._lock: asyncio.Lock | None = None
 
@@ -127,10 +128,13 @@ class Session:
 
     async def saver(self) -> Saver | None:
         """Where LangGraph keeps the steps of runs, if anywhere."""
-        if self._checkpointer is None and self.register:
+        if self._checkpointer or not self.register:
+            return self._checkpointer
+        if self._steps is None or not self._steps.usable:
+            self._steps = None
             with suppress(RunsError):  # the register tells it
-                return await Checkpoints.of(self.register.file)
-        return self._checkpointer
+                self._steps = await Checkpoints.of(self.register.file)
+        return self._steps
 
     async def parts(self, corpus: str, mode: Mode | None = None) -> Parts:
         """What the agent needs to explore one corpus; another mode than that of the settings."""
@@ -150,7 +154,7 @@ class Session:
         self._decider, self._embedder = self._given
         self._builder = self._decider
         self._prepared, self._lock = False, None
-        register, self._register = self._register, None
+        register, self._register, self._steps = self._register, None, None
         async with AsyncExitStack() as closing:
             if register:
                 closing.push_async_callback(register.aclose)

@@ -26,5 +26,8 @@ WITH total, c, collect({index: f.index, text: f.text}) AS facts
 // By its id a document is found sooner than from a chunk with many facts.
 MATCH (d:Document {id: c.document})
 WITH total, c, d, facts ORDER BY d.title, d.id, c.index
-WITH total, c {.id, .index, document_id: d.id, document: d.title, facts: facts} AS row
+WITH total, c {
+  .id, .index, document_id: d.id, document: d.title, facts: facts,
+  headed: size(coalesce(d.headings, [])) > 0
+} AS row
 RETURN total, collect(row) AS rows

@@ -139,6 +139,7 @@ def _within(quote: Quote, other: Quote) -> bool:
 def _unjoined(paths: list[Notes], error: DecisionError) -> Update:
     """What was found is not lost with the last decision."""
     return {
+        "unjoined": str(error),
         "answer": "\n\n".join(one["notebook"] for one in paths if one["notebook"].strip()),
         "analysis": f"The notebooks stand as they are, no answer was put together: {error}",
         "answered": False,

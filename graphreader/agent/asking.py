@@ -3,17 +3,25 @@
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from graphreader.agent.events import Event, QuestionAnswered, RunBegan
+from graphreader.agent.events import Event, RunBegan
 from graphreader.agent.graph import build_agent
 from graphreader.agent.parts import Parts
-from graphreader.agent.resuming import Agent, Thread, known, mend
+from graphreader.agent.resuming import Agent, Thread, failure, known, mend
 from graphreader.agent.retelling import retold
 from graphreader.agent.state import Answered, Notes, Question, Statement, in_all
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came of a run; with a `failure` it should be gone on with all the same."""
+
+    reading: Reading
+    failure: str = ""
 
 
 async def explore(
@@ -23,15 +31,17 @@ async def explore(
     *,
     thread: Thread | None = None,
     resumed: bool = False,
-) -> AsyncGenerator[Event]:
+    run: str = "",
+) -> AsyncGenerator[Event | Ended]:
     """Run the agent; yields what happens, and at the end the reading, to which `notes` belong.
 
-    Each step is kept in the `thread`. A run that is `resumed` first tells what is known of it, and
-    then goes on where its steps end; one that has its answer is asked nothing.
+    Each step is kept in the `thread`, if there is one; `run` is the run's id, empty without any.
+    A run that is `resumed` first tells what is known of it, and then goes on where its steps end;
+    one that has its answer is asked nothing.
     """
     began = time.monotonic()
     agent = build_agent(parts, checkpointer=thread.saver if thread else None)
-    yield RunBegan(thread.run if thread else "")
+    yield RunBegan(run)
     before = None
     if thread and resumed:
         await mend(agent, thread)
@@ -51,7 +61,7 @@ async def explore(
                     result = data
     assert result is not None
     reading = _reading(question, result, parts, notes, time.monotonic() - began)
-    yield QuestionAnswered(replace(reading, run=thread.run if thread else ""))
+    yield Ended(replace(reading, run=run), failure(result))
 
 
 def _stream(agent: Agent, question: str | None, thread: Thread | None) -> AsyncGenerator[Any]:

@@ -40,7 +40,8 @@ async def in_context(
     wanted: dict[str, list[int]] = {}
     for group in groups:
         thin = [fact.index for fact in group.facts if is_thin(fact.text)]
-        wanted.setdefault(group.chunk, []).extend(thin)
+        if thin or group.headed:
+            wanted.setdefault(group.chunk, []).extend(thin)
     found = await explorer.contexts(wanted) if wanted else {}
     return tuple(_shown(group, found.get(group.chunk), group.chunk in read) for group in groups)
 

@@ -67,8 +67,10 @@ class Exploration:
         decision, task, costs = await self._parts.decide(task)
         queue: list[ChunkRef] = []
         if decision.function == "read_chunk":
-            chosen = dict.fromkeys(n for n in decision.chunks if 1 <= n <= len(task.groups))
-            queue = [_ref(page.groups[n - 1]) for n in chosen if not groups[n - 1].read]
+            chosen = [n for n in decision.chunks if 1 <= n <= len(task.groups)]
+            # Facts of one chunk may stand in several groups.
+            refs = {page.groups[n - 1].chunk: _ref(page.groups[n - 1]) for n in chosen}
+            queue = [ref for id_, ref in refs.items() if id_ not in state["read"]]
         argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
         function = called(state, decision, argument)
         return {

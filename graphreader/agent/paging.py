@@ -31,6 +31,7 @@ class GroupedFacts:
     document: str
     facts: tuple[StoredFact, ...]
     more: int
+    headed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +74,7 @@ def _parts(group: ChunkFacts, wanted: str) -> list[GroupedFacts]:
     for start in range(0, len(ranked), TOGETHER):
         facts = sorted(ranked[start : start + TOGETHER], key=lambda fact: fact.index)
         more = max(0, len(ranked) - start - TOGETHER)
-        parts.append(GroupedFacts(group.chunk, group.index, group.document, tuple(facts), more))
+        parts.append(
+            GroupedFacts(group.chunk, group.index, group.document, tuple(facts), more, group.headed)
+        )
     return parts

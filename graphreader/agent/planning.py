@@ -95,8 +95,11 @@ def _planless(question: str) -> str:
 
 
 def _proposed(decision: InitialNodes, shown: list[Node]) -> tuple[list[Node], int]:
-    """The chosen nodes, best score first, and how many are none of those that were shown."""
-    best_first = sorted(decision.nodes, key=lambda node: -node.score)
+    """The chosen nodes, best score first, and how many are none of those that were shown.
+
+    A score above 100 counts as 100.
+    """
+    best_first = sorted(decision.nodes, key=lambda node: -min(node.score, 100))
     real = [node for node in best_first if 1 <= node.number <= len(shown)]
     return [shown[node.number - 1] for node in real], len(best_first) - len(real)
 

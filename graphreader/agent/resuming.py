@@ -1,5 +1,6 @@
 """Going on with a run: where its kept steps end, or from before one of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -35,6 +36,11 @@ class Thread:
         """What LangGraph calls it."""
         return {"configurable": {"thread_id": self.run}}
 
+    async def clear(self) -> None:
+        """Let nothing of another run of that id be left, which would mix with a new one."""
+        if await self.saver.aget_tuple(self.config):
+            await self.saver.adelete_thread(self.run)
+
 
 async def known(agent: Agent, thread: Thread) -> StateSnapshot | None:
     """How far the run has come, if anything of it is kept; it is over once it knows an answer.
@@ -48,21 +54,29 @@ async def known(agent: Agent, thread: Thread) -> StateSnapshot | None:
 async def mend(agent: Agent, thread: Thread) -> None:
     """Let steps that cannot be gone on with begin again; whoever keeps decisions has theirs.
 
-    Where every path ended with an error, an answer could only say so. Where steps that were broken
-    off may be kept in part, the run begins anew.
+    Where every path ended with an error, an answer could only say so, and where no answer could be
+    put together it is tried again. Where steps that were broken off may be kept in part, the run
+    begins anew.
     """
     snapshot = await known(agent, thread)
-    if snapshot is None or "answer" in snapshot.values:
+    if snapshot is None:
         return
-    if not thread.whole and _broken_off(snapshot):
+    if "answer" not in snapshot.values and not thread.whole and _broken_off(snapshot):
         await thread.saver.adelete_thread(thread.run)
         return
-    paths = snapshot.values.get("paths", ())
-    if paths and all(path["stopped"] == "error" for path in paths):
-        before = await _before(agent, thread, "path")
-        if before:
-            await thread.saver.adelete_thread(thread.run)
-            await _set(agent, thread, before, "path")
+    step = _failed_step(snapshot.values)
+    before = await _before(agent, thread, step) if step else None
+    if before:
+        await thread.saver.adelete_thread(thread.run)
+        await _set(agent, thread, before, step)
+
+
+def failure(known: Mapping[str, Any]) -> str:
+    """Why a run should be gone on with though it has an answer; empty where it is over."""
+    step = _failed_step(known)
+    if step == "path":
+        return f"Every path failed, the first one so: {known['paths'][0]['error']}"
+    return f"No answer was put together: {known['unjoined']}" if step else ""
 
 
 async def beginnings(agent: Agent, thread: Thread) -> dict[int, str]:
@@ -85,6 +99,13 @@ async def fork(agent: Agent, thread: Thread, step: int, branch: Thread) -> None:
         )
     if step > 1:
         await _set(agent, branch, before, name)
+
+
+def _failed_step(known: Mapping[str, Any]) -> str:
+    paths = known.get("paths", ())
+    if paths and all(path["stopped"] == "error" for path in paths):
+        return "path"
+    return "answer_reasoning" if known.get("unjoined") else ""
 
 
 def _broken_off(snapshot: StateSnapshot) -> bool:

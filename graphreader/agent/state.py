@@ -6,7 +6,7 @@ knows, of which only `PathNotes` goes back: paths never see each other.
 
 from dataclasses import asdict
 from operator import add
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -102,8 +102,9 @@ class Question(TypedDict):
 
 
 class Answered(TypedDict):
-    """What the world gets back."""
+    """What the world gets back; `unjoined` says why no answer could be put together."""
 
+    unjoined: NotRequired[str]
     answer: str
     analysis: str
     answered: bool
@@ -131,6 +132,7 @@ class Run(TypedDict, total=False):
     paths: Annotated[list[Notes], add]
     costs: Annotated[Costs, add_costs]
     notes: Annotated[list[str], add]
+    unjoined: str
     answer: str
     analysis: str
     answered: bool

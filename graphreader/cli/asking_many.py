@@ -19,6 +19,10 @@ from graphreader.errors import (
     DecisionError,
     EmbeddingMismatchError,
     GraphReaderError,
+    ModelClosedError,
+    ModelUnavailableError,
+    Neo4jRefusedError,
+    Neo4jUnavailableError,
     RunsError,
     SchemaError,
     SettingsError,
@@ -32,8 +36,19 @@ if TYPE_CHECKING:
 
 Keep = Callable[[Mapping[str, Any]], None]
 
-_FOR_ALL = (UnknownCorpusError, EmbeddingMismatchError, SettingsError, SchemaError)
+_FOR_ALL = (
+    UnknownCorpusError,
+    EmbeddingMismatchError,
+    SettingsError,
+    SchemaError,
+    Neo4jRefusedError,
+    ModelClosedError,
+)
 """What one question meets, and so every other one."""
+_GONE = (Neo4jUnavailableError, ModelUnavailableError)
+"""What may pass, but where it does not, each question would wait for it in vain."""
+_PATIENCE = 3  # questions that find a service gone, with no answer between them
+_GOES_ON = "What is answered so far is kept: the same command goes on."
 
 
 def ask_file(file: str, out: str | None, corpus: str, keep_run: bool, **given: Any) -> None:
@@ -74,7 +89,11 @@ def _ask_into(
                     answers.begin()
                     _ask(reader, runs, keep_run, answers.append, AskingDrawing(tally))
             except Interrupted as error:
-                error.add_note("What is answered so far is kept: the same command goes on.")
+                error.add_note(_GOES_ON)
+                raise
+            except GraphReaderError:
+                if tally.done > tally.before:
+                    complain(f"{tally.summary()} {_GOES_ON}")
                 raise
     if tally.failed:
         complain("The same command asks again for what failed.")
@@ -96,7 +115,10 @@ def _ask(
     keep: Keep,
     drawing: AskingDrawing,
 ) -> None:
-    """Ask everything, and keep each outcome before it is shown."""
+    """Ask everything, and keep each outcome before it is shown.
+
+    Raises what every further question would meet as well.
+    """
     if not reader.documents():
         raise UsageError(notes.empty(reader.corpus))
     questions, ids = list(runs), [run for run in runs.values() if run]
@@ -108,12 +130,16 @@ def _ask(
             )
         ) as outcomes,
     ):
-        for place, found in outcomes:
+        gone = 0
+        for count, (place, found) in enumerate(outcomes, 1):
             if isinstance(found, _FOR_ALL):
                 raise found
             asked, outcome = questions[place], _outcome(found)
             keep({"id": asked.id, "question": asked.question, **_told(outcome)})
             drawing.take(asked.id, outcome)
+            gone = 0 if isinstance(outcome, Reading) else gone + isinstance(found, _GONE)
+            if gone >= _PATIENCE and count < len(questions):
+                raise GraphReaderError(f"{found} No more questions are asked meanwhile.")
 
 
 def _outcome(found: Reading | GraphReaderError) -> Reading | GraphReaderError:

@@ -7,7 +7,7 @@ import typer
 from graphreader.cli.agreeing import agreed
 from graphreader.cli.failing import complain
 from graphreader.cli.opening import open_reader
-from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
+from graphreader.cli.printing import JsonFlag, as_line, plural, print_json, table_console
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def _print_list(found: "dict[str, list[DocumentSummary]]") -> None:
         if place:
             out.print()
         out.print(
-            Text.assemble("Corpus ", (name, "bold"), f", {plural(len(documents), 'document')}")
+            Text.assemble(
+                "Corpus ", as_line(name, "bold"), f", {plural(len(documents), 'document')}"
+            )
         )
         if not documents:
             continue
@@ -102,7 +104,7 @@ def _print_list(found: "dict[str, list[DocumentSummary]]") -> None:
         for one in documents:
             status = one.status + (f" ({one.failed} without facts)" if one.failed else "")
             ids = [one.id] if with_ids else []
-            table.add_row(Text(one.title), *ids, f"{one.chunks:,}", f"{one.tokens:,}", status)
+            table.add_row(as_line(one.title), *ids, f"{one.chunks:,}", f"{one.tokens:,}", status)
         out.print(table)
 
 
@@ -121,7 +123,7 @@ def _print_stats(counted: "Stats") -> None:
     from rich.text import Text
 
     out = table_console()
-    out.print(Text.assemble("Corpus ", (counted.corpus, "bold")))
+    out.print(Text.assemble("Corpus ", as_line(counted.corpus, "bold")))
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     table.add_column("", justify="right")
@@ -138,5 +140,6 @@ def _print_stats(counted: "Stats") -> None:
     ):
         table.add_row(name, value)
     out.print(table)
+    out.print()
     busiest = ", ".join(f"{name} ({facts:,})" for name, facts in counted.busiest)
-    out.print(Text(f"\nBusiest (facts): {busiest or 'none'}"))
+    out.print(as_line(f"Busiest (facts): {busiest or 'none'}"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from graphreader.cli.opening import read_settings
-from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
+from graphreader.cli.printing import JsonFlag, as_text, plural, print_json, table_console
 from graphreader.errors import GraphReaderError, SettingsError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _print(findings: list[_Finding], settings: "Settings | None") -> None:
     table.add_column(overflow="fold")
     for one in findings:
         mark = Text("ok", "green") if one.ok else Text("fails", "bold red")
-        table.add_row(mark, one.name, Text(one.message))
+        table.add_row(mark, one.name, as_text(one.message))
     if settings:
         table.add_row("", "home", Text(str(settings.home), "dim"))
         table.add_row("", "cache", Text(str(settings.cache), "dim"))

@@ -9,7 +9,7 @@ import warnings
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from graphreader.cli.printing import cost
+from graphreader.cli.printing import cost, harmless
 from graphreader.cli.redacting import RedactingFormatter, redacted
 from graphreader.errors import DecisionError, GraphReaderError
 
@@ -104,7 +104,7 @@ def every_path_failed(reading: "Reading") -> bool:
 
 def complain(sentence: str) -> None:
     """Say it on stderr."""
-    print(sentence, file=sys.stderr)
+    print(harmless(sentence), file=sys.stderr)
 
 
 def silence_stdout() -> None:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphreader.cli.opening import open_reader
-from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
+from graphreader.cli.printing import (
+    JsonFlag,
+    as_line,
+    plural,
+    print_json,
+    printable,
+    table_console,
+)
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +84,7 @@ def _tell(done: "NormalizationReport") -> None:
         print(f"... and {len(shown) - _SHOWN:,} more: --report FILE has all of them.")
     if done.hubs:
         busiest = ", ".join(f"{hub.name} ({hub.facts:,})" for hub in done.hubs[:_SHOWN])
-        print(f"Hubs (facts): {busiest}")
+        print(printable(f"Hubs (facts): {busiest}"))
 
 
 def _changes(done: "NormalizationReport") -> str:
@@ -102,7 +109,6 @@ def _changes(done: "NormalizationReport") -> str:
 
 def _print_table(shown: "list[Merge]") -> None:
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("Key element", overflow="fold")
@@ -111,6 +117,6 @@ def _print_table(shown: "list[Merge]") -> None:
     table.add_column("Facts", justify="right")
     table.add_column("Score", justify="right")
     for one in shown:
-        name, into = Text(one.element.name), Text(one.into.name)
+        name, into = as_line(one.element.name), as_line(one.into.name)
         table.add_row(name, into, one.stage, f"{one.element.facts:,}", f"{one.score:.3f}")
     table_console().print(table)

@@ -1,6 +1,7 @@
 """What commands print: tables for people, one JSON object for programs, in any encoding."""
 
 import codecs
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -12,10 +13,13 @@ from graphreader.usage import Usage
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
 _WIDE = 200
+# What moves the cursor, clears, colours or names a terminal, or turns the direction of writing.
+_ACTING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _IN_ASCII = {"→": "->", "×": "x", "…": "...", "“": '"', "”": '"', "━": "=", "─": "-"}
 
 
@@ -61,6 +65,23 @@ def plural(count: int, one: str, many: str = "") -> str:
 def printable(text: str) -> str:
     """The text in one line, without signs that would move the cursor or change its colour."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def harmless(text: str) -> str:
+    """The text in its lines, with a space for each sign that a terminal would obey, not show."""
+    return _ACTING.sub(" ", text)
+
+
+def as_text(text: str, style: str = "") -> "Text":
+    """What a document, a model or a person wrote, as rich shows it: no markup, and harmless."""
+    from rich.text import Text
+
+    return Text(harmless(text), style)
+
+
+def as_line(text: str, style: str = "") -> "Text":
+    """The same in one line: a name begins no line that looks like one of ours."""
+    return as_text(text.replace("\n", " "), style)
 
 
 def money(dollars: float) -> str:

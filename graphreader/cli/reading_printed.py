@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
-from graphreader.cli.printing import cost, plural
+from graphreader.cli.printing import as_line, as_text, cost, plural
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading, Stopped
 from graphreader.usage import Phase, Usage
 
@@ -27,9 +27,9 @@ _CHUNK = re.compile(r"(.+), chunk (\d+)")
 def print_plan(out: Console, plan: str, needs: Sequence[str]) -> None:
     """How it is to be found, and what is searched for, each need on its own."""
     out.print(Rule("Plan", align="left"))
-    out.print(Padding(Text(plan), (0, 0, 0, 2)))
+    out.print(Padding(as_text(plan), (0, 0, 0, 2)))
     if needs:
-        out.print(Padding(Text(f"Needed: {'; '.join(needs)}", "dim"), (0, 0, 0, 2)))
+        out.print(Padding(as_text(f"Needed: {'; '.join(needs)}", "dim"), (0, 0, 0, 2)))
     out.print()
 
 
@@ -48,19 +48,19 @@ def print_outcome(out: Console, reading: Reading) -> None:
             _print_citation(out, number, citation)
     _print_cost(out, reading)
     for note in reading.notes:
-        out.print(Text(note, "yellow"))
+        out.print(as_text(note, "yellow"))
 
 
 def _print_paths(out: Console, paths: Iterable[Path]) -> None:
     out.print(Rule("Paths", align="left"))
     for number, path in enumerate(paths, 1):
         calls = (f"  {plural(path.calls, 'call')}, ", "dim")
-        title = Text.assemble(f"{number} ", (path.initial_node, "bold"), calls)
+        title = Text.assemble(f"{number} ", as_line(path.initial_node, "bold"), calls)
         out.print(Padding(title + STOPPED[path.stopped], (0, 0, 0, 2)))
         if path.functions:
             out.print(Padding(_trail(path.functions), (0, 0, 0, 4)))
         if path.error and path.stopped == "error":  # the budget is the same for all: a note says it
-            out.print(Padding(Text(path.error, "red"), (0, 0, 0, 4)))
+            out.print(Padding(as_text(path.error, "red"), (0, 0, 0, 4)))
     out.print()
 
 
@@ -77,8 +77,10 @@ def _trail(functions: Iterable[FunctionCall]) -> Text:
 def call_in_words(call: FunctionCall) -> Text:
     """`read_chunk(life, chunk 0)`."""
     if not call.argument:
-        return Text(call.name)
-    return Text.assemble(f"{call.name}(", (chunks_in_words(call.argument), "cyan"), ")")
+        return as_line(call.name)
+    return Text.assemble(
+        as_line(f"{call.name}("), as_line(chunks_in_words(call.argument), "cyan"), ")"
+    )
 
 
 def chunks_in_words(chunks: str) -> str:
@@ -100,19 +102,20 @@ def _print_answer(out: Console, reading: Reading) -> None:
     answer, others = _numbered(reading)
     out.print(Padding(answer, (0, 0, 1, 2)))
     for claim in others:
-        out.print(_item(Text.assemble(claim.text, _marks(claim))))
+        out.print(_item(as_text(claim.text) + _marks(claim)))
     for one in reading.contradictions:
         sources = [reading.citations[number - 1] for number in one.citations]
         where = " against ".join(dict.fromkeys(f"{s.document}, chunk {s.chunk}" for s in sources))
-        words = Text.assemble(("The texts differ: ", "yellow"), one.text, _numbers(one.citations))
-        out.print(_item(words.append(f" ({where})", "dim")))
+        words = Text.assemble(("The texts differ: ", "yellow"), as_text(one.text))
+        words = words + _numbers(one.citations) + as_line(f" ({where})", "dim")
+        out.print(_item(words))
     if others or reading.contradictions:
         out.print()
 
 
 def _numbered(reading: Reading) -> tuple[Text, list[Claim]]:
     """The answer, each claim in it followed by its numbers; the claims that do not stand in it."""
-    answer, others = Text(reading.answer, "bold"), []
+    answer, others = as_text(reading.answer, "bold"), []
     places: list[tuple[int, Claim]] = []
     for claim in reading.claims:
         start = reading.answer.find(claim.text)
@@ -144,22 +147,23 @@ def _print_citation(out: Console, number: int, citation: Citation) -> None:
     heading = f", “{citation.heading}”" if citation.heading else ""
     where = Text.assemble(
         (f"{number} ", "bold"),
-        (citation.document, "cyan"),
-        f"{page}{heading}, chunk {citation.chunk}",
+        as_line(citation.document, "cyan"),
+        as_line(f"{page}{heading}, chunk {citation.chunk}"),
         (f"  characters {citation.start}-{citation.end}", "dim"),
     )
     out.print(Padding(where, (0, 0, 0, 2)))
     quote = " ".join(citation.quote.split())
-    out.print(Padding(Text(f"“{quote}”", style="italic"), (0, 0, 1, 4)))
+    out.print(Padding(as_text(f"“{quote}”", "italic"), (0, 0, 1, 4)))
 
 
 def _print_cost(out: Console, reading: Reading) -> None:
     spent = f"{reading.decider}: {cost(reading.usage)}, {reading.usage.seconds:.1f} s"
-    out.print(Text(spent, "dim"))
+    out.print(as_text(spent, "dim"))
     if reading.usage.tokens and reading.phases:
         out.print(Text(_phases(reading.phases), "dim"))
     if reading.run:
-        out.print(Text(f"graphreader runs show {shlex.quote(reading.run)}", "dim"), soft_wrap=True)
+        command = f"This run again: graphreader runs show {shlex.quote(reading.run)}"
+        out.print(as_line(command, "dim"), soft_wrap=True)
 
 
 def _phases(phases: Mapping[Phase, Usage]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TextIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -83,11 +84,20 @@ def list_(
     if json:
         _print_list_json(runs)
     elif not runs:
-        print('No runs are kept yet: `graphreader ask "..."` makes one.')
+        print("No runs are kept" + (f" of the corpus {corpus}" if corpus else "") + _why_none())
     else:
         from graphreader.cli.runs_printed import print_runs
 
         print_runs(table_console(), runs)
+
+
+def _why_none() -> str:
+    """What to do about it."""
+    from graphreader.cli.opening import read_settings
+
+    if read_settings().kept_runs == 0:
+        return ", because GRAPHREADER_KEPT_RUNS is 0: what was kept before is shown with another."
+    return ' yet: `graphreader ask "..."` makes one.'
 
 
 @app.command(epilog=SHOW_EXAMPLES)
@@ -203,12 +213,28 @@ def _print_list_json(runs: "Iterable[RunSummary]") -> None:
 
 
 @contextmanager
-def _file(name: str) -> Iterator[TextIO]:
+def _file(name: str) -> Iterator[IO[str]]:
+    """Where lines go. A file is whole or as it was; it holds texts, so it is its owner's alone."""
+    path = Path(os.path.realpath(os.path.expanduser(name)))
     if name == "-":
         yield sys.stdout
-    else:
-        with open(os.path.expanduser(name), "w", encoding="utf-8") as file:
+    elif path.exists() and not path.is_file():  # a pipe or a device
+        with path.open("w", encoding="utf-8") as file:
             yield file
+    else:
+        from tempfile import NamedTemporaryFile
+
+        with NamedTemporaryFile(
+            "w", encoding="utf-8", dir=path.parent, prefix=".graphreader-", delete=False
+        ) as file:
+            beside = Path(file.name)
+            try:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                beside.replace(path)
+            finally:
+                beside.unlink(missing_ok=True)
 
 
 def _tell(report: "TrainingReport") -> None:

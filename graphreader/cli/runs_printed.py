@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphreader.agent.events import FunctionChosen, NodesChosen, NoteTaken, PathEnded, PlanMade
-from graphreader.cli.printing import printable
+from graphreader.cli.printing import as_line, as_text
 from graphreader.cli.reading_printed import STOPPED, call_in_words, print_outcome, print_plan
 from graphreader.kept_runs import KeptRun
 from graphreader.runs.register import RunSummary, Status
@@ -34,7 +34,11 @@ def print_runs(out: Console, runs: Iterable[RunSummary]) -> None:
     for run in runs:
         status = Text(run.status, _STATUS[run.status])
         table.add_row(
-            run.id, _when(run.began), status, Text(run.corpus), Text(printable(run.question))
+            as_line(run.id),
+            _when(run.began),
+            status,
+            as_line(run.corpus),
+            as_line(run.question),
         )
     out.print(table)
 
@@ -45,12 +49,12 @@ def print_run(out: Console, kept: KeptRun) -> None:
     out.print(
         Text.assemble(
             "Run ",
-            (run.id, "bold"),
-            f" of corpus {run.corpus}, {_when(run.began)}, ",
+            as_line(run.id, "bold"),
+            as_line(f" of corpus {run.corpus}, {_when(run.began)}, "),
             (run.status, _STATUS[run.status]),
         )
     )
-    out.print(Padding(Text(run.question, "bold"), (0, 0, 1, 2)))
+    out.print(Padding(as_text(run.question, "bold"), (0, 0, 1, 2)))
     for event in kept.events:
         if isinstance(event, PlanMade):
             print_plan(out, event.plan, event.needs)
@@ -58,33 +62,32 @@ def print_run(out: Console, kept: KeptRun) -> None:
     if kept.reading:
         print_outcome(out, kept.reading)
     if run.error:
-        out.print(Text(run.error, "red"))
+        out.print(as_text(run.error, "red"))
     if kept.steps:
         steps = ", ".join(f"{number} {name}" for number, name in kept.steps.items())
-        out.print(Text(f"Steps, for `runs resume {run.id} --from N`: {steps}", "dim"))
+        out.print(as_line(f"Steps, for `runs resume {run.id} --from N`: {steps}", "dim"))
 
 
 def _print_paths(out: Console, kept: KeptRun) -> None:
     nodes = next((one.nodes for one in kept.events if isinstance(one, NodesChosen)), ())
     for path, node in enumerate(nodes, 1):
-        out.print(Rule(Text.assemble(f"Path {path}, from ", (node, "bold")), align="left"))
+        out.print(Rule(Text.assemble(f"Path {path}, from ", as_line(node, "bold")), align="left"))
         number, notebook = 0, ""
         end = Text("not over", "yellow")
         for event in kept.events:
             match event:
                 case FunctionChosen(path=where, call=call) if where == path:
                     number += 1
-                    words = Text.assemble(f"{number:2} ", (call.at, "dim"), "  ")
+                    words = Text.assemble(f"{number:2} ", as_line(call.at, "dim"), "  ")
                     out.print(Padding(words + call_in_words(call), (0, 0, 0, 2)))
-                    out.print(Padding(Text(call.rationale, "italic"), (0, 0, 0, 5)))
+                    out.print(Padding(as_text(call.rationale, "italic"), (0, 0, 0, 5)))
                 case NoteTaken(path=where, notebook=noted) if where == path:
                     notebook = noted
                 case PathEnded(path=where, stopped=stopped, error=error) if where == path:
-                    end = STOPPED[stopped] + Text(f": {error}" if error else "")
+                    end = STOPPED[stopped] + as_text(f": {error}" if error else "")
         out.print(Padding(end, (0, 0, 0, 5)))
-        out.print(
-            Padding(Text.assemble(("Notebook: ", "dim"), notebook or "(empty)"), (0, 0, 1, 5))
-        )
+        words = Text.assemble(("Notebook: ", "dim"), as_text(notebook or "(empty)"))
+        out.print(Padding(words, (0, 0, 1, 5)))
 
 
 def _when(moment: float) -> str:

@@ -1,5 +1,6 @@
 """Showing a run while it goes on: the plan, the paths, the answer as it is written."""
 
+import shlex
 from collections.abc import Iterable
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -22,8 +23,10 @@ from graphreader.agent.events import (
     PathEnded,
     PlanMade,
     QuestionAnswered,
+    RunBegan,
 )
-from graphreader.cli.printing import plural, printable
+from graphreader.cli.failing import Interrupted
+from graphreader.cli.printing import as_line, as_text, plural
 from graphreader.cli.reading_printed import (
     STOPPED,
     call_in_words,
@@ -43,21 +46,28 @@ def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
     """Draw the events until the reading is there, then print it whole.
 
     In a terminal two lines a path show where it is and what it noted last, and below them the
-    answer grows; these lines go when the reading comes.
+    answer grows; these lines go when the reading comes. Who interrupts a run that is kept is told
+    how to go on with it.
     """
     out = console or Console(highlight=False)
     reading: Reading | None = None
     picture = _Picture()
-    with Live(picture, console=out, refresh_per_second=8, transient=True) as live:
-        if not out.is_terminal:
-            live.stop()
-        for event in events:
-            match event:
-                case PlanMade(plan=plan, needs=needs):
-                    print_plan(out, plan, needs)
-                case QuestionAnswered(reading=found):
-                    reading = found
-            picture.take(event)
+    try:
+        with Live(picture, console=out, refresh_per_second=8, transient=True) as live:
+            if not out.is_terminal:
+                live.stop()
+            for event in events:
+                match event:
+                    case PlanMade(plan=plan, needs=needs):
+                        print_plan(out, plan, needs)
+                    case QuestionAnswered(reading=found):
+                        reading = found
+                picture.take(event)
+    except Interrupted as error:
+        if picture.run:
+            command = f"graphreader runs resume {shlex.quote(picture.run)}"
+            error.add_note(f"Go on with `{command}`.")
+        raise
     if reading is None:
         raise AssertionError("a run ends with its answer")
     print_reading(out, reading)
@@ -79,12 +89,12 @@ class _Path:
         match event:
             case FactsRead(node=node, facts=facts, chunks=chunks):
                 where = chunks_in_words("; ".join(chunks))
-                told = (f"{plural(len(facts), 'fact')} of ", (node, "cyan"), (f"  {where}", "dim"))
-                self.now = Text.assemble("looks at ", *told)
+                begin = f"looks at {plural(len(facts), 'fact')} of "
+                self.now = Text(begin) + as_line(node, "cyan") + as_line(f"  {where}", "dim")
             case ChunkRead(document=document, chunk=chunk):
-                self.now = Text.assemble("reads ", (f"{document}, chunk {chunk}", "cyan"))
+                self.now = Text("reads ") + as_line(f"{document}, chunk {chunk}", "cyan")
             case NeighborsSeen(neighbors=neighbors):
-                self.now = Text.assemble("looks at neighbors: ", (", ".join(neighbors), "cyan"))
+                self.now = Text("looks at neighbors: ") + as_line(", ".join(neighbors), "cyan")
             case NoteTaken(notebook=notebook):
                 self.note = _last_line(notebook)
             case FunctionChosen(call=call):
@@ -94,9 +104,10 @@ class _Path:
 
 
 class _Picture:
-    """What lives in the terminal."""
+    """What lives in the terminal; `run` is the id of a run that is kept."""
 
     def __init__(self) -> None:
+        self.run = ""
         self._paths: list[_Path] = []
         self._answer = ""
         self._spinner = Spinner("dots", "Planning")
@@ -104,6 +115,8 @@ class _Picture:
     def take(self, event: Event) -> None:
         """Add what happened."""
         match event:
+            case RunBegan(run=run):
+                self.run = run
             case PlanMade():
                 self._spinner.update(text="Looking for candidates")
             case CandidatesFound(nodes=nodes):
@@ -124,7 +137,7 @@ class _Picture:
         parts: list[RenderableType] = [self._table(notes), self._spinner]
         if self._answer:
             room = max(1, console.height - _ROOM - len(self._paths) * (2 if notes else 1))
-            written = Text(self._answer, "bold").wrap(console, options.max_width - 4)
+            written = as_text(self._answer, "bold").wrap(console, options.max_width - 4)
             parts.append(Padding(Text("\n").join(written[-room:]), (0, 0, 0, 2)))
         yield Padding(Group(*parts), (0, 0, 0, 2))
 
@@ -135,13 +148,13 @@ class _Picture:
         table.add_column(justify="right", no_wrap=True, style="dim")
         table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         for number, path in enumerate(self._paths, 1):
-            shown = Text("\n").join([path.now, Text(path.note, "dim italic")])
+            shown = Text("\n").join([path.now, as_line(path.note, "dim italic")])
             calls = str(path.calls)
-            table.add_row(str(number), Text(path.node), calls, shown if notes else path.now)
+            table.add_row(str(number), as_line(path.node), calls, shown if notes else path.now)
         return table
 
 
 def _last_line(notebook: str) -> str:
     """The last line of a notebook that says something."""
     lines = [line for line in notebook.splitlines() if line.strip()]
-    return printable(lines[-1].strip().removeprefix("- ")) if lines else ""
+    return lines[-1].strip().removeprefix("- ") if lines else ""

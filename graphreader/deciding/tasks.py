@@ -294,10 +294,12 @@ def names(items: Sequence[str]) -> str:
 
 
 def counted(word: str, items: Sequence[str]) -> str:
-    """The items, each after its name, "Notebook 1: ..." and so on."""
-    return "\n".join(
-        f"{word} {number}: {item or '(empty)'}" for number, item in enumerate(items, 1)
-    )
+    """The items, each after its name, "Notebook 1: ..." and so on.
+
+    Further lines of an item are indented, so that none can pass for another item.
+    """
+    shown = [item.replace("\n", "\n  ") or "(empty)" for item in items]
+    return "\n".join(f"{word} {number}: {item}" for number, item in enumerate(shown, 1))
 
 
 def numbered(items: Sequence[str]) -> str:

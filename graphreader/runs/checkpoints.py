@@ -1,7 +1,7 @@
 """LangGraph's checkpoints in the file of kept runs."""
 
 import sqlite3
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
@@ -44,9 +44,31 @@ class Checkpoints(AsyncSqliteSaver):
 
     file: RunFile
 
+    @property
+    def usable(self) -> bool:
+        """Whether anything can be kept: nothing is once the file has failed."""
+        return self.file.holds(self.conn)
+
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint; none where the file is of no use."""
         return await self._tried(super().aget_tuple(config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """The checkpoints, newest first. Raises RunsError: who asks for them needs them."""
+        listed = super().alist(config, filter=filter, before=before, limit=limit)
+        try:
+            found = [one async for one in listed]
+        except (sqlite3.Error, ValueError) as error:
+            raise await self.file.failed("read", error, self.conn) from error
+        for one in found:
+            yield one
 
     async def aput(
         self,
@@ -87,7 +109,7 @@ class Checkpoints(AsyncSqliteSaver):
                 await self.file.write(statement, (run,))
 
     async def _tried(self, work: Coroutine[Any, Any, T]) -> T | None:
-        if not self.file.holds(self.conn):
+        if not self.usable:
             work.close()
             return None
         return await self.file.to_its_end(self._done(work))
@@ -95,6 +117,9 @@ class Checkpoints(AsyncSqliteSaver):
     async def _done(self, work: Coroutine[Any, Any, T]) -> T | None:
         try:
             return await work
-        except sqlite3.Error as error:
-            await self.file.failed("written", error)
+        except (sqlite3.Error, ValueError) as error:
+            # aiosqlite says ValueError where another step's failure has closed the connection.
+            if isinstance(error, ValueError) and self.usable:
+                raise
+            await self.file.failed("written", error, self.conn)
             return None

@@ -24,11 +24,17 @@ class Keeper:
         self.run = run
         self._register = register
         self._journal = journal
+        self._failures = register.file.failures
 
     @classmethod
     async def of(cls, register: Register, run: str) -> "Keeper":
         """The keeper of a run that this process holds. Raises RunsError."""
-        return cls(register, run, await Journal.of(register.file, run))
+        try:
+            return cls(register, run, await Journal.of(register.file, run))
+        except BaseException:
+            with suppress(RunsError):
+                await register.interrupt(run)
+            raise
 
     @property
     def spent(self) -> Usage:
@@ -39,12 +45,20 @@ class Keeper:
         """The decider with all its decisions written down, the earlier ones not asked again."""
         return Journaled(decider, self._journal)
 
-    async def finish(self, reading: Reading) -> Reading:
-        """The run is over. Returns the reading, with a note where something was not kept."""
+    async def finish(self, reading: Reading, failure: str = "") -> Reading:
+        """The run is over, or has a reading and yet a `failure` to go on from.
+
+        Returns the reading, with a note where something was not kept.
+        """
         with suppress(RunsError):
-            await self._register.finish(self.run, reading)
-        trouble = self._register.file.trouble
-        return replace(reading, notes=(*reading.notes, trouble)) if trouble else reading
+            if failure:
+                await self._register.fail(self.run, failure, reading)
+            else:
+                await self._register.finish(self.run, reading)
+        file = self._register.file
+        if file.failures == self._failures or not file.trouble:
+            return reading
+        return replace(reading, notes=(*reading.notes, file.trouble))
 
     async def fail(self, error: str) -> None:
         """The run ended with a failure."""
@@ -57,8 +71,11 @@ class Keeper:
             await self._register.interrupt(self.run)
 
 
-async def forget(register: Register, saver: BaseCheckpointSaver[str], ids: Collection[str]) -> None:
+async def forget(
+    register: Register, saver: BaseCheckpointSaver[str] | None, ids: Collection[str]
+) -> None:
     """Take runs out with all that is kept of them. Raises RunsError."""
-    for id in ids:
+    for id in ids if saver else ():
+        assert saver
         await saver.adelete_thread(id)
     await register.forget(ids)

@@ -29,7 +29,7 @@ INSERT OR IGNORE INTO runs (id, corpus, question, options, status, holder, began
 VALUES (?, ?, ?, ?, 'running', ?, ?, ?)
 """
 _TAKE: Final = """
-UPDATE runs SET status = 'running', holder = ?, updated = ?, error = NULL
+UPDATE runs SET status = 'running', holder = ?, updated = ?, error = NULL, reading = NULL
 WHERE id = ? AND holder = ?
 """
 _END: Final = """
@@ -46,9 +46,14 @@ _EXPIRED: Final = """
 SELECT id FROM runs WHERE status <> 'running' AND (status = 'finished') = ?
 ORDER BY updated DESC LIMIT -1 OFFSET ?
 """
+_RUNNING: Final = "SELECT id, holder FROM runs WHERE status = 'running'"
+_LEFT: Final = "UPDATE runs SET status = 'interrupted' WHERE id = ? AND holder = ?"
 _FORGET: Final = ("DELETE FROM decisions WHERE run = ?", "DELETE FROM runs WHERE id = ?")
 
 _READING = TypeAdapter(Reading)
+
+_HELD_HERE: Final[set[str]] = set()
+"""Holders of this process, of all its registers, that still go on with their runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,10 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """All that the register has of a run: `options` are what it takes to go on alike."""
+    """All that the register has of a run: `options` are what it takes to go on alike.
+
+    A run that failed may have a reading all the same, of what it had found.
+    """
 
     summary: RunSummary
     options: Mapping[str, Any]
@@ -93,7 +101,7 @@ class Register:
         row = (id, corpus, question, json.dumps(options), holder, now, now)
         entered = await self.file.write(_BEGIN, row) > 0
         if entered:
-            self._held[id] = holder
+            self._hold(id, holder)
         return entered
 
     async def take(self, record: RunRecord) -> None:
@@ -107,15 +115,16 @@ class Register:
                 + (f" in process {run.process}" if run.process else "")
                 + ": wait until it has ended, or end it."
             )
-        self._held[run.id] = holder
+        self._hold(run.id, holder)
 
     async def finish(self, id: str, reading: Reading) -> None:
         """The run is over; its reading is kept."""
         await self._end(id, "finished", reading=_READING.dump_json(reading).decode())
 
-    async def fail(self, id: str, error: str) -> None:
+    async def fail(self, id: str, error: str, reading: Reading | None = None) -> None:
         """The run ended with a failure; it can be gone on with."""
-        await self._end(id, "failed", error=error)
+        kept = _READING.dump_json(reading).decode() if reading else None
+        await self._end(id, "failed", reading=kept, error=error)
 
     async def interrupt(self, id: str) -> None:
         """Nobody goes on with the run for now."""
@@ -142,7 +151,14 @@ class Register:
         return [_record(row).summary for row in await self.file.read(_LIST, (corpus,))]
 
     async def expired(self, keep: int) -> list[str]:
-        """The ids of all but the `keep` newest finished runs, and of all but as many others."""
+        """The ids of all but the `keep` newest finished runs, and of all but as many others.
+
+        Those whose process is gone are noted as interrupted, and count.
+        """
+        running = await self.file.read(_RUNNING)
+        left = [(id, holder) for id, holder in running if _living(holder) is None]
+        if left:
+            await self.file.write(_LEFT, *left)
         rows = [
             row
             for finished in (True, False)
@@ -158,17 +174,26 @@ class Register:
 
     async def aclose(self) -> None:
         """Let go of the runs that it still holds, and close the file for good."""
-        with suppress(RunsError):
-            for id in list(self._held):
+        for id in list(self._held):
+            with suppress(RunsError):
                 await self.interrupt(id)
         await self.file.aclose()
 
     async def _end(
         self, id: str, status: Status, reading: str | None = None, error: str | None = None
     ) -> None:
-        holder = self._held.pop(id, None)
-        if holder:
-            await self.file.write(_END, (status, time.time(), reading, error, id, holder))
+        holder = self._held.get(id)
+        if holder is None:
+            return
+        # Where it cannot be written, the run is free all the same, and written when all is closed.
+        _HELD_HERE.discard(holder)
+        await self.file.write(_END, (status, time.time(), reading, error, id, holder))
+        if self._held.get(id) == holder:
+            del self._held[id]
+
+    def _hold(self, id: str, holder: str) -> None:
+        self._held[id] = holder
+        _HELD_HERE.add(holder)
 
 
 def new_id() -> str:
@@ -204,8 +229,10 @@ def _holder() -> str:
 
 
 def _living(holder: str) -> int | None:
-    """The number of the process that calls itself so, if it still lives."""
+    """The number of the process that calls itself so, if it still goes on with the run."""
     number, born, _ = holder.split(" ")
+    if int(number) == os.getpid() and holder not in _HELD_HERE:
+        return None
     try:
         process = psutil.Process(int(number))
         same = abs(process.create_time() - float(born)) < _SECONDS

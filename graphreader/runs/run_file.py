@@ -61,12 +61,14 @@ CREATE TABLE IF NOT EXISTS decisions (
 class RunFile:
     """Opened by the first call, in the event loop that makes it; making this object does nothing.
 
-    `trouble` is a sentence for a person once something was wrong with the file, else None.
+    `trouble` is a sentence for a person once something was wrong with the file, else None, and
+    `failures` is how often something was.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser()
         self.trouble: str | None = None
+        self.failures = 0
         self.lock = asyncio.Lock()
         self._connection: aiosqlite.Connection | None = None
         self._failure: RunsError | None = None
@@ -132,12 +134,20 @@ class RunFile:
         """Whether the connection is still in use: none is after a failure."""
         return self._connection is connection
 
-    async def failed(self, what: str, error: Exception) -> RunsError:
-        """The sentence on what went wrong; nothing half done remains, and the file has a rest."""
+    async def failed(
+        self, what: str, error: Exception, connection: aiosqlite.Connection | None = None
+    ) -> RunsError:
+        """The sentence on what went wrong; nothing half done remains, and the file has a rest.
+
+        Where the `connection` was closed by an earlier failure, that one is the cause.
+        """
+        if connection and self._failure and not self.holds(connection):
+            return self._failure
         anew = f"move {self.path.name} and what stands beside it away; a new one is begun then"
         sentence = refusal(self.path, what, error, anew)
-        self.trouble = f"The run goes on without being kept: {sentence}"
         self._failure = RunsError(sentence)
+        self.trouble = unkept(self._failure)
+        self.failures += 1
         self._rests_until = time.monotonic() + _REST
         await self._close()
         return self._failure
@@ -181,3 +191,8 @@ class RunFile:
                 await connection.close()
             except sqlite3.Error:
                 connection.stop()  # a damaged file complains again
+
+
+def unkept(error: RunsError) -> str:
+    """A sentence for a person whose run goes on all the same."""
+    return f"The run goes on without being kept: {error}"

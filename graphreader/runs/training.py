@@ -9,6 +9,7 @@ from graphreader.deciding.prompting import Prompts
 from graphreader.runs.journal import Entry, entries
 from graphreader.runs.register import RunSummary
 from graphreader.runs.run_file import RunFile
+from graphreader.settings import OFFLINE
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ async def training_lines(
                 report.skipped += 1
                 continue
             report.decisions += 1
-            report.renewed += entry.prompts != prompts.version
+            report.renewed += entry.decider != OFFLINE and entry.prompts != prompts.version
             line = {
                 "messages": messages,
                 "task": entry.prompt,

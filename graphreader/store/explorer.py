@@ -112,6 +112,7 @@ class GraphExplorer:
                 row["document"],
                 row["document_id"],
                 tuple(StoredFact(fact["index"], fact["text"]) for fact in row["facts"]),
+                row["headed"],
             )
             for row in found[0]["rows"]
         )

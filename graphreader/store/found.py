@@ -51,13 +51,17 @@ class StoredFact:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFacts:
-    """Facts that stand in one chunk, in their order; `index` is the chunk's in its document."""
+    """Facts that stand in one chunk, in their order; `index` is the chunk's in its document.
+
+    `headed`: the document has headings.
+    """
 
     chunk: str
     index: int
     document: str
     document_id: str
     facts: tuple[StoredFact, ...]
+    headed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

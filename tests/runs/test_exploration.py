@@ -470,3 +470,12 @@ def test_empty_questions_are_refused(neo4j: Settings, corpus: str) -> None:
         pytest.raises(GraphReaderError, match="question is empty"),
     ):
         reader.ask("  \n ")
+
+
+# A mode that does not exist is refused in words.
+def test_unknown_modes_are_refused(neo4j: Settings, corpus: str) -> None:
+    with (
+        world.reader(neo4j, corpus, world.scripted({}, {})) as reader,
+        pytest.raises(GraphReaderError, match="no mode 'quick': choose paper or fast"),
+    ):
+        reader.ask("Who?", mode="quick")  # type: ignore[arg-type]  # as a program without types

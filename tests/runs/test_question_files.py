@@ -19,7 +19,7 @@ from tests.runs import chronicle, mind
 from tests.runs.forks import Fork, Forks
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
-from tests.terminal import Terminal, environment_of, wait_for
+from tests.terminal import Terminal, closed_port, environment_of, wait_for
 
 CHUNKS = 8
 AT_ONCE = 3
@@ -61,9 +61,10 @@ class Command:
         lines = [{"id": f"q{number}", "question": chronicle.question(number)} for number in numbers]
         self.questions.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
-    def start(self, *arguments: str) -> Fork:
+    def start(self, *arguments: str, **environment: str) -> Fork:
         command = ["ask", "--file", str(self.questions), "--corpus", self._corpus, "--mode", "fast"]
-        return self._forks.start([*command, *arguments], self._environment, self._folder / "run")
+        given = {**self._environment, **environment}
+        return self._forks.start([*command, *arguments], given, self._folder / "run")
 
     def into_the_file(self) -> Any:
         return self.start("--out", str(self.answers)).end()
@@ -165,6 +166,49 @@ def test_failures_are_asked_again(command: Command) -> None:
     assert mended.code == 0
     check(command.lines(), 1, 2, 3)
     assert all("Anna2 " in json.dumps(body) for body in command.server.chats)
+
+
+# A key that is refused meanwhile ends it at once; the same command goes on with a good one.
+def test_a_key_that_is_revoked(command: Command) -> None:
+    def revoked(_: Body, before: int) -> Fault | None:
+        return Fault(401, "That key is revoked.", "invalid_api_key")
+
+    command.ask(1)
+    command.into_the_file()
+    command.ask(*range(1, 8))
+    command.server.script = revoked
+    command.server.requests.clear()
+    outcome = command.into_the_file()
+    asked = len(command.server.chats)
+    lines = command.lines()
+    command.server.script = None
+    mended = command.into_the_file()
+
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.count("check OPENAI_API_KEY") == 1
+    assert asked <= AT_ONCE
+    check(lines, 1)
+    assert mended.code == 0
+    check(command.lines(), *range(1, 8))
+
+
+# A service that is gone is not waited for by each question: after three it is over.
+def test_a_service_that_is_gone(command: Command) -> None:
+    command.ask(1)
+    command.into_the_file()
+    command.ask(*range(1, 8))
+    url = f"http://127.0.0.1:{closed_port()}/v1"
+    gone = command.start("--out", str(command.answers), OPENAI_BASE_URL=url).end()
+    lines = command.lines()
+    mended = command.into_the_file()
+
+    assert (gone.code, gone.out) == (1, "")
+    assert "1 of 7 questions answered, 1 of them before, 3 failed. What is answered" in gone.err
+    assert gone.err.endswith("No more questions are asked meanwhile.\n")
+    assert sum("error" in line for line in lines) == 3
+    check([line for line in lines if "answer" in line], 1)
+    assert mended.code == 0
+    check(command.lines(), *range(1, 8))
 
 
 class Silent:

@@ -1,6 +1,7 @@
 """Runs that break off and are gone on with."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -28,9 +29,17 @@ from graphreader.agent.events import (
 from graphreader.deciding.decisions import FactsDecision
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
-from graphreader.errors import DecisionError, ModelUnavailableError, UnknownRunError, UsageError
+from graphreader.errors import (
+    DecisionError,
+    ModelUnavailableError,
+    RunsError,
+    UnknownRunError,
+    UsageError,
+)
+from graphreader.runs.checkpoints import Checkpoints
+from graphreader.runs.run_file import RunFile
 from graphreader.testing import ScriptedDecider
-from tests.runs import world
+from tests.runs import digest, world
 
 QUESTION = "Who met whom?"
 NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
@@ -353,12 +362,15 @@ def test_batch(ring: Settings, corpus: str) -> None:
 
 # No more questions are under way at once than requests may be.
 async def test_batch_is_bounded(ring: Settings, corpus: str) -> None:
-    now, most = 0, 0
+    now, most, together = 0, 0, asyncio.Event()
 
     async def slow(task: FactsTask) -> FactsDecision:
         nonlocal now, most
         now += 1
         most = max(most, now)
+        if now == 2:
+            together.set()
+        await asyncio.wait_for(together.wait(), 30)
         await asyncio.sleep(0.01)
         now -= 1
         return world.facts("stop_and_read_neighbor", [])
@@ -415,3 +427,135 @@ def test_state_is_plain(ring: Settings, corpus: str) -> None:
 
     assert len(kept) > 10
     assert [state for state in states if not plain_types(state)] == []
+
+
+# Where every path failed, what they had found is given, and the run goes on with them all.
+def test_failed_with_notes(ring: Settings, corpus: str) -> None:
+    def gone(task: NeighborTask) -> Any:
+        raise ModelUnavailableError("Nobody answers.")
+
+    whole, _ = unbroken(ring, corpus)
+    reader, _ = asking(ring, corpus, {NeighborTask: gone})
+    with reader:
+        part = reader.ask(QUESTION, run="part")
+        kept = reader.run("part")
+    reader, second = asking(ring, corpus)
+    with reader:
+        reading = reader.ask(QUESTION, run="part")
+
+    assert {path.stopped for path in part.paths} == {"error"}
+    assert kept.summary.status == "failed"
+    assert kept.summary.error == "Every path failed, the first one so: Nobody answers."
+    assert kept.reading == part
+    assert plain(reading) == plain(whole)
+    assert {type(task) for task in second.asked} >= {NeighborTask, AnswerTask}
+    assert not {PlanTask, InitialNodesTask} & {type(task) for task in second.asked}
+
+
+# Where no answer could be put together, only the answer is asked for when the run goes on.
+@pytest.mark.parametrize("own", [True, False])
+def test_unjoined(ring: Settings, corpus: str, own: bool) -> None:
+    def gone(task: AnswerTask) -> Any:
+        raise ModelUnavailableError("Nobody answers.")
+
+    given: dict[str, Any] = {} if own else {"checkpointer": InMemorySaver()}
+    whole, _ = unbroken(ring, corpus)
+    reader, _ = asking(ring, corpus, {AnswerTask: gone}, **given)
+    with reader:
+        part = reader.ask(QUESTION, run="unjoined")
+        (failed,) = [run for run in reader.runs() if run.id == "unjoined"]
+    reader, second = asking(ring, corpus, **given)
+    with reader:
+        reading = reader.resume("unjoined")
+        status = reader.run("unjoined").summary.status
+
+    assert not part.answered
+    assert failed.status == "failed"
+    assert "Nobody answers." in (failed.error or "")
+    assert plain(reading) == plain(whole)
+    assert {type(task) for task in second.asked} == {AnswerTask}
+    assert status == "finished"
+
+
+# A saver of the user's own that still has another run of that id adds nothing to a new one.
+def test_saver_is_cleared(ring: Settings, corpus: str) -> None:
+    settings = ring.model_copy(update={"kept_runs": 0})
+    reader, _ = asking(settings, corpus, checkpointer=InMemorySaver())
+    with reader:
+        first = reader.ask("Who met Alpha?", run="x")
+        second = reader.ask(QUESTION, run="x")
+    whole, _ = unbroken(ring, corpus)
+
+    assert first.run == second.run == "x"
+    assert plain(second) == plain(whole)
+
+
+# A saver that cannot take old runs out costs a note and not the reading.
+def test_saver_fails_at_the_end(ring: Settings, corpus: str) -> None:
+    class Failing(InMemorySaver):
+        async def adelete_thread(self, thread_id: str) -> None:
+            raise RuntimeError("It is read only.")
+
+    settings = ring.model_copy(update={"kept_runs": 1})
+    reader, _ = asking(settings, corpus, checkpointer=Failing())
+    with reader:
+        first, second = reader.ask(QUESTION), reader.ask(QUESTION)
+
+    assert first.notes == ()
+    assert second.answered
+    assert second.notes == ("The oldest runs could not be taken out: It is read only.",)
+
+
+# A finished run is written into the graph when that is asked for; another mode is only noted.
+def test_asked_otherwise(ring: Settings, corpus: str) -> None:
+    reader, decider = asking(ring, corpus)
+    with reader:
+        first = reader.ask(QUESTION, run=f"{corpus} kept")
+        asked = len(decider.asked)
+        again = reader.ask(QUESTION, run=f"{corpus} kept", keep_run=True, mode="fast")
+    rows = digest.rows(ring, "MATCH (r:Run {id: $id}) RETURN r.answer AS a", id=first.run)
+
+    assert len(decider.asked) == asked
+    assert plain(replace(again, notes=())) == plain(first)
+    assert again.notes == (
+        "The run was begun in the mode 'paper' and keeps it: a new id begins in 'fast'.",
+    )
+    assert [row["a"] for row in rows] == [first.answer]
+
+
+# Without steps a run is known by its id all the same, for its decisions are kept.
+def test_decisions_without_steps(
+    ring: Settings, corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def none(file: RunFile) -> Checkpoints:
+        raise RunsError("There is no room.")
+
+    monkeypatch.setattr(Checkpoints, "of", none)
+    reader, _ = asking(ring, corpus)
+    with reader:
+        reading = reader.ask(QUESTION)
+        (run,) = reader.runs()
+
+    assert reading.run == run.id
+    assert run.status == "finished"
+
+
+# Runs of a file that is of no use are not said to be deleted.
+def test_not_deleted(ring: Settings, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, _ = asking(ring, corpus)
+    with reader:
+        run = reader.ask(QUESTION).run
+        holder = sqlite3.connect(ring.home / "runs.sqlite", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        with closing(holder):
+            reader._background.run(_impatient(reader))
+            with pytest.raises(RunsError, match="locked"):
+                reader.delete_runs(run)
+
+
+async def _impatient(reader: GraphReader) -> None:
+    """Waits for nobody who holds the file."""
+    register = reader._session.register
+    assert register
+    connection = await register.file.connection()
+    await connection.execute("PRAGMA busy_timeout = 50")

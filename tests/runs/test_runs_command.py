@@ -116,6 +116,18 @@ def test_export_into_a_file(shell: Shell, corpus: str, tmp_path: Path) -> None:
     assert [message["role"] for message in first["messages"]] == ["system", "user", "assistant"]
     assert QUESTION in first["messages"][1]["content"]
     assert none.read_text("utf-8") == ""
+    assert some.stat().st_mode & 0o777 == 0o600
+
+
+# A run that is not there leaves the file of an earlier export as it was.
+def test_export_of_nothing(shell: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "some.jsonl"
+    out.write_text("earlier\n")
+    outcome = shell("runs", "export", "nothing", "--out", str(out), nowhere=True)
+
+    assert outcome.code == 2
+    assert "No run 'nothing' is kept" in outcome.err
+    assert out.read_text() == "earlier\n"
 
 
 # All runs, or those that rest for long, are deleted at once.

@@ -81,6 +81,19 @@ def test_reading_from_a_later_page(ask: Ask) -> None:
     assert tasks(decider, ChunkTask)[0].label == label
 
 
+# A chunk whose facts stand in several groups is read once, also where each of them is named.
+def test_a_chunk_of_several_groups(ask: Ask) -> None:
+    def all_groups(task: FactsTask) -> Any:
+        return world.facts("read_chunk", list(range(1, len(task.groups) + 1)))
+
+    _, decider = ask({FactsTask: all_groups}, calls=50)
+
+    labels = [task.label for task in tasks(decider, ChunkTask)]
+    groups = tasks(decider, FactsTask)[0].groups
+    assert len(labels) == len(set(labels)) == len({group.label for group in groups})
+    assert len(groups) > len(labels)
+
+
 # Neighbors come in pages as well, none twice, and one of a later page can be read.
 def test_neighbors_in_pages(ask: Ask) -> None:
     def fourth_page(task: NeighborTask) -> Any:

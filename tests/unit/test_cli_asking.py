@@ -1,11 +1,23 @@
 """What a person sees while the questions of a file are asked."""
 
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from graphreader.cli.asking_many import _ask
 from graphreader.cli.asking_progress import AskingDrawing, AskingTally
-from graphreader.errors import DecisionError
+from graphreader.cli.questions import Asked
+from graphreader.errors import (
+    DecisionError,
+    GraphReaderError,
+    ModelClosedError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    Neo4jRefusedError,
+    Neo4jUnavailableError,
+)
 from graphreader.reading import Reading
 from graphreader.usage import Usage
 
@@ -114,3 +126,58 @@ def test_stdout_is_left_alone(
     assert said.out == '{"id": 1}\n'
     assert "of 2 answered" in said.err
     assert said.err.rindex("\x1b[?25h") > said.err.rindex("\x1b[?25l")
+
+
+class Answering:
+    """Answers questions with these outcomes, one after the other."""
+
+    corpus = "c"
+
+    def __init__(self, *outcomes: Reading | GraphReaderError) -> None:
+        self.outcomes = outcomes
+        self.asked = 0
+
+    def documents(self) -> list[str]:
+        return ["a document"]
+
+    def batch_as_completed(
+        self, questions: list[str], **_: Any
+    ) -> Iterator[tuple[int, Reading | GraphReaderError]]:
+        for place, outcome in enumerate(self.outcomes):
+            self.asked += 1
+            yield place, outcome
+
+
+def ask(*outcomes: Reading | GraphReaderError) -> tuple[int, int, str]:
+    """How many questions were asked, how many outcomes were kept, what ended it before its end."""
+    reader, kept = Answering(*outcomes), list[Any]()
+    runs = dict.fromkeys(Asked(number, "Who?") for number in range(len(outcomes)))
+    said = ""
+    try:
+        _ask(reader, runs, False, kept.append, AskingDrawing(AskingTally(len(outcomes))))  # type: ignore[arg-type]
+    except GraphReaderError as error:
+        said = str(error)
+    return reader.asked, len(kept), said
+
+
+# What every question would meet ends all of them; a refusal of one question does not.
+def test_what_ends_all() -> None:
+    good = reading()
+
+    for closed in (ModelClosedError("The key."), Neo4jRefusedError("The password.")):
+        assert ask(good, closed, good, good) == (2, 1, str(closed))
+    assert ask(good, ModelRefusedError("This one."), good, good) == (4, 4, "")
+
+
+# A service that is gone ends all after three questions with no answer between them.
+def test_a_service_that_is_gone() -> None:
+    good, odd = reading(), failure()
+    model, neo4j = ModelUnavailableError("The model is gone."), Neo4jUnavailableError("Gone.")
+
+    assert ask(good, model, neo4j, odd, model, good, good) == (
+        5,
+        5,
+        "The model is gone. No more questions are asked meanwhile.",
+    )
+    assert ask(model, model, good, model, model, good) == (6, 6, "")
+    assert ask(model, model, model) == (3, 3, "")

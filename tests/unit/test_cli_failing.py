@@ -57,6 +57,13 @@ def test_exit_codes(
     assert "Traceback" not in err
 
 
+# What an error repeats of a text or a service is not obeyed by the terminal.
+def test_hostile_words(capsys: pytest.CaptureFixture[str]) -> None:
+    exit_code_of(SettingsError("No \x1b]0;owned\x07\x9b31m\u202efile.\nSet it."))
+
+    assert capsys.readouterr().err == "No  ]0;owned  31m file.\nSet it.\n"
+
+
 # A run that a model's failure ends says what it has cost; nothing is said where nothing was paid.
 @pytest.mark.parametrize(
     ("spent", "said"),

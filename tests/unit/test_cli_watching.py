@@ -1,6 +1,7 @@
 """What a person sees of a run: in a terminal, in a pipe, in a narrow one, without colours."""
 
 import io
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from graphreader.agent.events import (
     QuestionAnswered,
     RunBegan,
 )
+from graphreader.cli.failing import Interrupted
 from graphreader.cli.printing import money, roughly
 from graphreader.cli.watching import watch
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
@@ -338,3 +340,88 @@ def test_a_failure() -> None:
         watch(fail(), console)
 
     assert file.getvalue().rindex("\x1b[?25h") > file.getvalue().rindex("\x1b[?25l")
+
+
+HOSTILE = "odd\x1b]0;owned\x07\x1b[2J\x9b31m\r\x7f\u202egnp.exe\u2066"
+OBEYED = set("\x1b\x07\x9b\r\x7f\u202e\u2066")
+
+
+def hostile_events() -> Iterator[Event]:
+    """A run in which every text is written by an enemy."""
+    call = FunctionCall("read_chunk", HOSTILE, HOSTILE, HOSTILE)
+    yield PlanMade(HOSTILE, (HOSTILE,))
+    yield NodesChosen((HOSTILE,))
+    yield FactsRead(1, HOSTILE, (HOSTILE,), (HOSTILE,))
+    yield ChunkRead(1, HOSTILE, HOSTILE, "d", 1)
+    yield NoteTaken(1, HOSTILE)
+    yield NeighborsSeen(1, HOSTILE, (HOSTILE,))
+    yield FunctionChosen(1, HOSTILE, call)
+    yield AnswerToken(HOSTILE, True)
+    citation = Citation(HOSTILE, "d", 1, 0, 9, HOSTILE, 7, HOSTILE)
+    yield QuestionAnswered(
+        Reading(
+            question=HOSTILE,
+            answer=f"{HOSTILE} and more",
+            analysis=HOSTILE,
+            answered=True,
+            corpus="c",
+            plan=HOSTILE,
+            citations=(citation,),
+            paths=(Path(HOSTILE, HOSTILE, 1, "error", HOSTILE, (call,)),),
+            claims=(Claim(HOSTILE, (1,)), Claim(f"{HOSTILE}, said otherwise", (1,))),
+            contradictions=(Contradiction(HOSTILE, (1,)),),
+            decider=HOSTILE,
+            notes=(HOSTILE,),
+            run=HOSTILE,
+        )
+    )
+
+
+# Whatever a text, a model or a person wrote, nothing of it moves, names or clears the terminal.
+def test_hostile_texts() -> None:
+    file = io.StringIO()
+    watch(hostile_events(), Console(file=file, width=400))
+    text = file.getvalue()
+
+    assert not OBEYED & set(text)
+    assert text.count("owned") == 15
+    assert "gnp.exe  [1] and more" in text
+
+
+# Nor does anything that lives in the terminal only while the run goes on.
+def test_hostile_texts_meanwhile() -> None:
+    happens: list[Event] = [
+        one
+        for one in hostile_events()
+        if not isinstance(one, PlanMade | NodesChosen | QuestionAnswered)
+    ]
+    shown = frames(happens)
+
+    assert all("owned" in frame for frame in shown)
+    assert not any((OBEYED - set("\x1b\r")) & set(frame) for frame in shown)
+    assert not any("\x1b]0" in frame for frame in shown)
+
+
+# A name is one line, so that it cannot look like lines of ours.
+def test_names_of_many_lines() -> None:
+    citation = Citation("life\nAnswer ────", "d1", 3, 120, 155, QUOTE)
+    text = shown(80, reading=replace(READING, citations=(citation,)))
+
+    assert "1 life Answer ────, chunk 3" in text
+
+
+# Who interrupts a run that is kept is told how to go on with it.
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [("my run", ["Go on with `graphreader runs resume 'my run'`."]), ("", [])],
+)
+def test_interrupted(run: str, told: list[str]) -> None:
+    def interrupted() -> Iterator[Event]:
+        yield RunBegan(run)
+        yield PlanMade("Look.")
+        raise Interrupted(signal.SIGINT)
+
+    with pytest.raises(Interrupted) as caught:
+        watch(interrupted(), Console(file=io.StringIO()))
+
+    assert getattr(caught.value, "__notes__", []) == told

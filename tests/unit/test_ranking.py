@@ -49,8 +49,8 @@ def test_missing_needs() -> None:
     assert missing([], notebook) == []
 
 
-# What is worth the same keeps its order, in whatever order words are added up: a run that goes on in
-# another process must show the same.
+# What is worth the same keeps its order, in whatever order words are added up: a run that goes on
+# in another process must show the same.
 def test_equals_are_equal() -> None:
     facts = [
         " ".join(f"of{size}kinds{n % size}" for size in (2, 3, 4, 5, 6, 8)) for n in range(120)

@@ -42,6 +42,7 @@ from graphreader.deciding.service.failures import Failure, failure_of
 from graphreader.deciding.service.loops import PerLoop
 from graphreader.errors import (
     GraphReaderError,
+    ModelClosedError,
     ModelRefusedError,
     ModelUnavailableError,
     WindowError,
@@ -220,7 +221,8 @@ class ModelService:
             ) from error
         sentence = self._refusals(failure).get(failure.kind)
         if sentence:
-            raise ModelRefusedError(sentence) from error
+            refused = ModelRefusedError if failure.kind == "request" else ModelClosedError
+            raise refused(sentence) from error
         if tries.replies == self._replies:  # nobody else had one either
             self._trusted = False
         raise ModelUnavailableError(self._unavailable(failure)) from error

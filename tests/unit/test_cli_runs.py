@@ -1,0 +1,100 @@
+"""Kept runs as a person sees them, and the files into which they are exported."""
+
+import io
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from graphreader.agent.events import FunctionChosen, NodesChosen, NoteTaken, PathEnded, PlanMade
+from graphreader.cli.failing import Interrupted
+from graphreader.cli.runs import _file
+from graphreader.cli.runs_printed import print_run, print_runs
+from graphreader.kept_runs import KeptRun
+from graphreader.reading import FunctionCall
+from graphreader.runs.register import RunSummary
+
+HOSTILE = "odd\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
+OBEYED = set("\x1b\x07\x9b\u202e")
+
+
+def summary(text: str, run: str) -> RunSummary:
+    return RunSummary(run, text, text, "failed", 1.0, 2.0, "offline", error=text)
+
+
+# An id that looks like markup stands in the list as it is.
+def test_ids_like_markup() -> None:
+    file = io.StringIO()
+    print_runs(Console(file=file, width=200), [summary("Who?", "q[/x]"), summary("Why?", "[b]q")])
+
+    assert "q[/x]" in file.getvalue()
+    assert "[b]q" in file.getvalue()
+
+
+# Nothing that is kept of a run is obeyed by a terminal.
+def test_hostile_texts() -> None:
+    call = FunctionCall("read_chunk", HOSTILE, HOSTILE, HOSTILE)
+    events = (
+        PlanMade(HOSTILE, (HOSTILE,)),
+        NodesChosen((HOSTILE,)),
+        FunctionChosen(1, HOSTILE, call),
+        NoteTaken(1, HOSTILE),
+        PathEnded(1, "error", HOSTILE, HOSTILE),
+    )
+    kept = KeptRun(summary(HOSTILE, HOSTILE), events, None, {1: "plan"})
+    file = io.StringIO()
+    console = Console(file=file, width=400)
+    print_runs(console, [kept.summary])
+    print_run(console, kept)
+    text = file.getvalue()
+
+    assert not OBEYED & set(text)
+    assert text.count("owned") == 16
+
+
+# What breaks off leaves the earlier file as it was, and nothing beside it.
+@pytest.mark.parametrize("error", [Interrupted(signal.SIGINT), OSError(28, "No space left")])
+def test_a_broken_export(tmp_path: Path, error: BaseException) -> None:
+    out = tmp_path / "decisions.jsonl"
+    out.write_text("earlier\n")
+
+    def break_off() -> None:
+        with _file(str(out)) as file:
+            file.write("half\n")
+            raise error
+
+    with pytest.raises(type(error)):
+        break_off()
+
+    assert out.read_text() == "earlier\n"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+# An export is its owner's alone; a link to it stays one.
+def test_a_private_export(tmp_path: Path) -> None:
+    (tmp_path / "real.jsonl").write_text("earlier\n")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    for name in ("new.jsonl", "link.jsonl"):
+        with _file(str(tmp_path / name)) as file:
+            file.write("later\n")
+    files = [tmp_path / "new.jsonl", tmp_path / "real.jsonl"]
+
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert [one.read_text() for one in files] == ["later\n"] * 2
+    assert [one.stat().st_mode & 0o777 for one in files] == [0o600] * 2
+
+
+# Into what is no file, such as a pipe, lines are written as they come.
+def test_into_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with _file(str(pipe)) as file:
+        file.write("later\n")
+    came = os.read(end, 100)
+    os.close(end)
+
+    assert came == b"later\n"
+    assert pipe.is_fifo()
