@@ -30,6 +30,9 @@ from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
 from benchmarks.ingest import opened
 from benchmarks.measured import Clock
 from benchmarks.sides import Bench
+from graphreader.agent.candidates import RELATED, SEARCHED, SMALL
+from graphreader.agent.neighborhood import RANKED
+from graphreader.agent.paging import CHUNKS_OF_A_PAGE
 from graphreader.ingestion.extraction import key_elements
 from graphreader.settings import load_environment
 from graphreader.store.connection import Connection
@@ -39,9 +42,6 @@ from graphreader.store.library import Library
 FACTS_A_CHUNK = 20
 HUBS = 20
 """The most frequent names: of the first one a fifth of all facts."""
-
-RELATED, NEIGHBORS, CANDIDATES, PAGE = 30, 300, 50, 60
-"""What the agent asks for: related nodes, neighbors, candidates a search, chunks of a page."""
 
 BLOCKS, BLOCK, WARMING = 5, 40, 40
 """Calls that are measured, by turns at each size; and those before, which are not."""
@@ -76,7 +76,7 @@ class Sample:
         explorer = GraphExplorer(connection, corpus)
         sample = cls(explorer, InstantEmbedder(corpus), dice, names, hubs)
         for hub in hubs:
-            groups = (await explorer.facts(sample.id(hub))).groups[:PAGE]
+            groups = (await explorer.facts(sample.id(hub))).groups[:CHUNKS_OF_A_PAGE]
             sample.contexts.append({g.chunk: [f.index for f in g.facts] for g in groups})
         return sample
 
@@ -118,16 +118,16 @@ class Sample:
     def neighbors(self, node: str) -> Awaitable[object]:
         """The neighbors of a node on a path that has read some chunks."""
         read = list(self.page)[:10]
-        return self.explorer.neighbors(node, [], read, self.related, self.vector, NEIGHBORS)
+        return self.explorer.neighbors(node, [], read, self.related, self.vector, RANKED)
 
 
 Look = Callable[[Sample], Awaitable[object]]
 
 LOOKS: dict[str, tuple[float, Look]] = {
-    "nearest to a vector": (60, lambda s: s.explorer.nearest(s.vector, CANDIDATES)),
-    "words of a question": (10, lambda s: s.explorer.matching(s.question, CANDIDATES)),
-    "words of every third name": (10, lambda s: s.explorer.matching("Lake of sheep", CANDIDATES)),
-    "at most 400 key elements?": (10, lambda s: s.explorer.has_at_most(400)),
+    "nearest to a vector": (60, lambda s: s.explorer.nearest(s.vector, SEARCHED)),
+    "words of a question": (10, lambda s: s.explorer.matching(s.question, SEARCHED)),
+    "words of every third name": (10, lambda s: s.explorer.matching("Lake of sheep", SEARCHED)),
+    "is it a small corpus?": (10, lambda s: s.explorer.has_at_most(SMALL)),
     "profiles of 100 nodes": (
         10,
         lambda s: s.explorer.profiles([s.node for _ in range(100)]),

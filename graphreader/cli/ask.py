@@ -78,5 +78,7 @@ def _ask_one(question: str, corpus: str, keep_run: bool, json: bool, given: dict
             from graphreader.cli.watching import watch
 
             reading = watch(reader.stream(question, keep_run=keep_run))
+            if keep_run and not any("not kept in the graph" in note for note in reading.notes):
+                print("Kept in the graph: in Neo4j Browser the saved query `run` draws its way.")
     if every_path_failed(reading):
         raise typer.Exit(1)
