@@ -162,7 +162,8 @@ def _print_cost(out: Console, reading: Reading) -> None:
     if reading.usage.tokens and reading.phases:
         out.print(Text(_phases(reading.phases), "dim"))
     if reading.run:
-        command = f"This run again: graphreader runs show {shlex.quote(reading.run)}"
+        command = f"graphreader runs show {shlex.quote(reading.run)}"
+        out.print(Text("This run again:", "dim"))
         out.print(as_line(command, "dim"), soft_wrap=True)
 
 
