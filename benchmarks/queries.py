@@ -124,9 +124,9 @@ class Sample:
 Look = Callable[[Sample], Awaitable[object]]
 
 LOOKS: dict[str, tuple[float, Look]] = {
-    "nearest to a vector": (60, lambda s: s.explorer.nearest(s.vector, SEARCHED)),
-    "words of a question": (10, lambda s: s.explorer.matching(s.question, SEARCHED)),
-    "words of every third name": (10, lambda s: s.explorer.matching("Lake of sheep", SEARCHED)),
+    "nearest to a vector": (60, lambda s: s.explorer.nearest([s.vector], SEARCHED)),
+    "words of a question": (10, lambda s: s.explorer.matching([s.question], SEARCHED)),
+    "words of every third name": (10, lambda s: s.explorer.matching(["Lake of sheep"], SEARCHED)),
     "is it a small corpus?": (10, lambda s: s.explorer.has_at_most(SMALL)),
     "profiles of 100 nodes": (
         10,

@@ -10,10 +10,10 @@ from graphreader.agent.parts import Parts
 from graphreader.agent.resuming import Thread, beginnings, known
 from graphreader.agent.retelling import retold, retold_from
 from graphreader.deciding.prompting import Prompts
-from graphreader.errors import UnknownRunError, UsageError
+from graphreader.errors import UsageError
 from graphreader.reading import Reading
 from graphreader.runs.keeper import forget
-from graphreader.runs.register import Register, RunSummary
+from graphreader.runs.register import RunSummary
 from graphreader.runs.training import TrainingReport, training_lines
 from graphreader.session import Session
 
@@ -55,7 +55,7 @@ class KeptRuns:
 
     async def show(self, run: str) -> KeptRun:
         """The run whose id is, or alone begins with, `run`. Raises UnknownRunError."""
-        record = await self._register.get(run)
+        record = await self._session.kept.get(run)
         saver = await self._session.saver()
         events: Iterable[Event] = ()
         steps: Mapping[int, str] = {}
@@ -81,7 +81,7 @@ class KeptRuns:
         if bool(runs) + everything + (before is not None) != 1:
             raise UsageError("Name the runs to delete, or say that all or the old ones shall go.")
         if runs:
-            chosen = [(await self._register.get(run)).summary for run in runs]
+            chosen = [(await self._session.kept.get(run)).summary for run in runs]
             for run in chosen:
                 if run.status == "running":
                     raise UsageError(f"The run {run.id} is under way: wait until it has ended.")
@@ -89,7 +89,7 @@ class KeptRuns:
             chosen = [one for one in await self.summaries() if one.status != "running"]
         ids = {one.id for one in chosen if before is None or one.updated < before}
         if ids:
-            await forget(self._register, await self._session.saver(), ids)
+            await forget(self._session.kept, await self._session.saver(), ids)
         return len(ids)
 
     async def training(
@@ -97,16 +97,9 @@ class KeptRuns:
     ) -> AsyncGenerator[str]:
         """Lines of decisions, those of the named runs or else of all that are finished."""
         if runs:
-            chosen = [(await self._register.get(run)).summary for run in runs]
+            chosen = [(await self._session.kept.get(run)).summary for run in runs]
         else:
             chosen = [one for one in await self.summaries(corpus) if one.status == "finished"]
         prompts = Prompts(self._session.settings.prompts)
-        async for line in training_lines(self._register.file, chosen, prompts, report):
+        async for line in training_lines(self._session.kept.file, chosen, prompts, report):
             yield line
-
-    @property
-    def _register(self) -> Register:
-        register = self._session.register
-        if register is None:
-            raise UnknownRunError("No runs are kept: set GRAPHREADER_KEPT_RUNS to more than 0.")
-        return register

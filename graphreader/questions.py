@@ -6,7 +6,7 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from graphreader.agent.events import Event, QuestionAnswered
-from graphreader.errors import GraphReaderError, RunsError, UnknownRunError, UsageError
+from graphreader.errors import GraphReaderError, RunsError, UsageError
 from graphreader.reading import Reading
 from graphreader.running import Wanted, begin, branch, go_on
 from graphreader.runs.register import RunRecord, checked_id, new_id
@@ -60,10 +60,7 @@ class Questions:
         One that is finished only tells its reading. With `step`, counted from 1, a new run begins
         before that step of it, and takes the later decisions anew.
         """
-        register = self._session.register
-        if register is None:
-            raise UnknownRunError("No runs are kept: set GRAPHREADER_KEPT_RUNS to more than 0.")
-        record = await register.get(run)
+        record = await self._session.kept.get(run)
         if step is None:
             events = go_on(self._session, record, tokens)
         else:

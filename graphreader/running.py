@@ -96,9 +96,8 @@ async def go_on(
     told += as_begun
     if run.decider != parts.decider.name:
         told.append(f"The run was begun by {run.decider!r}, and {parts.decider.name!r} went on.")
-    assert session.register
-    await session.register.take(record)
-    keeper = await Keeper.of(session.register, run.id)
+    await session.kept.take(record)
+    keeper = await Keeper.of(session.kept, run.id)
     parts = _as_begun(parts, options, keeper)
     async with aclosing(_run(session, wanted, run.id, parts, told, keeper, resumed=True)) as events:
         async for event in events:
@@ -113,13 +112,12 @@ async def branch(
     wanted = Wanted(run.corpus, run.question, keep_run=record.options["keep_run"], tokens=tokens)
     parts, told = await _ready(session, wanted)
     saver = await session.saver()
-    assert session.register
     if saver is None:
         raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
     agent = build_agent(parts, checkpointer=saver)
     await fork(agent, Thread(saver, run.id), step, Thread(saver, id))
     options = {**record.options, "decider": parts.decider.name, "from": run.id, "step": step}
-    keeper = await _entered(session.register, wanted, id, options)
+    keeper = await _entered(session.kept, wanted, id, options)
     parts = _as_begun(parts, options, keeper)
     async with aclosing(_run(session, wanted, id, parts, told, keeper, resumed=True)) as events:
         async for event in events:

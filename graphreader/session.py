@@ -15,7 +15,7 @@ from graphreader.deciding.measuring import BuildingMeasurer, Measurer
 from graphreader.deciding.opening import open_decider, open_embedder
 from graphreader.deciding.room import check_chunks, check_question
 from graphreader.deciding.tasks import AnswerTask
-from graphreader.errors import RunsError, UsageError
+from graphreader.errors import RunsError, UnknownRunError, UsageError
 from graphreader.runs.checkpoints import Checkpoints
 from graphreader.runs.register import Register
 from graphreader.runs.run_file import RunFile
@@ -125,6 +125,13 @@ class Session:
         if self._register is None and self.settings.kept_runs:
             self._register = Register(RunFile(self.settings.home / "runs.sqlite"))
         return self._register
+
+    @property
+    def kept(self) -> Register:
+        """The same for whoever needs them. Raises UnknownRunError where none are kept."""
+        if self.register is None:
+            raise UnknownRunError("No runs are kept: set GRAPHREADER_KEPT_RUNS to more than 0.")
+        return self.register
 
     async def saver(self) -> Saver | None:
         """Where LangGraph keeps the steps of runs, if anywhere."""

@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from graphreader.agent.claims import NO_BASIS, rested
 from graphreader.agent.condensing import join
 from graphreader.agent.parts import Parts, Update, spent
+from graphreader.agent.path import why_all_failed
 from graphreader.agent.state import Costs, Notes, Quote, Run, add_costs, in_all, label
 from graphreader.agent.telling import Telling
 from graphreader.deciding.decider import Heard
@@ -44,9 +45,9 @@ class Answering:
     async def _answered(self, state: Run, heard: Heard | None) -> Update:
         paths = sorted(state.get("paths", []), key=lambda notes: notes["path"])
         found = any(one["notebook"].strip() or one["quotes"] for one in paths)
-        failed = [one for one in paths if one["stopped"] == "error"]
-        if paths and not found and len(failed) == len(paths):
-            error = DecisionError(f"Every path failed, the first one so: {failed[0]['error']}")
+        failure = why_all_failed(paths)
+        if failure and not found:
+            error = DecisionError(failure)
             error.spent = in_all(state.get("costs", {}))
             raise error
         notes = _early_ends(paths)

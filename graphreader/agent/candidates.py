@@ -54,7 +54,7 @@ class Candidates:
     async def _searched(self, texts: list[str]) -> tuple[list[Node], tuple[str, ...]]:
         """What the searches find. Where no vectors can be had, words must do."""
         by_words, (by_meaning, notes) = await asyncio.gather(
-            self._parts.explorer.matching_each(texts, SEARCHED), self._by_meaning(texts)
+            self._parts.explorer.matching(texts, SEARCHED), self._by_meaning(texts)
         )
         return fused([*by_words, *by_meaning], lambda node: node.id), notes
 
@@ -63,4 +63,4 @@ class Candidates:
             vectors = await self._parts.likeness.vectors(texts)
         except DecisionError as error:
             return [], (f"Initial nodes were searched for by words alone: {error}",)
-        return await self._parts.explorer.nearest_to_each(vectors, SEARCHED), ()
+        return await self._parts.explorer.nearest(vectors, SEARCHED), ()

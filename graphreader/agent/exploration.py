@@ -33,7 +33,6 @@ from graphreader.agent.state import (
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.reading import FunctionCall
-from graphreader.store.found import NodeFacts
 
 NEIGHBORS_SHOWN = 60
 
@@ -57,9 +56,7 @@ class Exploration:
         page = fact_page(found.groups, wanted, state["shown"], state["read"])
         groups = await in_context(self._parts.explorer, page.groups, state["read"])
         name = state["node"]["name"]
-        task = FactsTask(
-            *asked(state), name, groups, page.remaining, state["page"], _unlisted(found)
-        )
+        task = FactsTask(*asked(state), name, groups, page.remaining, state["page"], found.unlisted)
         facts = tuple(fact for group in groups for fact in group.facts)
         labels = tuple(dict.fromkeys(group.label for group in groups))
         runtime.stream_writer(FactsRead(state["path"], name, facts, labels))
@@ -184,10 +181,6 @@ class Exploration:
         if notebook != state["notebook"]:
             runtime.stream_writer(NoteTaken(state["path"], notebook))
         return {"notebook": notebook, "costs": add_costs(costs, more), **update}
-
-
-def _unlisted(found: NodeFacts) -> int:
-    return found.total - sum(len(group.facts) for group in found.groups)
 
 
 def _ref(group: GroupedFacts) -> ChunkRef:

@@ -3,10 +3,12 @@
 Nothing here asks or looks: new values out of old ones.
 """
 
+from collections.abc import Sequence
+
 from langgraph.errors import GraphBubbleUp
 
 from graphreader.agent.parts import Update
-from graphreader.agent.state import ChunkRef, Exploring, Function, NodeRef, Run, label
+from graphreader.agent.state import ChunkRef, Exploring, Function, NodeRef, Notes, Run, label
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
 from graphreader.deciding.secrecy import redacted
 from graphreader.errors import BudgetError, GraphReaderError
@@ -26,6 +28,13 @@ def stop(error: Exception) -> Update:
         return {"stopped": stopped, "error": str(error)}
     told = redacted(f"{type(error).__name__}: {error}", secrets())
     return {"stopped": "error", "error": told}
+
+
+def why_all_failed(paths: Sequence[Notes]) -> str:
+    """A sentence where every path ended with an error, else nothing."""
+    if not paths or any(one["stopped"] != "error" for one in paths):
+        return ""
+    return f"Every path failed, the first one so: {paths[0]['error']}"
 
 
 def enter(state: Run, path: int, node: NodeRef) -> Exploring:

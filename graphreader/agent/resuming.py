@@ -9,6 +9,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
+from graphreader.agent.path import why_all_failed
 from graphreader.agent.state import Answered, Question, Run
 from graphreader.errors import UsageError
 
@@ -73,10 +74,10 @@ async def mend(agent: Agent, thread: Thread) -> None:
 
 def failure(known: Mapping[str, Any]) -> str:
     """Why a run should be gone on with though it has an answer; empty where it is over."""
-    step = _failed_step(known)
-    if step == "path":
-        return f"Every path failed, the first one so: {known['paths'][0]['error']}"
-    return f"No answer was put together: {known['unjoined']}" if step else ""
+    unjoined = known.get("unjoined")
+    return why_all_failed(known.get("paths", ())) or (
+        f"No answer was put together: {unjoined}" if unjoined else ""
+    )
 
 
 async def beginnings(agent: Agent, thread: Thread) -> dict[int, str]:
@@ -102,8 +103,7 @@ async def fork(agent: Agent, thread: Thread, step: int, branch: Thread) -> None:
 
 
 def _failed_step(known: Mapping[str, Any]) -> str:
-    paths = known.get("paths", ())
-    if paths and all(path["stopped"] == "error" for path in paths):
+    if why_all_failed(known.get("paths", ())):
         return "path"
     return "answer_reasoning" if known.get("unjoined") else ""
 

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from graphreader.cli.questions import Asked
 from graphreader.errors import UsageError
+from graphreader.whole_file import whole
 
 _BEGINNING = b'{"id": '
 
@@ -128,18 +129,11 @@ class AnswerFile:
 
     def _rewrite(self, numbers: Collection[int]) -> None:
         """Keep the lines of these numbers, at one stroke."""
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        try:
-            with temporary.open("wb") as file:
-                for number, line in self._lines():
-                    if number in numbers:
-                        file.write(line.rstrip(b"\r\n") + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            shutil.copymode(self.path, temporary)
-            temporary.replace(self.path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with whole(self.path) as file:
+            for number, line in self._lines():
+                if number in numbers:
+                    file.write(line.rstrip(b"\r\n") + b"\n")
+            shutil.copymode(self.path, file.name)
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

@@ -3,14 +3,12 @@
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
-from rich.console import Console, RenderableType
-from rich.live import Live
+from rich.console import RenderableType
 from rich.spinner import Spinner
 from rich.text import Text
 
+from graphreader.cli.living import Living
 from graphreader.cli.pace import duration
 from graphreader.cli.printing import cost, plural, printable
 from graphreader.reading import Reading
@@ -71,7 +69,7 @@ class AskingTally:
         return f"{', '.join(told)}.{cost_}"
 
 
-class AskingDrawing:
+class AskingDrawing(Living):
     """Draws on stderr: a line that lives in a terminal, else one from time to time.
 
     No line lives where the answers go to the same terminal. The first failures are told, the others
@@ -79,31 +77,11 @@ class AskingDrawing:
     """
 
     def __init__(self, tally: AskingTally, *, lives: bool = True) -> None:
+        # Answers may be printed meanwhile: they are not for this console.
+        super().__init__(self, lives=lives, redirect_stdout=False)
         self._tally = tally
-        self._console = Console(stderr=True, highlight=False)
-        self._is_terminal = self._console.is_interactive and self._console.file.isatty()
-        self._live = (
-            # Answers may be printed meanwhile: they are not for this console.
-            Live(self, console=self._console, transient=True, redirect_stdout=False)
-            if lives and self._is_terminal
-            else None
-        )
         self._spinner = Spinner("dots")
         self._at, self._done = tally.clock(), tally.done
-
-    def __enter__(self) -> Self:
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._live:
-            self._live.stop()
 
     def take(self, id_: str | int, outcome: Reading | Exception) -> None:
         """Show that one more is through."""
@@ -112,7 +90,7 @@ class AskingDrawing:
             self._print(Text(printable(f"{id_}: {outcome}"), "red"))
         if isinstance(outcome, Exception) and self._tally.failed == _FAILURES + 1:
             self._print(Text("... further failures stand in the answers only", "dim"))
-        if not self._live and self._is_due():
+        if not self.lives and self._is_due():
             self._at, self._done = self._tally.clock(), self._tally.done
             self._print(Text(f"ask: {self._tally.line()}"))
 
@@ -126,4 +104,4 @@ class AskingDrawing:
         return enough and tally.clock() - self._at >= _SECONDS and tally.done < tally.total
 
     def _print(self, line: Text) -> None:
-        self._console.print(line, soft_wrap=not self._is_terminal)
+        self.console.print(line, soft_wrap=not self.in_terminal)

@@ -2,16 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Self
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
+from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from graphreader.cli.living import Living
 from graphreader.cli.pace import Pace, duration, figures_of, progress_of
 from graphreader.cli.printing import plural, printable
 from graphreader.ingestion.report import DocumentEnded, DocumentReport, ReadingEvent
@@ -24,7 +22,7 @@ _SECONDS, _SHARE = 10.0, 0.05  # so long, and so much of all chunks, between two
 _READING, _EMBEDDING = "reading", "embedding key elements"
 
 
-class IngestDrawing:
+class IngestDrawing(Living):
     """Draws on stderr; give it to `ingest`, `retry_failed` or `reindex` as its progress.
 
     A terminal gets a few lines that live and go away at the end, and above them the documents,
@@ -36,61 +34,43 @@ class IngestDrawing:
     def __init__(
         self, command: str = "ingest", *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._console = Console(stderr=True, highlight=False)
-        # FORCE_COLOR makes rich take a file for a terminal: it may have colours, and nothing else.
-        lives = self._console.is_interactive and self._console.file.isatty()
         self._pace = Pace(clock)
+        super().__init__(_Picture(self._pace))
         self._log = _Log(self._pace, command)
-        picture = _Picture(self._pace)
-        self._live = Live(picture, console=self._console, transient=True) if lives else None
         self._listed = 0
-
-    def __enter__(self) -> Self:
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._live:
-            self._live.stop()
 
     def __call__(self, event: ReadingEvent) -> None:
         """Draw what happened."""
         self._pace.take(event)
         if isinstance(event, DocumentEnded) and self._is_listed(event.report):
             self._print(event.report)
-        if not self._live and (line := self._log.line()):
-            self._console.print(line, markup=False, soft_wrap=True)
+        if not self.lives and (line := self._log.line()):
+            self.console.print(line, markup=False, soft_wrap=True)
 
     def _is_listed(self, report: DocumentReport) -> bool:
         """Whether there is to be a line about the document."""
         well = report.status in ("read", "unchanged") and not report.skipped
-        if not self._live or not well:
+        if not self.lives or not well:
             return True
         if report.status == "unchanged":
             return False
         self._listed += 1
         if self._listed == _LISTED + 1:
-            self._console.print(Text("... from here on only documents with a problem", "dim"))
+            self.console.print(Text("... from here on only documents with a problem", "dim"))
         return self._listed <= _LISTED
 
     def _print(self, report: DocumentReport) -> None:
         """Its lines, below each other; a log breaks none of them."""
         status = Text(f"{report.status:<{_INDENT}}", _STYLES[report.status])
         for line in _told(report):
-            if self._live:
+            if self.lives:
                 columns = Table.grid()
                 columns.add_column(width=_INDENT)
                 columns.add_column(overflow="fold")
                 columns.add_row(status, line)
-                self._console.print(columns)
+                self.console.print(columns)
             else:
-                self._console.print(status + line, soft_wrap=True)
+                self.console.print(status + line, soft_wrap=True)
             status = Text(" " * _INDENT)
 
 

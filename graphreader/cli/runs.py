@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
+from io import TextIOWrapper
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +16,7 @@ from graphreader.cli.failing import complain, every_path_failed
 from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.errors import UsageError
+from graphreader.whole_file import whole
 
 if TYPE_CHECKING:
     from graphreader.runs.register import RunSummary
@@ -215,26 +216,15 @@ def _print_list_json(runs: "Iterable[RunSummary]") -> None:
 @contextmanager
 def _file(name: str) -> Iterator[IO[str]]:
     """Where lines go. A file is whole or as it was; it holds texts, so it is its owner's alone."""
-    path = Path(os.path.realpath(os.path.expanduser(name)))
     if name == "-":
         yield sys.stdout
-    elif path.exists() and not path.is_file():  # a pipe or a device
-        with path.open("w", encoding="utf-8") as file:
-            yield file
     else:
-        from tempfile import NamedTemporaryFile
-
-        with NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=".graphreader-", delete=False
-        ) as file:
-            beside = Path(file.name)
+        with whole(os.path.expanduser(name), 0o600) as file:
+            lines = TextIOWrapper(file, encoding="utf-8", write_through=True)
             try:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-                beside.replace(path)
+                yield lines
             finally:
-                beside.unlink(missing_ok=True)
+                lines.detach()
 
 
 def _tell(report: "TrainingReport") -> None:

@@ -6,10 +6,9 @@ file was in the graph like that. What normalization made of it is not written, b
 
 import asyncio
 import json
-import os
 from array import array
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass
 from os import PathLike
 from shutil import copyfileobj
@@ -30,6 +29,7 @@ from graphreader.ingestion.exchange import (
 )
 from graphreader.store.connection import Connection, Row
 from graphreader.store.library import Library
+from graphreader.whole_file import whole
 
 DOCUMENTS_A_PAGE = 20
 CHUNKS_A_PAGE = 40
@@ -53,31 +53,8 @@ async def export_corpus(
     record = await Library(connection).corpus(corpus)
     stages = (await connection.read("read/stages_in_force", corpus=corpus))[0]["stages"]
     header = Header(graphreader=VERSION, corpus=corpus, **asdict(record), stages=tuple(stages))
-    with _whole(target) if isinstance(target, str | PathLike) else nullcontext(target) as out:
+    with whole(target) if isinstance(target, str | PathLike) else nullcontext(target) as out:
         return await _Exporter(connection, corpus, out, told).run(header)
-
-
-@contextmanager
-def _whole(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A file that takes the place of what stands at `path` when it is done.
-
-    What is no regular file, such as a pipe, is written to as it is.
-    """
-    path = os.path.realpath(path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as file:
-            yield file
-        return
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            yield file
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise
 
 
 @dataclass(slots=True)

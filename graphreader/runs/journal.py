@@ -72,7 +72,7 @@ class Journal:
 
     def take(self, task: Task[D]) -> Decided[D] | None:
         """The decision that was taken for just this, with what it cost then; each only once."""
-        left = self._left.get(_asked(task))
+        left = self._left.get(_asked(task)) if self._left else None
         while left:
             entry = left.popleft()
             decided = restored(task, entry.shown, entry.decision)

@@ -19,6 +19,7 @@ from neo4j import (
     AsyncDriver,
     AsyncGraphDatabase,
     AsyncManagedTransaction,
+    AsyncSession,
 )
 from neo4j.exceptions import (
     AuthError,
@@ -126,9 +127,7 @@ class Connection:
         async with _in_words(self.address):
             for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
                 try:
-                    async with self._driver.session(
-                        database=self.address.database, default_access_mode=READ_ACCESS
-                    ) as session:
+                    async with self._opened(READ_ACCESS) as session:
                         return await _rows(session, text, values)
                 except (DriverError, Neo4jError) as error:
                     if not error.is_retryable() or time.monotonic() + pause > deadline:
@@ -142,7 +141,7 @@ class Connection:
         Returns the rows of the last one.
         """
         texts = [(self._text(name), values) for name, values in calls]
-        async with self._session(WRITE_ACCESS) as session:
+        async with self._session() as session:
             rows: list[Row] = await session.execute_write(_run, texts)
         return rows
 
@@ -155,7 +154,7 @@ class Connection:
 
             return await work(run)
 
-        async with self._session(WRITE_ACCESS) as session:
+        async with self._session() as session:
             done: T = await session.execute_write(with_runner)
         return done
 
@@ -164,7 +163,7 @@ class Connection:
 
         The driver does not repeat such a statement, so we do: each of ours is safe to run again.
         """
-        async with self._session(WRITE_ACCESS) as session:
+        async with self._session() as session:
             for pause in (*_PAUSES, _LONGEST_PAUSE):
                 with suppress(TransientError):
                     return await _rows(session, self._text(name), values)
@@ -178,14 +177,13 @@ class Connection:
     def _text(self, name: str) -> Any:
         return statement(name, self.dialect)
 
+    def _opened(self, access: str) -> AsyncSession:
+        return self._driver.session(database=self.address.database, default_access_mode=access)
+
     @asynccontextmanager
-    async def _session(self, access: str) -> AsyncIterator[Any]:
-        async with (
-            _in_words(self.address),
-            self._driver.session(
-                database=self.address.database, default_access_mode=access
-            ) as session,
-        ):
+    async def _session(self) -> AsyncIterator[AsyncSession]:
+        """A session that may write."""
+        async with _in_words(self.address), self._opened(WRITE_ACCESS) as session:
             yield session
 
 

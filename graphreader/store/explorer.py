@@ -48,14 +48,8 @@ class GraphExplorer:
         """Key elements, those with the most facts first. It looks at each: for small corpora."""
         return _nodes(await self._read("key_elements", limit=limit))
 
-    async def nearest(self, vector: Sequence[float], limit: int) -> list[Node]:
-        """The key elements whose embeddings are nearest to a vector, nearest first."""
-        return (await self.nearest_to_each([vector], limit))[0]
-
-    async def nearest_to_each(
-        self, vectors: Sequence[Sequence[float]], limit: int
-    ) -> list[list[Node]]:
-        """The same for several vectors at once."""
+    async def nearest(self, vectors: Sequence[Sequence[float]], limit: int) -> list[list[Node]]:
+        """For each vector the key elements whose embeddings are nearest to it, nearest first."""
         values: dict[str, Any] = {
             "vectors": [self.connection.vector(vector) for vector in vectors],
             "limit": limit,
@@ -72,12 +66,11 @@ class GraphExplorer:
             further *= 4
         return _lists(await self._read("scan_by_vector", wide=wide, **values))
 
-    async def matching(self, text: str, limit: int) -> list[Node]:
-        """The key elements whose names hold words of `text`, best first; any text is fine."""
-        return (await self.matching_each([text], limit) or [[]])[0]
+    async def matching(self, texts: Sequence[str], limit: int) -> list[list[Node]]:
+        """For each text the key elements whose names hold words of it, best first.
 
-    async def matching_each(self, texts: Sequence[str], limit: int) -> list[list[Node]]:
-        """The same for several texts at once; those that hold no words are left out."""
+        Any text is fine; those that hold no words are left out.
+        """
         queries = [query for text in texts if (query := lucene(text, self.corpus)) is not None]
         if not queries:
             return []

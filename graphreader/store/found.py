@@ -71,6 +71,11 @@ class NodeFacts:
     groups: tuple[ChunkFacts, ...]
     total: int
 
+    @property
+    def unlisted(self) -> int:
+        """How many of them are not among the groups."""
+        return self.total - sum(len(group.facts) for group in self.groups)
+
 
 @dataclass(frozen=True, slots=True)
 class Context:

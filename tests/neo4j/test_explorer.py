@@ -17,7 +17,7 @@ from graphreader.store.explorer import (
 from graphreader.store.found import Context, Neighbor, NodeFacts, StoredFact
 from graphreader.store.statements import statement
 from graphreader.store.writer import GraphWriter, Version
-from tests.neo4j.texts import Facts, chunks, document, read, write
+from tests.neo4j.texts import Facts, by_vector, by_words, chunks, document, read, write
 
 
 class Profiling(Connection):
@@ -101,7 +101,7 @@ async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphEx
         ],
     )
     two = await write(writer, "b", [("z", {"Toronto again.": ["Toronto"]})])
-    (toronto,) = await explorer.matching("toronto", 1)
+    (toronto,) = await by_words(explorer, "toronto", 1)
     found = await explorer.facts(toronto.id)
 
     assert [(g.document, g.index, g.chunk) for g in found.groups] == [
@@ -254,8 +254,8 @@ async def test_hubs_cost_no_more(writer: GraphWriter, profiling: Profiling) -> N
         await write(writer, name, [("x", {**about(name, size), **shared})])
     costs: dict[str, list[int]] = {}
     for name in ("small", "large"):
-        (node,) = [one for one in await explorer.matching(name, 20) if one.name == name]
-        (friend,) = await explorer.matching("friend", 1)
+        (node,) = [one for one in await by_words(explorer, name, 20) if one.name == name]
+        (friend,) = await by_words(explorer, "friend", 1)
         for look in (
             explorer.facts(node.id, [friend.id]),
             explorer.neighbors(node.id, [], [], [friend.id], [1.0] * 256, 300),
@@ -278,8 +278,8 @@ async def test_nothing_is_scanned(writer: GraphWriter, profiling: Profiling) -> 
     await embed(writer)
     node = await ids(explorer)
     assert await explorer.has_at_most(2)
-    assert await explorer.nearest(embedding_of("a"), 2)
-    assert await explorer.matching("A", 2)
+    assert await by_vector(explorer, embedding_of("a"), 2)
+    assert await by_words(explorer, "A", 2)
     assert await explorer.facts(node["A"], [node["B"]])
     assert await explorer.neighbors(node["A"], [], [chunk.id], [node["B"]], embedding_of("b"), 5)
     assert await explorer.profiles(list(node.values()))
@@ -371,8 +371,8 @@ async def test_a_single_node(writer: GraphWriter, explorer: GraphExplorer) -> No
 async def test_an_empty_corpus(writer: GraphWriter, explorer: GraphExplorer) -> None:
     assert await explorer.has_at_most(0)
     assert await explorer.nodes(5) == []
-    assert await explorer.nearest(embedding_of("anything"), 5) == []
-    assert await explorer.matching("anything", 5) == []
+    assert await by_vector(explorer, embedding_of("anything"), 5) == []
+    assert await by_words(explorer, "anything", 5) == []
     assert await explorer.profiles([]) == {}
     assert await explorer.facts("no such id", ["neither"]) == NodeFacts((), 0)
     assert await neighbors(explorer, "no such id", related=("neither",)) == []
@@ -390,7 +390,7 @@ async def test_vectors_search_one_corpus(
     await write(writer, "small", [("y", {"A fact.": ["Canada", "violin", "hospital"]})])
     await embed(writer)
     (vector,) = await OfflineEmbedder().embed(["canadian"])
-    found = await explorer.nearest(vector, 2)
+    found = await by_vector(explorer, vector, 2)
 
     assert len(found) == 2
     assert found[0].name == "Canada"
@@ -413,7 +413,7 @@ async def test_vectors_search_a_large_corpus(
     vectors = await OfflineEmbedder().embed([one.key for one in missing])
     await writer.write_embeddings(zip((one.id for one in missing), vectors, strict=True))
     (vector,) = await OfflineEmbedder().embed([missing[7].key])
-    found = await explorer.nearest(vector, 5)
+    found = await by_vector(explorer, vector, 5)
 
     assert len(found) == 5
     assert found[0].name == missing[7].key
@@ -427,9 +427,9 @@ async def test_words_search_one_corpus(
     await write(other, "o", [("x", {"Joan.": ["Joan of Arc"]})])
     await write(writer, "t", [("y", {"Maid.": ["the Maid"], "贞德。": ["贞德"]})])
 
-    assert await explorer.matching("Joan of Arc", 5) == []
-    assert [node.name for node in await explorer.matching("Who was the maid?", 5)] == ["the Maid"]
-    assert [node.name for node in await explorer.matching("贞德是谁？", 5)] == ["贞德"]
+    assert await by_words(explorer, "Joan of Arc", 5) == []
+    assert [node.name for node in await by_words(explorer, "Who was the maid?", 5)] == ["the Maid"]
+    assert [node.name for node in await by_words(explorer, "贞德是谁？", 5)] == ["贞德"]
     await clear(connection, other.corpus)
 
 
@@ -441,7 +441,7 @@ async def test_alike_names_do_not_crowd(
     await write(crowded, "c", [("x", {"Many.": [f"castle number {n}" for n in range(800)]})])
     await write(writer, "t", [("y", {"Few.": ["castle of Varn"]})])
 
-    assert [node.name for node in await explorer.matching("castle", 5)] == ["castle of Varn"]
+    assert [node.name for node in await by_words(explorer, "castle", 5)] == ["castle of Varn"]
     await clear(connection, crowded.corpus)
 
 
@@ -451,8 +451,8 @@ async def test_any_words_can_be_searched(writer: GraphWriter, explorer: GraphExp
     brackets = ("((", "[x TO", "{", "/x/", "a:b")
 
     for text in ("AND", "OR NOT", '"', "*", "?", "\\", "", "   ", "~^", "Ａ＋", "的", *brackets):
-        assert await explorer.matching(text, 5) == [], text
-    assert len(await explorer.matching("* AND (fact", 5)) == 1
+        assert await by_words(explorer, text, 5) == [], text
+    assert len(await by_words(explorer, "* AND (fact", 5)) == 1
 
 
 # Nodes, chunks and facts of another corpus are not there, even by their ids, nor by its names.
@@ -477,7 +477,7 @@ async def test_nothing_leaks(connection: Connection, writer: GraphWriter) -> Non
     assert await outside.contexts({chunk.id: [1]}) == {}
     assert await outside.chunk(chunk.id) is None
     assert await inside.has_at_most(3)
-    assert {one.name for one in await inside.matching("secret door", 10)} == {"secret", "door"}
+    assert {one.name for one in await by_words(inside, "secret door", 10)} == {"secret", "door"}
     await clear(connection, other.corpus)
 
 

@@ -16,7 +16,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.library import Library
 from graphreader.store.likenesses import Likenesses
 from graphreader.store.writer import GraphWriter
-from tests.neo4j.texts import Facts, document, write
+from tests.neo4j.texts import Facts, by_vector, by_words, document, write
 
 MERGING: tuple[Stage, ...] = ("frequency", "semantic", "association")
 
@@ -87,9 +87,9 @@ async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWri
     report = await Normalizer(connection, writer.corpus, MERGING).run()
     facts_of = await named(connection, writer.corpus)
     explorer = GraphExplorer(connection, writer.corpus)
-    (by_word,) = await explorer.matching("canadian", 5)
+    (by_word,) = await by_words(explorer, "canadian", 5)
     vector, *_ = await OfflineEmbedder().embed(["canadian"])
-    nearest = await explorer.nearest(vector, 30)
+    nearest = await by_vector(explorer, vector, 30)
 
     merged = {one.element.name: one.into.name for one in report.merges}
     assert merged == {"Canadian": "Canada", "hard-rock": "hard rock"}

@@ -11,7 +11,7 @@ from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.library import Library
 from graphreader.store.writer import GraphWriter
-from tests.neo4j.texts import write
+from tests.neo4j.texts import by_vector, write
 
 
 class Counting:
@@ -102,7 +102,7 @@ async def test_another_dimension(connection: Connection, writer: GraphWriter) ->
     await write(other, "two", [("y", FACTS)])
     new = Counting("new", 64)
     done = await reindex(connection, new, writer.corpus)
-    found = await GraphExplorer(connection, writer.corpus).nearest([4.0] + [1.0] * 63, 1)
+    found = await by_vector(GraphExplorer(connection, writer.corpus), [4.0] + [1.0] * 63, 1)
     records = [await Library(connection).corpus(name) for name in (writer.corpus, other.corpus)]
     rows = await connection.read("read/documents", corpus=other.corpus)
     deleter = Deleter(connection, other.corpus)

@@ -1,13 +1,11 @@
 """Runs kept in the graph: tied to what they touched, and never more than tied to it."""
 
 import io
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from neo4j import READ_ACCESS
+from neo4j import READ_ACCESS, AsyncSession
 
 from graphreader.documents import Chunk
 from graphreader.ingestion.exchange import quiet
@@ -20,7 +18,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.run_writer import RunWriter
 from graphreader.store.writer import GraphWriter
 from graphreader.usage import Usage
-from tests.neo4j.texts import document, write
+from tests.neo4j.texts import by_words, document, write
 
 ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}
 BAND = {"Danko Jones is a band from Toronto.": ["Danko Jones", "band", "Toronto"]}
@@ -200,7 +198,7 @@ async def test_the_agent_sees_no_runs(
     async def seen() -> list[Any]:
         return [
             await explorer.nodes(50),
-            await explorer.matching(f"{reading.question} {reading.answer}", 50),
+            await by_words(explorer, f"{reading.question} {reading.answer}", 50),
             await explorer.facts(toronto),
             await explorer.neighbors(toronto, [], [], [], None, 50),
             await explorer.chunk(reading.paths[0].functions[1].id),
@@ -290,11 +288,10 @@ async def test_an_older_graph(
 class MayOnlyRead(Connection):
     """A connection whose every session is one in which the server refuses to write."""
 
-    @asynccontextmanager
-    async def _session(self, access: str) -> AsyncIterator[Any]:
-        async with super()._session(READ_ACCESS) as session:
-            session.execute_write = session.execute_read
-            yield session
+    def _opened(self, access: str) -> AsyncSession:
+        session: Any = super()._opened(READ_ACCESS)
+        session.execute_write = session.execute_read
+        return cast(AsyncSession, session)
 
 
 # Who may only read gets a sentence instead of a kept run, and no error.

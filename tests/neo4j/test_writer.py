@@ -10,7 +10,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.library import Library
 from graphreader.store.states import States
 from graphreader.store.writer import GraphWriter, ReadChunk, Version
-from tests.neo4j.texts import chunks, document, read, write
+from tests.neo4j.texts import by_words, chunks, document, read, write
 
 ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}
 BAND = {"Danko Jones is a band from Toronto.": ["Danko Jones", "band", "Toronto"]}
@@ -138,7 +138,7 @@ async def test_names_follow_the_wordings(connection: Connection, writer: GraphWr
 
     rows = await connection.run("read/key_elements", corpus=writer.corpus, limit=10)
     assert [(row["name"], row["facts"]) for row in rows] == [("city", 3)]
-    found = await GraphExplorer(connection, writer.corpus).matching("cities", 5)
+    found = await by_words(GraphExplorer(connection, writer.corpus), "cities", 5)
     assert [node.name for node in found] == ["city"]
 
 
@@ -163,7 +163,7 @@ async def test_delete_settles_shared_elements(connection: Connection, writer: Gr
     await delete(connection, writer.corpus, "one")
 
     assert [node.name for node in await explorer.nodes(10)] == ["city"]
-    assert await explorer.matching("CITIES", 5) == []
+    assert await by_words(explorer, "CITIES", 5) == []
 
 
 # A delete that was cut off is finished by the next one.

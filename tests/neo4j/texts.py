@@ -1,8 +1,12 @@
 """Small texts as they come out of extraction, to be written into a graph."""
 
+from collections.abc import Sequence
+
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.ingestion.extraction import identity, key_elements
 from graphreader.ingestion.loading.content import from_text
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.found import Node
 from graphreader.store.writer import GraphWriter, ReadChunk, Version
 
 Facts = dict[str, list[str]]
@@ -43,3 +47,13 @@ async def write(writer: GraphWriter, title: str, parts: list[tuple[str, Facts]])
     await writer.settle()
     await writer.complete([version])
     return made
+
+
+async def by_words(explorer: GraphExplorer, text: str, limit: int) -> list[Node]:
+    """What a search for the words of one text finds."""
+    return (await explorer.matching([text], limit) or [[]])[0]
+
+
+async def by_vector(explorer: GraphExplorer, vector: Sequence[float], limit: int) -> list[Node]:
+    """What a search for one vector finds."""
+    return (await explorer.nearest([vector], limit))[0]

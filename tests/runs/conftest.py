@@ -1,11 +1,13 @@
 """What runs share: a corpus of the test's own that is gone afterwards."""
 
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 
 from graphreader import GraphReader, Settings
 from graphreader.deciding.service import service
+from tests.runs import world
 from tests.runs.forks import Forks
 
 
@@ -29,3 +31,14 @@ def forks() -> Iterator[Forks]:
     """Commands in processes of their own that need not import everything first."""
     with Forks() as forks:
         yield forks
+
+
+@pytest.fixture(scope="module")
+def ring(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A corpus: the ring of seven names, one sentence a chunk."""
+    corpus = f"test-{uuid4().hex[:12]}"
+    texts = world.write_files(tmp_path_factory.mktemp("texts"), {"ring": world.RING})
+    with world.reader(neo4j, corpus, world.scripted(world.RING_FACTS, {})) as reader:
+        reader.ingest(texts)
+        yield corpus
+        reader.delete(everything=True)

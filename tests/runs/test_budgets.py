@@ -10,14 +10,10 @@ from graphreader.deciding.exploring import ChunkTask
 from graphreader.deciding.tasks import ExtractionTask
 from tests.runs import world
 
-NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
-SENTENCES = [f"{name} met {NAMES[(n + 1) % 7]} here." for n, name in enumerate(NAMES)]
-FACTS = {text: [NAMES[n], NAMES[(n + 1) % 7]] for n, text in enumerate(SENTENCES)}
-
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    return world.write_files(tmp_path, {"ring": SENTENCES})
+    return world.write_files(tmp_path, {"ring": world.RING})
 
 
 def note(task: ChunkTask) -> Any:
@@ -25,7 +21,7 @@ def note(task: ChunkTask) -> Any:
 
 
 def asked(neo4j: Settings, corpus: str, texts: Path, max_calls: int) -> Reading:
-    decider = world.scripted(FACTS, {ChunkTask: note})
+    decider = world.scripted(world.RING_FACTS, {ChunkTask: note})
     with world.reader(neo4j, corpus, decider) as reader:
         reader.ingest(texts)
     with world.reader(neo4j, corpus, decider, max_calls=max_calls) as reader:
@@ -69,7 +65,7 @@ def test_too_small_a_budget(neo4j: Settings, corpus: str, texts: Path, cleaned: 
 
 # Reading in stops asking, keeps what it has, and the same command reads on with a new budget.
 def test_ingest_reads_on(neo4j: Settings, corpus: str, texts: Path, cleaned: None) -> None:
-    decider = world.scripted(FACTS, {})
+    decider = world.scripted(world.RING_FACTS, {})
     with world.reader(neo4j, corpus, decider, max_calls=3) as reader:
         reports = [reader.ingest(texts) for _ in range(3)]
 

@@ -19,20 +19,16 @@ from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage
 from tests.runs import world
 
-NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
-SENTENCES = [f"{name} met {NAMES[(n + 1) % 7]} here." for n, name in enumerate(NAMES)]
-FACTS = {text: [NAMES[n], NAMES[(n + 1) % 7]] for n, text in enumerate(SENTENCES)}
-
 Ask = Callable[..., tuple[Reading, ScriptedDecider]]
 
 
 @pytest.fixture
 def ask(neo4j: Settings, corpus: str, tmp_path: Path) -> Ask:
     """Asks a ring of seven names, one sentence a chunk, with a script."""
-    world.write_files(tmp_path, {"ring": SENTENCES})
+    world.write_files(tmp_path, {"ring": world.RING})
 
     def run(script: dict[Any, Any], **changes: Any) -> tuple[Reading, ScriptedDecider]:
-        decider = world.scripted(FACTS, script)
+        decider = world.scripted(world.RING_FACTS, script)
         with world.reader(neo4j, corpus, decider, **changes) as reader:
             reader.ingest(tmp_path)
             try:
@@ -68,7 +64,7 @@ def test_invented_nodes_are_dropped(ask: Ask) -> None:
     names = [path.initial_node for path in reading.paths]
     assert names[0] == "Beta"
     assert len(set(names)) == 5
-    assert set(names) <= set(NAMES)
+    assert set(names) <= set(world.RING_NAMES)
 
 
 # A path that finds nothing at a node and its neighbors costs two calls.
@@ -325,8 +321,8 @@ def test_only_what_was_shown_is_chosen(neo4j: Settings, corpus: str, tmp_path: P
                 return replace(decided, task=task.keeping(1))
             return decided
 
-    world.write_files(tmp_path, {"ring": SENTENCES})
-    ways = world.scripted(FACTS, {})._script
+    world.write_files(tmp_path, {"ring": world.RING})
+    ways = world.scripted(world.RING_FACTS, {})._script
     decider = Shortened(ways)
     with world.reader(neo4j, corpus, decider, initial_nodes=2) as reader:
         reader.ingest(tmp_path)
@@ -408,11 +404,11 @@ def test_quotes_are_checked(ask: Ask) -> None:
     reading, _ = ask({ChunkTask: quote})
 
     assert reading.citations
-    text = "\n\n".join(world.padded(sentence) for sentence in SENTENCES) + "\n"
+    text = "\n\n".join(world.padded(sentence) for sentence in world.RING) + "\n"
     for one in reading.citations:
         assert one.quote == text[one.start : one.end]
-        assert one.quote in SENTENCES
-        assert SENTENCES[one.chunk] == one.quote
+        assert one.quote in world.RING
+        assert world.RING[one.chunk] == one.quote
 
 
 # A citation of a quote that was not shown is dropped, and there is none without an answer.
@@ -431,8 +427,8 @@ def test_citations_are_checked(ask: Ask, answered: bool) -> None:
 
 # Asking leaves documents, chunks, facts and key elements exactly as they were.
 def test_asking_changes_nothing(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    world.write_files(tmp_path, {"ring": SENTENCES})
-    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+    world.write_files(tmp_path, {"ring": world.RING})
+    with world.reader(neo4j, corpus, world.scripted(world.RING_FACTS, {})) as reader:
         reader.ingest(tmp_path)
         before = reader.stats(), reader.documents()
         reader.ask("Who met whom?")
@@ -445,12 +441,12 @@ def test_asking_changes_nothing(neo4j: Settings, corpus: str, tmp_path: Path) ->
 def test_corpora_never_meet(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    world.write_files(tmp_path / "one", {"ring": SENTENCES})
-    world.write_files(tmp_path / "two", {"secret": [f"{SENTENCES[0]} Secretly."]})
-    decider = world.scripted(FACTS, {})
+    world.write_files(tmp_path / "one", {"ring": world.RING})
+    world.write_files(tmp_path / "two", {"secret": [f"{world.RING[0]} Secretly."]})
+    decider = world.scripted(world.RING_FACTS, {})
     with (
         world.reader(neo4j, corpus, decider) as one,
-        world.reader(neo4j, f"{corpus}-2", world.scripted(FACTS, {})) as two,
+        world.reader(neo4j, f"{corpus}-2", world.scripted(world.RING_FACTS, {})) as two,
     ):
         one.ingest(tmp_path / "one")
         two.ingest(tmp_path / "two")

@@ -18,9 +18,6 @@ from tests.runs import world
 from tests.runs.relay import Relay
 from tests.servers import PROXY, command
 
-NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
-SENTENCES = [f"{name} met {NAMES[(n + 1) % 7]} here." for n, name in enumerate(NAMES)]
-FACTS = {text: [NAMES[n], NAMES[(n + 1) % 7]] for n, text in enumerate(SENTENCES)}
 SCRIPT: dict[Any, Any] = {
     InitialNodesTask: world.nodes("Alpha", "Epsilon"),
     ChunkTask: lambda task: world.chunk("search_more", f"{task.notebook} {task.label}."),
@@ -28,15 +25,15 @@ SCRIPT: dict[Any, Any] = {
 
 
 def read_in(given: Settings, corpus: str, folder: Path) -> None:
-    with world.reader(given, corpus, world.scripted(FACTS, {})) as reader:
-        reader.ingest(world.write_files(folder / "texts", {"ring": SENTENCES}))
+    with world.reader(given, corpus, world.scripted(world.RING_FACTS, {})) as reader:
+        reader.ingest(world.write_files(folder / "texts", {"ring": world.RING}))
 
 
 def ask(
     given: Settings, corpus: str, step: type[Any], happens: Callable[[], None]
 ) -> tuple[Reading, float]:
     """Ask on two paths; when a decision of that class is first asked for, something happens."""
-    usual = world.scripted(FACTS, SCRIPT)._script[step]
+    usual = world.scripted(world.RING_FACTS, SCRIPT)._script[step]
     told: list[float] = []
 
     def decide(task: Any) -> Any:
@@ -45,7 +42,7 @@ def ask(
             happens()
         return usual(task)
 
-    decider = world.scripted(FACTS, {**SCRIPT, step: decide})
+    decider = world.scripted(world.RING_FACTS, {**SCRIPT, step: decide})
     with world.reader(given, corpus, decider, initial_nodes=2) as reader:
         reading = reader.ask("Who met whom?")
     return reading, time.monotonic() - told[0]

@@ -1,9 +1,7 @@
 """Rules of the paper that no other test of a run stands for; the others are in test_exploration."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, get_args
-from uuid import uuid4
 
 import pytest
 
@@ -24,27 +22,13 @@ from graphreader.deciding.prompting import Prompts
 from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, Task
 from tests.runs import world
 
-NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
-SENTENCES = [f"{name} met {NAMES[(n + 1) % 7]} here." for n, name in enumerate(NAMES)]
-FACTS = {text: [NAMES[n], NAMES[(n + 1) % 7]] for n, text in enumerate(SENTENCES)}
 PROMPTS = Prompts()
-
-
-@pytest.fixture(scope="module")
-def ring(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A corpus: a ring of seven names, one sentence a chunk."""
-    corpus = f"test-{uuid4().hex[:12]}"
-    texts = world.write_files(tmp_path_factory.mktemp("texts"), {"ring": SENTENCES})
-    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
-        reader.ingest(texts)
-        yield corpus
-        reader.delete(everything=True)
 
 
 def watch(
     given: Settings, corpus: str, script: dict[Any, Any], **changes: Any
 ) -> tuple[list[Event], Reading]:
-    decider = world.scripted(FACTS, script)
+    decider = world.scripted(world.RING_FACTS, script)
     changed = world.settings(given, **changes)
     with GraphReader(corpus, settings=changed, decider=decider) as reader:
         events = list(reader.stream("Who met whom?"))
@@ -104,7 +88,7 @@ def test_ten_proposals() -> None:
 # Paths set out from the nodes with the best scores, in whatever order these are named.
 def test_the_best_scores_count(neo4j: Settings, ring: str) -> None:
     def worst_first(task: InitialNodesTask) -> InitialNodes:
-        scores = {name: 10 * rank for rank, name in enumerate(NAMES)}
+        scores = {name: 10 * rank for rank, name in enumerate(world.RING_NAMES)}
         listed = sorted(task.nodes, key=lambda name: scores[name])
         return InitialNodes(
             nodes=[
@@ -115,7 +99,7 @@ def test_the_best_scores_count(neo4j: Settings, ring: str) -> None:
 
     _, reading = watch(neo4j, ring, {InitialNodesTask: worst_first})
 
-    assert [path.initial_node for path in reading.paths] == [*reversed(NAMES[2:])]
+    assert [path.initial_node for path in reading.paths] == [*reversed(world.RING_NAMES[2:])]
 
 
 # The answer joins the notebooks first; only where they contradict each other the majority decides.

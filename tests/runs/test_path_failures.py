@@ -1,9 +1,8 @@
 """Something fails at one step of one path, or of all: what becomes of the others and the answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -24,9 +23,6 @@ from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import Terminal, environment_of
 
-NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
-SENTENCES = [f"{name} met {NAMES[(n + 1) % 7]} here." for n, name in enumerate(NAMES)]
-FACTS = {text: [NAMES[n], NAMES[(n + 1) % 7]] for n, text in enumerate(SENTENCES)}
 FAILING = "Epsilon"
 LONG = f"{FAILING} met somebody, as the texts say in many words that need much room. " * 60
 
@@ -35,17 +31,6 @@ OTHERS = [StoreError("Neo4j could not."), TimeoutError("It took too long."), Run
 by_kind = pytest.mark.parametrize(
     "failure", [*DECISIONS, *OTHERS], ids=lambda one: type(one).__name__
 )
-
-
-@pytest.fixture(scope="module")
-def ring(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A corpus: a ring of seven names, one sentence a chunk."""
-    corpus = f"test-{uuid4().hex[:12]}"
-    texts = world.write_files(tmp_path_factory.mktemp("texts"), {"ring": SENTENCES})
-    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
-        reader.ingest(texts)
-        yield corpus
-        reader.delete(everything=True)
 
 
 def scripted(script: dict[Any, Any]) -> ScriptedDecider:
@@ -57,7 +42,7 @@ def scripted(script: dict[Any, Any]) -> ScriptedDecider:
         ),
         ChunkTask: lambda task: world.chunk("search_more", f"{task.notebook} {task.label}."),
     }
-    return world.scripted(FACTS, ways | script)
+    return world.scripted(world.RING_FACTS, ways | script)
 
 
 def ask(given: Settings, corpus: str, script: dict[Any, Any]) -> Reading:

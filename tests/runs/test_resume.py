@@ -42,9 +42,6 @@ from graphreader.testing import ScriptedDecider
 from tests.runs import digest, world
 
 QUESTION = "Who met whom?"
-NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
-SENTENCES = [f"{name} met {NAMES[(n + 1) % 7]} here." for n, name in enumerate(NAMES)]
-FACTS = {text: [NAMES[n], NAMES[(n + 1) % 7]] for n, text in enumerate(SENTENCES)}
 
 EXPLORING: dict[Any, Any] = {
     ChunkTask: lambda task: world.chunk(
@@ -57,9 +54,9 @@ EXPLORING: dict[Any, Any] = {
 @pytest.fixture(scope="module")
 def corpus(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A corpus of seven names in a ring; asking never changes it."""
-    texts = world.write_files(tmp_path_factory.mktemp("ring"), {"ring": SENTENCES})
+    texts = world.write_files(tmp_path_factory.mktemp("ring"), {"ring": world.RING})
     name = f"test-ring-{uuid4().hex[:12]}"
-    with world.reader(neo4j, name, world.scripted(FACTS, {})) as reader:
+    with world.reader(neo4j, name, world.scripted(world.RING_FACTS, {})) as reader:
         reader.ingest(texts)
         yield name
         reader.delete(everything=True)
@@ -74,7 +71,7 @@ def ring(neo4j: Settings, tmp_path: Path) -> Settings:
 def asking(
     settings: Settings, corpus: str, script: dict[Any, Any] | None = None, **given: Any
 ) -> tuple[GraphReader, ScriptedDecider]:
-    decider = world.scripted(FACTS, EXPLORING | (script or {}))
+    decider = world.scripted(world.RING_FACTS, EXPLORING | (script or {}))
     return GraphReader(corpus, settings=settings, decider=decider, **given), decider
 
 
@@ -379,10 +376,13 @@ async def test_batch_is_bounded(ring: Settings, corpus: str) -> None:
     reader, _ = asking(
         settings, corpus, {FactsTask: slow, NeighborTask: lambda task: world.neighbor(0)}
     )
-    readings = await reader.abatch([f"Who met {name}?" for name in NAMES])
+    questions = [f"Who met {name}?" for name in world.RING_NAMES]
+    readings = await reader.abatch(questions)
     await reader.aclose()
 
-    assert [reading.question for reading in readings] == [f"Who met {name}?" for name in NAMES]
+    assert [reading.question for reading in readings] == [
+        f"Who met {name}?" for name in world.RING_NAMES
+    ]
     assert most == 2
 
 

@@ -24,6 +24,11 @@ from graphreader.testing import ScriptedDecider
 Facts = Mapping[str, list[str]]
 PARAGRAPH_TOKENS = 50
 
+RING_NAMES = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta"]
+RING = [f"{name} met {RING_NAMES[(n + 1) % 7]} here." for n, name in enumerate(RING_NAMES)]
+RING_FACTS = {text: [RING_NAMES[n], RING_NAMES[(n + 1) % 7]] for n, text in enumerate(RING)}
+"""Seven names, each of which met the next one: a world in which all nodes hang together."""
+
 
 def extraction(facts: Facts) -> Callable[[ExtractionTask], Extraction]:
     """Those of the facts whose sentence stands in the chunk."""
