@@ -6,10 +6,14 @@ INSTALL = UV_SYSTEM_CERTS=1 \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
-.PHONY: demo test check format lock pictures clean
+.PHONY: demo studio test check format lock pictures notebooks clean
 
 demo: .venv/run.stamp
 	@$(BIN)/python examples/demo.py
+
+# LangGraph's own server, with the agent and the reading-in as graphs to step through.
+studio: .venv/studio.stamp
+	@$(BIN)/python -m scripts.studio
 
 test: check
 	$(BIN)/python -m pytest
@@ -41,6 +45,10 @@ format: .venv/test.stamp
 	@$(call INSTALL,requirements/test.lock)
 	@touch $@
 
+.venv/studio.stamp: .venv/run.stamp requirements/studio.lock
+	@$(call INSTALL,requirements/studio.lock)
+	@touch $@
+
 # Needs uv on the path. The locks name no host and fit every platform.
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
@@ -50,15 +58,15 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		pyproject.toml --group dev -c requirements/run.lock -o requirements/test.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--group pictures -c requirements/run.lock -o requirements/pictures.lock --quiet
+		pyproject.toml --extra studio -c requirements/test.lock -o requirements/studio.lock --quiet
 
 # Of the real program, for the README. Needs a Chromium (Debian: apt-get install chromium).
-pictures: .venv/pictures.stamp
+pictures: .venv/test.stamp
 	$(BIN)/python -m scripts.pictures
 
-.venv/pictures.stamp: .venv/run.stamp requirements/pictures.lock
-	@$(call INSTALL,requirements/pictures.lock)
-	@touch $@
+# Runs them all and writes what they show into them.
+notebooks: .venv/test.stamp
+	$(BIN)/python -m scripts.notebooks
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

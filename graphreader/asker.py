@@ -1,10 +1,16 @@
 """Asking: one question or many, watched or not, and the runs that are kept of it."""
 
 from collections.abc import AsyncGenerator, Generator, Sequence
-from typing import Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
+
+from langchain_core.tools import BaseTool
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
 
 from graphreader.agent.events import Event
+from graphreader.agent.state import Answered, Question, Run
 from graphreader.background import Background
+from graphreader.graphs import Home, agent_graph
 from graphreader.kept_runs import KeptRun, KeptRuns
 from graphreader.questions import Outcome, Questions, last
 from graphreader.reading import Reading
@@ -12,6 +18,7 @@ from graphreader.runs.register import RunSummary
 from graphreader.runs.training import TrainingReport
 from graphreader.session import Session
 from graphreader.settings import Mode
+from graphreader.tool import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 
 T = TypeVar("T")
 
@@ -27,9 +34,34 @@ class Asker:
     """
 
     def __init__(self, session: Session, background: Background, corpus: str) -> None:
+        self._session = session
         self._background = background
         self._questions = Questions(session, corpus)
         self._kept_runs = KeptRuns(session)
+
+    @property
+    def home(self) -> Home:
+        """Where the steps of a graph of one's own are taken (`graphs.agent_graph`)."""
+        return Home(self._session, self._background, self._questions.corpus)
+
+    def as_graph(self) -> CompiledStateGraph[Run, Any, Question, Answered]:
+        """The agent as a compiled graph, for instance as a node of another graph.
+
+        It takes `question` and gives `answer`, `citations`, `paths` and more (`agent.state`). It
+        asks the corpus of this moment, in any event loop, by `ainvoke` and `astream`. What happens
+        goes to the custom stream as plain JSON types. The run is not among those that are kept:
+        its checkpoints are those of the graph around it.
+        """
+        home = self.home
+
+        async def here(_: Runtime[Any]) -> Home:
+            return home
+
+        return agent_graph(here)
+
+    def as_tool(self, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
+        """A tool for any LangChain agent that asks this reader; see `tool.as_tool`."""
+        return as_tool(self, name, description)
 
     async def aask(
         self,

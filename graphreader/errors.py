@@ -8,6 +8,7 @@ Every message is one sentence (or two) for a person: what is wrong and what to d
     │   ├── DocumentError           a file is missing, empty, binary, wrongly encoded or too large
     │   ├── UnknownCorpusError      no corpus of that name
     │   ├── UnknownDocumentError    no document of that id, path or title, or several
+    │   ├── UnknownKeyElementError  no key element of that name
     │   ├── UnknownRunError         no kept run whose id begins so, or several
     │   └── EmbeddingMismatchError  the corpus was embedded by something else
     ├── StoreError                  Neo4j said no or nothing (exit code 1)
@@ -57,6 +58,10 @@ class UnknownCorpusError(UsageError):
 
 class UnknownDocumentError(UsageError):
     """A document's id, path or title matches none, or more than one."""
+
+
+class UnknownKeyElementError(UsageError):
+    """No key element has that id, name or wording."""
 
 
 class UnknownRunError(UsageError):

@@ -17,14 +17,15 @@ from graphreader.ingestion.exchange import quiet as nobody
 from graphreader.ingestion.loading.sources import Thing
 from graphreader.ingestion.normalization.normalization_report import NormalizationReport
 from graphreader.ingestion.report import IngestReport, Progress, quiet
+from graphreader.looker import Looker
+from graphreader.looking import Looking
 from graphreader.operations import Operations
 from graphreader.session import Session, checked_name
 from graphreader.settings import Settings
 from graphreader.store.embedded.progress import Progress as ServerProgress
-from graphreader.store.library import CorpusSummary, DocumentSummary, Stats
 
 
-class GraphReader(Asker):
+class GraphReader(Asker, Looker):
     """Reads texts into one corpus and answers questions about it.
 
         with GraphReader(corpus="books") as reader:
@@ -59,6 +60,7 @@ class GraphReader(Asker):
         given = settings or Settings.read()
         self._session = Session(given, decider, embedder, server_progress, checkpointer)
         self._operations = Operations(self._session, name)
+        self._looking = Looking(self._session, name)
         super().__init__(self._session, Background(), name)
 
     @property
@@ -68,7 +70,8 @@ class GraphReader(Asker):
 
     @corpus.setter
     def corpus(self, name: str) -> None:
-        self._operations.corpus = self._questions.corpus = checked_name(name)
+        name = checked_name(name)
+        self._operations.corpus = self._questions.corpus = self._looking.corpus = name
 
     def __enter__(self) -> Self:
         return self
@@ -219,18 +222,6 @@ class GraphReader(Asker):
     ) -> ExchangeReport:
         """Do the same as `aimport_corpus`."""
         return self._background.run(self._operations.import_corpus(source, progress))
-
-    def corpora(self) -> list[CorpusSummary]:
-        """List all corpora of the database, not only the reader's own."""
-        return self._background.run(self._operations.corpora())
-
-    def documents(self) -> list[DocumentSummary]:
-        """List the documents of the corpus."""
-        return self._background.run(self._operations.documents())
-
-    def stats(self) -> Stats:
-        """Count what the corpus holds."""
-        return self._background.run(self._operations.stats())
 
     async def aclose(self) -> None:
         """Close the connections; an embedded server goes on running.

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from graphreader.agent.events import Event
+from graphreader.agent.events import Event, as_plain
 from graphreader.agent.graph import build_agent
 from graphreader.agent.parts import Parts
 from graphreader.agent.resuming import Thread, beginnings, known
@@ -33,11 +33,10 @@ class KeptRun:
 
     def as_dict(self) -> Mapping[str, Any]:
         """Plain JSON types."""
-        events = [{"event": type(one).__name__, **asdict(one)} for one in self.events]
         return {
             **asdict(self.summary),
             "steps": {str(number): name for number, name in self.steps.items()},
-            "events": events,
+            "events": [as_plain(one) for one in self.events],
             "reading": self.reading.as_dict() if self.reading else None,
         }
 

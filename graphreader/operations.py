@@ -30,7 +30,7 @@ from graphreader.ingestion.report import IngestReport, Progress, quiet
 from graphreader.session import Session
 from graphreader.settings import OFFLINE
 from graphreader.store.deleter import Deleter
-from graphreader.store.library import CorpusSummary, DocumentSummary, Library, Stats
+from graphreader.store.library import Library
 from graphreader.store.states import States
 from graphreader.store.writer import GraphWriter, check_embedding
 
@@ -38,7 +38,7 @@ Things = Sequence[Thing]
 
 
 class Operations:
-    """What a reader does beside answering, as coroutines: reading in, looking, deleting."""
+    """What a reader does beside answering, as coroutines: reading in, deleting."""
 
     def __init__(self, session: Session, corpus: str) -> None:
         self.corpus = corpus
@@ -168,18 +168,6 @@ class Operations:
     ) -> ExchangeReport:
         """Read an exported corpus in."""
         return await import_corpus(await self._session.connection(), self.corpus, source, told)
-
-    async def corpora(self) -> list[CorpusSummary]:
-        """List all corpora."""
-        return await Library(await self._session.connection()).corpora()
-
-    async def documents(self) -> list[DocumentSummary]:
-        """List the documents of the corpus."""
-        return await (await self._library()).documents(self.corpus)
-
-    async def stats(self) -> Stats:
-        """Count what the corpus holds."""
-        return await (await self._library()).stats(self.corpus)
 
     async def _library(self) -> Library:
         """What the database holds, if the corpus is in it."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.errors import GraphReaderError, RunsError, UsageError
+from graphreader.preparing import asked
 from graphreader.reading import Reading
 from graphreader.running import Wanted, begin, branch, go_on
 from graphreader.runs.register import RunRecord, checked_id, new_id
@@ -40,7 +41,7 @@ class Questions:
         `run` is the run's id. Where one of that id is kept it is gone on with, if it is about the
         same, else UsageError.
         """
-        wanted = Wanted(self.corpus, _asked(question), _known(mode), keep_run, tokens)
+        wanted = Wanted(self.corpus, asked(question), _known(mode), keep_run, tokens)
         kept = await self._kept(checked_id(run)) if run is not None else None
         if kept is None:
             events = begin(self._session, wanted, run or new_id())
@@ -134,14 +135,6 @@ async def _as_ready(
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-
-
-def _asked(question: str) -> str:
-    """The question as it is asked. Raises UsageError where there is none."""
-    if not question.strip():
-        raise UsageError("The question is empty: ask something.")
-    # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
-    return question.strip().encode("utf-8", "replace").decode()
 
 
 def _known(mode: Mode | None) -> Mode | None:

@@ -9,7 +9,6 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from graphreader import notes
 from graphreader.agent.asking import Ended, explore
 from graphreader.agent.events import Event, QuestionAnswered, RunBegan
 from graphreader.agent.graph import build_agent
@@ -18,6 +17,7 @@ from graphreader.agent.resuming import Saver, Thread, fork
 from graphreader.agent.retelling import retold_from
 from graphreader.deciding.budget import Budget
 from graphreader.errors import GraphReaderError, RunsError, UsageError
+from graphreader.preparing import prepared
 from graphreader.reading import Reading
 from graphreader.runs.checkpoints import Checkpoints
 from graphreader.runs.keeper import Keeper, forget
@@ -25,10 +25,7 @@ from graphreader.runs.register import Register, RunRecord, new_id
 from graphreader.runs.run_file import unkept
 from graphreader.session import Session
 from graphreader.settings import Mode
-from graphreader.store import schema
-from graphreader.store.library import Library
 from graphreader.store.run_writer import RunWriter
-from graphreader.store.writer import check_embedding
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class Wanted:
 
 async def begin(session: Session, wanted: Wanted, run: str) -> AsyncGenerator[Event]:
     """A new run of that id; what a saver may still have of it goes."""
-    parts, told = await _ready(session, wanted)
+    parts, told = await _prepared(session, wanted)
     options = {
         "limits": asdict(parts.limits),
         "max_calls": parts.budget.max_calls,
@@ -92,7 +89,7 @@ async def go_on(
         return
     keep_run = keep_run or options["keep_run"]
     wanted = Wanted(run.corpus, run.question, keep_run=keep_run, tokens=tokens)
-    parts, told = await _ready(session, wanted)
+    parts, told = await _prepared(session, wanted)
     told += as_begun
     if run.decider != parts.decider.name:
         told.append(f"The run was begun by {run.decider!r}, and {parts.decider.name!r} went on.")
@@ -110,7 +107,7 @@ async def branch(
     """A new run that begins before a step of one that is kept, which stays as it is."""
     run, id = record.summary, new_id()
     wanted = Wanted(run.corpus, run.question, keep_run=record.options["keep_run"], tokens=tokens)
-    parts, told = await _ready(session, wanted)
+    parts, told = await _prepared(session, wanted)
     saver = await session.saver()
     if saver is None:
         raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
@@ -122,6 +119,11 @@ async def branch(
     async with aclosing(_run(session, wanted, id, parts, told, keeper, resumed=True)) as events:
         async for event in events:
             yield event
+
+
+async def _prepared(session: Session, wanted: Wanted) -> tuple[Parts, list[str]]:
+    parts, told = await prepared(session, wanted.corpus, wanted.question, wanted.mode)
+    return replace(parts, tokens=wanted.tokens), told
 
 
 async def _run(
@@ -198,26 +200,6 @@ def _as_it_began(options: Mapping[str, Any], mode: Mode | None) -> list[str]:
     if mode is None or mode == begun:
         return []
     return [f"The run was begun in the mode {begun!r} and keeps it: a new id begins in {mode!r}."]
-
-
-async def _ready(session: Session, wanted: Wanted) -> tuple[Parts, list[str]]:
-    """What the agent needs, and what a person should know; what cannot be asked is refused."""
-    library = Library(await session.connection())
-    record = await library.corpus(wanted.corpus)
-    parts = await session.parts(wanted.corpus, wanted.mode)
-    check_embedding(wanted.corpus, record.embedding, session.embedder().name)
-    await schema.check_dimension(parts.explorer.connection, session.embedder().dimension)
-    extent = await library.extent(wanted.corpus)
-    if not extent.documents:
-        raise UsageError(notes.empty(wanted.corpus))
-    try:
-        session.check_question(wanted.question, extent.chunk_tokens)
-    except UsageError:  # it may fit all the same: few texts have a chunk that is full
-        session.check_question(wanted.question, await library.largest_chunk(wanted.corpus))
-    told = [parts.decider.notice] if parts.decider.notice else []
-    told += notes.another_decider(wanted.corpus, record.decider, session.builder_name)
-    told += notes.unfinished(extent.documents, extent.unfinished)
-    return replace(parts, tokens=wanted.tokens), told
 
 
 async def _entered(

@@ -3,7 +3,9 @@
 Paths are counted from 1; chunks are named by the title of their document and their index in it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from graphreader.reading import FunctionCall, Reading, Stopped
 
@@ -39,12 +41,16 @@ class NodesChosen:
 
 @dataclass(frozen=True, slots=True)
 class FactsRead:
-    """A path looks at a page of a node's facts; `chunks` are those in which they stand."""
+    """A path looks at a page of a node's facts; `chunks` are those in which they stand.
+
+    `places` has for each fact the id of its document, the chunk's index there and its own in that.
+    """
 
     path: int
     node: str
     facts: tuple[str, ...]
     chunks: tuple[str, ...]
+    places: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +129,8 @@ Event = (
     | AnswerToken
     | QuestionAnswered
 )
+
+
+def as_plain(event: Event) -> Mapping[str, Any]:
+    """The event in plain JSON types, with its name as `event`."""
+    return {"event": type(event).__name__, **asdict(event)}

@@ -4,6 +4,8 @@ A call is one decision that names a function; reading a node's facts when it is 
 A step never changes the state that it is given. Where a step leads is wired in `graph`.
 """
 
+from collections.abc import Sequence
+
 from langgraph.runtime import Runtime
 
 from graphreader.agent.condensing import condense
@@ -17,7 +19,7 @@ from graphreader.agent.events import (
     PathEnded,
 )
 from graphreader.agent.neighborhood import neighbors_of
-from graphreader.agent.paging import GroupedFacts, fact_page
+from graphreader.agent.paging import FactPage, GroupedFacts, fact_page
 from graphreader.agent.parts import Parts, Update, spent
 from graphreader.agent.path import FIRST_PAGE, NOT_OURS, asked, beside, called, stop, turned
 from graphreader.agent.quoting import with_quotes
@@ -31,7 +33,7 @@ from graphreader.agent.state import (
     label,
 )
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
 from graphreader.reading import FunctionCall
 
 NEIGHBORS_SHOWN = 60
@@ -57,9 +59,7 @@ class Exploration:
         groups = await in_context(self._parts.explorer, page.groups, state["read"])
         name = state["node"]["name"]
         task = FactsTask(*asked(state), name, groups, page.remaining, state["page"], found.unlisted)
-        facts = tuple(fact for group in groups for fact in group.facts)
-        labels = tuple(dict.fromkeys(group.label for group in groups))
-        runtime.stream_writer(FactsRead(state["path"], name, facts, labels))
+        runtime.stream_writer(_looked_at(state, page, groups))
         decision: FactsDecision
         decision, task, costs = await self._parts.decide(task)
         queue: list[ChunkRef] = []
@@ -181,6 +181,18 @@ class Exploration:
         if notebook != state["notebook"]:
             runtime.stream_writer(NoteTaken(state["path"], notebook))
         return {"notebook": notebook, "costs": add_costs(costs, more), **update}
+
+
+def _looked_at(state: Exploring, page: FactPage, groups: Sequence[FactGroup]) -> FactsRead:
+    """The page as it is watched."""
+    facts = tuple(fact for group in groups for fact in group.facts)
+    labels = tuple(dict.fromkeys(group.label for group in groups))
+    places = tuple(
+        (group.document_id, group.index, fact.index)
+        for group in page.groups
+        for fact in group.facts
+    )
+    return FactsRead(state["path"], state["node"]["name"], facts, labels, places)
 
 
 def _ref(group: GroupedFacts) -> ChunkRef:

@@ -4,7 +4,7 @@ Nothing but wiring: the steps stand in `planning`, `exploration` and `answering`
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -13,19 +13,11 @@ from langgraph.types import Checkpointer, Send
 
 from graphreader.agent.answering import Answering
 from graphreader.agent.exploration import Exploration
-from graphreader.agent.parts import Parts, Update, spent
+from graphreader.agent.logbook import written_down
+from graphreader.agent.parts import Parts, Step, Update, spent
 from graphreader.agent.path import NOT_OURS, enter, stop
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import Answered, Exploring, PathNotes, Question, Run
-
-
-class Step(Protocol):
-    """A step of a path, as LangGraph calls it."""
-
-    async def __call__(self, state: Exploring, runtime: Runtime[None]) -> Update:
-        """What changes."""
-        ...
-
 
 # The words on the edges: the function that leads along, and what else does. A drawing shows one
 # edge between two steps, so functions that lead to the same step share one.
@@ -64,6 +56,35 @@ class Steps:
     answering: type[Answering] = Answering
 
 
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The steps of the drawing, by their names."""
+
+    rational_plan: Step
+    initial_nodes: Step
+    explore_atomic_facts: Step
+    explore_chunks: Step
+    explore_neighbors: Step
+    end_path: Step
+    answer_reasoning: Step
+
+    @classmethod
+    def of(cls, parts: Parts, steps: Steps | None = None) -> "Nodes":
+        """The steps of whoever is named, made of these parts."""
+        steps = steps or Steps()
+        planning, path = steps.planning(parts), steps.exploration(parts)
+        taken = (
+            planning.rational_plan,
+            planning.initial_nodes,
+            in_its_path(path.explore_atomic_facts),
+            in_its_path(path.explore_chunks),
+            in_its_path(path.explore_neighbors),
+            path.end_path,
+            steps.answering(parts).answer_reasoning,
+        )
+        return cls(*map(written_down, taken))
+
+
 def build_agent(
     parts: Parts, steps: Steps | None = None, checkpointer: Checkpointer = None
 ) -> CompiledStateGraph[Run, None, Question, Answered]:
@@ -71,13 +92,18 @@ def build_agent(
 
     With a checkpointer each step is kept, and a run that broke off goes on at its last ones.
     """
-    steps = steps or Steps()
-    planning, answering = steps.planning(parts), steps.answering(parts)
-    graph = StateGraph(Run, input_schema=Question, output_schema=Answered)
-    graph.add_node("rational_plan", planning.rational_plan)
-    graph.add_node("initial_nodes", planning.initial_nodes)
-    graph.add_node("path", build_path(steps.exploration(parts)))
-    graph.add_node("answer_reasoning", answering.answer_reasoning)
+    return wired(Nodes.of(parts, steps), checkpointer)
+
+
+def wired(
+    nodes: Nodes, checkpointer: Checkpointer = None, context_schema: type[Any] | None = None
+) -> CompiledStateGraph[Run, Any, Question, Answered]:
+    """The same out of any steps; those of one run may be told by its context."""
+    graph = StateGraph(Run, context_schema, input_schema=Question, output_schema=Answered)
+    graph.add_node("rational_plan", nodes.rational_plan)
+    graph.add_node("initial_nodes", nodes.initial_nodes)
+    graph.add_node("path", _path(nodes, context_schema))
+    graph.add_node("answer_reasoning", nodes.answer_reasoning)
     graph.add_edge(START, "rational_plan")
     graph.add_edge("rational_plan", "initial_nodes")
     graph.add_conditional_edges("initial_nodes", set_out, ["path", "answer_reasoning"])
@@ -86,13 +112,15 @@ def build_agent(
     return graph.compile(name="graphreader", checkpointer=checkpointer)
 
 
-def build_path(steps: Exploration) -> CompiledStateGraph[Exploring, None, Exploring, PathNotes]:
+def _path(
+    nodes: Nodes, context_schema: type[Any] | None
+) -> CompiledStateGraph[Exploring, Any, Exploring, PathNotes]:
     """One path; its edges carry the paper's function names."""
-    graph = StateGraph(Exploring, output_schema=PathNotes)
-    graph.add_node("explore_atomic_facts", in_its_path(steps.explore_atomic_facts))
-    graph.add_node("explore_chunks", in_its_path(steps.explore_chunks))
-    graph.add_node("explore_neighbors", in_its_path(steps.explore_neighbors))
-    graph.add_node("end_path", steps.end_path)
+    graph = StateGraph(Exploring, context_schema, output_schema=PathNotes)
+    graph.add_node("explore_atomic_facts", nodes.explore_atomic_facts)
+    graph.add_node("explore_chunks", nodes.explore_chunks)
+    graph.add_node("explore_neighbors", nodes.explore_neighbors)
+    graph.add_node("end_path", nodes.end_path)
     graph.add_edge(START, "explore_atomic_facts")
     graph.add_conditional_edges("explore_atomic_facts", after_facts, AFTER_FACTS)
     graph.add_conditional_edges("explore_chunks", after_chunk, AFTER_CHUNK)
@@ -104,7 +132,7 @@ def build_path(steps: Exploration) -> CompiledStateGraph[Exploring, None, Explor
 def in_its_path(step: Step) -> Step:
     """The step, ending its path with the notebook when it fails; the other paths go on."""
 
-    async def guarded(state: Exploring, runtime: Runtime[None]) -> Update:
+    async def guarded(state: Exploring, runtime: Runtime[Any]) -> Update:
         try:
             return await step(state, runtime=runtime)
         except NOT_OURS:

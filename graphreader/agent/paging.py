@@ -29,6 +29,7 @@ class GroupedFacts:
     chunk: str
     index: int
     document: str
+    document_id: str
     facts: tuple[StoredFact, ...]
     more: int
     headed: bool = False
@@ -75,6 +76,14 @@ def _parts(group: ChunkFacts, wanted: str) -> list[GroupedFacts]:
         facts = sorted(ranked[start : start + TOGETHER], key=lambda fact: fact.index)
         more = max(0, len(ranked) - start - TOGETHER)
         parts.append(
-            GroupedFacts(group.chunk, group.index, group.document, tuple(facts), more, group.headed)
+            GroupedFacts(
+                group.chunk,
+                group.index,
+                group.document,
+                group.document_id,
+                tuple(facts),
+                more,
+                group.headed,
+            )
         )
     return parts

@@ -40,6 +40,7 @@ def why_all_failed(paths: Sequence[Notes]) -> str:
 def enter(state: Run, path: int, node: NodeRef) -> Exploring:
     """What a path knows when it sets out from an initial node; `path` counts from 1."""
     return {
+        "run": state.get("run", ""),
         "question": state["question"],
         "plan": state["plan"],
         "needs": state["needs"],

@@ -120,10 +120,12 @@ class Answered(TypedDict):
 class Run(TypedDict, total=False):
     """What the whole run knows.
 
-    `needs` are the parts of the plan that can be searched on their own; `related` are the ids of
-    the key elements that have most to do with all of that.
+    `run` is an id where the steps of a run have to find each other's parts. `needs` are the parts
+    of the plan that can be searched on their own; `related` are the ids of the key elements that
+    have most to do with all of that.
     """
 
+    run: str
     question: str
     plan: str
     needs: list[str]
@@ -156,6 +158,7 @@ class Exploring(TypedDict, total=False):
     looked at now, `shown` what stood on the earlier ones.
     """
 
+    run: str
     question: str
     plan: str
     needs: list[str]

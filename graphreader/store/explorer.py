@@ -7,9 +7,11 @@ from graphreader.store.connection import Connection, Row
 from graphreader.store.found import (
     ChunkFacts,
     Context,
+    Element,
     Neighbor,
     Node,
     NodeFacts,
+    Passage,
     Profile,
     StoredChunk,
     StoredFact,
@@ -77,6 +79,11 @@ class GraphExplorer:
         return _lists(
             await self._read("search_by_words", queries=queries, limit=limit, wide=limit * 10)
         )
+
+    async def elements(self, ids: Sequence[str]) -> list[Element]:
+        """Key elements by their ids, each once; one that was merged gives what it went into."""
+        rows = await self._rows("elements", ids=list(ids))
+        return [Element(**{**row, "aliases": tuple(row["aliases"])}) for row in rows]
 
     async def profiles(self, ids: Sequence[str]) -> dict[str, Profile]:
         """By what some nodes are told apart, by their ids; those that are gone are left out."""
@@ -171,6 +178,16 @@ class GraphExplorer:
             tuple(row["page_starts"]),
             tuple(zip(row["heading_starts"], row["headings"], strict=True)),
         )
+
+    async def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
+        """Chunks by (id of the document, index), in that order; those that are gone left out."""
+        asked: dict[str, list[int]] = {}
+        for document, chunk in places:
+            asked.setdefault(document, []).append(chunk)
+        documents = [{"document": id_, "chunks": chunks} for id_, chunks in asked.items()]
+        rows = await self._rows("passages", documents=documents)
+        found = {(row["document_id"], row["chunk"]): Passage(**row) for row in rows}
+        return [found[place] for place in dict.fromkeys(places) if place in found]
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self.connection.read(f"read/{name}", corpus=self.corpus, **values)

@@ -14,6 +14,33 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """A key element with all its wordings; `facts` is how many facts name it."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk in full; `chunk` is its index in the document of that title.
+
+    `start` and `end` count characters of the document, which was read from `source`.
+    """
+
+    id: str
+    document: str
+    document_id: str
+    source: str
+    chunk: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """By what a node is told apart from others.
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from graphreader.deciding.offline.embedding import OfflineEmbedder, embedding_of
+from graphreader.ingestion.extraction import key_elements
 from graphreader.store.connection import Connection, Row
 from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import (
@@ -15,6 +16,7 @@ from graphreader.store.explorer import (
     GraphExplorer,
 )
 from graphreader.store.found import Context, Neighbor, NodeFacts, StoredFact
+from graphreader.store.normal_form import NormalForm
 from graphreader.store.statements import statement
 from graphreader.store.writer import GraphWriter, Version
 from tests.neo4j.texts import Facts, by_vector, by_words, chunks, document, read, write
@@ -513,3 +515,28 @@ async def test_pages_and_headings(
     assert [(third.page(at), third.heading(at)) for at in (21, 22)] == [(3, "Five"), (4, "Five")]
     assert other
     assert (other.page(0), other.heading(0)) == (None, None)
+
+
+# Passages are chunks by document and index, in the order asked; what is pending or gone is not one.
+async def test_passages(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    one = await write(writer, "one", [("First. ", {"A and B.": ["A", "B"]}), ("Second.", {})])
+    two = await write(writer, "two", [("Third.", {})])
+    asked = [(two[0].document, 0), (one[1].document, 1), (one[0].document, 7), ("nowhere", 0)]
+    found = await explorer.passages(asked)
+
+    assert [(passage.id, passage.text, passage.document) for passage in found] == [
+        (two[0].id, "Third.", "two"),
+        (one[1].id, "Second.", "one"),
+    ]
+    assert (found[1].start, found[1].end) == (one[1].start, one[1].end)
+
+
+# An element that was merged gives what it went into, once.
+async def test_elements(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    await write(writer, "one", [("x", {"B and C.": ["B", "C"], "A and D.": ["A", "D"]})])
+    ids = {name: key_elements(writer.corpus, [name])[0].id for name in "ABC"}
+    normal_form = NormalForm(explorer.connection, writer.corpus)
+    await normal_form.merge([(ids["B"], ids["A"], "semantic")])
+    found = await explorer.elements([ids["C"], ids["B"], ids["A"], "nowhere"])
+
+    assert [(one.id, one.facts) for one in found] == [(ids["C"], 1), (ids["A"], 2)]

@@ -10,11 +10,23 @@ from tests.project.markdown import ROOT
 
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+RUN = PROJECT["project"]["dependencies"]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 GROUPS = PROJECT["dependency-groups"]
+
+
+def group(name: str) -> list[str]:
+    """What a group of dependencies wants, with the groups that it includes."""
+    wanted = []
+    for one in GROUPS[name]:
+        wanted += [one] if isinstance(one, str) else group(one["include-group"])
+    return wanted
+
+
 WANTED = {
-    "run.lock": PROJECT["project"]["dependencies"],
-    "test.lock": PROJECT["project"]["dependencies"] + GROUPS["dev"],
-    "pictures.lock": GROUPS["pictures"],
+    "run.lock": RUN,
+    "test.lock": RUN + group("dev"),
+    "studio.lock": RUN + EXTRAS["studio"],
     "install.lock": (ROOT / "requirements" / "install.in").read_text(encoding="utf-8").split("\n"),
 }
 
@@ -70,7 +82,8 @@ def test_tests_run_with_what_users_get() -> None:
     }.items()
 
 
-# Nothing that only makes pictures is installed for users or tests.
-def test_pictures_are_nobody_elses_burden() -> None:
-    for name in ("run.lock", "test.lock"):
-        assert "playwright" not in pinned(ROOT / "requirements" / name)
+# Nothing that only tests, pictures and Studio need is installed for users.
+def test_users_do_not_carry_our_tools() -> None:
+    run = pinned(ROOT / "requirements/run.lock")
+
+    assert not {"playwright", "ipykernel", "matplotlib", "mcp", "langgraph-cli"} & set(run)

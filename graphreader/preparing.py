@@ -1,0 +1,43 @@
+"""What comes before a question: what cannot be asked is refused, what should be known is told."""
+
+from graphreader import notes
+from graphreader.agent.parts import Parts
+from graphreader.errors import UsageError
+from graphreader.session import Session
+from graphreader.settings import Mode
+from graphreader.store import schema
+from graphreader.store.library import Library
+from graphreader.store.writer import check_embedding
+
+
+def asked(question: str) -> str:
+    """The question as it is asked. Raises UsageError where there is none."""
+    if not question.strip():
+        raise UsageError("The question is empty: ask something.")
+    # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
+    return question.strip().encode("utf-8", "replace").decode()
+
+
+async def prepared(
+    session: Session, corpus: str, question: str, mode: Mode | None = None
+) -> tuple[Parts, list[str]]:
+    """What the agent needs to answer it, and what a person should know beside the answer.
+
+    Raises UnknownCorpusError, EmbeddingMismatchError, UsageError.
+    """
+    library = Library(await session.connection())
+    record = await library.corpus(corpus)
+    parts = await session.parts(corpus, mode)
+    check_embedding(corpus, record.embedding, session.embedder().name)
+    await schema.check_dimension(parts.explorer.connection, session.embedder().dimension)
+    extent = await library.extent(corpus)
+    if not extent.documents:
+        raise UsageError(notes.empty(corpus))
+    try:
+        session.check_question(question, extent.chunk_tokens)
+    except UsageError:  # it may fit all the same: few texts have a chunk that is full
+        session.check_question(question, await library.largest_chunk(corpus))
+    told = [parts.decider.notice] if parts.decider.notice else []
+    told += notes.another_decider(corpus, record.decider, session.builder_name)
+    told += notes.unfinished(extent.documents, extent.unfinished)
+    return parts, told

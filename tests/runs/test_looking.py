@@ -1,0 +1,146 @@
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from graphreader.errors import (
+    ReplyError,
+    UnknownCorpusError,
+    UnknownDocumentError,
+    UnknownKeyElementError,
+    UsageError,
+)
+from tests.runs import world
+
+
+@pytest.fixture
+def reader(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
+    """A reader of the ring, who decides nothing."""
+    with world.reader(neo4j, ring, world.scripted({}, {})) as reader:
+        yield reader
+
+
+# A search finds key elements by their words, with wordings and facts, and no more than wanted.
+def test_search(reader: GraphReader) -> None:
+    found = reader.search("who met Gamma?")
+
+    assert found[0].name == "Gamma"
+    assert (found[0].aliases, found[0].facts) == (("Gamma",), 2)
+    assert len(reader.search("Alpha Beta Gamma Delta", limit=2)) == 2
+
+
+# Facts come in the order of the texts, with the place where each stands.
+def test_facts(reader: GraphReader) -> None:
+    found = reader.facts("Alpha")
+
+    assert [(fact.text, fact.document, fact.chunk) for fact in found.facts] == [
+        (world.RING[0], "ring", 0),
+        (world.RING[6], "ring", 6),
+    ]
+    assert found.total == 2
+
+
+# A key element is found by any way to write it, and by its id.
+@pytest.mark.parametrize("named", ["alpha", " ALPHA ", "“Alpha”", "the Alpha", None])
+def test_ways_to_write_a_name(reader: GraphReader, named: str | None) -> None:
+    element = reader.facts("Alpha").element
+    if named == "the Alpha":  # an article belongs to a name of one word
+        with pytest.raises(UnknownKeyElementError):
+            reader.facts(named)
+    else:
+        assert reader.facts(named or element.id).element == element
+
+
+# Who asks for what there is not is told what there is.
+def test_what_there_is_not(reader: GraphReader) -> None:
+    with pytest.raises(UnknownKeyElementError, match=r"'Alpha Centauri'; the nearest are 'Alpha'"):
+        reader.neighbors("Alpha Centauri")
+    with pytest.raises(UnknownDocumentError, match="graphreader list"):
+        reader.chunk("book", 0)
+    with pytest.raises(UsageError, match="has no chunk 7: they are counted from 0"):
+        reader.chunk("ring", 7)
+    with pytest.raises(UsageError, match="The search is empty"):
+        reader.search("  ")
+    with pytest.raises(UsageError, match="A limit of 0"):
+        reader.search("Alpha", limit=0)
+
+
+# Neighbors share facts, and the key element itself is none of them.
+def test_neighbors(reader: GraphReader) -> None:
+    found = reader.neighbors("Alpha")
+
+    assert {one.name: (one.shared, one.facts) for one in found} == {"Beta": (1, 2), "Eta": (1, 2)}
+    assert len(reader.neighbors("Alpha", limit=1)) == 1
+
+
+# A chunk is the slice of its document, and passages are those asked for, once and in order.
+def test_chunks(reader: GraphReader) -> None:
+    chunk = reader.chunk("ring", 3)
+    (document,) = reader.documents()
+    places = [(document.id, 5), (document.id, 3), ("gone", 1), (document.id, 5), (document.id, 99)]
+    passages = reader.passages(places)
+
+    assert chunk.text.startswith(world.RING[3])
+    assert chunk.end - chunk.start == len(chunk.text)
+    assert (chunk.source, chunk.document_id) == (document.source, document.id)
+    assert [one.chunk for one in passages] == [5, 3]
+    assert passages[1] == chunk
+    assert reader.passages([]) == []
+
+
+# Everything has an asynchronous twin that gives the same, in whatever loop.
+def test_asynchronous_twins(reader: GraphReader) -> None:
+    async def all_at_once() -> list[object]:
+        return await asyncio.gather(
+            reader.asearch("Alpha"),
+            reader.afacts("Alpha"),
+            reader.aneighbors("Alpha"),
+            reader.achunk("ring", 0),
+            reader.apassages([]),
+            reader.adocuments(),
+            reader.astats(),
+        )
+
+    assert asyncio.run(all_at_once()) == [
+        reader.search("Alpha"),
+        reader.facts("Alpha"),
+        reader.neighbors("Alpha"),
+        reader.chunk("ring", 0),
+        reader.passages([]),
+        reader.documents(),
+        reader.stats(),
+    ]
+    assert {one.corpus for one in asyncio.run(reader.acorpora())} >= {reader.corpus}
+
+
+class Mute:
+    """An embedder that gives nothing, under the name of the corpus's own."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.dimension = name, 256
+
+    async def embed(self, texts: object) -> list[list[float]]:
+        raise ReplyError("No vectors today.")
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+# Where there are no vectors, or others than the corpus has, words are searched.
+@pytest.mark.parametrize("name", ["offline-1", "somebody-else"])
+def test_search_without_vectors(neo4j: Settings, ring: str, name: str) -> None:
+    with GraphReader(ring, settings=neo4j, embedder=Mute(name)) as reader:
+        assert [one.name for one in reader.search("Alpha")] == ["Alpha"]
+
+
+# What is not in the database is not looked into, and no other corpus either.
+def test_corpora_keep_apart(reader: GraphReader, ring: str) -> None:
+    element = reader.facts("Alpha").element
+    (document,) = reader.documents()
+    reader.corpus = f"{ring}-other"
+    with pytest.raises(UnknownCorpusError):
+        reader.facts(element.id)
+    with pytest.raises(UnknownCorpusError):
+        reader.passages([(document.id, 0)])
+    reader.corpus = ring
