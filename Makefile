@@ -13,7 +13,7 @@ demo: .venv/run.stamp
 
 # LangGraph's own server, with the agent and the reading-in as graphs to step through.
 studio: .venv/studio.stamp
-	@$(BIN)/python -m scripts.studio
+	@$(BIN)/python -m scripts.studio $(if $(PORT),--port $(PORT))
 
 test: check
 	$(BIN)/python -m pytest

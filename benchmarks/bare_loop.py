@@ -20,7 +20,7 @@ from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.extraction import atomic_facts
 from graphreader.ingestion.loading.sources import sources_of
-from graphreader.store.connection import Address
+from graphreader.store.address import Address
 from graphreader.store.full_text import corpus_word
 from graphreader.store.writer import metadata_of
 

@@ -38,7 +38,8 @@ from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import ChunksRead, DocumentEnded, ReadingEvent
 from graphreader.settings import load_environment
 from graphreader.store import embedded
-from graphreader.store.connection import Address, Connection
+from graphreader.store.address import Address
+from graphreader.store.connection import Connection
 from graphreader.store.opening import address_of
 from graphreader.store.writer import GraphWriter
 

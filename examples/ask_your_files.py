@@ -1,5 +1,6 @@
-"""Reads a folder of texts and answers questions about it, in some thirty lines of Python.
+"""Reads a file, or a folder of files, and answers questions about it, in some thirty lines.
 
+python examples/ask_your_files.py book.txt "Who taught the founder of the school?"
 python examples/ask_your_files.py mybooks/ "Who taught the founder?" "When was that?"
 """
 
@@ -13,15 +14,15 @@ from graphreader.settings import load_environment
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read, ask, print; 0 if every question was answered, 3 if the texts did not tell all."""
-    parser = argparse.ArgumentParser(description="Ask questions about a folder of texts.")
-    parser.add_argument("folder")
+    parser = argparse.ArgumentParser(description="Ask questions about texts.")
+    parser.add_argument("texts", help="a file or a folder")
     parser.add_argument("question", nargs="+")
     parser.add_argument("--corpus", default="my-files")
     given = parser.parse_args(arguments)
     try:
         load_environment()
         with GraphReader(given.corpus) as reader:
-            report = reader.ingest(given.folder)
+            report = reader.ingest(given.texts)
             for document in report.documents:
                 reason = f" ({document.error})" if document.error else ""
                 print(f"{document.status}: {document.source}{reason}", file=sys.stderr)

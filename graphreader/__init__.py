@@ -4,6 +4,7 @@ The names here are the public ones. They are imported when first used, because t
 take seconds to load.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
     from graphreader.ingestion.estimating import Estimate
     from graphreader.ingestion.report import DocumentReport, IngestReport
+    from graphreader.integrations.retriever import GraphReaderRetriever
     from graphreader.kept_runs import KeptRun
     from graphreader.reading import (
         Citation,
@@ -56,6 +58,7 @@ _PLACES = {
     "FunctionChosen": "agent.events",
     "GraphReader": "graph_reader",
     "GraphReaderError": "errors",
+    "GraphReaderRetriever": "integrations.retriever",
     "IngestReport": "ingestion.report",
     "KeptRun": "kept_runs",
     "NeighborsSeen": "agent.events",
@@ -88,6 +91,7 @@ __all__ = [
     "FunctionChosen",
     "GraphReader",
     "GraphReaderError",
+    "GraphReaderRetriever",
     "IngestReport",
     "KeptRun",
     "NeighborsSeen",
@@ -104,6 +108,10 @@ __all__ = [
     "Settings",
     "Usage",
 ]
+
+
+# Who uses the package decides what becomes of its log.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

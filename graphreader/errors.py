@@ -32,8 +32,11 @@ Every message is one sentence (or two) for a person: what is wrong and what to d
 from graphreader.usage import Usage
 
 
-class GraphReaderError(Exception):
-    """Any failure that GraphReader foresees."""
+class GraphReaderError(RuntimeError):
+    """Any failure that GraphReader foresees.
+
+    A RuntimeError, because LangGraph's server shows the words of such errors only.
+    """
 
     exit_code = 1
 

@@ -42,17 +42,19 @@ Source = Callable[[Runtime[Any]], Awaitable[Home]]
 
 
 def agent_graph(
-    source: Source, context_schema: type[Any] | None = None
+    source: Source, context_schema: type[Any] | None = None, *, step_by_step: bool = False
 ) -> CompiledStateGraph[Run, Any, Question, Answered]:
     """The agent's graph with its paper's steps; nothing is opened before the first of them.
 
     It keeps nothing itself: checkpoints are those of whoever runs it. What is told on the way goes
     to the custom stream as plain JSON types. Raises, in its first step, what an ask raises.
+    `step_by_step`: the paths stop before each of their steps, until the run is gone on with.
     """
     steps = _Steps(source)
     return wired(
         Nodes(**{one.name: steps.named(one.name) for one in fields(Nodes)}),
         context_schema=context_schema,
+        step_by_step=step_by_step,
     )
 
 

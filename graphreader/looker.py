@@ -1,9 +1,12 @@
 """Looking into a corpus by hand: search, facts, neighbors, chunks; what there is in all."""
 
 from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 
 from graphreader.background import Background
 from graphreader.looking import ElementFacts, FoundNeighbor, Looking
+from graphreader.reading import Reading
 from graphreader.store.found import Element, Passage
 from graphreader.store.library import CorpusSummary, DocumentSummary, Stats
 
@@ -64,6 +67,17 @@ class Looker:
     def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
         """Do the same as `apassages`."""
         return self._background.run(self._looking.passages(places))
+
+    async def areport(self, reading: Reading, target: str | PathLike[str]) -> Path:
+        """Write a reading as one HTML page to hand on, in place of what is there; returns its path.
+
+        The page holds the cited chunks in full. Raises UsageError where it cannot be written.
+        """
+        return await self._background.arun(self._looking.report(reading, target))
+
+    def report(self, reading: Reading, target: str | PathLike[str]) -> Path:
+        """Do the same as `areport`."""
+        return self._background.run(self._looking.report(reading, target))
 
     async def acorpora(self) -> list[CorpusSummary]:
         """List all corpora of the database, not only the reader's own."""

@@ -6,10 +6,14 @@ Nobody decides anything here, and nothing is changed.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 
 from graphreader.agent.ranking import fused
 from graphreader.errors import DecisionError, UnknownKeyElementError, UsageError
 from graphreader.ingestion.extraction import key_elements
+from graphreader.reading import Reading
+from graphreader.report.writing import write_report
 from graphreader.session import Session
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.found import Element, Node, Passage
@@ -118,6 +122,10 @@ class Looking:
     async def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
         """Chunks by (id of the document, index)."""
         return await (await self._explorer()).passages(places)
+
+    async def report(self, reading: Reading, target: str | PathLike[str]) -> Path:
+        """Write a reading, of whatever corpus, as a page to hand on."""
+        return await write_report(await self._session.connection(), reading, target)
 
     async def _element(self, explorer: GraphExplorer, named: str) -> Element:
         """The key element of an id, or of a name or wording, however it is written."""

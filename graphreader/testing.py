@@ -31,6 +31,7 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field
 
 from graphreader.deciding.budget import Budget
@@ -100,8 +101,9 @@ class FunctionChatModel(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Bind tools, given in OpenAI's format."""
-        bound = self.bind(tools=list(tools), tool_choice=tool_choice, **kwargs)
+        """Bind tools, in any form that LangChain knows."""
+        described = [convert_to_openai_tool(tool) for tool in tools]
+        bound = self.bind(tools=described, tool_choice=tool_choice, **kwargs)
         return cast(Runnable[LanguageModelInput, AIMessage], bound)
 
     def _generate(

@@ -1,6 +1,7 @@
-"""A graph as Neo4j Browser draws it, as PNG."""
+"""Graphs as Neo4j Browser draws them, as PNG."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -11,9 +12,12 @@ WIDTH, HEIGHT, SCALE = 1200, 800, 1.25
 SETTLE = 5000
 """Milliseconds that the nodes get to find their places."""
 
+ROOM_LEFT = 60
+"""Pixels that the buttons on the left take."""
 
-def graph_picture(server: RunningServer, query: Path, target: Path, chromium: str) -> None:
-    """Enter the Browser as a person does, run a saved query, and take a picture of the graph."""
+
+def graph_pictures(server: RunningServer, pictures: Mapping[Path, Path], chromium: str) -> None:
+    """Enter the Browser as a person does, and take a picture of what each saved query draws."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         context = browser.new_context(
@@ -23,19 +27,25 @@ def graph_picture(server: RunningServer, query: Path, target: Path, chromium: st
         )
         page = context.new_page()
         _enter(page, server)
-        text = query.read_text(encoding="utf-8")
-        style = query.with_name("colours.grass").read_text(encoding="utf-8")
-        for command in (f":style {style}", *re.findall(r"^// (:param .+)$", text, re.M), ":clear"):
-            _run(page, command)
-        _run(page, text)
-        page.locator("article g.node").first.wait_for()
-        page.locator("article button[title=Fullscreen]").first.click()
-        page.wait_for_timeout(SETTLE)
-        page.get_by_role("button", name="zoom-to-fit").click()
-        page.wait_for_timeout(1000)
-        _center(page)
-        page.screenshot(path=target)
+        for query, target in pictures.items():
+            _draw(page, query)
+            page.screenshot(path=target)
+            page.get_by_title("Close fullscreen").first.click()
         browser.close()
+
+
+def _draw(page: Page, query: Path) -> None:
+    text = query.read_text(encoding="utf-8")
+    style = query.with_name("colours.grass").read_text(encoding="utf-8")
+    for command in (f":style {style}", *re.findall(r"^// (:param .+)$", text, re.M), ":clear"):
+        _run(page, command)
+    _run(page, text)
+    page.locator("article g.node").first.wait_for()
+    page.locator("article button[title=Fullscreen]").first.click()
+    page.wait_for_timeout(SETTLE)
+    page.get_by_role("button", name="zoom-to-fit").click()
+    page.wait_for_timeout(1000)
+    _fit(page)
 
 
 def _enter(page: Page, server: RunningServer) -> None:
@@ -57,19 +67,26 @@ def _run(page: Page, command: str) -> None:
     page.wait_for_timeout(1000)
 
 
-def _center(page: Page) -> None:
-    """Move the graph to the middle of the room that the panel beside it leaves."""
+def _fit(page: Page) -> None:
+    """Bring the graph into the room that the panel beside it leaves, and into its middle."""
     panel = page.get_by_test_id("vizInspector").bounding_box()
-    nodes = [node.bounding_box() for node in page.locator("article g.node").all()]
-    boxes = [box for box in nodes if box]
     assert panel
-    left = min(box["x"] for box in boxes)
-    right = max(box["x"] + box["width"] for box in boxes)
-    room_left = 60
-    shift = (room_left + panel["x"]) / 2 - (left + right) / 2
+    left, right = _extent(page)
+    while right - left > panel["x"] - ROOM_LEFT:
+        page.get_by_role("button", name="zoom-out").click()
+        page.wait_for_timeout(500)
+        left, right = _extent(page)
+    shift = (ROOM_LEFT + panel["x"]) / 2 - (left + right) / 2
     # Where no node is: the graph moves with what is under it.
-    page.mouse.move(room_left + 10, HEIGHT - 10)
+    page.mouse.move(ROOM_LEFT + 10, HEIGHT - 10)
     page.mouse.down()
-    page.mouse.move(room_left + 10 + shift, HEIGHT - 10, steps=5)
+    page.mouse.move(ROOM_LEFT + 10 + shift, HEIGHT - 10, steps=5)
     page.mouse.up()
     page.wait_for_timeout(500)
+
+
+def _extent(page: Page) -> tuple[float, float]:
+    """Where the graph begins and ends, from left to right."""
+    nodes = [node.bounding_box() for node in page.locator("article g.node").all()]
+    boxes = [box for box in nodes if box]
+    return min(box["x"] for box in boxes), max(box["x"] + box["width"] for box in boxes)

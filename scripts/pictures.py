@@ -1,4 +1,4 @@
-"""Makes the pictures of the README out of the real program: `make pictures`.
+"""Makes the pictures of README and docs out of the real program: `make pictures`.
 
 It reads the example text into the corpus `demo` of the configured Neo4j (the embedded one, where
 none is configured) without a model, asks the demo's question, and looks at the graph in Neo4j
@@ -14,12 +14,25 @@ from examples.demo import QUESTION, TEXT
 from graphreader import GraphReader, Settings
 from graphreader.settings import load_environment
 from graphreader.store import embedded
-from scripts.agent_drawing import write_drawing
-from scripts.browser_picture import graph_picture
+from scripts.agent_drawing import drawings_in, write_drawing
+from scripts.browser_picture import graph_pictures
 from scripts.terminal_picture import terminal_picture
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
+
+INSPECT = ROOT / "cypher" / "inspect"
+
+SHORT_QUESTION = "Which pope canonized Joan of Arc?"
+"""Its run has few enough steps for a picture."""
+
+GRAPHS = {
+    INSPECT / "surroundings.cypher": PICTURES / "graph.png",
+    INSPECT / "chain.cypher": PICTURES / "chain.png",
+    INSPECT / "run.cypher": PICTURES / "run.png",
+    INSPECT / "why.cypher": PICTURES / "why.png",
+}
+"""Each saved query that draws something worth a picture, and where that is."""
 
 
 def main() -> None:
@@ -35,11 +48,11 @@ def main() -> None:
     with GraphReader("demo", settings=settings) as reader:
         reader.ingest(TEXT)
         terminal_picture(reader, QUESTION, PICTURES / "ask.svg")
-    server = embedded.ensure_running(settings)
-    query = ROOT / "cypher" / "inspect" / "surroundings.cypher"
-    graph_picture(server, query, PICTURES / "graph.png", chromium)
-    write_drawing(ROOT / "docs" / "architecture.md")
-    write_drawing(ROOT / "README.md")
+        reader.ask(SHORT_QUESTION, mode="fast", keep_run=True)
+    graph_pictures(embedded.ensure_running(settings), GRAPHS, chromium)
+    for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        if drawings_in(document):
+            write_drawing(document)
     for picture in sorted(PICTURES.iterdir()):
         print(f"{picture.relative_to(ROOT)}  {picture.stat().st_size // 1000} kB")
 

@@ -6,6 +6,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from langchain_core.runnables import RunnableConfig
+
+from graphreader.agent import logbook
 from graphreader.agent.events import Event, RunBegan
 from graphreader.agent.graph import build_agent
 from graphreader.agent.parts import Parts
@@ -14,6 +17,8 @@ from graphreader.agent.retelling import retold
 from graphreader.agent.state import Answered, Notes, Question, Statement, in_all
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.usage import Usage
+
+_STEPS = 10_000  # LangGraph's own limit; a path ends by its calls long before
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ async def explore(
     began = time.monotonic()
     agent = build_agent(parts, checkpointer=thread.saver if thread else None)
     yield RunBegan(run)
+    logbook.began(run, question, parts)
     before = None
     if thread and resumed:
         await mend(agent, thread)
@@ -53,14 +59,19 @@ async def explore(
         result = cast(Answered, before.values)
     else:
         # Closed with us: who stops listening wants no decision to be asked any more.
-        async with aclosing(_stream(agent, None if before else question, thread)) as items:
-            async for namespace, mode, data in items:
-                if mode == "custom":
-                    yield data
-                elif not namespace:
-                    result = data
+        try:
+            async with aclosing(_stream(agent, None if before else question, thread)) as items:
+                async for namespace, mode, data in items:
+                    if mode == "custom":
+                        yield data
+                    elif not namespace:
+                        result = data
+        except Exception as error:
+            logbook.failed(run, error)
+            raise
     assert result is not None
     reading = _reading(question, result, parts, notes, time.monotonic() - began)
+    logbook.ended(run, reading)
     yield Ended(replace(reading, run=run), failure(result))
 
 
@@ -69,12 +80,18 @@ def _stream(agent: Agent, question: str | None, thread: Thread | None) -> AsyncG
     given: Question | None = None if question is None else {"question": question}
     items = agent.astream(
         given,
-        thread.config if thread else None,
+        _config(thread),
         stream_mode=["custom", "values"],
         subgraphs=True,
         durability="sync" if thread else None,
     )
     return cast(AsyncGenerator[Any], items)
+
+
+def _config(thread: Thread | None) -> RunnableConfig:
+    """The run is nobody's part: a graph in whose step it is asked neither keeps nor bounds it."""
+    own = thread.run if thread else "alone"
+    return {"configurable": {"thread_id": own}, "recursion_limit": _STEPS}
 
 
 def _reading(

@@ -29,6 +29,9 @@ QUEUE_EMPTY = "search_more, queue empty"
 READ_NEIGHBOR = "read_neighbor_node"
 END_OF_PATH = "termination, call limit, nothing left, budget, error"
 
+EXPLORING = ["explore_atomic_facts", "explore_chunks", "explore_neighbors"]
+"""The steps in which a path chooses a function."""
+
 AFTER_FACTS: dict[Any, str] = {
     READ_CHUNK: "explore_chunks",
     TO_NEIGHBORS: "explore_neighbors",
@@ -96,13 +99,20 @@ def build_agent(
 
 
 def wired(
-    nodes: Nodes, checkpointer: Checkpointer = None, context_schema: type[Any] | None = None
+    nodes: Nodes,
+    checkpointer: Checkpointer = None,
+    context_schema: type[Any] | None = None,
+    *,
+    step_by_step: bool = False,
 ) -> CompiledStateGraph[Run, Any, Question, Answered]:
-    """The same out of any steps; those of one run may be told by its context."""
+    """The same out of any steps; those of one run may be told by its context.
+
+    `step_by_step`: the paths stop before each of their steps, until the run is gone on with.
+    """
     graph = StateGraph(Run, context_schema, input_schema=Question, output_schema=Answered)
     graph.add_node("rational_plan", nodes.rational_plan)
     graph.add_node("initial_nodes", nodes.initial_nodes)
-    graph.add_node("path", _path(nodes, context_schema))
+    graph.add_node("path", _path(nodes, context_schema, step_by_step))
     graph.add_node("answer_reasoning", nodes.answer_reasoning)
     graph.add_edge(START, "rational_plan")
     graph.add_edge("rational_plan", "initial_nodes")
@@ -113,7 +123,7 @@ def wired(
 
 
 def _path(
-    nodes: Nodes, context_schema: type[Any] | None
+    nodes: Nodes, context_schema: type[Any] | None, step_by_step: bool
 ) -> CompiledStateGraph[Exploring, Any, Exploring, PathNotes]:
     """One path; its edges carry the paper's function names."""
     graph = StateGraph(Exploring, context_schema, output_schema=PathNotes)
@@ -126,7 +136,8 @@ def _path(
     graph.add_conditional_edges("explore_chunks", after_chunk, AFTER_CHUNK)
     graph.add_conditional_edges("explore_neighbors", after_neighbors, AFTER_NEIGHBORS)
     graph.add_edge("end_path", END)
-    return graph.compile(name="path")
+    stops = EXPLORING if step_by_step else []
+    return graph.compile(name="path", interrupt_before=stops)
 
 
 def in_its_path(step: Step) -> Step:

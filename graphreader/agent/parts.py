@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
+
+from langgraph.runtime import Runtime
 
 from graphreader.agent.likeness import Likeness
 from graphreader.agent.state import Costs
@@ -15,6 +17,14 @@ from graphreader.usage import Phase, Usage
 
 T = TypeVar("T", bound=Task[Any])
 Update = Mapping[str, Any]
+
+
+class Step(Protocol):
+    """A step of the run or of a path, as LangGraph calls it."""
+
+    async def __call__(self, state: Any, runtime: Runtime[Any]) -> Update:
+        """From what is known to what changes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ knows, of which only `PathNotes` goes back: paths never see each other.
 """
 
 from dataclasses import asdict
-from operator import add
 from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict
@@ -88,6 +87,16 @@ class Notes(TypedDict):
     costs: Costs
 
 
+def with_paths(one: list[Notes], other: list[Notes]) -> list[Notes]:
+    """Both together; a path that somebody edited takes the place of what it was."""
+    return list({path["path"]: path for path in (*one, *other)}.values())
+
+
+def with_notes(one: list[str], other: list[str]) -> list[str]:
+    """Both together, each note once."""
+    return list(dict.fromkeys((*one, *other)))
+
+
 class Statement(TypedDict):
     """What the answer says; `citations` are places in the run's citations, counted from 1."""
 
@@ -131,9 +140,9 @@ class Run(TypedDict, total=False):
     needs: list[str]
     related: list[str]
     nodes: list[NodeRef]
-    paths: Annotated[list[Notes], add]
+    paths: Annotated[list[Notes], with_paths]
     costs: Annotated[Costs, add_costs]
-    notes: Annotated[list[str], add]
+    notes: Annotated[list[str], with_notes]
     unjoined: str
     answer: str
     analysis: str

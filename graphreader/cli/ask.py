@@ -8,6 +8,7 @@ import typer
 from graphreader.cli.failing import every_path_failed
 from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
 from graphreader.cli.printing import JsonFlag, print_json
+from graphreader.cli.reporting import ReportOption, check_report, make_report
 from graphreader.errors import UsageError
 
 
@@ -46,6 +47,7 @@ def ask(
     ] = False,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
+    report: ReportOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Explore the graph on five paths and answer with citations."""
@@ -57,6 +59,11 @@ def ask(
     if file is not None:
         if question is not None or json:
             raise UsageError("--file has its own questions and its own JSON: leave out the others.")
+        if report is not None:
+            raise UsageError(
+                "--report is of one question: `graphreader runs show RUN --report FILE` writes "
+                "those of --file afterwards."
+            )
         from graphreader.cli.asking_many import ask_file
 
         ask_file(file, out, corpus, keep_run, **given)
@@ -65,10 +72,18 @@ def ask(
     elif out is not None:
         raise UsageError("--out takes the answers to --file: add one, or leave it out.")
     else:
-        _ask_one(question, corpus, keep_run, json, given)
+        check_report(report)
+        _ask_one(question, corpus, keep_run, report, json, given)
 
 
-def _ask_one(question: str, corpus: str, keep_run: bool, json: bool, given: dict[str, Any]) -> None:
+def _ask_one(
+    question: str,
+    corpus: str,
+    keep_run: bool,
+    report: str | None,
+    json: bool,
+    given: dict[str, Any],
+) -> None:
     """Show how one question is answered; exit with 1 where every path failed."""
     with open_reader(corpus, **given) as reader:
         if json:
@@ -80,5 +95,6 @@ def _ask_one(question: str, corpus: str, keep_run: bool, json: bool, given: dict
             reading = watch(reader.stream(question, keep_run=keep_run))
             if keep_run and not any("not kept in the graph" in note for note in reading.notes):
                 print("Kept in the graph: in Neo4j Browser the saved query `run` draws its way.")
+        make_report(reader, reading, report)
     if every_path_failed(reading):
         raise typer.Exit(1)

@@ -1,24 +1,20 @@
 """What a person sees when a command fails: a sentence on stderr, a traceback only with --debug."""
 
-import logging
 import os
 import signal
 import sys
 import traceback
-import warnings
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from graphreader.cli.printing import cost, harmless
-from graphreader.cli.redacting import RedactingFormatter, redacted
+from graphreader.cli.redacting import redacted
 from graphreader.errors import DecisionError, GraphReaderError
 
 if TYPE_CHECKING:
     from graphreader.reading import Reading
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
-# They log every request with its address, which says nothing about a failure.
-_TALKATIVE = ("httpx", "httpcore", "openai", "neo4j")
 
 
 class Debug:
@@ -44,19 +40,6 @@ def heed_signals() -> None:
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
-
-
-def quieten() -> None:
-    """Keep the libraries' warnings and logs away from the person; `--debug` lets them through."""
-    if Debug.wanted:
-        handler = logging.StreamHandler()
-        handler.setFormatter(RedactingFormatter(logging.BASIC_FORMAT))
-        logging.basicConfig(level=logging.INFO, handlers=[handler])
-        for name in _TALKATIVE:
-            logging.getLogger(name).setLevel(logging.WARNING)
-        return
-    warnings.simplefilter("ignore")
-    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def exit_code_of(error: BaseException) -> int | str | None:

@@ -15,6 +15,7 @@ from graphreader.cli import (
     estimate,
     exchange,
     ingest,
+    mcp,
     neo4j,
     normalize,
     reindex,
@@ -24,9 +25,9 @@ from graphreader.cli.failing import (
     Debug,
     exit_code_of,
     heed_signals,
-    quieten,
     silence_stdout,
 )
+from graphreader.cli.logs import LogLevel, set_up_logs
 from graphreader.cli.printing import print_readably
 
 EXAMPLES = """
@@ -117,6 +118,7 @@ app.command("export", epilog=EXPORT_EXAMPLES)(exchange.export)
 app.command("import", epilog=IMPORT_EXAMPLES)(exchange.import_)
 app.command("browser")(browser.browser)
 app.command("doctor")(doctor.doctor)
+app.command("mcp")(mcp.mcp)
 app.add_typer(neo4j.app, name="neo4j")
 app.add_typer(cache.app, name="cache")
 app.add_typer(runs.app, name="runs")
@@ -133,6 +135,15 @@ def options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where a failure comes from.")
     ] = False,
+    log_level: Annotated[
+        LogLevel | None,
+        typer.Option(
+            "--log-level",
+            case_sensitive=False,
+            show_choices=True,
+            help="Log to stderr what happens, from this level on.",
+        ),
+    ] = None,
     _version: Annotated[
         bool,
         typer.Option(
@@ -142,7 +153,7 @@ def options(
 ) -> None:
     """Take the options that all commands share."""
     Debug.wanted = debug
-    quieten()
+    set_up_logs(log_level, debug=debug)
 
 
 def main() -> None:

@@ -1,6 +1,5 @@
-"""Keeping keys and passwords out of what `--debug` shows; people paste that into reports."""
+"""Keeping keys and passwords out of tracebacks and logs; people paste those into reports."""
 
-import logging
 import re
 
 # `bolt://user:password@host`; a password may have an @ in it.
@@ -14,11 +13,3 @@ def redacted(text: str) -> str:
     for secret in sorted(secrets(), key=len, reverse=True):
         text = text.replace(secret, "***")
     return _USER.sub("://***@", text)
-
-
-class RedactingFormatter(logging.Formatter):
-    """Formats a record of a log, and its traceback, without secrets."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line to show."""
-        return redacted(super().format(record))

@@ -1,6 +1,7 @@
 """`graphreader runs`: the runs that are kept; to look at, to go on with, to train models on."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from graphreader.cli.agreeing import agreed
 from graphreader.cli.failing import complain, every_path_failed
 from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
+from graphreader.cli.reporting import ReportOption, check_report, make_report
 from graphreader.errors import UsageError
 from graphreader.whole_file import whole
 
@@ -34,6 +36,7 @@ SHOW_EXAMPLES = """
 
   graphreader runs show 4f2a
   graphreader runs show 4f2a --json | jq .reading.claims
+  graphreader runs show 4f2a --report report.html
 """
 
 RESUME_EXAMPLES = """
@@ -102,16 +105,24 @@ def _why_none() -> str:
 
 
 @app.command(epilog=SHOW_EXAMPLES)
-def show(run: RunArgument, json: JsonFlag = False) -> None:
+def show(run: RunArgument, report: ReportOption = None, json: JsonFlag = False) -> None:
     """Show a run step by step: plan, functions and reasons, notebooks, answer."""
-    with open_reader("default", graph=False) as reader:
+    check_report(report)
+    with open_reader("default", graph=report is not None) as reader:
         kept = reader.run(run)
-    if json:
-        print_json(kept.as_dict())
-    else:
-        from graphreader.cli.runs_printed import print_run
+        if json:
+            print_json(kept.as_dict())
+        else:
+            from graphreader.cli.runs_printed import print_run
 
-        print_run(table_console(), kept)
+            print_run(table_console(), kept)
+        if kept.reading:
+            make_report(reader, kept.reading, report)
+        elif report is not None:
+            raise UsageError(
+                f"The run {kept.summary.id} has no answer to report yet: go on with it by "
+                f"`graphreader runs resume {shlex.quote(kept.summary.id)}`."
+            )
 
 
 @app.command(epilog=RESUME_EXAMPLES)

@@ -1,7 +1,9 @@
 """The embedder that asks a model: any LangChain embeddings."""
 
 import asyncio
+import logging
 import math
+import time
 from collections.abc import Callable, Sequence
 
 from langchain_core.embeddings import Embeddings
@@ -11,6 +13,8 @@ from graphreader.deciding.clients import close
 from graphreader.deciding.service.loops import PerLoop
 from graphreader.deciding.service.service import Declined, ModelService
 from graphreader.errors import DecisionError, ModelRefusedError
+
+logger = logging.getLogger("graphreader.deciding")
 
 _BATCH = 256  # texts a request: far below providers' limits, since key elements are short
 _LONGEST = 8_000  # characters; providers refuse more than about 8,000 tokens
@@ -49,7 +53,10 @@ class ModelEmbedder:
         await close(self._embeddings.pop())
 
     async def _embed(self, batch: list[str]) -> list[list[float]]:
+        began = time.monotonic()
         vectors = await _ask(self._embeddings.get(), self._service, batch)
+        seconds = time.monotonic() - began
+        logger.debug("%s embedded %d texts in %.1f s", self.name, len(batch), seconds)
         wrong = {len(vector) for vector in vectors} - {self.dimension}
         if wrong or len(vectors) != len(batch):
             raise DecisionError(

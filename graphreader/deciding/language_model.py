@@ -21,6 +21,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
 from graphreader import tokens
+from graphreader.deciding import logbook
 from graphreader.deciding.asking import invoke, said, usage_of
 from graphreader.deciding.budget import Budget
 from graphreader.deciding.clients import close
@@ -124,6 +125,7 @@ class LanguageModelDecider:
                 if not (reply and isinstance(error, UnusableReply)):
                     raise
                 failed.add(error.kind)
+                logbook.unusable(self.name, task.prompt, error)
                 correction = self._next(reply, error, correction, failed)
             else:
                 lack = reply.asked.task.shortcoming(decision)
@@ -146,8 +148,10 @@ class LanguageModelDecider:
             most, cost = asked.tokens + limit, Usage()
             budget.take(most, task.phase)
             try:
+                began = logbook.asked(self.name, asked)
                 message = await self._service.call(call, tokens=most)
                 cost = self._priced(usage_of(message, asked.tokens, self._encoding))
+                logbook.replied(self.name, asked, message, cost, began)
                 return _Reply(asked, message, cost, limit, thinks)
             except Declined as declined:
                 manner.give_way(declined, asked.form, without, streamed=listener is not None)
@@ -165,7 +169,7 @@ class LanguageModelDecider:
             limit=limit,
             without=without,
             streamed=heard is not None,
-        )
+        ).with_config(run_name=asked.task.prompt)  # for whoever traces it
         if heard is None:
             return partial(invoke, model, asked.messages)
         return Listening(model, asked.messages, "answer", heard).ask

@@ -4,11 +4,15 @@ Of several decisions at once each may meet the same refusal: what changes is wha
 each request remembers in which way it was made.
 """
 
+import logging
+
 from graphreader.deciding.dialects import OPTIONS, Option
 from graphreader.deciding.fitting import Form
 from graphreader.deciding.replies.replies import UnusableReply
 from graphreader.deciding.service.service import Declined
 from graphreader.errors import ModelRefusedError
+
+logger = logging.getLogger("graphreader.deciding")
 
 _NEXT_FORM: dict[Form, Form] = {"schema": "tool", "tool": "text"}
 
@@ -48,6 +52,7 @@ class Manner:
                 f"{self._name} refuses the request ({declined.failure}): check that it is a model "
                 "for chats, or use another one (GRAPHREADER_MODEL)."
             ) from declined
+        self._tell()
 
     def works(self) -> None:
         """The form was understood: a reply was in JSON."""
@@ -58,4 +63,11 @@ class Manner:
         if self._form_works or form == "text":
             return False
         self.form = "text"
+        self._tell()
         return True
+
+    def _tell(self) -> None:
+        without, streams = ", ".join(sorted(self.without)) or "nothing", self.streams
+        logger.debug(
+            "%s is asked by %s, streams: %s, without: %s", self._name, self.form, streams, without
+        )

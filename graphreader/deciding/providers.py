@@ -12,7 +12,7 @@ from graphreader.settings import OFFLINE
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider: the variable of its key, LangChain's package for it, our extra if there is one.
+    """One provider: the variable of its key, LangChain's package for it.
 
     `name` is LangChain's, as it stands before the colon of "provider:model"; `address` is the
     variable that holds the base URL, if we know of one.
@@ -21,14 +21,11 @@ class Provider:
     name: str
     key: str
     package: str
-    extra: str = ""
     address: str = ""
 
     @property
     def install(self) -> str:
         """The command that installs what the provider needs."""
-        if self.extra:
-            return f'pip install "graphreader[{self.extra}]"'
         return f"pip install {self.package}"
 
 
@@ -36,19 +33,17 @@ _GOOGLE_CLOUD = "GOOGLE_APPLICATION_CREDENTIALS"
 _TABLE = (
     Provider("openai", "OPENAI_API_KEY", "langchain-openai", address="OPENAI_BASE_URL"),
     Provider("azure_openai", "AZURE_OPENAI_API_KEY", "langchain-openai"),
-    Provider(
-        "anthropic", "ANTHROPIC_API_KEY", "langchain-anthropic", "anthropic", "ANTHROPIC_BASE_URL"
-    ),
-    Provider("ollama", "OLLAMA_API_KEY", "langchain-ollama", "ollama", "OLLAMA_HOST"),
-    Provider("google_genai", "GOOGLE_API_KEY", "langchain-google-genai", "google"),
-    Provider("mistralai", "MISTRAL_API_KEY", "langchain-mistralai", "mistral"),
-    Provider("groq", "GROQ_API_KEY", "langchain-groq", "groq"),
-    Provider("deepseek", "DEEPSEEK_API_KEY", "langchain-deepseek", "deepseek"),
-    Provider("xai", "XAI_API_KEY", "langchain-xai", "xai"),
-    Provider("openrouter", "OPENROUTER_API_KEY", "langchain-openrouter", "openrouter"),
-    Provider("anthropic_bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws", "aws"),
-    Provider("bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws", "aws"),
-    Provider("bedrock_converse", "AWS_ACCESS_KEY_ID", "langchain-aws", "aws"),
+    Provider("anthropic", "ANTHROPIC_API_KEY", "langchain-anthropic", "ANTHROPIC_BASE_URL"),
+    Provider("ollama", "OLLAMA_API_KEY", "langchain-ollama", "OLLAMA_HOST"),
+    Provider("google_genai", "GOOGLE_API_KEY", "langchain-google-genai"),
+    Provider("mistralai", "MISTRAL_API_KEY", "langchain-mistralai"),
+    Provider("groq", "GROQ_API_KEY", "langchain-groq"),
+    Provider("deepseek", "DEEPSEEK_API_KEY", "langchain-deepseek"),
+    Provider("xai", "XAI_API_KEY", "langchain-xai"),
+    Provider("openrouter", "OPENROUTER_API_KEY", "langchain-openrouter"),
+    Provider("anthropic_bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws"),
+    Provider("bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws"),
+    Provider("bedrock_converse", "AWS_ACCESS_KEY_ID", "langchain-aws"),
     Provider("google_anthropic_vertex", _GOOGLE_CLOUD, "langchain-google-vertexai"),
     Provider("google_vertexai", _GOOGLE_CLOUD, "langchain-google-vertexai"),
     Provider("huggingface", "HUGGINGFACEHUB_API_TOKEN", "langchain-huggingface"),

@@ -3,6 +3,7 @@
 Ids come from the content, so the same chunk gives the same facts and can be written again.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -21,6 +22,8 @@ from graphreader.ingestion.normalization.rule import clean_surface, normalize
 from graphreader.ingestion.reflection import standing
 from graphreader.store.writer import ReadChunk
 from graphreader.usage import Usage
+
+logger = logging.getLogger("graphreader.ingestion")
 
 SMALLEST_PART = 100
 """Tokens of a chunk below which it is not divided any more."""
@@ -48,11 +51,16 @@ async def extract(
     try:
         told = await asking.facts(chunk.text)
     except (ReplyError, WindowError, BudgetError) as error:
+        kind = type(error).__name__
+        logger.warning("Chunk %d of document %s has no facts: %s", chunk.index, document.id, kind)
+        logger.debug("Why it has none: %s", error)
         return Extracted(ReadChunk(chunk, error=str(error)), asking.usage)
     except DecisionError as error:
         error.spent = asking.usage
         raise
     facts, dropped = atomic_facts(document.corpus, chunk, told)
+    texts = [one.text for one in facts]
+    logger.debug("Chunk %d of document %s says: %s", chunk.index, document.id, texts)
     return Extracted(ReadChunk(chunk, facts), asking.usage, dropped)
 
 

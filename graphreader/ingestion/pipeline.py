@@ -15,6 +15,7 @@ from graphreader.deciding.decider import Decider
 from graphreader.deciding.embedder import Embedder
 from graphreader.documents import Chunk
 from graphreader.errors import DecisionError
+from graphreader.ingestion import logbook
 from graphreader.ingestion.embedding import Embedding
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.intake import Intake
@@ -115,13 +116,15 @@ class Pipeline:
         if self._failure:
             self._failure.spent = self._usage
             raise self._failure
-        return IngestReport(
+        report = IngestReport(
             self._writer.corpus,
             tuple(report for report in self._reports if report),
             replace(self._usage, seconds=round(time.monotonic() - began, 3)),
             self._decider.name,
             dropped=self._dropped,
         )
+        logbook.read(report)
+        return report
 
     async def _begin_corpus(self) -> None:
         """Write the corpus, once there is something to write into it.
@@ -139,8 +142,10 @@ class Pipeline:
         """Begin what is missing of a document, as fast as there is room for it."""
         if isinstance(work, DocumentReport):
             self._reports.append(work)
+            logbook.ended(work)
             self._progress(DocumentEnded(work))
             return
+        logbook.begun(work)
         work.place = len(self._reports)
         self._reports.append(None)
         if not work.missing:
@@ -182,6 +187,7 @@ class Pipeline:
         """A document is through."""
         report = work.report(complete)
         self._reports[work.place] = report
+        logbook.ended(report)
         self._progress(DocumentEnded(report))
 
 

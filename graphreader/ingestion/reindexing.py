@@ -28,14 +28,17 @@ async def reindex(
         if one.corpus == corpus or begun or record.dimension != embedder.dimension:
             writer = GraphWriter(connection, one.corpus)
             await writer.change_embedding(embedder.name, embedder.dimension)
-            await _embed_all(writer, embedder, progress)
-            done.append(one.corpus)
+            embedded = await _embed_all(writer, embedder, progress)
+            if embedded or one.corpus == corpus:
+                done.append(one.corpus)
     return done
 
 
-async def _embed_all(writer: GraphWriter, embedder: Embedder, progress: Progress) -> None:
+async def _embed_all(writer: GraphWriter, embedder: Embedder, progress: Progress) -> int:
+    """How many key elements had no vector."""
     missing = await writer.unembedded()
     for start in range(0, len(missing), EMBEDDED_AT_ONCE):
         part = missing[start : start + EMBEDDED_AT_ONCE]
         await embed(writer, embedder, part)
         progress(Embedded(start + len(part), len(missing)))
+    return len(missing)

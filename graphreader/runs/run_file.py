@@ -6,6 +6,7 @@ get the same RunsError where the file is of no use; the first go on without it.
 """
 
 import asyncio
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -18,6 +19,9 @@ from graphreader.errors import RunsError
 from graphreader.sqlite_file import opened, refusal
 
 T = TypeVar("T")
+
+logger = logging.getLogger("graphreader.runs")
+
 Row = Sequence[Any]
 
 FORM: Final = 1
@@ -147,6 +151,7 @@ class RunFile:
         sentence = refusal(self.path, what, error, anew)
         self._failure = RunsError(sentence)
         self.trouble = unkept(self._failure)
+        logger.warning("%s", self._failure)
         self.failures += 1
         self._rests_until = time.monotonic() + _REST
         await self._close()

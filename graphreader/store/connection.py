@@ -4,14 +4,12 @@ It knows nothing of documents and facts.
 """
 
 import asyncio
-import re
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager
 from itertools import chain, repeat
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from neo4j import (
     READ_ACCESS,
@@ -40,6 +38,7 @@ from graphreader.errors import (
     SettingsError,
     StoreError,
 )
+from graphreader.store.address import Address
 from graphreader.store.statements import dialect_of, statement
 
 Row = dict[str, Any]
@@ -49,26 +48,17 @@ Run = Callable[..., Awaitable[list[Row]]]
 
 T = TypeVar("T")
 
-_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
+logger = logging.getLogger("graphreader.store")
 
 _PAUSES = (0.1, 0.3, 1.0)
 _LONGEST_PAUSE = 2.0
+_MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 
 PATIENCE = 15.0
 """Seconds that a server may take to answer for the first time."""
 
 OUTAGE = 45.0
 """Seconds that a server which has answered may be gone, as while it is started anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a Neo4j is and how to enter. `database` None is the user's home database."""
-
-    uri: str
-    username: str
-    password: str = field(repr=False)
-    database: str | None = None
 
 
 class Connection:
@@ -79,6 +69,8 @@ class Connection:
         self.version = version
         self.dialect = dialect_of(version)
         self._driver = driver
+        # In a cluster whoever reads waits for what was written here before.
+        self._bookmarks = AsyncGraphDatabase.bookmark_manager() if address.routed else None
 
     @classmethod
     async def open(cls, address: Address) -> "Connection":
@@ -86,7 +78,7 @@ class Connection:
 
         Raises Neo4jUnavailableError (within 15 s), Neo4jRefusedError, SchemaError, SettingsError.
         """
-        _check_uri(address.uri)
+        address.check()
         try:
             driver = AsyncGraphDatabase.driver(
                 address.uri,
@@ -105,10 +97,12 @@ class Connection:
                 found, _, _ = await driver.execute_query(
                     statement("schema/server"), database_=address.database, routing_="r"
                 )
-            return cls(driver, address, found[0]["version"])
+            version = found[0]["version"]
+            logger.info("Connected to Neo4j %s at %s", version, address.place)
+            return cls(driver, address, version)
         except TimeoutError:
             await driver.close()
-            raise Neo4jUnavailableError(_nobody(address.uri)) from None
+            raise Neo4jUnavailableError(address.nobody()) from None
         except BaseException:
             await driver.close()
             raise
@@ -123,15 +117,16 @@ class Connection:
         It is asked again, wherever it broke off, until the server has been gone for OUTAGE. Sent as
         a transaction of its own it would be told to begin and to end: three messages for one.
         """
-        text, deadline = self._text(name), time.monotonic() + OUTAGE
+        deadline = time.monotonic() + OUTAGE
         async with _in_words(self.address):
             for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
                 try:
                     async with self._opened(READ_ACCESS) as session:
-                        return await _rows(session, text, values)
+                        return await self._rows(session, name, values)
                 except (DriverError, Neo4jError) as error:
                     if not error.is_retryable() or time.monotonic() + pause > deadline:
                         raise
+                    logger.debug("%s is asked again in %.1f s: %s", name, pause, _kind(error))
                 await asyncio.sleep(pause)
         raise AssertionError("pauses never end")
 
@@ -140,17 +135,21 @@ class Connection:
 
         Returns the rows of the last one.
         """
-        texts = [(self._text(name), values) for name, values in calls]
-        async with self._session() as session:
-            rows: list[Row] = await session.execute_write(_run, texts)
-        return rows
+
+        async def work(run: Run) -> list[Row]:
+            rows: list[Row] = []
+            for name, values in calls:
+                rows = await run(name, **values)
+            return rows
+
+        return await self.transact(work)
 
     async def transact(self, work: Callable[[Run], Awaitable[T]]) -> T:
         """Do some work in one transaction; all of it is tried again when the server says so."""
 
         async def with_runner(transaction: AsyncManagedTransaction) -> T:
             async def run(name: str, /, **values: Any) -> list[Row]:
-                return await _rows(transaction, self._text(name), values)
+                return await self._rows(transaction, name, values)
 
             return await work(run)
 
@@ -161,24 +160,40 @@ class Connection:
     async def run(self, name: str, /, **values: Any) -> list[Row]:
         """Run a statement that cannot be part of a transaction: schema, and work in batches.
 
-        The driver does not repeat such a statement, so we do: each of ours is safe to run again.
+        The driver does not repeat such a statement, so we do: each of ours is safe to run again. An
+        index that somebody else makes at the same moment is there, whatever IF NOT EXISTS says.
         """
         async with self._session() as session:
             for pause in (*_PAUSES, _LONGEST_PAUSE):
-                with suppress(TransientError):
-                    return await _rows(session, self._text(name), values)
-                await asyncio.sleep(pause)
-            return await _rows(session, self._text(name), values)
+                try:
+                    return await self._rows(session, name, values)
+                except TransientError:
+                    await asyncio.sleep(pause)
+                except ClientError as error:
+                    if error.code != _MADE_MEANWHILE:
+                        raise
+                    return []
+            return await self._rows(session, name, values)
 
     def vector(self, values: Sequence[float]) -> Any:
         """Numbers as this server takes them quickest, to be stored in single precision."""
         return Vector(list(values), "f32") if self.dialect == "2026" else list(values)
 
-    def _text(self, name: str) -> Any:
-        return statement(name, self.dialect)
+    async def _rows(self, runner: Any, name: str, values: Mapping[str, Any]) -> list[Row]:
+        """Run one statement in a session or a transaction, and return all of its rows."""
+        began = time.monotonic()
+        result = await runner.run(statement(name, self.dialect), dict(values))
+        rows = [dict(record) async for record in result]  # data() would look into every value
+        milliseconds = 1000 * (time.monotonic() - began)
+        logger.debug("%s: %d rows in %.1f ms", name, len(rows), milliseconds)
+        return rows
 
     def _opened(self, access: str) -> AsyncSession:
-        return self._driver.session(database=self.address.database, default_access_mode=access)
+        return self._driver.session(
+            database=self.address.database,
+            default_access_mode=access,
+            bookmark_manager=self._bookmarks,
+        )
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[AsyncSession]:
@@ -187,72 +202,40 @@ class Connection:
             yield session
 
 
-async def _run(transaction: AsyncManagedTransaction, calls: Sequence[tuple[Any, Any]]) -> list[Row]:
-    """Run the calls in order and return the last one's rows."""
-    rows: list[Row] = []
-    for text, values in calls:
-        rows = await _rows(transaction, text, values)
-    return rows
-
-
-async def _rows(runner: Any, text: str, values: Mapping[str, Any]) -> list[Row]:
-    """Run one statement in a session or a transaction, and return all of its rows."""
-    result = await runner.run(text, dict(values))
-    return [dict(record) async for record in result]  # data() would look into every value
-
-
 @asynccontextmanager
 async def _in_words(address: Address) -> AsyncIterator[None]:
     """Turn the driver's exceptions into ours."""
     try:
         yield
-    except AuthError as error:
-        raise Neo4jRefusedError(
-            f"Neo4j at {address.uri} refuses the user or the password: check NEO4J_USERNAME and "
-            "NEO4J_PASSWORD."
-        ) from error
-    except (ServiceUnavailable, SessionExpired) as error:
-        raise Neo4jUnavailableError(_nobody(address.uri)) from error
-    except Forbidden as error:
-        raise StoreError(
-            f"Neo4j does not let {address.username} do this: {error.message}"
-        ) from error
-    except TransientError as error:
-        raise StoreError(f"Neo4j could not finish this now, try again: {error.message}") from error
-    except ClientError as error:
-        raise StoreError(_client(address, error)) from error
     except (Neo4jError, DriverError) as error:
-        raise StoreError(f"Neo4j failed: {error}") from error
+        logger.warning("Neo4j at %s failed: %s", address.place, _kind(error))
+        logger.debug("It said: %s", error)
+        raise _told(address, error) from error
 
 
-def _check_uri(uri: str) -> None:
-    """Say what is wrong with an address before a driver does, and without a password in it."""
-    if "@" in uri:
-        raise SettingsError(
-            "NEO4J_URI holds a user or a password: put them into NEO4J_USERNAME and NEO4J_PASSWORD."
-        )
-    if not _SCHEME.match(uri):
-        raise SettingsError(
-            f"NEO4J_URI is {uri!r}, but must begin with bolt://, neo4j://, bolt+s:// or "
-            "neo4j+s://: the address of a Neo4j as drivers use it."
-        )
-    try:
-        known = bool(urlsplit(uri).hostname) and urlsplit(uri).port != 0
-    except ValueError:
-        known = False
-    if not known:
-        raise SettingsError(
-            f"NEO4J_URI is {uri!r}, but must look like bolt://HOST:PORT, with a port up to 65535."
-        )
+def _told(address: Address, error: Exception) -> StoreError:
+    """The driver's exception in words for a person."""
+    match error:
+        case AuthError():
+            return Neo4jRefusedError(
+                f"Neo4j at {address.uri} refuses the user or the password: check NEO4J_USERNAME "
+                "and NEO4J_PASSWORD."
+            )
+        case ServiceUnavailable() | SessionExpired():
+            return Neo4jUnavailableError(address.nobody())
+        case Forbidden():
+            return StoreError(f"Neo4j does not let {address.username} do this: {error.message}")
+        case TransientError():
+            return StoreError(f"Neo4j could not finish this now, try again: {error.message}")
+        case ClientError():
+            return StoreError(_client(address, error))
+        case _:
+            return StoreError(f"Neo4j failed: {error}")
 
 
-def _nobody(uri: str) -> str:
-    encrypted = "+s" in uri.partition(":")[0]
-    scheme = ", its scheme too: +s asks for encryption" if encrypted else ""
-    return (
-        f"No Neo4j answers at {uri}: start it, or check NEO4J_URI{scheme} (unset it to use the "
-        "embedded server)."
-    )
+def _kind(error: Exception) -> str:
+    """Neo4j's code of the failure; its words may repeat what is in the graph."""
+    return getattr(error, "code", None) or type(error).__name__
 
 
 def _client(address: Address, error: ClientError) -> str:

@@ -3,9 +3,12 @@
 What is cut off is finished by the next `finish_deletes`. Key elements that other facts name stay.
 """
 
+import logging
 from collections.abc import Sequence
 
 from graphreader.store.connection import Call, Connection
+
+logger = logging.getLogger("graphreader.store")
 
 CHUNKS_A_STATEMENT = 250
 
@@ -22,6 +25,7 @@ class Deleter:
         values = {"corpus": self._corpus, "documents": list(documents)}
         await self._connection.write([self._lock(), ("write/mark_deleting", values)])
         await self.finish_deletes()
+        logger.info("%d documents of corpus %r are deleted", len(documents), self._corpus)
 
     async def delete_corpus(self) -> None:
         """Forget the corpus itself and the runs that were kept of it, if no document is left."""

@@ -5,7 +5,8 @@ import threading
 
 from graphreader.errors import ServerError
 from graphreader.settings import Settings
-from graphreader.store.connection import Address, Connection
+from graphreader.store.address import Address
+from graphreader.store.connection import Connection
 from graphreader.store.embedded.progress import Phase, Progress, silent
 from graphreader.store.embedded.server import ensure_running
 

@@ -59,7 +59,8 @@ async def check(connection: Connection) -> int | None:
     if number is not None and number != NUMBER:
         raise SchemaError(
             f"This graph was made with schema {number}, this version of GraphReader uses {NUMBER}: "
-            "use the version that made it, or another database (NEO4J_DATABASE)."
+            "use the version that made it, or another database (NEO4J_DATABASE; with the embedded "
+            "server GRAPHREADER_HOME)."
         )
     return number
 

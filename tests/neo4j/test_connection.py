@@ -9,7 +9,10 @@ from graphreader.errors import (
     SettingsError,
     StoreError,
 )
-from graphreader.store.connection import Address, Connection
+from graphreader.store.address import Address
+from graphreader.store.connection import Connection
+from graphreader.store.deleter import Deleter
+from graphreader.store.writer import GraphWriter
 
 SECRET = "not-the-password-4711"
 
@@ -36,6 +39,26 @@ async def test_unknown_databases_are_refused(connection: Connection) -> None:
 async def test_reading_never_writes(connection: Connection) -> None:
     with pytest.raises(StoreError, match=r"(?i)write|read"):
         await connection.read("schema/set_number", number=5)
+
+
+# By an address that may be a cluster's, each session waits for what another one has written.
+async def test_routed(connection: Connection, corpus: str) -> None:
+    given = connection.address
+    uri = given.uri.replace("bolt://", "neo4j://")
+    routed = await Connection.open(Address(uri, given.username, given.password))
+    try:
+        await GraphWriter(routed, corpus).begin_corpus(
+            decider="d", prompts="1", embedding="e", dimension=256
+        )
+        bookmarks = set(await routed._bookmarks.get_bookmarks()) if routed._bookmarks else set()
+        found = await routed.read("read/corpus", corpus=corpus)
+    finally:
+        await Deleter(routed, corpus).delete_corpus()
+        await routed.aclose()
+
+    assert bookmarks
+    assert found[0]["decider"] == "d"
+    assert connection._bookmarks is None
 
 
 # Nobody at the address: said at once, with the variable to check.

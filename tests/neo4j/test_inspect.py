@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 QUERIES = sorted((ROOT / "cypher" / "inspect").glob("*.cypher"))
 NAMES = [query.stem for query in QUERIES]
 CORPUS = "test-inspect"
+EDGE = "test-inspect-edge"
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,64 @@ async def test_nothing_is_missing(connection: Connection, example: GraphReader) 
     assert row["chunks"] > 3
     assert row["key_elements"] > 500
     assert row["failed_chunks"] == row["without_embedding"] == row["to_be_settled"] == 0
+
+
+# Every fact is counted once in the histogram, whose longest bar is the most frequent length.
+async def test_the_histogram(connection: Connection, example: GraphReader) -> None:
+    inspect = ROOT / "cypher" / "inspect"
+    found = await rows(connection, inspect / "histogram_of_facts.cypher", corpus=CORPUS)
+    (row,) = await rows(connection, inspect / "unreachable.cypher", corpus=CORPUS)
+    begins = [int(one["about_tokens"].split()[0]) for one in found]
+    most = max(found, key=lambda one: one["facts"])
+
+    assert sum(one["facts"] for one in found) == row["facts"] > 200
+    assert begins == sorted(set(begins))
+    assert len(most["histogram"]) == 40
+    assert all(1 <= len(one["histogram"]) <= 40 for one in found)
+
+
+# What lacks something, and what no path comes to, is counted and shown.
+async def test_what_is_wrong_with_a_graph(connection: Connection) -> None:
+    async with connection._driver.session() as session:
+        await session.run(
+            """
+            CREATE (d:Document {corpus: $corpus, id: $corpus + 'd', title: 'T'})
+            CREATE (d)-[:HAS_CHUNK]->(:Chunk {id: $corpus + 'b', index: 1, error: 'cut off'})
+            CREATE (d)-[:HAS_CHUNK]->(c:Chunk {id: $corpus + 'c', index: 0})
+            CREATE (a:KeyElement {corpus: $corpus, id: $corpus + 'a', stale: true})
+            CREATE (h:KeyElement {corpus: $corpus, id: $corpus + 'h', hub: true, embedding: [1.0]})
+            CREATE (k:KeyElement {corpus: $corpus, id: $corpus + 'k', embedding: [1.0]})
+            WITH c, a, h, k
+            UNWIND [['unnamed', []], ['alone', [a]], ['crowded', [h]], ['in sight', [h, k]],
+                    ['in sight as well', [k]]] AS one
+            CREATE (c)-[:HAS_ATOMIC_FACT]->(f:AtomicFact {id: $corpus + one[0], text: one[0]})
+            WITH f, one
+            UNWIND one[1] AS named
+            CREATE (f)-[:HAS_KEY_ELEMENT]->(named)
+            """,
+            corpus=EDGE,
+        )
+        inspect = ROOT / "cypher" / "inspect"
+        try:
+            (missing,) = await rows(connection, inspect / "missing.cypher", corpus=EDGE)
+            (unreachable,) = await rows(connection, inspect / "unreachable.cypher", corpus=EDGE)
+        finally:
+            await session.run(
+                "MATCH (n {corpus: $corpus}) "
+                "OPTIONAL MATCH (n)-[:HAS_CHUNK]->(c) "
+                "OPTIONAL MATCH (c)-[:HAS_ATOMIC_FACT]->(f) DETACH DELETE f, c, n",
+                corpus=EDGE,
+            )
+
+    assert (missing["failed_chunks"], missing["errors"]) == (1, ["cut off"])
+    assert (missing["without_embedding"], missing["to_be_settled"]) == (1, 1)
+    assert unreachable["facts"] == 5
+    assert unreachable["no_key_element_names"] == 1
+    assert unreachable["only_a_search_finds"] == 1
+    assert unreachable["only_hubs_name"] == 1
+    assert sorted(unreachable["examples"]) == [
+        f"{one}: T, chunk 0: {one}" for one in ("alone", "crowded", "unnamed")
+    ]
 
 
 # A run is drawn as it went: its steps in order, and what lies between one and the next.

@@ -64,7 +64,8 @@ async def test_cut_off(connection: Connection, writer: GraphWriter) -> None:
     await write(writer, "one", [("x", FACTS)])
     await write(other, "two", [("y", FACTS)])
     await other.change_embedding("new", 256)
-    await reindex(connection, Counting("new", 256), writer.corpus)
+    done = await reindex(connection, Counting("new", 256), writer.corpus)
+    again = await reindex(connection, Counting("new", 256), writer.corpus)
     left = await other.unembedded()
     rows = await connection.read("read/documents", corpus=other.corpus)
     deleter = Deleter(connection, other.corpus)
@@ -72,6 +73,8 @@ async def test_cut_off(connection: Connection, writer: GraphWriter) -> None:
     await deleter.delete_corpus()
 
     assert left == []
+    assert set(done) == {writer.corpus, other.corpus}
+    assert again == [writer.corpus]  # nothing is left to do for the other one
 
 
 # A corpus that there is not is refused before anything is touched.

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -5,6 +6,8 @@ import pytest
 from graphreader.errors import EmbeddingMismatchError, SchemaError
 from graphreader.store import schema
 from graphreader.store.connection import Connection
+from graphreader.store.opening import open_connection
+from tests import servers
 
 INDEXES = {
     "graphreader_corpus_name",
@@ -34,6 +37,21 @@ async def restored(connection: Connection) -> AsyncIterator[None]:
 # Preparing a graph again changes nothing, and every index answers.
 async def test_preparing_is_idempotent(connection: Connection) -> None:
     await schema.prepare(connection, 256)
+    found = {row["name"]: row["state"] for row in await connection.read("schema/indexes")}
+
+    assert found == dict.fromkeys(INDEXES, "ONLINE")
+
+
+# Many who prepare a new database at the same moment all find it prepared.
+async def test_preparing_at_once(neo4j_pool: servers.Pool, connection: Connection) -> None:
+    settings = neo4j_pool.settings(connection.version)
+    for _ in range(5):
+        async with connection._driver.session() as session:
+            await (await session.run("DROP INDEX graphreader_key_element_stale")).consume()
+        others = [await open_connection(settings) for _ in range(5)]
+        await asyncio.gather(*(schema.prepare(one, 256) for one in others))
+        for one in others:
+            await one.aclose()
     found = {row["name"]: row["state"] for row in await connection.read("schema/indexes")}
 
     assert found == dict.fromkeys(INDEXES, "ONLINE")

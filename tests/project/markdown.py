@@ -1,44 +1,74 @@
-"""What stands in a Markdown file: fenced blocks, tables, links."""
+"""What stands in a Markdown file: fenced blocks, tables, links, headings."""
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"(?:^<!-- ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block; `line` is that of its first line in the file."""
+    """A fenced block of a page.
 
+    `line` is that of its first line in the file; `mark` the comment right above the fence, if any.
+    """
+
+    page: str
     language: str
     text: str
     line: int
+    mark: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def pages() -> list[str]:
+    """The documents that people read, from the root of the project."""
+    docs = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
+    return ["README.md", *docs, "cypher/README.md"]
+
+
+def read(name: str) -> str:
+    """The text of a page."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def all_blocks(name: str) -> list[Block]:
+    """All blocks of a page in their order."""
+    text = read(name)
+    return [
+        Block(name, found[2], found[3], text[: found.start(3)].count("\n") + 1, found[1] or "")
+        for found in _FENCE.finditer(text)
+    ]
 
 
 def blocks(name: str, language: str) -> list[Block]:
-    """The blocks of a language in a file of the project."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    return [
-        Block(found[1], found[2], text[: found.start(2)].count("\n") + 1)
-        for found in _FENCE.finditer(text)
-        if found[1] == language
-    ]
+    """The blocks of one language."""
+    return [block for block in all_blocks(name) if block.language == language]
+
+
+def prose(name: str) -> str:
+    """The page without its blocks."""
+    return _FENCE.sub("", read(name))
 
 
 def marked(name: str, mark: str) -> str:
     """The fenced block that follows the comment `<!-- mark -->`."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    found = re.search(rf"<!-- {mark} -->\n```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    assert found, f"{name} has no block marked {mark}"
-    return found[1]
+    found = [block.text for block in all_blocks(name) if block.mark == mark]
+    assert len(found) == 1, f"{name} has {len(found)} blocks marked {mark}"
+    return found[0]
 
 
 def table(name: str, first_column: str) -> list[list[str]]:
     """The rows of the table whose first column is called so, without its head."""
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    lines = read(name).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first_column} |"))
     rows = []
     for line in lines[start + 2 :]:
@@ -49,7 +79,20 @@ def table(name: str, first_column: str) -> list[list[str]]:
 
 
 def links(name: str) -> list[str]:
-    """Where links and pictures lead that are not on the web."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    found = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    """Where links and pictures lead that are not on the web, with their anchors."""
+    found = re.findall(r"\]\(([^)\s]+)[^)]*\)", prose(name))
     return [link for link in found if "://" not in link]
+
+
+def anchors(name: str) -> set[str]:
+    """What links to headings of a page may end with, as code hosts make it of their words."""
+    return set(_anchors(_HEADING.findall(prose(name))))
+
+
+def _anchors(headings: list[str]) -> Iterator[str]:
+    met: Counter[str] = Counter()
+    for heading in headings:
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", words).strip().lower().replace(" ", "-")
+        yield anchor + (f"-{met[anchor]}" if met[anchor] else "")
+        met[anchor] += 1

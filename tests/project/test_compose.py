@@ -1,15 +1,76 @@
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from graphreader.settings import Settings
+from graphreader.store.embedded.home import Home
 from tests.project.markdown import ROOT
+from tests.servers import PROXY
 
 FILE = ROOT / "docker-compose.yml"
+VARIABLE = re.compile(r"\$\{(\w+):([-?][^}]*)\}")
+
+# Lets Neo4j's own tool look at a configuration, in a process that may fetch the jars.
+CHECK = """
+import os, subprocess, sys
+from pathlib import Path
+from graphreader.settings import Settings
+from graphreader.store.embedded import process
+from graphreader.store.embedded.jars import provide_jars
+from graphreader.store.embedded.progress import silent
+settings = Settings.read()
+jars = provide_jars(settings.neo4j_version, settings.cache, settings.maven_mirror, silent)
+admin = ["org.neo4j.server.startup.Neo4jAdminCommand", "server", "validate-config"]
+java = [process.java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars / "*", *admin]
+home = {"NEO4J_HOME": sys.argv[1], "NEO4J_CONF": str(Path(sys.argv[1]) / "conf")}
+sys.exit(subprocess.run(java, env=os.environ | home).returncode)
+"""
+
+
+def settings_of(service: dict[str, Any], environment: dict[str, str]) -> dict[str, str]:
+    """What the image makes of its variables: `_` stands for a dot, `__` for an underscore."""
+
+    def value(text: str) -> str:
+        return VARIABLE.sub(lambda found: environment.get(found[1], found[2][1:]), text)
+
+    return {
+        re.sub("__?", lambda found: {"_": ".", "__": "_"}[found[0]], name[len("NEO4J_") :]): value(
+            text
+        )
+        for name, text in service["environment"].items()
+        if name != "NEO4J_AUTH"
+    }
+
+
+def embedded_settings(folder: Path) -> dict[str, str]:
+    """What the embedded server is configured with, by the settings of the environment."""
+    settings = Settings.read(home=folder)
+    home = Home.of(settings)
+    home.make()
+    home.configure(home.make_access(), settings)
+    text = (home.conf / "neo4j.conf").read_text(encoding="utf-8")
+    return dict(re.findall(r"^([\w.]+)=(.*)$", text, re.MULTILINE))
+
+
+def checked(home: Path, settings: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    """What Neo4j says of a configuration; its `stdout` holds what is wrong."""
+    (home / "conf").mkdir(parents=True)
+    lines = "".join(f"{name}={value}\n" for name, value in settings.items())
+    (home / "conf" / "neo4j.conf").write_text(lines, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-c", CHECK, str(home)],
+        env={**os.environ, **PROXY},
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +113,59 @@ def test_a_password_is_asked_for(service: dict[str, Any]) -> None:
     assert "NEO4J_PASSWORD" not in service["environment"]
 
 
-# The graph outlives the container; memory is bounded; health is watched.
+# The graph outlives the container; it is ready when the Browser's port answers, which comes last.
 def test_the_service_can_be_relied_on(service: dict[str, Any]) -> None:
-    environment = service["environment"]
+    kind, command = service["healthcheck"]["test"]
 
     assert "data:/data" in service["volumes"]
-    assert "NEO4J_server_memory_heap_max__size" in environment
-    assert "NEO4J_server_memory_pagecache_size" in environment
-    assert "7474" in service["healthcheck"]["test"][1]
+    assert service["restart"] == "unless-stopped"
+    assert kind == "CMD-SHELL"
+    assert "http://localhost:7474" in command
+    assert command.endswith("|| exit 1")
+
+
+# Whatever is set is set as in the embedded server, with which all is tested, by the same variables.
+# That one has more: where it listens, and what spares a small disk.
+def test_settings_are_those_of_the_embedded_server(
+    service: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = {"GRAPHREADER_NEO4J_HEAP": "700m", "GRAPHREADER_NEO4J_PAGE_CACHE": "300m"}
+    defaults = embedded_settings(tmp_path / "defaults"), settings_of(service, {})
+    for name, value in memory.items():
+        monkeypatch.setenv(name, value)
+    larger = embedded_settings(tmp_path / "larger"), settings_of(service, memory)
+    own = re.compile(r".*_address|server\.https?\..*|db\.tx_log\..*|internal\..*")
+
+    for embedded, composed in (defaults, larger):
+        assert composed
+        assert composed.items() <= embedded.items()
+        assert all(own.fullmatch(name) for name in embedded.keys() - composed.keys())
+    assert larger[1]["server.memory.heap.max_size"] == "700m"
+    assert larger[1]["server.memory.pagecache.size"] == "300m"
+
+
+# Neo4j of that version knows every setting, and takes every value.
+def test_neo4j_takes_the_settings(service: dict[str, Any], tmp_path: Path) -> None:
+    good, bad = settings_of(service, {}), {"server.nonsense": "1"}
+    taken, refused = checked(tmp_path / "good", good), checked(tmp_path / "bad", good | bad)
+
+    assert taken.returncode == 0, taken.stdout
+    assert refused.returncode
+    assert "server.nonsense" in refused.stdout
+
+
+# A driver finds it at the address that .env.example names, which also has all that it asks of .env.
+def test_the_example_of_an_environment_goes_with_it(service: dict[str, Any]) -> None:
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    given = dict(re.findall(r"^#(\w+)=(.*)$", example, re.MULTILINE))
+    wanted = dict(VARIABLE.findall(FILE.read_text(encoding="utf-8")))
+    addresses = [port.split(":") for port in service["ports"]]
+
+    assert given["NEO4J_URI"] in [f"bolt://localhost:{outside}" for _, outside, _ in addresses]
+    assert {inside for _, _, inside in addresses} == {"7474", "7687"}
+    assert wanted.keys() <= given.keys()
+    for name, default in wanted.items():
+        assert default.startswith("?") or given[name] == default.removeprefix("-")
 
 
 # The saved queries are in the container, and cannot be changed from there.

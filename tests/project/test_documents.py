@@ -1,6 +1,6 @@
+import ast
 import re
 import shlex
-import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,28 +11,23 @@ from dotenv import dotenv_values
 from pydantic import AliasChoices
 from typer.main import get_command
 
-from graphreader import GraphReader, Settings
+from graphreader import Settings
 from graphreader.cli.main import app
 from graphreader.settings import DEFAULT_EMBEDDINGS, DEFAULT_MODEL
 from scripts.agent_drawing import drawings_in, drawn
-from tests.project.markdown import ROOT, blocks, links, marked, table
+from tests.project.markdown import ROOT, anchors, links, marked, pages, prose, read, table
 
-DOCUMENTS = ("README.md", "docs/architecture.md", "cypher/README.md")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = read("README.md")
 TARGETS = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-TOOLS = {"make", "uv", "pip", "python3", "source", "echo", "docker"}
 OTHER_VARIABLES = {"ANTHROPIC_API_KEY"}
+TROUBLES = "docs/troubleshooting.md"
 
 
 def commands() -> list[list[str]]:
-    """Every command of the documents: the lines of their shell blocks, and those inside a text."""
-    found = []
-    for name in DOCUMENTS:
-        for block in blocks(name, "sh"):
-            found += [shlex.split(line) for line in block.text.splitlines() if line.strip()]
-        text = (ROOT / name).read_text(encoding="utf-8")
-        found += [shlex.split(one) for one in re.findall(r"`((?:graphreader|make) [^`]+)`", text)]
-    return [[Path(words[0]).name, *words[1:]] for words in found]
+    """Every command inside a text; those of shell blocks are run by other tests."""
+    texts = "\n".join(prose(page) for page in pages())
+    found = dict.fromkeys(re.findall(r"`((?:graphreader|make) [^`]+)`", texts))
+    return [shlex.split(command) for command in found]
 
 
 def parse(arguments: list[str]) -> None:
@@ -62,18 +57,14 @@ def variable(name: str) -> str:
     return str(alias) if alias else f"GRAPHREADER_{name.upper()}"
 
 
-# Every command that a document shows is accepted by the program, or stands in the Makefile.
+# Every command that a text names is accepted by the program, or stands in the Makefile.
 @pytest.mark.parametrize("words", commands(), ids=shlex.join)
 def test_commands_are_accepted(words: list[str]) -> None:
     tool, *arguments = words
     if tool == "graphreader":
         parse(arguments)
-    elif tool == "make":
-        assert arguments[0] in TARGETS
     else:
-        assert tool in TOOLS
-    files = [word for word in words if word.startswith(("requirements/", "examples/"))]
-    assert all((ROOT / file).exists() for file in files)
+        assert arguments[0] in TARGETS
 
 
 # The table of commands is complete.
@@ -108,35 +99,10 @@ def test_the_example_of_an_environment_is_right(tmp_path: Path) -> None:
     assert {"OPENAI_API_KEY", "GRAPHREADER_MODEL", "NEO4J_URI", "NEO4J_PASSWORD"} <= set(values)
 
 
-# The Python of the README runs as it stands, one block after the other.
-def test_the_python_of_the_readme_runs(
-    neo4j: Settings,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert neo4j.neo4j_uri
-    assert neo4j.neo4j_password
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NEO4J_URI", neo4j.neo4j_uri)
-    monkeypatch.setenv("NEO4J_PASSWORD", neo4j.neo4j_password.get_secret_value())
-    monkeypatch.setenv("GRAPHREADER_INITIAL_NODES", "2")  # the same steps in less time
-    Path("mybooks").mkdir()
-    shutil.copy(ROOT / "examples" / "joan_of_arc.txt", "mybooks")
-    try:
-        for block in blocks("README.md", "python"):
-            code = compile("\n" * (block.line - 1) + block.text, "README.md", "exec")
-            exec(code, {"__name__": "__main__"})
-            said = capsys.readouterr().out
-
-            assert "Benedict XV" in said, said
-    finally:
-        with GraphReader("books") as reader:
-            reader.delete(everything=True)
-
-
 # The drawings of the agent are of the agent that runs.
-@pytest.mark.parametrize("name", ["README.md", "docs/architecture.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/architecture.md", "docs/how-the-agent-decides.md"]
+)
 def test_the_agent_is_drawn_as_it_is(name: str) -> None:
     assert drawings_in(ROOT / name) == [drawn()], "make pictures draws it anew"
 
@@ -172,19 +138,60 @@ def test_the_layers_are_the_checked_ones() -> None:
     assert marked("docs/architecture.md", "layers").splitlines() == layers
 
 
-# No link of a document leads nowhere.
-@pytest.mark.parametrize("name", [*DOCUMENTS, "CHANGELOG.md"])
+# No link of a document leads nowhere: neither to a file that is not there, nor to no heading of it.
+@pytest.mark.parametrize("name", [*pages(), "CHANGELOG.md"])
 def test_links_lead_somewhere(name: str) -> None:
     for link in links(name):
-        assert ((ROOT / name).parent / link).exists(), link
+        file, _, anchor = link.partition("#")
+        target = ((ROOT / name).parent / file).resolve() if file else ROOT / name
+
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.relative_to(ROOT).as_posix()), link
 
 
-# Pictures are there and small, and are what their names say.
+# Every page is found from the table of contents.
+def test_the_contents_are_complete() -> None:
+    listed = {link.partition("#")[0] for link in links("docs/README.md")}
+
+    assert listed >= {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+
+def sentences() -> list[str]:
+    """All that the program may say: its strings, with a mark for what is filled in."""
+    found = []
+    for file in (ROOT / "graphreader").rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and id(node) not in silent:
+                found.append(str(node.value))
+            elif isinstance(node, ast.JoinedStr):
+                parts = [getattr(part, "value", "") for part in node.values]
+                found.append("".join(part if isinstance(part, str) else "\0" for part in parts))
+    return found
+
+
+# Each message that is explained is one that the program still gives; `...` stands for what varies.
+def test_troubles_are_those_of_the_program() -> None:
+    said = sentences()
+    explained = re.findall(r"^\| `(.+?)` \|", read(TROUBLES), re.MULTILINE)
+
+    assert len(explained) > 50
+    for message in explained:
+        parts = message.split("...")
+        fixed = re.compile(".*?".join(map(re.escape, parts)))
+        longest = max(parts, key=len)
+
+        assert any(longest in one and fixed.search(one) for one in said), message
+
+
+# Pictures are shown on some page, small, and what their names say.
 def test_pictures_are_small() -> None:
     pictures = {path.name: path.read_bytes() for path in (ROOT / "docs" / "pictures").iterdir()}
+    shown = {Path(link).name for page in pages() for link in links(page)}
 
-    assert set(pictures) == {"ask.svg", "graph.png"}
+    assert {"ask.svg", "graph.png"} <= set(pictures) <= shown
     assert all(10_000 < len(picture) < 300_000 for picture in pictures.values())
-    assert pictures["graph.png"].startswith(b"\x89PNG")
-    assert b"<svg" in pictures["ask.svg"]
+    for name, picture in pictures.items():
+        assert picture.startswith({".png": b"\x89PNG", ".svg": b"<svg"}[Path(name).suffix])
     assert b"No&#160;language&#160;model&#160;is&#160;in&#160;use" in pictures["ask.svg"]

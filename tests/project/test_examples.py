@@ -13,7 +13,7 @@ from tests.project.markdown import ROOT
 from tests.terminal import SilentService, wait_for
 
 
-# The example program reads a folder, answers, cites, and says which question it could not answer.
+# The example program reads a file or a folder, answers, cites, and says what it could not answer.
 def test_ask_your_files(
     neo4j: Settings,
     corpus: str,
@@ -29,16 +29,21 @@ def test_ask_your_files(
     monkeypatch.setenv("GRAPHREADER_INITIAL_NODES", "2")  # the same steps in less time
     shutil.copy(ROOT / "examples" / "joan_of_arc.txt", tmp_path)
     questions = ["Which pope canonized Joan of Arc?", "What is the weather in Spain?"]
-    code = ask_your_files.main([str(tmp_path), *questions, "--corpus", corpus])
+    file, folder = tmp_path / "joan_of_arc.txt", tmp_path
+    first = ask_your_files.main([str(file), questions[0], "--corpus", corpus])
+    before = capsys.readouterr()
+    code = ask_your_files.main([str(folder), *questions, "--corpus", corpus])
     said = capsys.readouterr()
     with GraphReader(corpus) as reader:
         reader.delete(everything=True)
 
-    assert code == 3
+    assert (first, code) == (0, 3)
+    assert "read: " in before.err
+    assert "Benedict XV" in before.out
     assert "Benedict XV" in said.out
     assert "[joan_of_arc, chunk " in said.out
     assert "The texts do not tell." in said.out
-    assert "read: " in said.err
+    assert "unchanged: " in said.err
 
 
 # A folder that there is not is a sentence, not a traceback.

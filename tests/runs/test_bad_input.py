@@ -298,7 +298,7 @@ def test_names_that_are_none(terminal: Terminal, command: list[str], name: str) 
     [
         ({"GRAPHREADER_MODEL": "nonsense"}, "must be provider:model"),
         ({"GRAPHREADER_MODEL": "nonsense:x"}, "there is no provider 'nonsense'"),
-        ({"GRAPHREADER_MODEL": "groq:llama3"}, 'pip install "graphreader[groq]"'),
+        ({"GRAPHREADER_MODEL": "groq:llama3"}, "pip install langchain-groq"),
         ({"GRAPHREADER_MODEL": "openai:gpt-x"}, "OPENAI_API_KEY is not set"),
         ({"GRAPHREADER_EMBEDDINGS": "nonsense"}, "GRAPHREADER_EMBEDDINGS is 'nonsense'"),
     ],

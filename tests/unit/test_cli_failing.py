@@ -132,27 +132,6 @@ def test_debug_without_secrets(
     assert "ValueError: ***, ***, https://***@maven.example/x?a@b" in err
 
 
-# With `--debug` logs are shown without secrets, and not those of every request.
-def test_logs(tmp_path: Path) -> None:
-    program = (
-        "import logging\n"
-        "from graphreader.cli.failing import Debug, quieten\n"
-        "Debug.wanted = True\n"
-        "quieten()\n"
-        "for name in ('httpx', 'httpcore', 'openai', 'neo4j', 'elsewhere'):\n"
-        "    logging.getLogger(name).info('GET %s', 'http://me:secret@host/')\n"
-        "    logging.getLogger(name + '.inner').info('GET it')\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", cwd=tmp_path
-    )
-
-    assert done.stderr.splitlines() == [
-        "INFO:elsewhere:GET http://***@host/",
-        "INFO:elsewhere.inner:GET it",
-    ]
-
-
 # The first signal ends a command in good order; the second ends it at once, whatever it is doing.
 def test_signals(tmp_path: Path) -> None:
     program = (

@@ -18,24 +18,16 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 ]
 
 
-# Every extra brings the package of a provider, and every provider's extra exists and brings it.
+# Every extra for models brings the package of a provider that we know.
 def test_extras() -> None:
-    extras = {
-        name: {re.split(r"[<>=]", one)[0] for one in wanted}
-        for name, wanted in PROJECT["optional-dependencies"].items()
-    }
-    named: dict[str, set[str]] = {}
-    for one in PROVIDERS.values():
-        named.setdefault(one.extra, set()).add(one.package)
-    del named[""]
-    del extras["documents"]  # is for loaders, not for providers
-
-    assert named == extras
+    packages = {one.package for one in PROVIDERS.values()}
+    for name, wanted in PROJECT["optional-dependencies"].items():
+        if name not in ("documents", "mcp", "studio"):  # these are not for models
+            assert {re.split(r"[<>=]", one)[0] for one in wanted} <= packages, name
 
 
 # OpenAI needs no extra: its package comes with us.
 def test_openai_comes_along() -> None:
-    assert PROVIDERS["openai"].extra == ""
     assert any(one.startswith("langchain-openai") for one in PROJECT["dependencies"])
 
 
@@ -45,7 +37,7 @@ def test_names() -> None:
 
     assert (provider, model) == (PROVIDERS["ollama"], "qwen3:8b")
     assert provider_of("google-genai") is PROVIDERS["google_genai"]
-    assert provider_of("groq").install == 'pip install "graphreader[groq]"'
+    assert provider_of("groq").install == "pip install langchain-groq"
 
 
 # A provider that we do not know is used by LangChain's habits.
@@ -65,15 +57,15 @@ def test_half_a_name(name: str) -> None:
         open_decider(settings)
 
 
-# A package that is missing is named with the command that installs it: our extra, if there is one.
+# A package that is missing is named with the command that installs it.
 @pytest.mark.parametrize(
     ("name", "module", "command"),
     [
-        ("groq:llama", "langchain_groq", 'pip install "graphreader[groq]"'),
-        ("mistralai:magistral", "langchain_mistralai", 'pip install "graphreader[mistral]"'),
-        ("openrouter:a/b:free", "langchain_openrouter", 'pip install "graphreader[openrouter]"'),
-        ("google-genai:gemini", "langchain_google_genai", 'pip install "graphreader[google]"'),
-        ("bedrock_converse:x", "langchain_aws", 'pip install "graphreader[aws]"'),
+        ("groq:llama", "langchain_groq", "pip install langchain-groq"),
+        ("mistralai:magistral", "langchain_mistralai", "pip install langchain-mistralai"),
+        ("openrouter:a/b:free", "langchain_openrouter", "pip install langchain-openrouter"),
+        ("google-genai:gemini", "langchain_google_genai", "pip install langchain-google-genai"),
+        ("bedrock_converse:x", "langchain_aws", "pip install langchain-aws"),
         ("cohere:command", "langchain_cohere", "pip install langchain-cohere"),
         ("huggingface:x", "langchain_huggingface", "pip install langchain-huggingface"),
     ],

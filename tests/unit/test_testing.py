@@ -1,5 +1,6 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
 
 from graphreader.deciding import schemas
 from graphreader.deciding.decider import Decider
@@ -15,11 +16,11 @@ FACTS = FactsTask("Who?", "Look.", (), "", "Danny", (FactGroup("chunk 1", ("Dann
 # The model's reply is a function of the request, in the form that was bound.
 async def test_reply_has_the_bound_form() -> None:
     model = FunctionChatModel(function=lambda request: {"plan": request.user + request.decision})
-    tool = schemas.tool(RationalPlan)
+    described = schemas.tool(RationalPlan)
 
     plain = await model.ainvoke([HumanMessage("a")])
     formed = await model.bind(response_format=schemas.response_format(RationalPlan)).ainvoke("b")
-    called = await model.bind_tools([tool], tool_choice="RationalPlan").ainvoke("c")
+    called = await model.bind_tools([described], tool_choice="RationalPlan").ainvoke("c")
 
     assert plain.content == '{"plan": "a"}'
     assert formed.content == '{"plan": "bRationalPlan"}'
@@ -27,6 +28,22 @@ async def test_reply_has_the_bound_form() -> None:
     assert called.tool_calls[0]["args"] == {"plan": "cRationalPlan"}
     assert [request.user for request in model.requests] == ["a", "b", "c"]
     assert model.requests[1].schema == schemas.schema_of(RationalPlan)
+
+
+# A tool may be bound in any form that LangChain knows, as agents do.
+async def test_tools_of_an_agent() -> None:
+    @tool
+    def look_up(word: str) -> str:
+        """Look up a word."""
+        return word
+
+    call = {"name": "look_up", "args": {"word": "Danny"}, "id": "1"}
+    model = FunctionChatModel(function=lambda request: AIMessage("", tool_calls=[call]))
+    reply = await model.bind_tools([look_up]).ainvoke("Who?")
+
+    assert reply.tool_calls[0]["args"] == {"word": "Danny"}
+    assert model.requests[0].decision == "look_up"
+    assert model.requests[0].schema["required"] == ["word"]
 
 
 # Functions may be coroutine functions, and give strings, messages, decisions or exceptions.

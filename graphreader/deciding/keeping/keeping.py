@@ -6,6 +6,7 @@ whole prompt. The form of the reply makes no difference to it.
 """
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
@@ -20,6 +21,8 @@ from graphreader.errors import BudgetError, DecisionError
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
+
+logger = logging.getLogger("graphreader.deciding")
 
 
 class KeptDecisions:
@@ -62,6 +65,8 @@ class KeptDecisions:
             if asks:
                 raise
             raise _unspent(error) from error
+        if not asks:
+            logger.debug("A kept reply of %s serves for %s", self._model, task.prompt)
         return decided if asks else replace(decided, usage=Usage(reused=1))
 
     async def aclose(self) -> None:

@@ -6,6 +6,7 @@ read-only or on a full disk never fails a run: nothing is found or kept, and `tr
 
 import asyncio
 import hashlib
+import logging
 import sqlite3
 import threading
 import time
@@ -22,6 +23,8 @@ from graphreader.settings import Settings
 from graphreader.sqlite_file import files_of, is_lost, opened, refusal
 
 T = TypeVar("T")
+
+logger = logging.getLogger("graphreader.deciding")
 _Row: TypeAlias = tuple[bytes, str, float, bytes]
 
 FORM: Final = 1
@@ -163,6 +166,7 @@ class ReplyCache:
             worker.close()
             self._rests_until[what] = time.monotonic() + _REST
             self.trouble = f"The run goes on without kept replies: {self._sentence(what, error)}"
+            logger.warning("%s", self.trouble)
             return None
 
     def _sentence(self, what: str, error: Exception) -> str:

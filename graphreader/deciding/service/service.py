@@ -27,6 +27,7 @@ it is.
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ from graphreader.errors import (
 )
 
 T = TypeVar("T")
+
+logger = logging.getLogger("graphreader.deciding")
 
 FIRST_CONTACT = 12.0
 FIRST_REPLY = 15.0
@@ -152,6 +155,9 @@ class ModelService:
                 pause = self._pause(failure, tries)
                 if pause is None:
                     self._give_up(failure, error, tries)
+            logger.debug(
+                "%s is asked again in %.1f s: %s (%s)", self.name, pause, failure.kind, failure
+            )
             if failure.wait:
                 self._limiter.hold_off(failure.wait)
             await asyncio.sleep(pause)
@@ -177,6 +183,7 @@ class ModelService:
                     self._contact = await first_contact(self._address, FIRST_CONTACT, self._base)
             except ModelUnavailableError as error:
                 self._no_contact = monotonic(), str(error)
+                logger.warning("No first contact with %s%s", self.name, self._at)
                 raise
 
     def _pause(self, failure: Failure, tries: _Tries) -> float | None:
@@ -213,7 +220,13 @@ class ModelService:
         if failure.kind == "bug":
             raise error
         if failure.kind in _DECLINED:
+            logger.debug("%s declines: %s (%s)", self.name, failure.kind, failure)
             raise Declined(failure) from error
+        logger.warning(
+            "%s: a request is given up (%s, %s)", self.name, failure.kind, failure.status
+        )
+        if failure.kind != "key":  # the words may repeat parts of it
+            logger.debug("%s said: %s", self.name, failure)
         if failure.kind == "window":
             raise WindowError(
                 f"The prompt is too large for {self.name} ({failure}): set GRAPHREADER_WINDOW, and "
@@ -230,7 +243,7 @@ class ModelService:
     def _refusals(self, failure: Failure) -> dict[str, str]:
         at = self._at
         return {
-            # No words of the service here: they may repeat parts of the key.
+            # No words of the service here, for the same reason.
             "key": f"{self.name}{at} refuses the key: check {self._key}.",
             "quota": f"The quota of {self.name} is used up: add credit there, or use another key "
             f"({self._key}).",

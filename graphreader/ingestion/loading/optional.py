@@ -11,6 +11,4 @@ def optional(package: str, shown: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise DocumentError(
-            f'{shown} needs a further package: pip install "graphreader[documents]"'
-        ) from error
+        raise DocumentError(f"{shown} needs a further package: pip install {package}") from error

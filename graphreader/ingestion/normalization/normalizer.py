@@ -9,6 +9,7 @@ deleted since, a stage that is switched on or off: all of that is such a differe
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
+from graphreader.ingestion import logbook
 from graphreader.ingestion.normalization.frequency import hub_threshold
 from graphreader.ingestion.normalization.linker import Linker
 from graphreader.ingestion.normalization.merging import Merge
@@ -50,8 +51,10 @@ class Normalizer:
             seen = await self._round(progress, keep=True)
             report = report.and_then(seen)
             if not seen.changed:
-                return report
-        await self._writer.settle()
+                break
+        else:
+            await self._writer.settle()
+        logbook.normalized(report)
         return report
 
     async def undo(

@@ -1,5 +1,6 @@
 """One embedded server for each home: found, started, stopped, however many ask at once."""
 
+import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from graphreader.store.embedded.home import LOOPBACK, VARIABLE, Access, Home
 from graphreader.store.embedded.jars import provide_jars
 from graphreader.store.embedded.progress import Progress, silent
 from graphreader.store.embedded.state import State
+
+logger = logging.getLogger("graphreader.store")
 
 _START_SECONDS = 120.0  # usually 5 to 10; a busy machine took 40
 _BUSY_SECONDS = 20.0  # for one that has answered before
@@ -75,6 +78,7 @@ def stop(settings: Settings) -> bool:
         found = state.find(home)
         if found:
             process.end(found)
+            logger.info("The embedded Neo4j (process %d) was stopped", found.pid)
         state.forget(home)
         return found is not None
 
@@ -103,6 +107,7 @@ def _started(home: Home, settings: Settings, tell: Progress) -> RunningServer:
         process.set_password(home, jars, access)
     since = time.time() - 0.1  # the clock of files lags a little
     child = process.launch(home, jars, settings)
+    logger.info("The embedded Neo4j %s starts (process %d)", home.version, child.pid)
     try:
         State.of(child, home, home.version, ready=False).write(home)
         return _awaited(child, home, access, tell, since)
@@ -134,6 +139,7 @@ def _awaited(
         if version:
             known = State.of(child, home, version, ready=True)
             known.write(home)
+            logger.info("The embedded Neo4j (process %d) answers at %s", child.pid, access.uri)
             return _described(home, access, known)
         time.sleep(0.1)
     raise ServerError(

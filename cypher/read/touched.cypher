@@ -1,0 +1,38 @@
+// What a run touched, by ids of key elements and of chunks; those that are gone are left out. What
+// hangs together: a chunk with the key elements that its facts name, and key elements with each
+// other by the facts that name both, among the first $most of one of them. A fact of each is shown.
+WITH COLLECT {
+  UNWIND $ids AS id
+  MATCH (k:KeyElement {id: id, corpus: $corpus})
+  RETURN k
+} AS elements, COLLECT {
+  UNWIND $ids AS id
+  MATCH (c:Chunk {id: id, corpus: $corpus})
+  RETURN c
+} AS chunks
+RETURN [k IN elements | k {.id, .name}] AS elements,
+  COLLECT {
+    UNWIND chunks AS c
+    MATCH (d:Document)-[:HAS_CHUNK]->(c)
+    RETURN c {.id, .index, document: d.title, document_id: d.id}
+  } AS chunks,
+  COLLECT {
+    UNWIND chunks AS c
+    MATCH (c)-[:HAS_ATOMIC_FACT]->(f)-[:HAS_KEY_ELEMENT]->(k)
+    WHERE k.id IN $ids
+    WITH c, k, f ORDER BY f.index, f.id
+    WITH c.id AS one, k.id AS other, collect(f.text) AS texts
+    RETURN {one: one, other: other, facts: size(texts), fact: texts[0]}
+  } AS named,
+  COLLECT {
+    UNWIND elements AS k
+    CALL (k) {
+      MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+      RETURN f LIMIT $most
+    }
+    MATCH (f)-[:HAS_KEY_ELEMENT]->(o)
+    WHERE o.id IN $ids AND o <> k
+    WITH k, o, f ORDER BY f.index, f.id
+    WITH k.id AS one, o.id AS other, collect(f.text) AS texts
+    RETURN {one: one, other: other, facts: size(texts), fact: texts[0]}
+  } AS shared

@@ -1,0 +1,61 @@
+from graphreader.store.connection import Connection
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.touched import FACTS_OF_AN_ELEMENT, Tie, Touched, touched
+from graphreader.store.writer import GraphWriter
+from tests.neo4j.texts import write
+
+
+async def ids(writer: GraphWriter) -> dict[str, str]:
+    """The ids of the key elements of a small corpus, by their names."""
+    nodes = await GraphExplorer(writer.connection, writer.corpus).nodes(5000)
+    return {node.name: node.id for node in nodes}
+
+
+def tie(found: Touched, one: str, other: str) -> Tie:
+    """The only tie of two."""
+    (only,) = [each for each in found.ties if {each.one, each.other} == {one, other}]
+    return only
+
+
+# What is asked for comes with its names, in the order asked; what is not there is left out.
+async def test_names(connection: Connection, writer: GraphWriter) -> None:
+    chunks = await write(writer, "a", [("One.", {"A met B.": ["A", "B"]}), ("Two.", {})])
+    known = await ids(writer)
+    asked = [known["B"], chunks[1].id, "gone", known["A"], chunks[0].id]
+    found = await touched(connection, writer.corpus, asked)
+
+    assert [node.name for node in found.elements] == ["B", "A"]
+    assert [(one.document, one.index) for one in found.chunks] == [("a", 1), ("a", 0)]
+
+
+# Facts tie a chunk to what they name, and to each other what they name together; each pair once.
+async def test_ties(connection: Connection, writer: GraphWriter) -> None:
+    facts = {"Ada met Bo.": ["Ada", "Bo"], "Ada left.": ["Ada"], "Ada saw Bo.": ["Ada", "Bo"]}
+    chunks = await write(writer, "a", [("One.", facts), ("Two.", {"Cy came.": ["Cy"]})])
+    known = await ids(writer)
+    ada, bo, cy = known["Ada"], known["Bo"], known["Cy"]
+    found = await touched(connection, writer.corpus, [ada, bo, cy, chunks[0].id])
+
+    assert tie(found, chunks[0].id, ada).facts == 3
+    assert tie(found, ada, bo).facts == 2
+    assert tie(found, ada, bo).fact == "Ada met Bo."
+    assert not [one for one in found.ties if cy in (one.one, one.other)]
+    assert len(found.ties) == 3
+
+
+# Of a hub only so many facts are looked at; from the side of the other one the tie is still found.
+async def test_hubs(connection: Connection, writer: GraphWriter) -> None:
+    many = {f"Hub has part {n}.": ["Hub"] for n in range(FACTS_OF_AN_ELEMENT + 10)}
+    await write(writer, "a", [("One.", many | {"Hub knows Rare.": ["Hub", "Rare"]})])
+    known = await ids(writer)
+    found = await touched(connection, writer.corpus, [known["Hub"], known["Rare"]])
+
+    assert tie(found, known["Hub"], known["Rare"]).facts == 1
+
+
+# Another corpus's key elements and chunks are never found.
+async def test_corpora(connection: Connection, writer: GraphWriter) -> None:
+    chunks = await write(writer, "a", [("One.", {"A met B.": ["A", "B"]})])
+    found = await touched(connection, "another", [*(await ids(writer)).values(), chunks[0].id])
+
+    assert found == Touched()

@@ -1,0 +1,410 @@
+"""The command `graphreader mcp`, through the official client over stdin and stdout."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+
+from examples import mcp_client as example
+from graphreader import GraphReader, Settings
+from graphreader.deciding.exploring import ChunkTask
+from graphreader.integrations.langchain_neo4j import neo4j_graph
+from graphreader.mcp import mcp_server
+from tests.runs import world
+from tests.servers import PROXY, command
+from tests.terminal import SilentService, environment_of, wait_for
+
+ENGLISH = (
+    "Casa Loma is a castle in Toronto. Henry Pellatt built Casa Loma in 1914. "
+    "Henry Pellatt was born in Kingston."
+)
+CHINESE = "贞德出生于东雷米村。贞德于1431年在鲁昂被处死。教宗本笃十五世于1920年册封贞德为圣人。"
+TOOLS = ["ask", "search_key_elements", "read_facts", "read_chunk", "neighbors", "list_documents"]
+
+
+@pytest.fixture(scope="module")
+def texts(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A corpus: a text about a castle, one in Chinese about Joan of Arc."""
+    corpus = f"test-{uuid4().hex[:12]}"
+    folder = tmp_path_factory.mktemp("texts")
+    (folder / "castle.txt").write_text(ENGLISH, encoding="utf-8")
+    (folder / "贞德.txt").write_text(CHINESE, encoding="utf-8")
+    with GraphReader(corpus, settings=neo4j) as reader:
+        reader.ingest(folder)
+        yield corpus
+        reader.delete(everything=True)
+
+
+def environment(base: Settings, **further: str) -> dict[str, str]:
+    """That of a command which asks a server; two paths are the same steps in less time."""
+    return {**os.environ, **environment_of(base), "GRAPHREADER_INITIAL_NODES": "2", **further}
+
+
+def started(corpus: str, env: Mapping[str, str]) -> StdioServerParameters:
+    """The command, as a client starts it: from a folder of no meaning."""
+    arguments = ["-m", "graphreader", "mcp", "--corpus", corpus]
+    return StdioServerParameters(
+        command=sys.executable, args=arguments, env=dict(env), cwd=tempfile.gettempdir()
+    )
+
+
+@asynccontextmanager
+async def connected(corpus: str, env: Mapping[str, str], log: Path) -> AsyncGenerator[Client]:
+    """A client of the command, whose stderr goes into the log."""
+    with log.open("w", encoding="utf-8") as errlog:
+        async with Client(stdio_client(started(corpus, env), errlog)) as client:
+            yield client
+
+
+async def until(done: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    async with asyncio.timeout(30):
+        while not await asyncio.to_thread(done):
+            await asyncio.sleep(0.05)
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    """What the tool gives, once as text and once in fields."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert json.loads(result.content[0].text) == result.structured_content
+    return result.structured_content
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    """What the tool says where it fails."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert result.structured_content is None
+    return str(result.content[0].text).removeprefix(f"Error executing tool {tool}: ")
+
+
+# Tools, their schemas and what is said of them are there before anything is opened, settings that
+# lead nowhere included; each only reads.
+async def test_tools(tmp_path: Path) -> None:
+    with SilentService() as silent:
+        base = Settings.read(neo4j_uri=f"bolt://127.0.0.1:{silent.port}", neo4j_password="words")
+        async with connected("any", environment(base), tmp_path / "log") as client:
+            tools = (await client.list_tools()).tools
+            info, instructions = client.server_info, client.instructions
+
+        assert silent.asked_at is None
+    assert [tool.name for tool in tools] == TOOLS
+    for tool in tools:
+        assert tool.annotations
+        assert tool.annotations.read_only_hint
+        assert not tool.annotations.destructive_hint
+        assert not tool.annotations.open_world_hint
+        assert len(tool.description or "") > 60
+        assert tool.output_schema
+        assert tool.output_schema["type"] == "object"
+        assert all(one["description"] for one in tool.input_schema["properties"].values())
+    assert info
+    assert (info.name, info.title) == ("graphreader", "GraphReader: any")
+    assert all(name in (instructions or "") for name in ("ask", "search_key_elements"))
+    assert (tmp_path / "log").read_text() == ""
+
+
+# Looking by hand: documents, key elements by words, their facts, the chunk of one, and neighbors.
+async def test_looking(neo4j: Settings, texts: str, tmp_path: Path) -> None:
+    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
+        documents = await call(client, "list_documents")
+        rest = await call(client, "list_documents", skip=1)
+        searched = await call(client, "search_key_elements", text="castle of Toronto", limit=3)
+        facts = await call(client, "read_facts", key_element="casa loma")
+        chunk = await call(client, "read_chunk", document="castle", chunk=0)
+        neighbors = await call(client, "neighbors", key_element="Casa Loma", limit=2)
+
+    assert (documents["corpus"], documents["total"]) == (texts, 2)
+    assert [one["title"] for one in documents["documents"]] == ["castle", "贞德"]
+    assert rest["documents"] == documents["documents"][1:]
+    assert len(searched["key_elements"]) == 3
+    assert "Toronto" in {one["name"] for one in searched["key_elements"]}
+    assert facts["element"]["name"] == "Casa Loma"
+    assert facts["total"] == len(facts["facts"]) == 2
+    assert facts["facts"][0]["text"] == "Casa Loma is a castle in Toronto."
+    assert facts["facts"][0]["document"] == "castle"
+    assert (chunk["text"], chunk["start"], chunk["end"]) == (ENGLISH, 0, len(ENGLISH))
+    assert len(neighbors["neighbors"]) == 2
+    assert "Toronto" in {one["name"] for one in neighbors["neighbors"]}
+
+
+# The same in Chinese, whose signs arrive as they are, and a question in it.
+async def test_chinese(neo4j: Settings, texts: str, tmp_path: Path) -> None:
+    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
+        searched = await call(client, "search_key_elements", text="贞德")
+        facts = await call(client, "read_facts", key_element="贞德")
+        chunk = await call(client, "read_chunk", document="贞德", chunk=0)
+        answer = await call(client, "ask", question="哪位教宗册封贞德为圣人？")
+        raw = await client.call_tool("read_chunk", {"document": "贞德", "chunk": 0})
+
+    assert "贞德" in {one["name"] for one in searched["key_elements"]}
+    assert facts["total"] >= 3
+    assert chunk["text"] == CHINESE
+    assert "本笃十五世" in answer["answer"]
+    assert {one["document"] for one in answer["citations"]} == {"贞德"}
+    assert CHINESE in raw.content[0].text
+
+
+# A question is answered with quotes, the client hears how far it is, and the graph stays as it was.
+async def test_ask(neo4j: Settings, texts: str, tmp_path: Path) -> None:
+    graph = neo4j_graph(neo4j)
+    counted = (
+        "MATCH (n {corpus: $corpus}) OPTIONAL MATCH (n)-[r]->() "
+        "RETURN count(DISTINCT n) AS nodes, count(r) AS links, "
+        "collect(DISTINCT labels(n)) AS labels, sum(size(keys(n))) AS properties"
+    )
+    before = graph.query(counted, {"corpus": texts})
+    told: list[tuple[float, str]] = []
+
+    async def hear(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, message or ""))
+
+    question = "Who built Casa Loma?"
+    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
+        result = await client.call_tool("ask", {"question": question}, progress_callback=hear)
+    after = graph.query(counted, {"corpus": texts})
+    graph.close()
+
+    answer = result.structured_content
+    assert answer
+    assert answer["answered"]
+    assert "Henry Pellatt" in answer["answer"]
+    [quote, *_] = answer["citations"]
+    assert ENGLISH[quote["start"] : quote["end"]] == quote["quote"]
+    assert answer["claims"][0]["citations"][0] == 1
+    assert any("No language model" in note for note in answer["notes"])
+    assert [done for done, _ in told] == list(range(1, len(told) + 1))
+    assert told[0][1].startswith("Plan: ")
+    assert told[1][1].startswith("2 paths, from: ")
+    assert any(": read_chunk castle, chunk 0" in message for _, message in told)
+    assert told[-1][1].startswith("Path ")
+    assert before == after
+
+
+# What cannot be done is told in the sentence that says why, and the server goes on.
+async def test_errors(neo4j: Settings, texts: str, tmp_path: Path) -> None:
+    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
+        element = await refused(client, "read_facts", key_element="Casa Lomo")
+        document = await refused(client, "read_chunk", document="tower", chunk=0)
+        chunk = await refused(client, "read_chunk", document="castle", chunk=7)
+        question = await refused(client, "ask", question=" ")
+        number = await refused(client, "read_chunk", document="castle", chunk=-1)
+        limit = await refused(client, "neighbors", key_element="Casa Loma", limit=10**6)
+        documents = await call(client, "list_documents")
+    async with connected("nothing-here", environment(neo4j), tmp_path / "log2") as client:
+        corpus = await refused(client, "list_documents")
+
+    assert "has no key element 'Casa Lomo'; the nearest are 'Casa Loma'" in element
+    assert "has no document 'tower'" in document
+    assert "has no chunk 7" in chunk
+    assert question == "The question is empty: ask something."
+    assert "greater than or equal to 0" in number
+    assert "less than or equal to 250" in limit
+    assert documents["total"] == 2
+    assert corpus.startswith("There is no corpus 'nothing-here'")
+    assert (tmp_path / "log").read_text() == ""
+
+
+# A wrong password, or nobody at the address, is a sentence as well; no secret is in it.
+async def test_secrets(neo4j: Settings, tmp_path: Path) -> None:
+    env = environment(neo4j, NEO4J_PASSWORD="not-the-secret-word")
+    async with connected("any", env, tmp_path / "log") as client:
+        said = [await refused(client, "list_documents"), await refused(client, "ask", question="?")]
+    log = (tmp_path / "log").read_text()
+
+    assert all("password" in one for one in said)
+    assert "not-the-secret-word" not in "".join([*said, log])
+    assert "Traceback" not in "".join([*said, log])
+
+
+# Several calls at once are answered side by side, each with its own.
+async def test_at_once(neo4j: Settings, texts: str, tmp_path: Path) -> None:
+    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
+        first, second, facts, wrong = await asyncio.gather(
+            call(client, "ask", question="Who built Casa Loma?"),
+            call(client, "ask", question="Where was Henry Pellatt born?"),
+            call(client, "read_facts", key_element="Toronto"),
+            refused(client, "read_facts", key_element="Tarantella"),
+        )
+
+    assert "1914" in first["answer"]
+    assert "Kingston" in second["answer"]
+    assert facts["total"] == 1
+    assert "no key element" in wrong
+
+
+def waiting(base: Settings, silent: SilentService, home: Path) -> dict[str, str]:
+    """The environment of a command whose model never answers."""
+    return environment(
+        base,
+        GRAPHREADER_HOME=str(home),
+        GRAPHREADER_MODEL="openai:some-model",
+        GRAPHREADER_EMBEDDINGS="offline",
+        OPENAI_API_KEY="some-key",
+        OPENAI_BASE_URL=f"http://127.0.0.1:{silent.port}/v1",
+    )
+
+
+# Whoever stops waiting, or waits no longer, ends the run, which can be gone on with; others go on.
+async def test_cancelled(neo4j: Settings, texts: str, tmp_path: Path) -> None:
+    with SilentService() as silent:
+        env = waiting(neo4j, silent, tmp_path / "home")
+        async with connected(texts, env, tmp_path / "log") as client:
+            await call(client, "list_documents")
+            with pytest.raises(MCPError, match="imed out"):
+                await client.call_tool("ask", {"question": "Who built it?"}, 5)
+            asked = asyncio.create_task(client.call_tool("ask", {"question": "Who waits?"}))
+            documents = await call(client, "list_documents")
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+            await call(client, "list_documents")
+            settings = neo4j.model_copy(update={"home": tmp_path / "home"})
+            with GraphReader(texts, settings=settings) as reader:
+                await until(lambda: not any(run.process for run in reader.runs()))
+                runs = reader.runs()
+
+    assert documents["total"] == 2
+    assert {run.status for run in runs} == {"interrupted"}
+    assert "Who built it?" in {run.question for run in runs}
+
+
+# The embedded server is started by the first call, told on stderr alone. Where it was stopped
+# meanwhile a call says that nobody answers, and the next one starts it again.
+async def test_embedded(tmp_path: Path) -> None:
+    env = {"GRAPHREADER_HOME": str(tmp_path / "home"), **PROXY}
+    try:
+        async with connected("any", {**os.environ, **env}, tmp_path / "log") as client:
+            first = await refused(client, "list_documents")
+            log = (tmp_path / "log").read_text()
+            command(["neo4j", "stop"], env)
+            gone = await refused(client, "list_documents")
+            again = await refused(client, "list_documents")
+    finally:
+        command(["neo4j", "stop"], env)
+
+    assert first.startswith("There is no corpus 'any'")
+    assert "Starting Neo4j" in log
+    assert "Neo4j" in gone
+    assert "Traceback" not in gone
+    assert again == first
+
+
+OPENING = [
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "tools/call",
+        "params": {"name": "ask", "arguments": {"question": "Who built it?"}},
+    },
+]
+"""How a client of an earlier version of the protocol begins, and then asks."""
+
+
+# The command ends with its input, and at once when it is told to, also while a question is asked:
+# its run can be gone on with. Nothing but the protocol goes to stdout, for earlier versions of it
+# as well.
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+@pytest.mark.parametrize("number", [0, signal.SIGINT, signal.SIGTERM])
+def test_end(neo4j: Settings, texts: str, tmp_path: Path, number: int) -> None:
+    with SilentService() as silent:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "graphreader", "mcp", "--corpus", texts],
+            env=waiting(neo4j, silent, tmp_path / "home"),
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        assert process.stdin
+        for message in OPENING:
+            process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
+        wait_for(lambda: silent.asked_at is not None)
+        if number:
+            process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    settings = neo4j.model_copy(update={"home": tmp_path / "home"})
+    with GraphReader(texts, settings=settings) as reader:
+        [run] = reader.runs()
+    first, *rest = [json.loads(line) for line in out.splitlines()]
+
+    assert first["result"]["serverInfo"]["name"] == "graphreader"
+    assert all(one["id"] == 2 for one in rest)
+    assert (process.returncode, err) == ((128 + number, "Stopped.\n") if number else (0, ""))
+    assert (run.status, run.process) == ("interrupted", None)
+
+
+# What is wrong with the settings, with the name of the corpus or with what is installed is said at
+# once, in a sentence, and stdout stays empty.
+def test_wrong_from_the_start() -> None:
+    name = command(["mcp", "--corpus", " "], {}, check=False, input="")
+    setting = command(["mcp"], {"GRAPHREADER_WINDOW": "wide"}, check=False, input="")
+    without = (
+        "import sys; sys.modules['mcp'] = None; sys.argv = ['graphreader', 'mcp']; "
+        "from graphreader.cli.main import main; main()"
+    )
+    bare = subprocess.run(
+        [sys.executable, "-c", without], capture_output=True, encoding="utf-8", check=False
+    )
+
+    assert (name.returncode, setting.returncode, bare.returncode) == (2, 2, 2)
+    assert name.stdout == setting.stdout == bare.stdout == ""
+    assert "needs a name" in name.stderr
+    assert "GRAPHREADER_WINDOW" in setting.stderr
+    assert bare.stderr.endswith('needs a further package: pip install "mcp>=2.3,<3"\n')
+    assert bare.stderr.count("\n") == 1
+
+
+# A reader of one's own is served in the same process, for instance in tests.
+async def test_in_process(neo4j: Settings, ring: str) -> None:
+    quoting = {ChunkTask: lambda task: world.chunk("termination", "Alpha.", [task.text[:10]])}
+    decider = world.scripted(world.RING_FACTS, quoting)
+    with world.reader(neo4j, ring, decider, initial_nodes=1) as reader:
+        async with Client(mcp_server(reader)) as client:
+            answer = await call(client, "ask", question="Who met whom?")
+            facts = await call(client, "read_facts", key_element="Alpha")
+
+    assert answer["answered"] is True
+    assert facts["total"] == 2
+
+
+# The example starts the command and asks it.
+async def test_example(
+    neo4j: Settings,
+    corpus: str,
+    cleaned: None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    world.at_home(neo4j, monkeypatch, tmp_path)
+    await example.main(corpus)
+    tools, answer = capsys.readouterr().out.splitlines()
+
+    assert tools == " ".join(["tools:", *TOOLS])
+    assert "Benedict XV" in answer

@@ -1,0 +1,271 @@
+import asyncio
+import operator
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from pydantic import ValidationError
+from typing_extensions import TypedDict
+
+from examples import retriever as example
+from graphreader import GraphReader, GraphReaderError, Settings
+from graphreader.deciding.decisions import Answer
+from graphreader.deciding.exploring import ChunkTask, FactsTask
+from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
+from graphreader.errors import UsageError
+from graphreader.integrations.retriever import GraphReaderRetriever
+from tests.runs import world
+
+QUESTION = "Who met Beta?"
+
+
+def first_chunk(task: FactsTask) -> Any:
+    """Reads the first chunk that is shown, and no other one."""
+    return world.facts("read_chunk", [1], task.notebook)
+
+
+def quoting(task: ChunkTask) -> Any:
+    """Keeps the first sentence of the chunk as a quote, and ends the path."""
+    return world.chunk("termination", "Alpha did.", [task.text.split(".")[0] + "."])
+
+
+def citing_alpha(task: AnswerTask) -> Answer:
+    """Rests the answer on the quote of Alpha alone."""
+    numbers = [n for n, one in enumerate(task.evidence, 1) if "Alpha met" in one.quote]
+    return world.answer("Alpha did.", *numbers)
+
+
+SCRIPT: dict[Any, Any] = {
+    InitialNodesTask: world.nodes("Beta", "Gamma"),
+    FactsTask: first_chunk,
+    ChunkTask: quoting,
+    AnswerTask: citing_alpha,
+}
+
+
+@pytest.fixture
+def reader(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
+    decider = world.scripted(world.RING_FACTS, SCRIPT)
+    with world.reader(neo4j, ring, decider, initial_nodes=2) as reader:
+        yield reader
+
+
+def seen(documents: list[Document]) -> list[tuple[str, int, list[int], bool]]:
+    """Kind, chunk, paths, cited."""
+    return [
+        (one.metadata["kind"], one.metadata["chunk"], one.metadata["paths"], one.metadata["cited"])
+        for one in documents
+    ]
+
+
+# What was read and looked at comes back: the cited first, then what more paths saw, then in order.
+def test_what_an_exploration_found(reader: GraphReader, ring: str) -> None:
+    documents = GraphReaderRetriever(reader=reader).invoke(QUESTION)
+
+    assert seen(documents) == [
+        ("chunk", 0, [1], True),
+        ("atomic_fact", 0, [1], True),
+        ("atomic_fact", 1, [1, 2], False),
+        ("chunk", 1, [2], False),
+        ("atomic_fact", 2, [2], False),
+    ]
+    chunk, fact, both, *_ = documents
+    [document] = reader.documents()
+    passage = reader.chunk("ring", 0)
+    assert chunk.page_content == passage.text == world.padded(world.RING[0]) + "\n\n"
+    assert chunk.id == passage.id
+    assert chunk.metadata == {
+        "kind": "chunk",
+        "corpus": ring,
+        "document": "ring",
+        "document_id": document.id,
+        "source": document.source,
+        "chunk": 0,
+        "start": 0,
+        "end": len(passage.text),
+        "paths": [1],
+        "cited": True,
+        "quotes": ["Alpha met Beta here."],
+    }
+    assert fact.page_content == "Alpha met Beta here."
+    assert fact.metadata == {**chunk.metadata, "kind": "atomic_fact", "key_elements": ["Beta"]}
+    assert both.metadata["key_elements"] == ["Beta", "Gamma"]
+
+
+# Awaiting gives the same, also where many ask at once and in another loop than the first.
+def test_awaited(reader: GraphReader) -> None:
+    retriever = GraphReaderRetriever(reader=reader)
+    expected = retriever.invoke(QUESTION)
+    first = asyncio.run(retriever.ainvoke(QUESTION))
+    several = asyncio.run(retriever.abatch([QUESTION] * 3))
+
+    assert first == expected
+    assert several == [expected] * 3
+    assert retriever.batch([QUESTION] * 2) == [expected] * 2
+
+
+# Only so many as are wanted, and no facts where none are wanted.
+def test_fewer(reader: GraphReader) -> None:
+    chunks = GraphReaderRetriever(reader=reader, facts=False).invoke(QUESTION)
+    three = GraphReaderRetriever(reader=reader, k=3).invoke(QUESTION)
+
+    assert [kind for kind, *_ in seen(chunks)] == ["chunk", "chunk"]
+    assert [chunk for _, chunk, *_ in seen(three)] == [0, 0, 1]
+    with pytest.raises(ValidationError):
+        GraphReaderRetriever(reader=reader, k=0)
+    with pytest.raises(ValidationError):
+        GraphReaderRetriever(reader=reader, mode="quick")
+
+
+# The mode is the run's: the fast one goes two paths.
+def test_mode(neo4j: Settings, ring: str) -> None:
+    script = {**SCRIPT, InitialNodesTask: world.nodes("Beta", "Gamma", "Delta", "Eta", "Zeta")}
+    with world.reader(neo4j, ring, world.scripted(world.RING_FACTS, script)) as reader:
+        paths = {
+            mode: {
+                path
+                for one in GraphReaderRetriever(reader=reader, mode=mode).invoke(QUESTION)
+                for path in one.metadata["paths"]
+            }
+            for mode in ("fast", "paper")
+        }
+
+    assert paths == {"fast": {1, 2}, "paper": {1, 2, 3, 4, 5}}
+
+
+class Noting:
+    """Notes what the retriever's callbacks tell."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any]] = []
+
+    def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
+        self.told.append(("start", query))
+
+    def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
+        self.told.append(("end", len(documents)))
+
+    def on_retriever_error(self, error: BaseException, **kwargs: Any) -> None:
+        self.told.append(("error", type(error)))
+
+
+class NotingHandler(Noting, BaseCallbackHandler):
+    """The same for LangChain."""
+
+
+class AsyncNoting(AsyncCallbackHandler):
+    """The same for its asynchronous methods."""
+
+    def __init__(self) -> None:
+        self.noting = Noting()
+
+    async def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
+        self.noting.on_retriever_start(serialized, query)
+
+    async def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
+        self.noting.on_retriever_end(documents)
+
+
+# It is a link of a chain as any other retriever, and callbacks hear of it.
+async def test_in_a_chain(reader: GraphReader) -> None:
+    retriever = GraphReaderRetriever(reader=reader, facts=False)
+    chain = retriever | RunnableLambda(lambda found: " / ".join(one.page_content for one in found))
+    noting, waiting = NotingHandler(), AsyncNoting()
+    text = chain.invoke(QUESTION, {"callbacks": [noting]})
+    awaited = await chain.ainvoke(QUESTION, {"callbacks": [waiting]})
+
+    assert text == awaited
+    assert text.startswith("Alpha met Beta here.")
+    assert noting.told == waiting.noting.told == [("start", QUESTION), ("end", 2)]
+
+
+# What goes wrong is an error of ours in words, and callbacks hear of it, too.
+def test_errors(neo4j: Settings, reader: GraphReader) -> None:
+    noting = NotingHandler()
+    with pytest.raises(UsageError, match="question is empty"):
+        GraphReaderRetriever(reader=reader).invoke(" ", {"callbacks": [noting]})
+    with (
+        GraphReader("nothing-here", settings=neo4j) as nothing,
+        pytest.raises(GraphReaderError, match="There is no corpus"),
+    ):
+        GraphReaderRetriever(reader=nothing).invoke(QUESTION)
+
+    assert noting.told == [("start", " "), ("error", UsageError)]
+
+
+# Nothing of the reader, which knows passwords, gets into what is dumped or printed of it.
+def test_dumped(reader: GraphReader) -> None:
+    retriever = GraphReaderRetriever(reader=reader, k=3)
+    copied = retriever.model_copy(update={"k": 1})
+
+    assert retriever.model_dump(exclude_none=True) == {"facts": True, "k": 3}
+    assert len(copied.invoke(QUESTION)) == 1
+    assert "SecretStr" not in repr(retriever)
+
+
+class Asked(TypedDict, total=False):
+    question: str
+    found: Annotated[list[Document], operator.add]
+
+
+# Inside another graph its run stays its own: that graph's steps, stream and limits know nothing of
+# it, whether runs are kept or not.
+@pytest.mark.parametrize("kept_runs", [0, 10])
+async def test_in_a_graph(neo4j: Settings, ring: str, kept_runs: int) -> None:
+    decider = world.scripted(world.RING_FACTS, SCRIPT)
+
+    async def retrieve(state: Asked) -> Asked:
+        return {"found": await retriever.ainvoke(state["question"])}
+
+    def again(state: Asked) -> Asked:
+        return {"found": retriever.invoke(state["question"])}
+
+    graph = StateGraph(Asked)
+    graph.add_node("retrieve", retrieve)
+    graph.add_node("again", again)
+    graph.add_edge(START, "retrieve")
+    graph.add_edge("retrieve", "again")
+    graph.add_edge("again", END)
+    saver = InMemorySaver()
+    agent = graph.compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "one"}, "recursion_limit": 3}
+    changes = {"initial_nodes": 2, "kept_runs": kept_runs}
+    with world.reader(neo4j, ring, decider, **changes) as reader:
+        retriever = GraphReaderRetriever(reader=reader, facts=False)
+        told = [
+            item
+            async for item in agent.astream(
+                {"question": QUESTION}, config, stream_mode=["updates", "custom"], subgraphs=True
+            )
+        ]
+
+    assert [(namespace, mode, list(data)) for namespace, mode, data in told] == [
+        ((), "updates", ["retrieve"]),
+        ((), "updates", ["again"]),
+    ]
+    assert len(agent.get_state(config).values["found"]) == 4
+    assert {one.config["configurable"]["thread_id"] for one in saver.list(None)} == {"one"}
+    assert {one.config["configurable"]["checkpoint_ns"] for one in saver.list(None)} == {""}
+
+
+# The example prints what was found for a question, and where.
+def test_example(
+    neo4j: Settings,
+    corpus: str,
+    cleaned: None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    world.at_home(neo4j, monkeypatch, tmp_path)
+    example.main(corpus)
+    lines = capsys.readouterr().out.splitlines()
+
+    assert len([one for one in lines if one.startswith(("chunk of", "atomic_fact of"))]) == 5
+    assert "chunk of joan_of_arc, chunk 3" in lines[0]

@@ -1,0 +1,466 @@
+"""The graphs of LangGraph Studio, on the server that a person starts for it."""
+
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_sdk import get_sync_client
+from langgraph_sdk.client import SyncLangGraphClient
+
+from graphreader import GraphReader, Settings
+from graphreader.errors import UnknownCorpusError
+from scripts import studio as script
+from tests.runs import chronicle, mind
+from tests.runs.openai_server import Body, OpenAIServer
+from tests.runs.studio_server import SCRIPT, StudioServer
+from tests.terminal import SilentService, closed_port, environment_of
+
+TRACING_KEY = "lsv2-4711"
+QUESTION = {"question": "Whom did Alpha meet?"}
+STEPS = ["rational_plan", "initial_nodes", "path", "path", "answer_reasoning"]
+
+# The paper's figure: each edge with the functions that lead along.
+DRAWN = {
+    ("__start__", "rational_plan", ""),
+    ("rational_plan", "initial_nodes", ""),
+    ("initial_nodes", "path:__start__", ""),
+    ("initial_nodes", "answer_reasoning", ""),
+    ("path:__start__", "path:explore_atomic_facts", ""),
+    ("path:explore_atomic_facts", "path:explore_chunks", "read_chunk"),
+    ("path:explore_atomic_facts", "path:explore_neighbors", "stop_and_read_neighbor"),
+    ("path:explore_atomic_facts", "path:explore_atomic_facts", "next_page"),
+    (
+        "path:explore_chunks",
+        "path:explore_chunks",
+        "search_more, read_previous_chunk, read_subsequent_chunk",
+    ),
+    ("path:explore_chunks", "path:explore_neighbors", "search_more, queue empty"),
+    ("path:explore_neighbors", "path:explore_atomic_facts", "read_neighbor_node"),
+    ("path:explore_neighbors", "path:explore_neighbors", "next_page"),
+    *(
+        (f"path:{step}", "path:end_path", "termination, call limit, nothing left, budget, error")
+        for step in ("explore_atomic_facts", "explore_chunks", "explore_neighbors")
+    ),
+    ("path:end_path", "answer_reasoning", ""),
+    ("answer_reasoning", "__end__", ""),
+}
+
+HOPELESS: list[tuple[str, Any, Any, str]] = [
+    ("graphreader", QUESTION, {"corpus": "nobody's"}, r"^There is no corpus .*graphreader ingest"),
+    ("graphreader", {"question": " "}, {}, r"^The question is empty: ask something"),
+    ("graphreader", QUESTION, {"mode": "slow"}, r"no sense\. mode: .* 'paper' or 'fast'\.$"),
+    ("graphreader", QUESTION, {"calls": 0, "window": "x"}, r"calls: .* to 1; window: .*integer"),
+    ("ingest", {"sources": ["/no/such"]}, {}, r"^/no/such "),
+    ("ingest", {}, {}, r"^Name at least one file or folder"),
+    ("ingest", {"sources": "a"}, {}, r"^`sources` is a list"),
+    ("ingest", {"texts": [{"title": "", "text": "x"}]}, {}, r"^A text needs a title"),
+    ("ingest", {"texts": ["x"]}, {}, r"^A text needs a title"),
+]
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[OpenAIServer]:
+    with OpenAIServer(mind.think) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def tracing() -> Iterator[SilentService]:
+    """Where traces would go."""
+    with SilentService() as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def environment(neo4j: Settings, models: OpenAIServer, tracing: SilentService) -> Mapping[str, str]:
+    """Offline, unless a run chooses the model of the service; with a key for traces."""
+    return {
+        "LANGSMITH_API_KEY": TRACING_KEY,
+        "LANGSMITH_ENDPOINT": f"http://127.0.0.1:{tracing.port}",
+        **environment_of(neo4j),
+        "GRAPHREADER_MODEL": "offline",
+        "GRAPHREADER_EMBEDDINGS": "offline",
+        "OPENAI_API_KEY": chronicle.KEY,
+        "OPENAI_BASE_URL": models.url,
+    }
+
+
+@pytest.fixture(scope="module")
+def studio(
+    environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StudioServer]:
+    with StudioServer(tmp_path_factory.mktemp("studio"), environment) as server:
+        yield server
+
+
+@pytest.fixture
+def client(studio: StudioServer) -> Iterator[SyncLangGraphClient]:
+    with get_sync_client(url=studio.url) as client:
+        yield client
+
+
+@pytest.fixture
+def thread(client: SyncLangGraphClient) -> str:
+    return client.threads.create()["thread_id"]
+
+
+def choices(corpus: str, **more: Any) -> Any:
+    return {"corpus": corpus, "initial_nodes": 2, **more}
+
+
+# A form has the question alone to fill in, and says what can be chosen and what holds otherwise.
+def test_schemas(client: SyncLangGraphClient) -> None:
+    (assistant,) = client.assistants.search(graph_id="graphreader")
+    schemas: Any = client.assistants.get_schemas(assistant["assistant_id"])
+    chosen = schemas["context_schema"]["properties"]
+    settings = Settings.model_json_schema()["properties"]
+
+    assert schemas["input_schema"]["required"] == ["question"]
+    assert list(schemas["input_schema"]["properties"]) == ["question"]
+    assert schemas["output_schema"]["properties"]["answer"]["type"] == "string"
+    assert [*chosen] == [
+        "corpus",
+        "model",
+        "mode",
+        "initial_nodes",
+        "calls",
+        "window",
+        "step_by_step",
+    ]
+    assert all(one["description"] for one in chosen.values())
+    assert [one["default"] for one in chosen.values()] == ["default", *[None] * 5, False]
+    assert chosen["mode"]["enum"] == ["paper", "fast"]
+    for name in ("initial_nodes", "calls", "window"):
+        (bounds,) = (one for one in _cases(settings[name]) if one["type"] == "integer")
+        assert chosen[name]["type"] == "integer"
+        assert [chosen[name].get(at) for at in LIMITS] == [bounds.get(at) for at in LIMITS]
+
+
+LIMITS = ("minimum", "maximum")
+
+
+def _cases(schema: Mapping[str, Any]) -> list[Any]:
+    return schema.get("anyOf") or [schema]
+
+
+# The server draws the paper's figure, and reading in as its three steps.
+def test_the_drawings(client: SyncLangGraphClient) -> None:
+    drawn = client.assistants.get_graph("graphreader", xray=True)
+    reading_in = client.assistants.get_graph("ingest", xray=True)
+
+    assert {(e["source"], e["target"], e.get("data", "")) for e in drawn["edges"]} == DRAWN
+    assert [node["id"] for node in reading_in["nodes"]] == [
+        "__start__",
+        "estimate_cost",
+        "read_in",
+        "normalize",
+        "__end__",
+    ]
+
+
+# A run shows its steps, those of each path, and what happens in them; the answer is a text.
+def test_a_streamed_run(client: SyncLangGraphClient, ring: str, thread: str) -> None:
+    parts = list(
+        client.runs.stream(
+            thread,
+            "graphreader",
+            input=QUESTION,
+            context=choices(ring),
+            stream_mode=["updates", "custom"],
+            stream_subgraphs=True,
+        )
+    )
+    steps = [step for part in parts if part.event == "updates" for step in part.data]
+    in_paths: dict[str, list[str]] = {}
+    for part in parts:
+        if part.event.startswith("updates|path:"):
+            in_paths.setdefault(part.event, []).extend(part.data)
+    events = [part.data["event"] for part in parts if part.event.startswith("custom")]
+    known: Any = client.threads.get_state(thread)["values"]
+
+    assert steps == STEPS
+    assert len(in_paths) == 2
+    assert all(path[0] == "explore_atomic_facts" for path in in_paths.values())
+    assert all(path[-1] == "end_path" for path in in_paths.values())
+    assert events[0] == "PlanMade"
+    assert events[-1] == "AnswerToken"
+    assert {"NodesChosen", "FactsRead", "FunctionChosen", "ChunkRead", "PathEnded"} < set(events)
+    assert "Beta" in known["answer"]
+    assert known["plan"]
+    assert [path["path"] for path in known["paths"]] == [1, 2]
+    assert all(path["functions"] for path in known["paths"])
+
+
+# A run stops before a step, the plan is edited, and it goes on with the edited one.
+def test_an_edited_plan(client: SyncLangGraphClient, ring: str, thread: str) -> None:
+    ask: Any = {"context": choices(ring), "interrupt_before": ["initial_nodes"]}
+    client.runs.wait(thread, "graphreader", input=QUESTION, **ask)
+    stopped = client.threads.get_state(thread)
+    client.threads.update_state(thread, {"plan": "Look at Delta.", "needs": ["Delta"]})
+    client.runs.wait(thread, "graphreader", input=None, context=choices(ring))
+    over = client.threads.get_state(thread)
+    came = [state["next"] for state in client.threads.get_history(thread)]
+
+    assert stopped["next"] == ["initial_nodes"]
+    assert over["next"] == []
+    known: Any = over["values"]
+    assert known["plan"] == "Look at Delta."
+    assert "Delta" in [node["name"] for node in known["nodes"]]
+    assert known["answer"]
+    assert came[::-1] == [
+        ["__start__"],
+        ["rational_plan"],
+        ["initial_nodes"],
+        ["initial_nodes"],
+        ["path", "path"],
+        ["answer_reasoning"],
+        [],
+    ]
+
+
+# Step by step each path stops before each of its steps, and goes on with the edited notebook.
+def test_an_edited_notebook(client: SyncLangGraphClient, ring: str, thread: str) -> None:
+    context = choices(ring, calls=2, step_by_step=True)
+    client.runs.wait(thread, "graphreader", input=QUESTION, context=context)
+    stops = []
+    while (path := _first_path(client, thread)) is not None:
+        stops.append(path["next"])
+        if len(stops) == 2:
+            edit = {"notebook": "Omega met Psi."}
+            client.threads.update_state(thread, edit, checkpoint=path["checkpoint"])
+        client.runs.wait(thread, "graphreader", input=None, context=context)
+    known: Any = client.threads.get_state(thread)["values"]
+
+    assert stops[:2] == [["explore_atomic_facts"], ["explore_chunks"]]
+    notebooks = [one["notebook"] for one in known["paths"]]
+    assert ["Omega" in notebook for notebook in notebooks] == [True, False]
+    assert known["answer"]
+
+
+def _first_path(client: SyncLangGraphClient, thread: str) -> Any:
+    """What the first path knows, while it is stopped or waits for another one."""
+    tasks: Any = client.threads.get_state(thread, subgraphs=True)["tasks"]
+    return tasks[0]["state"] if tasks else None
+
+
+# What a path brought home is edited before the answer: nothing is there twice.
+def test_an_edited_path(client: SyncLangGraphClient, ring: str, thread: str) -> None:
+    ask: Any = {"context": choices(ring), "interrupt_before": ["answer_reasoning"]}
+    client.runs.wait(thread, "graphreader", input=QUESTION, **ask)
+    known: Any = client.threads.get_state(thread)["values"]
+    known["paths"][1]["notebook"] = "Omega met Psi."
+    edit = {"paths": known["paths"], "notes": known["notes"]}
+    client.threads.update_state(thread, edit, as_node="path")
+    client.runs.wait(thread, "graphreader", input=None, context=choices(ring))
+    over: Any = client.threads.get_state(thread)["values"]
+
+    assert [path["notebook"] for path in over["paths"]] == [
+        known["paths"][0]["notebook"],
+        "Omega met Psi.",
+    ]
+    assert len(over["notes"]) == len(set(over["notes"]))
+    assert over["answer"]
+
+
+# From an earlier state the same thread goes another way, with other choices.
+def test_a_fork(client: SyncLangGraphClient, ring: str, thread: str) -> None:
+    client.runs.wait(thread, "graphreader", input=QUESTION, context=choices(ring))
+    before = next(
+        state for state in client.threads.get_history(thread) if state["next"] == ["initial_nodes"]
+    )
+    client.runs.wait(
+        thread,
+        "graphreader",
+        input=None,
+        checkpoint=before["checkpoint"],
+        context={"corpus": ring, "initial_nodes": 3},
+    )
+    ends: Any = [one for one in client.threads.get_history(thread) if not one["next"]]
+
+    assert [len(end["values"]["paths"]) for end in ends] == [3, 2]
+    assert ends[0]["values"]["plan"] == ends[1]["values"]["plan"]
+
+
+# Two runs are under way at once: each is asked for its plan while the other one waits for its own.
+def test_two_at_once(client: SyncLangGraphClient, ring: str, models: OpenAIServer) -> None:
+    both = threading.Barrier(2)
+
+    def think(body: Body) -> Any:
+        if mind.decision_of(body) == "RationalPlan":
+            both.wait(30)
+        return mind.think(body)
+
+    models.reply = think
+    context = choices(ring, model="openai:fake")
+    runs = []
+    for name in ("Alpha", "Delta"):
+        thread = client.threads.create()["thread_id"]
+        asked = {"question": f"Whom did {name} meet?"}
+        runs.append(
+            (thread, client.runs.create(thread, "graphreader", input=asked, context=context))
+        )
+    ends: Any = [client.runs.join(thread, run["run_id"]) for thread, run in runs]
+
+    assert not both.broken
+    assert [end["costs"]["plan"]["calls"] for end in ends] == [1, 1]
+    assert all(end["answer"] for end in ends)
+
+
+# What cannot be done is shown as an error, with a sentence that says what to do.
+def test_errors(client: SyncLangGraphClient) -> None:
+    def error(case: tuple[str, Any, Any, str]) -> Any:
+        graph, given, context, _ = case
+        parts = client.runs.stream(None, graph, input=given, context=context)
+        return next((part.data for part in parts if part.event == "error"), None)
+
+    with ThreadPoolExecutor(len(HOPELESS)) as together:
+        errors = list(together.map(error, HOPELESS))
+
+    for shown, (*_, told) in zip(errors, HOPELESS, strict=True):
+        assert shown["error"].endswith("Error")
+        assert re.search(told, shown["message"])
+        assert "\n" not in shown["message"]
+
+
+# Reading in stops after the estimate if it is to; then files and pasted texts can be asked about.
+@pytest.mark.usefixtures("cleaned")
+def test_reading_in(
+    client: SyncLangGraphClient, neo4j: Settings, corpus: str, thread: str, tmp_path: Path
+) -> None:
+    (tmp_path / "school.txt").write_text("Emil Rask founded the school of Vadby in 1933.")
+    given: Any = {
+        "sources": [str(tmp_path), str(tmp_path / "none.txt")],
+        "texts": [{"title": "teacher", "text": "Vera Holm taught Emil Rask in Oslo."}],
+    }
+    ask: Any = {"context": {"corpus": corpus}, "interrupt_before": ["read_in"]}
+    client.runs.wait(thread, "ingest", input=given, **ask)
+    before: Any = client.threads.get_state(thread)
+    with GraphReader(corpus, settings=neo4j) as reader, pytest.raises(UnknownCorpusError):
+        reader.documents()
+    parts = list(
+        client.runs.stream(
+            thread, "ingest", input=None, context={"corpus": corpus}, stream_mode=["custom"]
+        )
+    )
+    events = [part.data["event"] for part in parts if part.event == "custom"]
+    known: Any = client.threads.get_state(thread)["values"]
+    question = {"question": "Who taught Emil Rask?"}
+    answered: Any = client.runs.wait(
+        None, "graphreader", input=question, context={"corpus": corpus}
+    )
+
+    assert before["next"] == ["read_in"]
+    assert "documents: 2" in before["values"]["estimate"]
+    assert "none.txt" in before["values"]["estimate"]
+    status = {one["title"]: one["status"] for one in known["documents"]}
+    assert status == {"school": "read", "none": "refused", "teacher": "read"}
+    assert known["facts"] == 2
+    assert "facts: 2" in known["report"]
+    assert known["merged"] == []
+    assert events[0] == "SourcesFound"
+    assert {"ChunksRead", "DocumentEnded", "Normalizing"} <= set(events)
+    assert "Vera Holm" in answered["answer"]
+
+
+# A page of anybody else cannot let a browser read what the server says.
+def test_other_pages(studio: StudioServer) -> None:
+    heard = {
+        origin: httpx.get(f"{studio.url}/info", headers={"Origin": origin}, trust_env=False).headers
+        for origin in ("https://smith.langchain.com", "https://example.com")
+    }
+
+    assert "access-control-allow-origin" in heard["https://smith.langchain.com"]
+    assert "access-control-allow-origin" not in heard["https://example.com"]
+
+
+# Nothing blocks the server's loop, nothing unforeseen happens, no secret is told, no trace sent.
+def test_what_it_says(
+    client: SyncLangGraphClient,
+    studio: StudioServer,
+    ring: str,
+    neo4j: Settings,
+    tracing: SilentService,
+) -> None:
+    for _ in range(2):
+        client.runs.wait(None, "graphreader", input=QUESTION, context={"corpus": ring})
+    said = studio.said
+    raised = set(re.findall(r"^(?:[a-z_]+\.)*\w+(?:Error|Exception)\b", said, re.MULTILINE))
+
+    assert "BlockingError" not in said
+    assert raised <= {
+        f"graphreader.errors.{name}"
+        for name in ("UnknownCorpusError", "UsageError", "SettingsError")
+    }
+    assert neo4j.neo4j_password
+    secrets = (neo4j.neo4j_password.get_secret_value(), chronicle.KEY, TRACING_KEY)
+    assert not any(secret in said for secret in secrets)
+    assert tracing.asked_at is None
+
+
+# The code of the page does what the page says.
+def test_the_page(studio: StudioServer, ring: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (SCRIPT.parents[1] / "docs" / "studio.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(code.replace("http://127.0.0.1:2024", studio.url).replace("demo", ring), names)
+    names["client"].close()
+    answer, paths = capsys.readouterr().out.splitlines()
+
+    assert answer
+    assert paths == "1"
+
+
+# The command says where Studio is and what works without it, and Ctrl-C ends it in good order.
+def test_the_command(environment: Mapping[str, str], tmp_path: Path) -> None:
+    with StudioServer(tmp_path, environment) as server:
+        said = server.said
+        again = _studio(server.port)
+        code = server.interrupt()
+
+    assert f"https://smith.langchain.com/studio/?baseUrl={server.url}\n" in said
+    assert f"{server.url}/docs" in said
+    assert code == 0
+    assert server.said.endswith("Stopped.\n")
+    assert "Traceback" not in server.said
+    assert again.returncode == 1
+    assert again.stderr == (
+        f"Port {server.port} is in use, or not ours to use: choose another one with --port.\n"
+    )
+
+
+# Where the server is not installed, or a setting makes no sense, the command says what to do.
+@pytest.mark.parametrize(
+    ("missing", "variables", "told"),
+    [
+        ("langgraph_api", {}, r"pip install \"\.\[studio\]\" in"),
+        ("", {"NEO4J_URI": "bolt://localhost:1"}, r"NEO4J_PASSWORD is not: set both\.$"),
+    ],
+)
+def test_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch, missing: str, variables: Mapping[str, str], told: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["studio", "--port", str(closed_port())])
+    monkeypatch.setattr(script, "find_spec", lambda name: name != missing)
+    with pytest.raises(SystemExit) as ended:
+        script.main()
+
+    assert re.search(told, str(ended.value))
+
+
+def _studio(port: int) -> Any:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), "--port", str(port)],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        timeout=60,
+    )

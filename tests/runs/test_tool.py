@@ -1,0 +1,157 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import ValidationError
+
+from examples import tool as example
+from graphreader import GraphReader, Reading, Settings
+from graphreader.deciding.dialects import dialect_of
+from graphreader.deciding.exploring import ChunkTask
+from graphreader.deciding.language_model import LanguageModelDecider
+from graphreader.deciding.service.service import ModelService
+from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
+from graphreader.testing import ChatRequest, FunctionChatModel
+from tests.runs import world
+
+QUESTION = "Who met Beta?"
+SCRIPT: dict[Any, Any] = {
+    InitialNodesTask: world.nodes("Beta"),
+    ChunkTask: lambda task: world.chunk("termination", "Alpha.", [task.text.split(".")[0] + "."]),
+    AnswerTask: lambda task: world.answer("Alpha did.", 1),
+}
+
+
+@pytest.fixture
+def reader(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
+    decider = world.scripted(world.RING_FACTS, SCRIPT)
+    with world.reader(neo4j, ring, decider, initial_nodes=1) as reader:
+        yield reader
+
+
+def asks_once(question: str) -> FunctionChatModel:
+    """A model that calls the first tool once, and then says what it was told."""
+
+    def reply(request: ChatRequest) -> AIMessage:
+        last = request.messages[-1]
+        if isinstance(last, ToolMessage):
+            return AIMessage(f"I am told: {last.text}")
+        call = ToolCall(name=request.decision, args={"question": question}, id="1")
+        return AIMessage("", tool_calls=[call])
+
+    return FunctionChatModel(function=reply)
+
+
+def told(messages: list[BaseMessage]) -> ToolMessage:
+    [message] = [one for one in messages if isinstance(one, ToolMessage)]
+    return message
+
+
+# An agent asks by the tool and goes on with the answer and its quotes; the whole reading is beside.
+def test_in_an_agent(reader: GraphReader) -> None:
+    agent = create_agent(asks_once(QUESTION), [reader.as_tool()])
+    messages = agent.invoke({"messages": [("user", "Beta?")]})["messages"]
+    message = told(messages)
+
+    assert message.text == "Alpha did.\n\nQuotes:\n[1] ring: Alpha met Beta here."
+    assert messages[-1].text == f"I am told: {message.text}"
+    assert message.status == "success"
+    assert isinstance(message.artifact, Reading)
+    assert message.artifact.question == QUESTION
+    assert message.artifact.run == reader.runs()[0].id
+
+
+# The same awaited, with the steps of the agent kept: they know nothing of those of the run. A saver
+# gives the reading back in plain types.
+async def test_awaited(reader: GraphReader) -> None:
+    saver = InMemorySaver()
+    agent = create_agent(asks_once(QUESTION), [reader.as_tool()], checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "one"}, "recursion_limit": 4}
+    given: Any = {"messages": [("user", "Beta?")]}
+    modes: Any = ["updates", "custom"]
+    nodes = [
+        (namespace, name)
+        async for namespace, _, data in agent.astream(
+            given, config, stream_mode=modes, subgraphs=True
+        )
+        for name in data
+    ]
+    message = told(agent.get_state(config).values["messages"])
+
+    assert nodes == [((), "model"), ((), "tools"), ((), "model")]
+    assert message.artifact["answered"] is True
+    assert {one.config["configurable"]["thread_id"] for one in saver.list(None)} == {"one"}
+
+
+# Two agents ask the same tool at once.
+async def test_two_at_once(reader: GraphReader) -> None:
+    tool = reader.as_tool()
+    agents = [create_agent(asks_once(f"{QUESTION} {n}"), [tool]) for n in range(2)]
+    given: Any = {"messages": [("user", "Beta?")]}
+    ended = [agent.ainvoke(given) for agent in agents]
+    messages = [told((await one)["messages"]) for one in ended]
+
+    assert [one.artifact.question for one in messages] == [f"{QUESTION} 0", f"{QUESTION} 1"]
+
+
+# What fails is told to the agent in words, which may go on with that; nothing else is in them.
+async def test_failure_in_words(neo4j: Settings) -> None:
+    with GraphReader("nothing-here", settings=neo4j) as reader:
+        agent = create_agent(asks_once(QUESTION), [reader.as_tool()])
+        messages = agent.invoke({"messages": [("user", "Beta?")]})["messages"]
+        awaited = (await agent.ainvoke({"messages": [("user", "Beta?")]}))["messages"]
+
+    for message in (told(messages), told(awaited)):
+        assert message.status == "error"
+        assert message.text.startswith("There is no corpus 'nothing-here'")
+        assert message.artifact is None
+    assert messages[-1].text.startswith("I am told: There is no corpus")
+
+
+# Without an agent a call gives the words; a call without a question is the caller's mistake.
+def test_by_hand(reader: GraphReader) -> None:
+    tool = reader.as_tool("ask_the_ring", "Knows who met whom.")
+
+    assert tool.invoke({"question": QUESTION}).startswith("Alpha did.")
+    assert (tool.name, tool.description) == ("ask_the_ring", "Knows who met whom.")
+    with pytest.raises(ValidationError, match="question"):
+        tool.invoke({})
+
+
+# The decisions of the run are no messages of the agent: a chat that streams shows its words alone.
+async def test_streamed_messages(neo4j: Settings, ring: str) -> None:
+    inner = FunctionChatModel(function=lambda request: "The model's own words, of no use.")
+    decider = LanguageModelDecider(
+        lambda: inner, ModelService("fake:model"), window=4096, dialect=dialect_of("openai", inner)
+    )
+    settings = world.settings(neo4j, initial_nodes=1)
+    with GraphReader(ring, settings=settings, decider=decider) as reader:
+        agent = create_agent(asks_once(QUESTION), [reader.as_tool()])
+        given: Any = {"messages": [("user", "Beta?")]}
+        shown = [
+            message.text
+            async for message, _ in agent.astream(given, stream_mode="messages")
+            if isinstance(message, AIMessage)
+        ]
+
+    assert inner.requests
+    assert not [text for text in shown if "own words" in text]
+
+
+# The example asks by hand where no model is configured.
+def test_example(
+    neo4j: Settings,
+    corpus: str,
+    cleaned: None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    world.at_home(neo4j, monkeypatch, tmp_path)
+    example.main(corpus)
+
+    assert "[1] joan_of_arc" in capsys.readouterr().out

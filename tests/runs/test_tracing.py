@@ -1,0 +1,168 @@
+"""Traces by LangSmith's own environment variables: to LangSmith, or to a collector of spans."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from graphreader import GraphReader, Settings
+from tests.runs import chronicle, mind
+from tests.runs.openai_server import OpenAIServer
+from tests.runs.trace_server import TraceServer, ways
+from tests.terminal import environment_of
+
+TRACER_KEY = "lsv2_pt_4711_0815"
+STEPS = {
+    "graphreader",
+    "graphreader > rational_plan > rational_plan",
+    "graphreader > initial_nodes > initial_nodes",
+    "graphreader > path > path > explore_atomic_facts > atomic_facts",
+    "graphreader > path > path > explore_chunks > chunk",
+    "graphreader > path > path > explore_neighbors > neighbors",
+    "graphreader > answer_reasoning > answer_reasoning",
+}
+
+CALLER = """
+import asyncio, sys
+from langchain_core.runnables import RunnableLambda
+from langsmith import traceable
+from graphreader import GraphReader
+
+corpus, question = sys.argv[1:]
+
+@traceable(name="my own")
+def mine(reader, ask):
+    return ask(reader)
+
+with GraphReader(corpus) as reader:
+    mine(reader, lambda reader: reader.ask(question).answer)
+    mine(reader, lambda reader: [str(event) for event in reader.stream(question)][-1])
+    mine(reader, lambda reader: asyncio.run(reader.aask(question)).answer)
+    RunnableLambda(lambda asked: reader.ask(asked).answer, name="my chain").invoke(question)
+"""
+
+
+@pytest.fixture
+def model() -> Iterator[OpenAIServer]:
+    """A model that answers."""
+    with OpenAIServer(mind.think) as server:
+        yield server
+
+
+@pytest.fixture
+def traces() -> Iterator[TraceServer]:
+    """A collector."""
+    with TraceServer() as server:
+        yield server
+
+
+@pytest.fixture
+def environment(
+    neo4j: Settings, corpus: str, model: OpenAIServer, tmp_path: Path
+) -> Iterator[dict[str, str]]:
+    """That of a command which has a corpus of four chunks to ask."""
+    settings = chronicle.settings(neo4j, model, tmp_path / "home")
+    with GraphReader(corpus, settings=settings) as reader:
+        reader.ingest(chronicle.write(tmp_path / "texts", 4))
+    yield {**os.environ, **environment_of(neo4j), **chronicle.environment(settings)}
+    with GraphReader(corpus, settings=settings) as reader:
+        reader.delete(everything=True)
+
+
+def langsmith(traces: TraceServer) -> dict[str, str]:
+    """What LangSmith's documentation says is to be set."""
+    return {
+        "LANGSMITH_TRACING": "true",
+        "LANGSMITH_API_KEY": TRACER_KEY,
+        "LANGSMITH_ENDPOINT": traces.url,
+        "LANGSMITH_PROJECT": "my project",
+    }
+
+
+def run(environment: Mapping[str, str], *command: str) -> None:
+    """A program in a process of its own: LangSmith reads the environment once."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        env=environment,
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# An ask is one tree: the agent's steps, under each the model's call by the name of its prompt. All
+# of it arrives although the command ends at once, and no key or password of ours is in it.
+def test_langsmith(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
+    environment |= langsmith(traces)
+    question = chronicle.question(1)
+    run(environment, "-m", "graphreader", "ask", question, "--corpus", corpus, "--json")
+    found = traces.traces
+    (root,) = (one for one in found if one.parent is None)
+    sent = b"".join(traces.raw)
+
+    assert set(ways(found)) >= STEPS
+    assert all(one.content["end_time"] for one in found)
+    assert root.content["inputs"] == {"question": question}
+    assert root.content["extra"]["metadata"]["thread_id"]
+    assert {one.content["session_name"] for one in found} == {"my project"}
+    assert traces.keys == {TRACER_KEY}
+    assert question.encode() in sent
+    for secret in (chronicle.KEY, environment["NEO4J_PASSWORD"], TRACER_KEY):
+        assert secret.encode() not in sent
+
+
+# Each chunk that is read is a trace of its own; what they hold can be kept back.
+def test_hidden_texts(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
+    environment |= langsmith(traces)
+    environment |= {"LANGSMITH_HIDE_INPUTS": "true", "LANGSMITH_HIDE_OUTPUTS": "true"}
+    texts = chronicle.write(Path(environment["GRAPHREADER_HOME"]) / "more", 3, first=40)
+    run(environment, "-m", "graphreader", "ingest", str(texts), "--corpus", corpus, "--json")
+
+    assert ways(traces.traces) == ["extraction"] * 3
+    assert b"Anna41" not in b"".join(traces.raw)
+
+
+# Who asks inside of a run of his own, in whatever way, finds the agent's steps under that.
+def test_the_callers_own_run(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
+    run(environment | langsmith(traces), "-c", CALLER, corpus, chronicle.question(2))
+    found = ways(traces.traces)
+
+    assert found.count("my own") == 3
+    assert found.count("my own > graphreader") == 3
+    assert found.count("my chain > graphreader > answer_reasoning > answer_reasoning") == 1
+    assert {way.split(" > ")[0] for way in found} == {"my own", "my chain"}
+
+
+# The same tree goes as spans to OpenTelemetry's collector, and then nothing to LangSmith.
+def test_opentelemetry(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
+    environment |= {
+        "LANGSMITH_TRACING": "true",
+        "LANGSMITH_OTEL_ENABLED": "true",
+        "LANGSMITH_OTEL_ONLY": "true",
+        "LANGSMITH_ENDPOINT": traces.url,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": traces.url,
+        "OTEL_SERVICE_NAME": "graphreader-of-mine",
+    }
+    question = chronicle.question(3)
+    run(environment, "-m", "graphreader", "ask", question, "--corpus", corpus, "--json")
+    sent = b"".join(traces.raw)
+
+    assert set(ways(traces.spans)) >= STEPS
+    assert b"graphreader-of-mine" in sent
+    assert not traces.traces
+    assert traces.keys == {""}
+    for secret in (chronicle.KEY, environment["NEO4J_PASSWORD"]):
+        assert secret.encode() not in sent
+
+
+# Where nobody asks for traces, none are sent.
+def test_no_traces(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
+    environment |= langsmith(traces) | {"LANGSMITH_TRACING": "false"}
+    run(environment, "-m", "graphreader", "ask", chronicle.question(1), "--corpus", corpus)
+
+    assert not traces.raw

@@ -1,0 +1,133 @@
+"""A server on loopback that takes traces: runs of LangSmith, and OpenTelemetry's spans (OTLP)."""
+
+import gzip
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+# So that LangSmith's client sends plain JSON.
+_INFO = {
+    "batch_ingest_config": {
+        "use_multipart_endpoint": False,
+        "size_limit": 100,
+        "size_limit_bytes": 20_000_000,
+        "scale_up_nthreads_limit": 16,
+        "scale_up_qsize_trigger": 1000,
+        "scale_down_nempty_trigger": 4,
+    }
+}
+
+
+@dataclass(slots=True)
+class Trace:
+    """One run of LangSmith with its content, or one span."""
+
+    id: str
+    parent: str | None
+    name: str
+    content: dict[str, Any] = field(default_factory=dict)
+
+
+class TraceServer:
+    """Keeps what it is sent: runs of LangSmith, spans, and the bodies of all requests in `raw`.
+
+    `keys` are those that LangSmith's client showed.
+    """
+
+    def __init__(self) -> None:
+        self.runs: dict[str, dict[str, Any]] = {}  # in parts: LangSmith adds to them
+        self.spans: list[Trace] = []
+        self.raw: list[bytes] = []
+        self.keys: set[str] = set()
+        self._lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The address without a path."""
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The runs of LangSmith."""
+        found = self.runs.items()
+        return [Trace(id_, run.get("parent_run_id"), run["name"], run) for id_, run in found]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def take(self, path: str, body: bytes) -> None:
+        """Keep what one request brings."""
+        with self._lock:
+            self.raw.append(body)
+            if path.endswith("/v1/traces"):
+                self._take_spans(body)
+            elif path.endswith("/runs/batch"):
+                batch = json.loads(body)
+                for run in [*batch.get("post", []), *batch.get("patch", [])]:
+                    self.runs.setdefault(run["id"], {}).update(run)
+
+    def _take_spans(self, body: bytes) -> None:
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            for scope in resource.scope_spans:
+                for span in scope.spans:
+                    id_, parent = span.span_id.hex(), span.parent_span_id.hex()
+                    self.spans.append(Trace(id_, parent or None, span.name))
+
+
+def ways(traces: list[Trace]) -> list[str]:
+    """The way from the root to each of them, by names, in their order."""
+    known = {one.id: one for one in traces}
+
+    def way(one: Trace) -> str:
+        above = known.get(one.parent or "")
+        return f"{way(above)} > {one.name}" if above else one.name
+
+    return sorted(way(one) for one in traces)
+
+
+def _handler(server: TraceServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+        def do_GET(self) -> None:
+            self._answer(_INFO)
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            if self.headers.get("content-encoding") == "gzip":
+                body = gzip.decompress(body)
+            server.keys.add(self.headers.get("x-api-key", ""))
+            server.take(self.path, body)
+            self._answer({})
+
+        def _answer(self, value: dict[str, Any]) -> None:
+            data = json.dumps(value).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    return Handler

@@ -1,0 +1,181 @@
+"""Runs to be reported, and pages of reports as trees of their elements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+
+from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
+from graphreader.report.drawing import MOST, touched_ids
+from graphreader.store.found import Node, Passage
+from graphreader.store.touched import Tie, Touched, TouchedChunk
+from graphreader.usage import Usage
+
+FUNCTIONS = (
+    "read_chunk",
+    "next_page",
+    "search_more",
+    "read_previous_chunk",
+    "read_subsequent_chunk",
+    "stop_and_read_neighbor",
+    "read_neighbor_node",
+    "termination",
+)
+VOID = {"meta", "link", "br", "hr", "img", "input", "base"}
+
+
+@dataclass(eq=False)
+class Element:
+    """An element with what is in it, in order."""
+
+    tag: str
+    attributes: dict[str, str | None]
+    inside: list["Element | str"] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All text in it."""
+        return self.without()
+
+    def without(self, *tags: str) -> str:
+        """All text in it but that of some kinds of elements."""
+        return "".join(
+            one if isinstance(one, str) else one.without(*tags)
+            for one in self.inside
+            if isinstance(one, str) or one.tag not in tags
+        )
+
+    def all(self, tag: str = "", **attributes: str) -> list["Element"]:
+        """The elements in it of that kind, at any depth, in their order."""
+        found = []
+        for one in self.inside:
+            if isinstance(one, Element):
+                if tag in ("", one.tag) and attributes.items() <= one.attributes.items():
+                    found.append(one)
+                found += one.all(tag, **attributes)
+        return found
+
+    def one(self, tag: str = "", **attributes: str) -> "Element":
+        """The only one."""
+        (only,) = self.all(tag, **attributes)
+        return only
+
+
+class Parser(HTMLParser):
+    """Builds the tree; each element must be closed in its place."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.root = Element("", {})
+        self.odd: list[str] = []  # comments, declarations, processing instructions
+        self._open = [self.root]
+        self.feed(page)
+        self.close()
+        assert self._open == [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs)
+        element = Element(tag, dict(attrs))
+        self._open[-1].inside.append(element)
+        if tag not in VOID:
+            self._open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop().tag == tag
+
+    def handle_data(self, data: str) -> None:
+        self._open[-1].inside.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.odd.append(data)
+
+    def handle_decl(self, decl: str) -> None:
+        self.odd.append(decl)
+
+    def handle_pi(self, data: str) -> None:
+        self.odd.append(data)
+
+    def unknown_decl(self, data: str) -> None:
+        self.odd.append(data)
+
+
+def parsed(page: str) -> Element:
+    parser = Parser(page)
+    assert parser.odd == ["doctype html"]
+    return parser.root
+
+
+def told(text: str) -> tuple[Reading, list[Passage], Touched]:
+    """A run in which every text is this one, and what the graph knows of it."""
+    functions = tuple(FunctionCall(name, text, text, text, "k1") for name in (*FUNCTIONS, text))
+    functions = (*functions, FunctionCall("search_more", "", "", text, "c1"))
+    paths = (
+        Path(text, text, 10, "termination", None, functions, Usage(10, 50, 5), "k1"),
+        Path(text, "", 0, "error", text, (), node_id="k2"),
+    )
+    lone = Citation(text, "gone", 4, 0, len(text), text, 7, text)
+    reading = Reading(
+        question=text,
+        answer=f"Say {text}. And more",
+        analysis=text,
+        answered=True,
+        corpus=text,
+        plan=text,
+        citations=(Citation(text, "d", 0, 17, 17 + len(text), text, 3, text), lone),
+        paths=paths,
+        usage=Usage(11, 70, 9, 1.5, 1, 1, 1, 0.5, 1),
+        phases={"plan": Usage(1, 10, 2), "explore": Usage(9, 50, 5), "answer": Usage(1, 10, 2)},
+        decider=text,
+        notes=(text,),
+        claims=(Claim(text, (1,)), Claim(f"Otherwise {text}", (2,)), Claim(f"None {text}")),
+        contradictions=(Contradiction(text, (1, 2)),),
+        run=text,
+    )
+    chunk = f"Before: {text} after. " + "Much more is told here. " * 60
+    passages = [Passage("c1", text, "d", text, 0, 9, 9 + len(chunk), chunk)]
+    touched = Touched(
+        (Node("k1", text), Node("k2", text)),
+        (TouchedChunk("c1", 0, text, "d"),),
+        (Tie("k1", "k2", 2, text), Tie("c1", "k1", 1, text)),
+    )
+    return reading, passages, touched
+
+
+def long_run() -> tuple[Reading, list[Passage], Touched]:
+    """50 paths of 10 calls, 40 cited chunks of 2,000 tokens."""
+    words = "The siege of the town went on, and nobody knew for how long it would. " * 120
+    passages = [
+        Passage(f"c{n}", "A long book", "d", "book.txt", n, n * 9000, n * 9000 + len(words), words)
+        for n in range(40)
+    ]
+    reason = "These chunks tell of the siege, which the question asks for. " * 4
+    paths = tuple(
+        Path(
+            f"Node {n}",
+            "- Something was noted down here.\n" * 40,
+            10,
+            "call_limit",
+            functions=tuple(
+                FunctionCall("read_neighbor_node", f"Node {n}", reason, f"Node {n}", f"k{n}-{step}")
+                for step in range(10)
+            ),
+            node_id=f"k{n}-0",
+        )
+        for n in range(1, 51)
+    )
+    citations = tuple(
+        Citation("A long book", "d", one.chunk, one.start, one.start + 30, words[:30])
+        for one in passages
+    )
+    claims = tuple(Claim(f"Claim {n}", (n,)) for n in range(1, 41))
+    reading = replace(told("x")[0], citations=citations, paths=paths, claims=claims)
+    ids = touched_ids(reading, passages)[:MOST]
+    touched = Touched(
+        tuple(Node(one, f"Node {one}") for one in ids if one.startswith("k")),
+        tuple(TouchedChunk(one.id, one.chunk, one.document, "d") for one in passages),
+        tuple(Tie(one, other, 1, reason) for one, other in _pairs(ids)),
+    )
+    return reading, passages, touched
+
+
+def _pairs(ids: Sequence[str]) -> list[tuple[str, str]]:
+    return [(one, other) for n, one in enumerate(ids) for other in ids[n + 1 : n + 9]]

@@ -1,0 +1,205 @@
+"""The log: who writes it, what becomes of it without and with `--log-level` and `--debug`."""
+
+import ast
+import io
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import graphreader
+from graphreader.cli.logs import LogLevel, set_up_logs
+
+PROGRAM = """
+import logging, sys, warnings
+from graphreader.cli.logs import LogLevel, set_up_logs
+set_up_logs({level}, debug={debug})
+log = logging.getLogger("graphreader.store")
+log.debug("detail"); log.info("news"); log.warning("trouble")
+logging.getLogger("httpx").info("GET it"); logging.getLogger("neo4j.pool").warning("gone")
+warnings.warn("old", DeprecationWarning)
+"""
+
+
+IMPORTER = """
+import importlib, logging, pkgutil
+import graphreader
+for one in pkgutil.walk_packages(graphreader.__path__, "graphreader."):
+    if one.name != "graphreader.__main__":
+        importlib.import_module(one.name)
+known = {name: logging.getLogger(name) for name in logging.root.manager.loggerDict}
+ours = {name: one for name, one in known.items() if name.startswith("graphreader")}
+assert {"graphreader", "graphreader.agent", "graphreader.store"} <= ours.keys()
+assert not any(one.level for one in ours.values())
+print([f"{name} {type(one).__name__}" for name, logger in ours.items() for one in logger.handlers])
+"""
+
+
+def loggers_of(path: Path) -> Iterator[str]:
+    """The names for which a module asks for a logger; empty is the root's."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("getLogger"):
+            yield ast.unparse(node.args[0]).strip("'") if node.args else ""
+
+
+# A package has one logger, its subpackages use it, and no module has another one. What is not of
+# ours is spoken to in two places: the log that a person asks for, and pypdf's.
+def test_one_logger_a_package() -> None:
+    root = Path(graphreader.__path__[0])
+    asked = {
+        (path.relative_to(root.parent), name)
+        for path in root.rglob("*.py")
+        for name in loggers_of(path)
+    }
+    others = {(str(path), name) for path, name in asked if "graphreader" not in name}
+    ours = {(path, name) for path, name in asked if name.startswith("graphreader.")}
+
+    assert {".".join(path.parts[:2]) for path, _ in ours} == {name for _, name in ours}
+    assert {name for _, name in ours} >= {
+        "graphreader.agent",
+        "graphreader.deciding",
+        "graphreader.ingestion",
+        "graphreader.runs",
+        "graphreader.store",
+    }
+    assert others == {
+        ("graphreader/__init__.py", "__name__"),
+        ("graphreader/cli/logs.py", ""),
+        ("graphreader/ingestion/loading/pdf.py", "pypdf"),
+    }
+
+
+# Who imports the package decides what becomes of its log: it sets no level and adds no handler that
+# shows anything.
+def test_importing_shows_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTER], check=False, capture_output=True, encoding="utf-8"
+    )
+
+    assert done.stdout == "['graphreader NullHandler']\n", done.stderr
+
+
+# Of ours everything from the level on is told, of libraries only what is wrong, of neither anything
+# where nobody asks. `--debug` asks for INFO, and lets Python's warnings through.
+@pytest.mark.parametrize(
+    ("level", "debug", "told"),
+    [
+        (None, False, []),
+        (LogLevel.debug, False, ["detail", "news", "trouble", "gone"]),
+        (LogLevel.info, False, ["news", "trouble", "gone"]),
+        (LogLevel.warning, False, ["trouble", "gone"]),
+        (LogLevel.error, False, []),
+        (None, True, ["news", "trouble", "gone", "old"]),
+        (LogLevel.error, True, ["old"]),
+    ],
+)
+def test_levels(level: LogLevel | None, debug: bool, told: list[str]) -> None:
+    shown = f"LogLevel.{level}" if level else None
+    program = PROGRAM.format(level=shown, debug=debug)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, encoding="utf-8"
+    )
+    words = ("detail", "news", "trouble", "GET it", "gone", "old")
+
+    assert [word for word in words if f"{word}\n" in done.stderr] == told
+    assert done.stdout == ""
+
+
+# A level that there is not is wrong usage, and the levels are named.
+def test_a_wrong_level() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "graphreader", "--log-level", "loud", "list"],
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+    assert done.returncode == 2
+    assert all(name in done.stderr for name in ("'loud'", *LogLevel))
+    assert "Traceback" not in done.stderr
+
+
+@contextmanager
+def shown() -> Iterator[logging.Logger]:
+    """A logger whose lines are shown from INFO on, on what `sys.stderr` is now."""
+    root, ours = logging.root, logging.getLogger("graphreader")
+    before, levels = root.handlers[:], (root.level, ours.level)
+    root.handlers[:] = []
+    set_up_logs(LogLevel.info, debug=False)
+    try:
+        yield logging.getLogger("graphreader.agent")
+    finally:
+        root.handlers[:] = before
+        root.setLevel(levels[0])
+        ours.setLevel(levels[1])
+
+
+# Lines hold when, how bad and who; neither secrets nor what a terminal obeys; and no text in them
+# can pass for a line of its own.
+def test_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-1")
+    with shown() as logger:
+        logger.info("a\x1b[2J %s\n2026 ERROR b", "sk-secret-1 http://me:secret@host/")
+        try:
+            raise ValueError("sk-secret-1")
+        except ValueError:
+            logger.exception("c")
+    first, second, *rest = out.getvalue().splitlines()
+
+    assert first.endswith(" INFO    graphreader.agent: a [2J *** http://***@host/")
+    assert second == "    2026 ERROR b"
+    assert rest[0].endswith(" ERROR   graphreader.agent: c")
+    assert all(line.startswith("    ") for line in rest[1:])
+    assert rest[-1] == "    ValueError: ***"
+
+
+class Stream(io.StringIO):
+    """A terminal, or none."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+# What lives in a terminal stands for stderr meanwhile, and gets the lines, to put them above
+# itself. A file gets them whatever lives elsewhere.
+@pytest.mark.parametrize("terminal", [True, False])
+def test_lines_and_what_lives(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    stderr, living = Stream(terminal), Stream(True)
+    monkeypatch.setattr(sys, "stderr", stderr)
+    with shown() as logger:
+        logger.info("before")
+        monkeypatch.setattr(sys, "stderr", living)
+        logger.info("meanwhile")
+        monkeypatch.setattr(sys, "stderr", stderr)
+        logger.info("after")
+    where = {"stderr": stderr.getvalue(), "living": living.getvalue()}
+
+    assert "before" in where["stderr"]
+    assert "after" in where["stderr"]
+    assert "meanwhile" in where["living" if terminal else "stderr"]
+    assert "meanwhile" not in where["stderr" if terminal else "living"]
+
+
+# Texts that are logged are not put together where nobody reads them.
+def test_cost_when_off() -> None:
+    root = Path(graphreader.__path__[0])
+    methods = {"debug", "info", "warning", "error", "exception", "log"}
+    built = []
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                ours = ast.unparse(node.func.value) == "logger" and node.func.attr in methods
+                if ours and any(isinstance(one, ast.JoinedStr) for one in node.args):
+                    built.append(f"{path.name}:{node.lineno}")
+
+    assert not built
