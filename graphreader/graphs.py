@@ -14,6 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
+from graphreader.agent import logbook
 from graphreader.agent.events import Event, as_plain
 from graphreader.agent.graph import Nodes, wired
 from graphreader.agent.parts import Parts, Step, Update
@@ -82,6 +83,7 @@ class _Steps:
         parts, told = await prepared(home.session, home.corpus, question)
         run = uuid4().hex
         parts = self._remembered((run, home), parts)
+        logbook.began(run, question, parts)
         update = await Nodes.of(parts).rational_plan({**state, "question": question}, runtime)
         return {
             **update,
