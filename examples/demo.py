@@ -40,7 +40,10 @@ def show() -> int:
         code = run(arguments)
         if code:
             return code
-    print("\nThe queries run and why in cypher/inspect draw there how the answer was found.")
+    print(
+        "\nThe queries run and why in cypher/inspect draw there how the answer was found: "
+        "docs/neo4j-browser.md\nsays how."
+    )
     if not settings.neo4j_uri:
         print(
             "\nThe Neo4j server stays running (about 700 MB of memory), so that the next command "

@@ -1,6 +1,8 @@
 """The texts through the Model Context Protocol, as Claude or Cursor see them:
 
 python examples/mcp_client.py
+
+It needs the extra `mcp`: pip install -e ".[mcp]" in the checkout.
 """
 
 import asyncio

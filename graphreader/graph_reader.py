@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from copy import copy
 from os import PathLike
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -58,10 +59,23 @@ class GraphReader(Asker, Looker):
     ) -> None:
         name = checked_name(corpus)
         given = settings or Settings.read()
-        self._session = Session(given, decider, embedder, server_progress, checkpointer)
-        self._operations = Operations(self._session, name)
-        self._looking = Looking(self._session, name)
-        super().__init__(self._session, Background(), name)
+        session = Session(given, decider, embedder, server_progress, checkpointer)
+        self._stand(session, Background(), name)
+
+    def _stand(self, session: Session, background: Background, corpus: str) -> None:
+        self._operations = Operations(session, corpus)
+        self._looking = Looking(session, corpus)
+        super().__init__(session, background, corpus)
+
+    def at(self, corpus: str) -> Self:
+        """Another reader, at that corpus, that shares all connections with this one.
+
+        To close either closes both.
+        """
+        name = checked_name(corpus)
+        reader = copy(self)
+        reader._stand(self._session, self._background, name)
+        return reader
 
     @property
     def corpus(self) -> str:

@@ -1,12 +1,13 @@
 """The agent as a graph of LangGraph that is run elsewhere: in another graph, in LangGraph Studio.
 
 A reader's driver and clients belong to the reader's own event loop. So each step is taken there,
-whatever loop runs the graph, with parts that are found when the run begins.
+whatever loop runs the graph, with what the reader has open then.
 """
 
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from uuid import uuid4
 
@@ -17,16 +18,19 @@ from langgraph.types import Overwrite
 from graphreader.agent import logbook
 from graphreader.agent.events import Event, as_plain
 from graphreader.agent.graph import Nodes, wired
+from graphreader.agent.likeness import Likeness
 from graphreader.agent.parts import Parts, Step, Update
-from graphreader.agent.state import Answered, Question, Run, in_all
+from graphreader.agent.state import Answered, Costs, Question, Run, add_costs, in_all
 from graphreader.background import Background
+from graphreader.deciding.budget import Budget
 from graphreader.preparing import asked, prepared
 from graphreader.session import Session
 
-REMEMBERED = 64
-"""Runs whose parts are kept; one that goes on later gets new ones."""
+REMEMBERED = 1_000
+"""Runs whose budget and vectors are kept; one that goes on later counts what its state tells."""
 
-FIRST = "rational_plan"
+FIRST, LAST = "rational_plan", "answer_reasoning"
+OF_A_PATH = ("explore_atomic_facts", "explore_chunks", "explore_neighbors", "end_path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,8 @@ def agent_graph(
     """The agent's graph with its paper's steps; nothing is opened before the first of them.
 
     It keeps nothing itself: checkpoints are those of whoever runs it. What is told on the way goes
-    to the custom stream as plain JSON types. Raises, in its first step, what an ask raises.
-    `step_by_step`: the paths stop before each of their steps, until the run is gone on with.
+    to the custom stream as plain JSON types. Its steps raise what an ask raises. `step_by_step`:
+    the paths stop before each of their steps, until the run is gone on with.
     """
     steps = _Steps(source)
     return wired(
@@ -59,12 +63,22 @@ def agent_graph(
     )
 
 
+@dataclass(slots=True)
+class _Underway:
+    """What the steps of a run share. `paths` are those whose cost so far the budget holds."""
+
+    budget: Budget
+    likeness: Likeness
+    paths: set[int] = field(default_factory=set)
+    since: float = field(default_factory=time.monotonic)
+
+
 class _Steps:
     """The steps of all runs of one graph."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._parts: OrderedDict[tuple[str, Home], Parts] = OrderedDict()
+        self._runs: OrderedDict[tuple[str, Home], _Underway] = OrderedDict()
 
     def named(self, name: str) -> Step:
         """The step of that name, as LangGraph calls it."""
@@ -79,17 +93,17 @@ class _Steps:
 
     async def _begin(self, home: Home, state: dict[str, Any], runtime: Runtime[Any]) -> Update:
         """The first step; whatever an earlier question left in the state goes."""
-        question = asked(state["question"])
+        question, run = asked(state.get("question")), uuid4().hex
         parts, told = await prepared(home.session, home.corpus, question)
-        run = uuid4().hex
-        parts = self._remembered((run, home), parts)
+        self._runs[run, home] = _Underway(parts.budget, parts.likeness)
         logbook.began(run, question, parts)
-        update = await Nodes.of(parts).rational_plan({**state, "question": question}, runtime)
+        given = {**state, "run": run, "question": question}
+        update = await self._taken(FIRST, replace(parts, tokens=True), given, runtime)
         return {
+            **_nothing_yet(),
             **update,
             "run": run,
             "question": question,
-            "answer": "",
             "paths": Overwrite([]),
             "costs": Overwrite(update["costs"]),
             "notes": Overwrite([*told, *update["notes"]]),
@@ -98,22 +112,71 @@ class _Steps:
     async def _take(
         self, name: str, home: Home, state: dict[str, Any], runtime: Runtime[Any]
     ) -> Update:
-        """A later step, with the parts of its run; a run may go on in another home."""
+        """A later step. A run may go on in another home, or begin again at an earlier step."""
         key = state.get("run", ""), home
-        parts = self._parts.get(key)
-        if parts is None:
+        if key in self._runs:
+            parts = await home.session.parts(home.corpus)
+        else:  # another corpus, perhaps, or one that is gone by now
             parts, _ = await prepared(home.session, home.corpus, state["question"])
-            parts.budget.count(in_all(state.get("costs", {})))
-            parts = self._remembered(key, parts)
-        step: Step = getattr(Nodes.of(parts), name)
-        return await step(state, runtime)
+        under_way = self._under_way(key, name, state, parts)
+        parts = replace(parts, budget=under_way.budget, likeness=under_way.likeness, tokens=True)
+        update = await self._taken(name, parts, state, runtime)
+        if name == LAST:
+            self._runs.pop(key, None)  # what comes after it begins again
+            costs = add_costs(state.get("costs", {}), update.get("costs", {}))
+            seconds = time.monotonic() - under_way.since
+            logbook.ended(state.get("run", ""), {**state, **update, "costs": costs}, seconds)
+        return update
 
-    def _remembered(self, key: tuple[str, Home], parts: Parts) -> Parts:
-        """The parts as this run takes them: of paths that begin together, those of the first."""
-        parts = self._parts.setdefault(key, replace(parts, tokens=True))
-        while len(self._parts) > REMEMBERED:
-            self._parts.popitem(last=False)
-        return parts
+    async def _taken(
+        self, name: str, parts: Parts, state: dict[str, Any], runtime: Runtime[Any]
+    ) -> Update:
+        step: Step = getattr(Nodes.of(parts), name)
+        try:
+            return await step(state, runtime=runtime)
+        except Exception as error:
+            logbook.failed(state.get("run", ""), error)
+            raise
+
+    def _under_way(
+        self, key: tuple[str, Home], name: str, state: dict[str, Any], parts: Parts
+    ) -> _Underway:
+        """What the run's steps share; its budget holds what the state tells, and what is asked now.
+
+        Outside of the paths the state tells all that was spent. A path tells what was spent before
+        the paths, and its own part.
+        """
+        known, in_a_path = self._runs.get(key), name in OF_A_PATH
+        spent: Costs = state.get("before" if in_a_path else "costs", {})
+        again = _enters(name, state) and known is not None and state["path"] in known.paths
+        if known is None or again or not in_a_path:
+            since = known.since if known else time.monotonic()
+            likeness = known.likeness if known else parts.likeness
+            known = _Underway(parts.budget, likeness, since=since)
+            known.budget.count(in_all(spent))
+        if in_a_path and state["path"] not in known.paths:
+            known.paths.add(state["path"])
+            known.budget.count(in_all(state.get("costs", {})))
+        self._runs[key] = known
+        self._runs.move_to_end(key)
+        while len(self._runs) > REMEMBERED:
+            self._runs.popitem(last=False)
+        return known
+
+
+def _enters(name: str, state: dict[str, Any]) -> bool:
+    """Whether a path is at its very first step."""
+    if name != "explore_atomic_facts":
+        return False
+    return state["page"] == 1 and not state["functions"] and len(state["visited"]) == 1
+
+
+def _nothing_yet() -> Update:
+    """The result of a run that has none."""
+    lists: dict[str, Any] = {
+        name: [] for name in ("citations", "claims", "contradictions", "nodes", "related")
+    }
+    return {**lists, "answer": "", "analysis": "", "answered": False, "unjoined": ""}
 
 
 def _plainly(runtime: Runtime[Any]) -> Callable[[Event], None]:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
+from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -45,20 +46,33 @@ class Document(TypedDict):
 
 
 class Sources(TypedDict, total=False):
-    """What the world puts in."""
+    """What the world puts in. It is there for the first step alone: a thread is used again."""
 
     sources: Annotated[
-        list[str], Field(description="Files and folders on the machine of the server.")
+        list[str],
+        EphemeralValue,
+        Field(description="Files and folders on the machine of the server."),
     ]
-    texts: Annotated[list[Text], Field(description="Texts themselves, each with a title.")]
+    texts: Annotated[
+        list[Text], EphemeralValue, Field(description="Texts themselves, each with a title.")
+    ]
+
+
+class Given(TypedDict):
+    """What was put in this time."""
+
+    sources: list[str]
+    texts: list[Text]
 
 
 class Ingested(Sources, total=False):
     """What is known of it.
 
-    `merged` names the key elements that were merged now, each with what it went into.
+    `given` is what the cost was counted for and what is read in. `merged` names the key elements
+    that were merged now, each with what it went into.
     """
 
+    given: Given
     estimate: str
     documents: list[Document]
     facts: int
@@ -86,14 +100,17 @@ def ingest_graph(
 
     async def estimate_cost(state: Ingested, runtime: Runtime[Any]) -> Update:
         reader = await source(runtime)
-        found = await reader.aestimate(*_things(state))
+        given: Given = {"sources": state.get("sources") or [], "texts": state.get("texts") or []}
+        found = await reader.aestimate(*_things(given))
         if not found.documents:
             raise UsageError(" ".join(found.refused))
-        return {"estimate": "\n".join(_estimated(found))}
+        new: Ingested = {"documents": [], "facts": 0, "report": "", "merged": []}
+        return {**new, "given": given, "estimate": "\n".join(_estimated(found))}
 
     async def read_in(state: Ingested, runtime: Runtime[Any]) -> Update:
         reader = await source(runtime)
-        report = await reader.aingest(*_things(state), normalize=False, progress=_plainly(runtime))
+        things = _things(state["given"])
+        report = await reader.aingest(*things, normalize=False, progress=_plainly(runtime))
         documents = [
             {"title": one.title, "status": one.status, "error": one.error}
             for one in report.documents
@@ -112,9 +129,9 @@ def ingest_graph(
     return graph.compile(name="ingest")
 
 
-def _things(state: Ingested) -> list[Thing]:
+def _things(given: Given) -> list[Thing]:
     """What is to be read. Raises UsageError where it has not the shape it should have."""
-    sources, texts = state.get("sources") or [], state.get("texts") or []
+    sources, texts = given["sources"], given["texts"]
     if not isinstance(sources, list) or not isinstance(texts, list):
         raise UsageError("`sources` is a list of paths, `texts` a list of texts: give lists.")
     return [*sources, *map(_pasted, texts)]

@@ -23,7 +23,10 @@ class Looker:
     _looking: Looking
 
     async def asearch(self, text: str, *, limit: int = 20) -> list[Element]:
-        """Key elements that have to do with a text, by words and by meaning, best first."""
+        """Key elements that have to do with a text, by words and by meaning, best first.
+
+        At most 1,000 of them. Raises UsageError where the text is empty, or the limit another.
+        """
         return await self._background.arun(self._looking.search(text, limit))
 
     def search(self, text: str, *, limit: int = 20) -> list[Element]:
@@ -41,7 +44,8 @@ class Looker:
     async def aneighbors(self, key_element: str, *, limit: int = 50) -> list[FoundNeighbor]:
         """The key elements that stand in facts with it.
 
-        First those that share the most facts, beside the square root of all that they have.
+        First those that share the most facts, beside the square root of all that they have; at
+        most 1,000. Raises UsageError where the limit is another.
         """
         return await self._background.arun(self._looking.neighbors(key_element, limit))
 

@@ -22,6 +22,9 @@ from graphreader.store.library import CorpusSummary, DocumentSummary, Library, S
 SEARCHED = 50
 """Key elements that each of the two searches brings, at least."""
 
+MOST = 1000
+"""Key elements, or neighbors, that can be asked for at once."""
+
 NEAREST = 5
 """Names that are proposed in place of one that there is not."""
 
@@ -76,9 +79,10 @@ class Looking:
 
     async def search(self, text: str, limit: int) -> list[Element]:
         """Key elements that have to do with a text, by words and by meaning, best first."""
+        text = _sendable(text)
         if not text.strip():
             raise UsageError("The search is empty: give some words.")
-        _positive(limit)
+        _check(limit)
         explorer = await self._explorer()
         wide = max(limit, SEARCHED)
         by_words, by_meaning = await asyncio.gather(
@@ -101,7 +105,7 @@ class Looking:
 
     async def neighbors(self, key_element: str, limit: int) -> list[FoundNeighbor]:
         """Which key elements stand in facts with it."""
-        _positive(limit)
+        _check(limit)
         explorer = await self._explorer()
         element = await self._element(explorer, key_element)
         found = await explorer.neighbors(element.id, [element.id], [], [], None, limit)
@@ -111,7 +115,7 @@ class Looking:
         """One chunk of a document that an id, a path or a title means."""
         library = await self._library()
         id_ = await library.find(self.corpus, document)
-        found = await (await self._explorer()).passages([(id_, index)])
+        found = await self.passages([(id_, index)])
         if not found:
             raise UsageError(
                 f"{document!r} has no chunk {index}: they are counted from 0, and `graphreader "
@@ -120,8 +124,9 @@ class Looking:
         return found[0]
 
     async def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
-        """Chunks by (id of the document, index)."""
-        return await (await self._explorer()).passages(places)
+        """Chunks by (id of the document, index). No other integers than Neo4j's name a chunk."""
+        asked = [(_sendable(id_), index) for id_, index in places if 0 <= index < 2**63]
+        return await (await self._explorer()).passages(asked)
 
     async def report(self, reading: Reading, target: str | PathLike[str]) -> Path:
         """Write a reading, of whatever corpus, as a page to hand on."""
@@ -129,6 +134,7 @@ class Looking:
 
     async def _element(self, explorer: GraphExplorer, named: str) -> Element:
         """The key element of an id, or of a name or wording, however it is written."""
+        named = _sendable(named)
         ids = [named, *(one.id for one in key_elements(self.corpus, [named]))]
         found = await explorer.elements(ids)
         if found:
@@ -163,6 +169,13 @@ class Looking:
         return library
 
 
-def _positive(limit: int) -> None:
+def _check(limit: int) -> None:
     if limit < 1:
         raise UsageError(f"A limit of {limit} finds nothing: give 1 or more.")
+    if limit > MOST:
+        raise UsageError(f"A limit of {limit} is too high: give {MOST} or less.")
+
+
+def _sendable(text: str) -> str:
+    """The text without lone surrogates, which no driver takes."""
+    return text.encode("utf-8", "replace").decode()

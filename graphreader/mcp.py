@@ -1,9 +1,9 @@
 """One corpus for the clients of the Model Context Protocol: asked, and looked into by hand.
 
-Everything is read-only, and nothing is opened before a tool is called first.
+The graph is only read, and nothing is opened before a tool is called first. What is asked is a run,
+kept as everywhere.
 """
 
-import asyncio
 import inspect
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
@@ -24,7 +24,7 @@ from graphreader.agent.events import (
     PlanMade,
     QuestionAnswered,
 )
-from graphreader.errors import GraphReaderError, Neo4jUnavailableError
+from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
 from graphreader.looking import ElementFacts, FoundNeighbor
 from graphreader.reading import Citation, Claim, Contradiction, Reading
@@ -42,6 +42,7 @@ INSTRUCTIONS = (
 READS_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+ASKS_A_MODEL = READS_ONLY.model_copy(update={"open_world_hint": True})
 
 PAGE = 100
 """Documents that are listed at once."""
@@ -103,9 +104,6 @@ class Tools:
 
     def __init__(self, reader: GraphReader) -> None:
         self._reader = reader
-        self._lock = asyncio.Lock()
-        self._under_way = 0
-        self._gone = False
 
     async def ask(
         self,
@@ -183,23 +181,11 @@ class Tools:
 
     @asynccontextmanager
     async def _asked(self) -> AsyncGenerator[GraphReader]:
-        """The reader for one call; what fails is told in its own words.
-
-        Where Neo4j was gone the next call opens everything anew, an embedded server as well, unless
-        others are still under way.
-        """
-        async with self._lock:
-            if self._gone and not self._under_way:
-                self._gone = False
-                await self._reader.aclose()
-            self._under_way += 1
+        """The reader for one call; what fails is told in its own words."""
         try:
             yield self._reader
         except GraphReaderError as error:
-            self._gone = self._gone or isinstance(error, Neo4jUnavailableError)
             raise ToolError(str(error)) from error
-        finally:
-            self._under_way -= 1
 
 
 def mcp_server(reader: GraphReader) -> MCPServer[Any]:
@@ -224,7 +210,8 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
         tools.neighbors,
         tools.list_documents,
     ):
-        server.add_tool(tool, description=inspect.getdoc(tool), annotations=READS_ONLY)
+        hints = ASKS_A_MODEL if tool == tools.ask else READS_ONLY
+        server.add_tool(tool, description=inspect.getdoc(tool), annotations=hints)
     return server
 
 

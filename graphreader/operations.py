@@ -21,6 +21,7 @@ from graphreader.ingestion.estimating import (
 from graphreader.ingestion.exchange import ExchangeReport, Export, Told
 from graphreader.ingestion.exporting import export_corpus
 from graphreader.ingestion.importing import import_corpus
+from graphreader.ingestion.loading.langchain import LangChainDocument
 from graphreader.ingestion.loading.sources import Thing, sources_of
 from graphreader.ingestion.normalization.normalization_report import NormalizationReport
 from graphreader.ingestion.normalization.normalizer import Normalizer
@@ -182,6 +183,11 @@ def _expanded(things: Things) -> list[Thing]:
         raise UsageError("Name at least one file or folder to read.")
     if any(isinstance(one, list | tuple) for one in things):
         raise UsageError("Give documents one by one: `reader.ingest(*documents)`.")
+    for one in things:
+        if not isinstance(one, str | PathLike | LangChainDocument):
+            raise UsageError(f"{one!r:.80} is neither a path nor a document: give one of them.")
+        if isinstance(one, str) and not one.strip():  # it would be taken for the working folder
+            raise UsageError("A path is empty: name a file or a folder, or leave it out.")
     return [
         # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
         os.path.expanduser(one) if isinstance(one, str | PathLike) else one

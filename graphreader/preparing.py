@@ -10,9 +10,9 @@ from graphreader.store.library import Library
 from graphreader.store.writer import check_embedding
 
 
-def asked(question: str) -> str:
+def asked(question: object) -> str:
     """The question as it is asked. Raises UsageError where there is none."""
-    if not question.strip():
+    if not isinstance(question, str) or not question.strip():
         raise UsageError("The question is empty: ask something.")
     # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
     return question.strip().encode("utf-8", "replace").decode()

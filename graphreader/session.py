@@ -64,6 +64,7 @@ class Session:
         self._embedder = embedder
         self._progress = progress
         self._connection: Connection | None = None
+        self._lost: Connection | None = None
         self._checkpointer = _asynchronous(checkpointer)
         self._register: Register | None = None
         self._steps: Checkpoints | None = None
@@ -71,9 +72,17 @@ class Session:
         self._lock: asyncio.Lock | None = None
 
     async def connection(self) -> Connection:
-        """The database: all that is needed to look at what there is."""
+        """The database: all that is needed to look at what there is.
+
+        One that was gone is opened anew, an embedded server is started again. What still uses the
+        old connection may go on with it, until the next one is lost as well.
+        """
         self._lock = self._lock or asyncio.Lock()
         async with self._lock:
+            if self._connection and self._connection.gone:
+                lost, self._lost, self._connection = self._lost, self._connection, None
+                if lost:
+                    await lost.aclose()
             if self._connection is None:
                 connection = await open_connection(self.settings, self._progress)
                 try:
@@ -155,7 +164,8 @@ class Session:
 
     async def aclose(self) -> None:
         """Close what was opened here, not what was given. What is needed later is opened anew."""
-        connection, self._connection = self._connection, None
+        connections = (self._lost, self._connection)
+        self._lost = self._connection = None
         held = (self._builder, self._decider, self._embedder)
         opened = [one for one in held if one not in self._given]
         self._decider, self._embedder = self._given
@@ -165,7 +175,7 @@ class Session:
         async with AsyncExitStack() as closing:
             if register:
                 closing.push_async_callback(register.aclose)
-            for one in (connection, *opened):
+            for one in (*connections, *opened):
                 if one:
                     closing.push_async_callback(one.aclose)
 

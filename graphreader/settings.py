@@ -1,6 +1,7 @@
 """The one place that reads the environment. Entry points call `load_environment` first."""
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
@@ -56,6 +57,28 @@ def load_environment() -> None:
         ) from None
     except ValueError:  # also for the zeros of an UTF-16 without a mark
         raise SettingsError(f"{path} is not UTF-8: save it as UTF-8.") from None
+
+
+def misspelled() -> list[str]:
+    """Variables of the environment that look like settings, and are none."""
+    known = [variable(name) for name in Settings.model_fields]
+    found = []
+    for prefix in ("GRAPHREADER_", "NEO4J_"):
+        ours = [name.removeprefix(prefix) for name in known if name.startswith(prefix)]
+        for name in os.environ:
+            rest = name.removeprefix(prefix)
+            alike = name.startswith(prefix) and get_close_matches(rest, ours, 1, 0.66)
+            if alike and rest not in ours:
+                found.append(name)
+    return sorted(found)
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting, its first one where it has several."""
+    alias = Settings.model_fields[name].validation_alias
+    if isinstance(alias, AliasChoices):
+        return str(alias.choices[0])
+    return str(alias) if alias else f"GRAPHREADER_{name.upper()}"
 
 
 def secrets() -> list[str]:

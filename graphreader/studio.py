@@ -1,14 +1,16 @@
 """The graphs that LangGraph Studio shows (`langgraph.json`): `graphreader` asks, `ingest` reads in.
 
 The server calls a factory for every run, every schema and every drawing, and uses several event
-loops. So a graph is built once, and equal choices share one reader, which is opened when first
-needed and works in a loop of its own.
+loops. So a graph is built once, and equal choices share one reader, whatever corpus they name. It
+is opened when first needed and works in a loop of its own.
 """
 
 import asyncio
+import re
+from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cache
-from threading import Lock
+from threading import Lock, Thread
 from typing import Annotated, Any, Self, TypeAlias
 
 from langgraph.graph.state import CompiledStateGraph
@@ -23,6 +25,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import ErrorDetails
 
 from graphreader.agent.state import Answered, Question, Run
 from graphreader.errors import SettingsError
@@ -34,13 +37,19 @@ from graphreader.settings import Mode, Settings, load_environment
 Open = SkipJsonSchema[None]
 """Left open. A form shows the field as if there were no such case."""
 
-_OPENING = Lock()
+KEPT = 16
+"""Readers that are open at most: more than the server takes steps at once."""
+
+OF_THE_SERVER = re.compile(
+    r"_.*|lang(graph|smith)[_-].*|x-.*|(thread|run|assistant|graph|cron|user)_id|checkpoint_.*"
+)
+"""What the server, or a client that still speaks of `configurable`, may put among the choices."""
 
 
 class Choices(BaseModel):
     """What can be chosen for a run; what is left open, the settings of the server decide."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     corpus: str = Field("default", description="The corpus that is asked, or read into.")
     model: str | Open = Field(
@@ -78,7 +87,11 @@ class Choices(BaseModel):
     def _told_in_words(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """Raise SettingsError where a value makes no sense; a form may send a field left empty."""
         if isinstance(given, Mapping):
-            given = {name: value for name, value in given.items() if value not in (None, "")}
+            given = {
+                name: value
+                for name, value in given.items()
+                if value not in (None, "") and not OF_THE_SERVER.fullmatch(name)
+            }
         try:
             return handler(given)
         except ValidationError as error:
@@ -86,23 +99,34 @@ class Choices(BaseModel):
 
 
 Agent: TypeAlias = CompiledStateGraph[Run, Choices, Question, Answered]
+Builder: TypeAlias = CompiledStateGraph[Ingested, Choices, Sources, Ingested]
 
 
 def graphreader(runtime: ServerRuntime[Any]) -> Agent:
     """The agent: a question is explored and answered."""
-    run = runtime.execution_runtime
-    return _agent(Choices.model_validate(run.context or {}).step_by_step if run else False)
+    return _agent(_chosen(runtime).step_by_step)
 
 
-@cache
-def ingest() -> CompiledStateGraph[Ingested, Choices, Sources, Ingested]:
+def ingest(runtime: ServerRuntime[Any]) -> Builder:
     """Reading in: what it would cost, the reading, the comparing of key elements."""
-    return ingest_graph(_reader, Choices)
+    _chosen(runtime)
+    return _builder()
+
+
+def _chosen(runtime: ServerRuntime[Any]) -> Choices:
+    """The choices of a run. A run itself is given what it knows of them, and no other name."""
+    run = runtime.execution_runtime
+    return Choices.model_validate((run and run.context) or {})
 
 
 @cache
 def _agent(step_by_step: bool) -> Agent:
     return agent_graph(_home, Choices, step_by_step=step_by_step)
+
+
+@cache
+def _builder() -> Builder:
+    return ingest_graph(_reader, Choices)
 
 
 async def _home(runtime: Runtime[Choices]) -> Home:
@@ -111,21 +135,46 @@ async def _home(runtime: Runtime[Choices]) -> Home:
 
 async def _reader(runtime: Runtime[Choices]) -> GraphReader:
     """Whoever does what was chosen. To open one reads files, so it is done in a thread."""
-    return await asyncio.to_thread(_reader_of, runtime.context or Choices())
+    return await asyncio.to_thread(_READERS.of, runtime.context or Choices())
 
 
-def _reader_of(choices: Choices) -> GraphReader:
-    with _OPENING:
-        return _opened(**choices.model_dump(exclude={"step_by_step"}, exclude_none=True))
+class _Readers:
+    """The readers that are open, in the order in which they were used."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._readers: OrderedDict[frozenset[tuple[str, object]], GraphReader] = OrderedDict()
+
+    def of(self, choices: Choices) -> GraphReader:
+        """The reader of these choices, at their corpus; the one unused for longest is closed."""
+        chosen = choices.model_dump(exclude={"corpus", "step_by_step"}, exclude_none=True)
+        key = frozenset(chosen.items())
+        with self._lock:
+            reader = self._readers.pop(key, None) or _opened(chosen)
+            self._readers[key] = reader
+            if len(self._readers) > KEPT:
+                _, unused = self._readers.popitem(last=False)
+                Thread(target=unused.close, daemon=True).start()
+        return reader.at(choices.corpus)
 
 
-@cache
-def _opened(corpus: str, **chosen: object) -> GraphReader:
+_READERS = _Readers()
+
+
+def _opened(chosen: Mapping[str, object]) -> GraphReader:
     load_environment()
-    return GraphReader(corpus, settings=Settings.read(**chosen))
+    return GraphReader(settings=Settings.read(**chosen))
 
 
 def _sentence(error: ValidationError) -> str:
     wrong = [one for one in error.errors(include_url=False) if one["type"] != "none_required"]
-    told = [f"{one['loc'][0]}: {one['msg']}" for one in wrong]
+    if not all(one["loc"] for one in wrong):
+        return "The choices are an object of names and values: give one."
+    told = [f"{one['loc'][0]}: {_fault(one)}" for one in wrong]
     return f"A choice makes no sense. {'; '.join(told)}."
+
+
+def _fault(one: ErrorDetails) -> str:
+    if one["type"] == "extra_forbidden":
+        return f"there is no such choice, only {', '.join(Choices.model_fields)}"
+    return one["msg"]

@@ -74,4 +74,5 @@ def in_words(reading: Reading) -> str:
         place = f"{one.document}, page {one.page}" if one.page else one.document
         lines.append(f"[{number}] {place}: {' '.join(one.quote.split())}")
     lines += [f"The texts differ: {one.text}" for one in reading.contradictions]
+    lines += [f"Note: {note}" for note in reading.notes]
     return "\n".join(lines)

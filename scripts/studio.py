@@ -44,9 +44,9 @@ def main() -> None:
     """Serve until Ctrl-C."""
     port = _port()
     if not (find_spec("langgraph_api") and find_spec("langgraph_cli")):
-        sys.exit('The server is not installed: pip install ".[studio]" in the checkout.')
+        sys.exit('The server is not installed: pip install -e ".[studio]" in the checkout.')
     if not _is_free(port):
-        sys.exit(f"Port {port} is in use, or not ours to use: choose another one with --port.")
+        sys.exit(f"Port {port} is in use, or not ours to use. Another one: make studio PORT=2055")
     try:
         load_environment()
         settings = Settings.read()
@@ -56,6 +56,7 @@ def main() -> None:
         sys.exit(str(error))
     for name, value in DISCREET.items():
         os.environ.setdefault(name, value)
+    os.umask(0o077)  # the server keeps questions, notebooks and quotes in files of this folder
     threading.Thread(target=_tell, args=[port], daemon=True).start()
     _serve(port)
     print("Stopped.")

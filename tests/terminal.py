@@ -4,6 +4,7 @@ In this process a command takes a tenth of a second; alone it imports the librar
 """
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -70,7 +71,7 @@ class Terminal:
         self._monkeypatch.setattr(sys, "argv", ["graphreader", *arguments])
         self._capsys.readouterr()
         began = time.monotonic()
-        with _signals_kept(), pytest.raises(SystemExit) as ended:
+        with _signals_kept(), same_logging(), pytest.raises(SystemExit) as ended:
             main()
         out, err = self._capsys.readouterr()
         return Outcome(ended.value.code, out, err, time.monotonic() - began)
@@ -85,6 +86,26 @@ def _signals_kept() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def same_logging() -> Iterator[None]:
+    """What is set up for logging meanwhile goes again."""
+    root = logging.root
+    level, handlers = root.level, list(root.handlers)
+    levels = {one: one.level for one in _loggers()}
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.handlers[:] = handlers
+        for one in _loggers():
+            one.setLevel(levels.get(one, logging.NOTSET))
+
+
+def _loggers() -> list[logging.Logger]:
+    found = logging.root.manager.loggerDict.values()
+    return [one for one in found if isinstance(one, logging.Logger)]
 
 
 def started(arguments: list[str], environment: Mapping[str, str], cwd: Path) -> Any:

@@ -1,16 +1,22 @@
-// What a run touched, by ids of key elements and of chunks; those that are gone are left out. What
-// hangs together: a chunk with the key elements that its facts name, and key elements with each
+// What a run touched, by ids of key elements and of chunks; those that are gone are left out. A key
+// element that is merged stands for what it went into; $ids and `asked` have its own id. What hangs
+// together: a chunk with the key elements that its facts name, and key elements with each
 // other by the facts that name both, among the first $most of one of them. A fact of each is shown.
 WITH COLLECT {
   UNWIND $ids AS id
   MATCH (k:KeyElement {id: id, corpus: $corpus})
-  RETURN k
-} AS elements, COLLECT {
+  OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+  RETURN {asked: id, element: coalesce(a, k)}
+} AS found, COLLECT {
   UNWIND $ids AS id
   MATCH (c:Chunk {id: id, corpus: $corpus})
   RETURN c
 } AS chunks
-RETURN [k IN elements | k {.id, .name}] AS elements,
+WITH chunks, found, COLLECT {
+  UNWIND found AS one
+  RETURN DISTINCT one.element
+} AS elements, [one IN found | one.element.id] AS ids
+RETURN [one IN found | {asked: one.asked, id: one.element.id, name: one.element.name}] AS elements,
   COLLECT {
     UNWIND chunks AS c
     MATCH (d:Document)-[:HAS_CHUNK]->(c)
@@ -19,7 +25,7 @@ RETURN [k IN elements | k {.id, .name}] AS elements,
   COLLECT {
     UNWIND chunks AS c
     MATCH (c)-[:HAS_ATOMIC_FACT]->(f)-[:HAS_KEY_ELEMENT]->(k)
-    WHERE k.id IN $ids
+    WHERE k.id IN ids
     WITH c, k, f ORDER BY f.index, f.id
     WITH c.id AS one, k.id AS other, collect(f.text) AS texts
     RETURN {one: one, other: other, facts: size(texts), fact: texts[0]}
@@ -31,7 +37,7 @@ RETURN [k IN elements | k {.id, .name}] AS elements,
       RETURN f LIMIT $most
     }
     MATCH (f)-[:HAS_KEY_ELEMENT]->(o)
-    WHERE o.id IN $ids AND o <> k
+    WHERE o.id IN ids AND o <> k
     WITH k, o, f ORDER BY f.index, f.id
     WITH k.id AS one, o.id AS other, collect(f.text) AS texts
     RETURN {one: one, other: other, facts: size(texts), fact: texts[0]}

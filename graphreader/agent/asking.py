@@ -71,7 +71,7 @@ async def explore(
             raise
     assert result is not None
     reading = _reading(question, result, parts, notes, time.monotonic() - began)
-    logbook.ended(run, reading)
+    logbook.ended(run, result, reading.usage.seconds)
     yield Ended(replace(reading, run=run), failure(result))
 
 

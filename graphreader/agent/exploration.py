@@ -4,8 +4,6 @@ A call is one decision that names a function; reading a node's facts when it is 
 A step never changes the state that it is given. Where a step leads is wired in `graph`.
 """
 
-from collections.abc import Sequence
-
 from langgraph.runtime import Runtime
 
 from graphreader.agent.condensing import condense
@@ -33,7 +31,7 @@ from graphreader.agent.state import (
     label,
 )
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
-from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
+from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.reading import FunctionCall
 
 NEIGHBORS_SHOWN = 60
@@ -59,9 +57,9 @@ class Exploration:
         groups = await in_context(self._parts.explorer, page.groups, state["read"])
         name = state["node"]["name"]
         task = FactsTask(*asked(state), name, groups, page.remaining, state["page"], found.unlisted)
-        runtime.stream_writer(_looked_at(state, page, groups))
         decision: FactsDecision
         decision, task, costs = await self._parts.decide(task)
+        runtime.stream_writer(_looked_at(state, page, task))
         queue: list[ChunkRef] = []
         if decision.function == "read_chunk":
             chosen = [n for n in decision.chunks if 1 <= n <= len(task.groups)]
@@ -183,14 +181,14 @@ class Exploration:
         return {"notebook": notebook, "costs": add_costs(costs, more), **update}
 
 
-def _looked_at(state: Exploring, page: FactPage, groups: Sequence[FactGroup]) -> FactsRead:
-    """The page as it is watched."""
-    facts = tuple(fact for group in groups for fact in group.facts)
-    labels = tuple(dict.fromkeys(group.label for group in groups))
+def _looked_at(state: Exploring, page: FactPage, task: FactsTask) -> FactsRead:
+    """What is watched: of the page what was shown, its first groups with their first facts."""
+    facts = tuple(fact for group in task.groups for fact in group.facts)
+    labels = tuple(dict.fromkeys(group.label for group in task.groups))
     places = tuple(
         (group.document_id, group.index, fact.index)
-        for group in page.groups
-        for fact in group.facts
+        for group, shown in zip(page.groups, task.groups, strict=False)
+        for fact in group.facts[: len(shown.facts)]
     )
     return FactsRead(state["path"], state["node"]["name"], facts, labels, places)
 

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from graphreader.agent.events import AnswerToken, Event, PathEnded
 from graphreader.agent.parts import Parts, Step, Update
-from graphreader.reading import Reading
+from graphreader.agent.state import in_all
 
 logger = logging.getLogger("graphreader.agent")
 
@@ -28,22 +28,23 @@ def began(run: str, question: str, parts: Parts) -> None:
     logger.debug("Run %s is asked: %s", run or "-", question)
 
 
-def ended(run: str, reading: Reading) -> None:
-    """An answer is there."""
-    usage, ends = reading.usage, Counter(path.stopped for path in reading.paths)
+def ended(run: str, result: Mapping[str, Any], seconds: float) -> None:
+    """An answer is there; the result is as in `Answered`."""
+    usage, paths = in_all(result["costs"]), result.get("paths", [])
+    ends = Counter(path["stopped"] for path in paths)
     logger.info(
         "Run %s %s after %.1f s: %d calls, %d tokens, %d kept replies; %d paths (%s), %d citations",
         run or "-",
-        "is answered" if reading.answered else "ends without an answer",
-        usage.seconds,
+        "is answered" if result["answered"] else "ends without an answer",
+        seconds,
         usage.calls,
         usage.tokens,
         usage.reused,
-        len(reading.paths),
+        len(paths),
         ", ".join(f"{number} {end}" for end, number in ends.most_common()) or "none",
-        len(reading.citations),
+        len(result["citations"]),
     )
-    logger.debug("Run %s answers: %s", run or "-", reading.answer)
+    logger.debug("Run %s answers: %s", run or "-", result["answer"])
 
 
 def failed(run: str, error: Exception) -> None:

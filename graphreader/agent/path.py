@@ -41,6 +41,7 @@ def enter(state: Run, path: int, node: NodeRef) -> Exploring:
     """What a path knows when it sets out from an initial node; `path` counts from 1."""
     return {
         "run": state.get("run", ""),
+        "before": state.get("costs", {}),
         "question": state["question"],
         "plan": state["plan"],
         "needs": state["needs"],

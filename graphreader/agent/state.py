@@ -164,10 +164,12 @@ class Exploring(TypedDict, total=False):
 
     `queue` are the chunks to read in their order; `visited` and `read` are ids of nodes and chunks
     that are never looked at again. `page` counts from 1 the pages of facts or neighbors that are
-    looked at now, `shown` what stood on the earlier ones.
+    looked at now, `shown` what stood on the earlier ones. `before` is what the run had spent when
+    the path set out.
     """
 
     run: str
+    before: Costs
     question: str
     plan: str
     needs: list[str]

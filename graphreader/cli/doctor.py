@@ -35,7 +35,7 @@ def doctor(json: JsonFlag = False) -> None:
     settings: Settings | None = None
     try:
         settings = read_settings()
-        findings = [_Finding("settings", True, "make sense"), *_examined(settings)]
+        findings = [_settings(), *_examined(settings)]
     except SettingsError as error:
         findings = [_Finding("settings", False, str(error))]
     if json:
@@ -46,6 +46,15 @@ def doctor(json: JsonFlag = False) -> None:
         _print(findings, settings)
     if not all(one.ok for one in findings):
         raise typer.Exit(1)
+
+
+def _settings() -> _Finding:
+    """Settings that can be used; a name that is nearly one of them is taken for a slip."""
+    from graphreader.settings import misspelled
+
+    if names := misspelled():
+        return _Finding("settings", False, f"nobody reads {', '.join(names)}: check the spelling")
+    return _Finding("settings", True, "make sense")
 
 
 def _examined(settings: "Settings") -> list[_Finding]:

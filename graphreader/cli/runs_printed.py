@@ -24,14 +24,20 @@ _STATUS: Mapping[Status, str] = {
 
 
 def print_runs(out: Console, runs: Iterable[RunSummary]) -> None:
-    """One line a run, newest first."""
+    """One line a run, newest first; where it is too narrow, only the question is cut."""
+    rows = list(runs)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("Run", no_wrap=True)
-    table.add_column("Began", no_wrap=True)
-    table.add_column("Status", no_wrap=True)
-    table.add_column("Corpus", overflow="fold")
-    table.add_column("Question", overflow="ellipsis", no_wrap=True, ratio=1)
-    for run in runs:
+    corpus = min(20, max((len(one.corpus) for one in rows), default=0))
+    widths = {
+        "Run": max((len(one.id) for one in rows), default=0),
+        "Began": len(_when(0)),
+        "Status": max(len(one) for one in _STATUS),
+        "Corpus": max(corpus, len("Corpus")),
+    }
+    taken = sum(widths.values()) + 2 * len(widths)
+    for name, width in {**widths, "Question": max(10, out.width - taken - 2)}.items():
+        table.add_column(name, width=width, overflow="ellipsis", no_wrap=True)
+    for run in rows:
         status = Text(run.status, _STATUS[run.status])
         table.add_row(
             as_line(run.id),

@@ -87,17 +87,22 @@ def drawing(reading: Reading, passages: Sequence[Passage], touched: Touched) -> 
             *(_step(*way) for way in ways),
         ),
         left_out=max(0, len(ids) - MOST),
-        gone=min(len(ids), MOST) - len(touched.elements) - len(touched.chunks),
+        gone=len([one for one in ids[:MOST] if one not in drawn.keys]),
     )
 
 
 class _Drawn:
-    """What is in the drawing, and as what. `keys` are those of key elements and chunks by id."""
+    """What is in the drawing, and as what. `keys` are those of key elements and chunks by id.
+
+    What was merged since has the key of what it went into.
+    """
 
     def __init__(self, touched: Touched) -> None:
         self._touched = touched
         self.keys = {one.id: f"element-{n}" for n, one in enumerate(touched.elements, 1)}
         self.keys |= {one.id: f"chunk-{n}" for n, one in enumerate(touched.chunks, 1)}
+        self._ids = list(self.keys)
+        self.keys |= {id_: self.keys[into] for id_, into in touched.merged.items()}
         self._names = {one.id: one.name for one in touched.elements}
         self._names |= {one.id: f"{one.document}, chunk {one.index}" for one in touched.chunks}
         self._labels = {one.id: f"chunk {one.index}" for one in touched.chunks}
@@ -117,15 +122,17 @@ class _Drawn:
         cited: dict[str, list[int]] = {}
         for number, one in enumerate(reading.citations, 1):
             cited.setdefault(numbers.get((one.document_id, one.chunk), ""), []).append(number)
-        went = [set(_stands(path)) for path in reading.paths]
-        for id_, key in self.keys.items():
+        went = [{self.keys.get(id_) for id_ in _stands(path)} for path in reading.paths]
+        begun = [self.keys.get(path.node_id) for path in reading.paths]
+        for id_ in self._ids:
+            key = self.keys[id_]
             yield Place(
                 key,
                 "element" if key.startswith("element") else "chunk",
                 self._names[id_],
                 self._labels.get(id_, self._names[id_]),
-                tuple(n for n, ids in enumerate(went, 1) if id_ in ids),
-                tuple(n for n, path in enumerate(reading.paths, 1) if path.node_id == id_),
+                tuple(n for n, keys in enumerate(went, 1) if key in keys),
+                tuple(n for n, began in enumerate(begun, 1) if key == began),
                 tuple(cited.get(id_, ())),
                 tuple(self._told(id_, ties)),
             )

@@ -22,7 +22,8 @@ Target = str | os.PathLike[str]
 def check(target: Target) -> Path:
     """The file of that name, `~` being the person's home. Raises UsageError if none can be made.
 
-    It asks the disk itself, by making a file beside it. What is there already stays as it is.
+    It asks the disk itself, by making a file beside it. What is there already stays as it is; a
+    pipe is not opened, as that would wait for its reader, or end it.
     """
     name = os.fspath(target)
     if not name or name == "-":
@@ -32,7 +33,7 @@ def check(target: Target) -> Path:
         if path.is_dir():
             raise UsageError(f"{name} is a folder: name a file in it, such as report.html.")
         real = Path(os.path.realpath(path))
-        if path.exists():
+        if path.is_file():
             with path.open("ab"):
                 pass
         if path.is_file() or not path.exists():  # into a pipe it goes as it is

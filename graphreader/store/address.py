@@ -11,12 +11,16 @@ _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`uri` is for drivers; `database` None is the user's home database."""
+    """`uri` is for drivers; `database` None is the user's home database.
+
+    `embedded`: the server is one that we start ourselves.
+    """
 
     uri: str
     username: str
     password: str = field(repr=False)
     database: str | None = None
+    embedded: bool = False
 
     @property
     def place(self) -> str:
@@ -56,6 +60,11 @@ class Address:
 
     def nobody(self) -> str:
         """A sentence where nobody answers there."""
+        if self.embedded:
+            return (
+                "The embedded Neo4j has ended: the same command starts it again, and what was read "
+                "is kept."
+            )
         encrypted = "+s" in self.uri.partition(":")[0]
         scheme = ", its scheme too: +s asks for encryption" if encrypted else ""
         return (

@@ -68,6 +68,7 @@ class Connection:
         self.address = address
         self.version = version
         self.dialect = dialect_of(version)
+        self.gone = False
         self._driver = driver
         # In a cluster whoever reads waits for what was written here before.
         self._bookmarks = AsyncGraphDatabase.bookmark_manager() if address.routed else None
@@ -118,7 +119,7 @@ class Connection:
         a transaction of its own it would be told to begin and to end: three messages for one.
         """
         deadline = time.monotonic() + OUTAGE
-        async with _in_words(self.address):
+        async with self._in_words():
             for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
                 try:
                     async with self._opened(READ_ACCESS) as session:
@@ -198,8 +199,18 @@ class Connection:
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[AsyncSession]:
         """A session that may write."""
-        async with _in_words(self.address), self._opened(WRITE_ACCESS) as session:
+        async with self._in_words(), self._opened(WRITE_ACCESS) as session:
             yield session
+
+    @asynccontextmanager
+    async def _in_words(self) -> AsyncIterator[None]:
+        """Turn the driver's exceptions into ours; remember that nobody answered any more."""
+        try:
+            async with _in_words(self.address):
+                yield
+        except Neo4jUnavailableError:
+            self.gone = True
+            raise
 
 
 @asynccontextmanager

@@ -42,11 +42,12 @@ def address_of(settings: Settings, progress: Progress | None = None) -> Address:
     """
     if not settings.neo4j_uri:
         server = ensure_running(settings, progress)
-        return Address(server.uri, server.username, server.password.get_secret_value())
-    password = settings.neo4j_password
+        password = server.password.get_secret_value()
+        return Address(server.uri, server.username, password, embedded=True)
+    given = settings.neo4j_password
     return Address(
         settings.neo4j_uri,
         settings.neo4j_username,
-        password.get_secret_value() if password else "",
+        given.get_secret_value() if given else "",
         settings.neo4j_database,
     )

@@ -1,7 +1,7 @@
 """What a run touched in the graph, and how it hangs together: to be drawn, not to be decided on."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from graphreader.store.connection import Connection, Row
 from graphreader.store.found import Node
@@ -36,11 +36,16 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Those that are in the graph still, in the order in which they were asked for."""
+    """Those that are in the graph still, in the order in which they were asked for, each once.
+
+    `merged` has, by the ids of key elements that were merged, those of what they went into: these
+    are among `elements` in their place.
+    """
 
     elements: tuple[Node, ...] = ()
     chunks: tuple[TouchedChunk, ...] = ()
     ties: tuple[Tie, ...] = ()
+    merged: Mapping[str, str] = field(default_factory=dict)
 
 
 async def touched(connection: Connection, corpus: str, ids: Sequence[str]) -> Touched:
@@ -50,10 +55,12 @@ async def touched(connection: Connection, corpus: str, ids: Sequence[str]) -> To
     """
     values = {"corpus": corpus, "ids": list(dict.fromkeys(ids)), "most": FACTS_OF_AN_ELEMENT}
     row = (await connection.read("read/touched", **values))[0]
+    elements = {one["id"]: Node(one["id"], one["name"]) for one in row["elements"]}
     return Touched(
-        tuple(Node(**one) for one in row["elements"]),
+        tuple(elements.values()),
         tuple(TouchedChunk(**one) for one in row["chunks"]),
         tuple(_once([*row["named"], *row["shared"]])),
+        {one["asked"]: one["id"] for one in row["elements"] if one["asked"] != one["id"]},
     )
 
 

@@ -1,5 +1,6 @@
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.normal_form import NormalForm
 from graphreader.store.touched import FACTS_OF_AN_ELEMENT, Tie, Touched, touched
 from graphreader.store.writer import GraphWriter
 from tests.neo4j.texts import write
@@ -51,6 +52,25 @@ async def test_hubs(connection: Connection, writer: GraphWriter) -> None:
     found = await touched(connection, writer.corpus, [known["Hub"], known["Rare"]])
 
     assert tie(found, known["Hub"], known["Rare"]).facts == 1
+
+
+# What was merged stands for what it went into, with its name and its ties; that comes once, also
+# where both are asked for, and the ids that were asked for still lead there.
+async def test_merged(connection: Connection, writer: GraphWriter) -> None:
+    facts = {"Ada met Bo.": ["Ada", "Bo"], "Ada Lund saw Bo.": ["Ada Lund", "Bo"]}
+    chunks = await write(writer, "a", [("One.", facts)])
+    known = await ids(writer)
+    ada, lund, bo = known["Ada"], known["Ada Lund"], known["Bo"]
+    await NormalForm(connection, writer.corpus).merge([(ada, lund, "semantic")])
+    alone = await touched(connection, writer.corpus, [chunks[0].id, ada, bo])
+    both = await touched(connection, writer.corpus, [bo, ada, lund])
+
+    assert [(node.id, node.name) for node in alone.elements] == [(lund, "Ada Lund"), (bo, "Bo")]
+    assert alone.merged == both.merged == {ada: lund}
+    assert tie(alone, lund, bo).facts == tie(alone, chunks[0].id, lund).facts == 2
+    assert len(alone.ties) == 3
+    assert [node.id for node in both.elements] == [bo, lund]
+    assert tie(both, lund, bo).facts == 2
 
 
 # Another corpus's key elements and chunks are never found.

@@ -6,7 +6,6 @@ bash, where the `graphreader` on the path is the tested one. A line whose commen
 must end with that, any other with 0.
 """
 
-import logging
 import os
 import re
 import runpy
@@ -127,23 +126,3 @@ def same_environment(given: Mapping[str, str] | None = None) -> Iterator[None]:
     """Set variables for a while; what is set meanwhile, from `.env` too, goes with them."""
     with patch.dict(os.environ, given or {}):
         yield
-
-
-@contextmanager
-def same_logging() -> Iterator[None]:
-    """What is set up for logging meanwhile goes again."""
-    root = logging.root
-    level, handlers = root.level, list(root.handlers)
-    levels = {one: one.level for one in _loggers()}
-    try:
-        yield
-    finally:
-        root.setLevel(level)
-        root.handlers[:] = handlers
-        for one in _loggers():
-            one.setLevel(levels.get(one, logging.NOTSET))
-
-
-def _loggers() -> list[logging.Logger]:
-    found = logging.root.manager.loggerDict.values()
-    return [one for one in found if isinstance(one, logging.Logger)]

@@ -3,6 +3,7 @@
 import ast
 import gc
 import json
+import os
 import re
 import tempfile
 import tomllib
@@ -17,9 +18,9 @@ from neo4j import READ_ACCESS, AsyncDriver, GraphDatabase
 
 from graphreader import GraphReader, Settings
 from tests.project.markdown import Block, all_blocks, pages, read
-from tests.project.shell import Shell, same_environment, same_logging
+from tests.project.shell import Shell, same_environment
 from tests.project.world import prepare
-from tests.terminal import environment_of
+from tests.terminal import environment_of, same_logging
 
 # Blocks that are not run: the page, words that no other block of it has, and why.
 NOT_RUN = (
@@ -27,7 +28,7 @@ NOT_RUN = (
     ("docs/start.md", "uv venv", "installs"),
     ("docs/start.md", "python3 -m venv .venv", "installs"),
     ("docs/start.md", "OPENAI_API_KEY", "a key"),
-    ("docs/your-files.md", 'pip install ".[documents]"', "installs"),
+    ("docs/your-files.md", 'pip install -e ".[documents]"', "installs"),
     ("docs/neo4j-in-production.md", "docker compose up", "Docker"),
     ("docs/neo4j-in-production.md", "docker compose stop", "Docker"),
     ("docs/studio.md", "make studio", "a server"),
@@ -35,7 +36,8 @@ NOT_RUN = (
     ("cypher/README.md", "docker compose exec", "Docker"),
 )
 OTHERS = ("ANTHROPIC_", "LANGSMITH_", "OTEL_")  # variables that are not ours to check
-LOCK = Path(tempfile.gettempdir(), "graphreader-documents.lock")
+USER = os.getuid() if hasattr(os, "getuid") else "user"
+LOCK = Path(tempfile.gettempdir(), f"graphreader-documents-{USER}.lock")
 SHOWN = ("", "text", "mermaid")
 # The variables of tracing, which are not ours.
 TRACING = {
@@ -144,6 +146,16 @@ def delete(reader: GraphReader, corpora: set[str]) -> None:
         reader.delete(everything=True)
 
 
+def refuse(reader: GraphReader, corpora: set[str]) -> None:
+    """Fail where any of them is there: it is somebody's own, and a page would change it."""
+    if found := sorted(corpora & {one.corpus for one in reader.corpora()}):
+        pytest.fail(
+            f"The Neo4j of the tests has corpora that this page reads into: {', '.join(found)}. "
+            "Name another server, or delete them: `graphreader delete --all --corpus NAME`.",
+            pytrace=False,
+        )
+
+
 def fits(shown: str, printed: str) -> bool:
     """Whether output is what the page shows; `...` in it stands for anything."""
     wanted = re.escape(plain(shown)).replace(re.escape("..."), ".*?")
@@ -164,9 +176,10 @@ def folder(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Path]:
-    """What the page names, a home of its own, and the server, without its corpora.
+    """What the page names, a home of its own, and the server, where none of its corpora may be yet.
 
-    One page at a time, also of other processes: they would take each other's corpora away.
+    They are taken out again, whatever came of the page. One page at a time, also of other
+    processes: they would take each other's corpora away.
     """
     prepare(tmp_path)
     variables = {**environment_of(neo4j), "COLUMNS": "80"}
@@ -174,7 +187,7 @@ def folder(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with FileLock(LOCK), GraphReader(settings=neo4j) as reader:
-        delete(reader, corpora_of(page))
+        refuse(reader, corpora_of(page))
         yield tmp_path
         delete(reader, corpora_of(page))
 
@@ -200,6 +213,21 @@ def test_blocks_run(
                 error.add_note(f"in the block at {block}")
                 raise
         running.forget()
+
+
+# A corpus that somebody else has made is neither changed nor deleted: its page is not run, and who
+# runs the tests learns what to do.
+def test_corpora_of_others(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    prepare(tmp_path)
+    with GraphReader(corpus, settings=neo4j) as reader:
+        reader.ingest(tmp_path / "mybooks" / "teacher.txt")
+        refuse(reader, {"no-such-corpus"})
+        with pytest.raises(pytest.fail.Exception, match=f"reads into: {corpus}\\."):
+            refuse(reader, {"no-such-corpus", corpus})
+        left = [one.title for one in reader.documents()]
+        delete(reader, {corpus})
+
+    assert left == ["teacher"]
 
 
 # The list of blocks that are not run is exact: each entry is one block of its page.

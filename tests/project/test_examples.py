@@ -10,7 +10,7 @@ import pytest
 from examples import ask_your_files, demo
 from graphreader import GraphReader, Settings
 from tests.project.markdown import ROOT
-from tests.terminal import SilentService, wait_for
+from tests.terminal import SilentService, environment_of, wait_for
 
 
 # The example program reads a file or a folder, answers, cites, and says what it could not answer.
@@ -44,6 +44,26 @@ def test_ask_your_files(
     assert "[joan_of_arc, chunk " in said.out
     assert "The texts do not tell." in said.out
     assert "unchanged: " in said.err
+
+
+# The question of the README is answered by the texts that are there to try it with.
+def test_the_texts_to_try_it_with(
+    neo4j: Settings,
+    corpus: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in environment_of(neo4j).items():
+        monkeypatch.setenv(name, value)
+    question = "Who taught the founder of the school?"
+    code = ask_your_files.main([str(ROOT / "examples" / "mybooks"), question, "--corpus", corpus])
+    said = capsys.readouterr().out
+    with GraphReader(corpus) as reader:
+        reader.delete(everything=True)
+
+    assert code == 0
+    assert "[school, chunk 0] Emil Rask studied painting with Vera Holm" in said
+    assert question in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 # A folder that there is not is a sentence, not a traceback.

@@ -1,6 +1,6 @@
 """The folder that the pages are tried in: what their commands name is there.
 
-mybooks/        three small texts and Joan of Arc
+mybooks/        the texts of examples/mybooks, and Joan of Arc
 letters/        Markdown, and drafts that are to be left out
 notes.txt       a few lines for standard input
 questions.jsonl two questions, one of which the texts answer
@@ -14,13 +14,6 @@ from pathlib import Path
 from tests.project.markdown import ROOT
 
 TEXTS = {
-    "mybooks/school.txt": (
-        "Emil Rask studied painting with Vera Holm in Oslo. "
-        "In 1933 Emil Rask founded the Malmö School of Painting.\n"
-    ),
-    "mybooks/teacher.txt": (
-        "Vera Holm was born in Bergen in 1901. She taught painting in Oslo for thirty years.\n"
-    ),
     "letters/1933-04-02.md": (
         "---\nfrom: Emil Rask\n---\n\n# To Vera Holm\n\n"
         "Dear Vera, the school opened on Monday. Eleven pupils came to Malmö.\n"
@@ -40,6 +33,7 @@ def prepare(folder: Path) -> None:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+    shutil.copytree(ROOT / "examples" / "mybooks", folder / "mybooks")
     shutil.copy(ROOT / "examples" / "joan_of_arc.txt", folder / "mybooks")
     lines = [json.dumps(question) for question in QUESTIONS]
     (folder / "questions.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

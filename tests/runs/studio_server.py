@@ -23,6 +23,7 @@ class StudioServer:
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.port = closed_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self.folder = folder
         self._said = folder / "said.txt"
         # What conftest switches off is left to the command.
         mine = {name: value for name, value in os.environ.items() if name != "LANGSMITH_TRACING"}
@@ -56,6 +57,11 @@ class StudioServer:
     def said(self) -> str:
         """All that it has said so far."""
         return self._said.read_text("utf-8")
+
+    @property
+    def threads(self) -> int:
+        """How many it has now."""
+        return psutil.Process(self._process.pid).num_threads()
 
     def interrupt(self) -> int:
         """Press Ctrl-C, and wait for the exit code."""

@@ -2,8 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -12,11 +11,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 
 from graphreader import GraphReader, Settings
-from graphreader.agent.graph import Nodes, wired
-from graphreader.deciding.exploring import ChunkTask
+from graphreader.deciding.exploring import ChunkTask, NeighborTask
 from graphreader.deciding.tasks import PlanTask
 from graphreader.errors import UnknownCorpusError, UsageError
-from graphreader.graphs import _Steps
+from graphreader.graphs import Home, agent_graph
 from tests.runs import world
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "one"}}
@@ -62,11 +60,22 @@ async def test_a_second_question(reader: GraphReader) -> None:
     second = await graph.ainvoke({"question": "Whom did Delta meet?"}, CONFIG)
     alone = await reader.as_graph().ainvoke({"question": "Whom did Delta meet?"})
 
+    assert second == alone
     assert [one["path"] for one in second["paths"]] == [1, 2]
-    assert second["answer"] == alone["answer"]
-    assert second["costs"] == alone["costs"]
-    assert second["notes"] == alone["notes"]
     assert first["paths"] != second["paths"]
+
+
+# Stopped on its way, a second question shows nothing of what the first one came to.
+async def test_a_second_question_on_its_way(reader: GraphReader) -> None:
+    graph = checkpointed(reader)
+    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG)
+    second = {"question": "Whom did Delta meet?"}
+    await graph.ainvoke(second, CONFIG, interrupt_before=["initial_nodes"])
+    state = (await graph.aget_state(CONFIG)).values
+    result = ("answer", "analysis", "unjoined", "citations", "claims", "contradictions", "paths")
+
+    assert not any(state[name] for name in (*result, "nodes", "related", "answered"))
+    assert state["question"] == second["question"]
 
 
 # What goes to the custom stream is plain, and says what it is.
@@ -119,37 +128,117 @@ async def test_where_steps_are_taken(neo4j: Settings, ring: str) -> None:
     assert seen == ["graphreader"]
 
 
-# The budget of a run is one for all its steps.
-async def test_one_budget(neo4j: Settings, ring: str) -> None:
-    script = world.scripted({}, {ChunkTask: quoting})
-    with world.reader(neo4j, ring, script, initial_nodes=2, max_calls=5) as reader:
-        given = await reader.as_graph().ainvoke({"question": "Whom did Alpha meet?"})
+@pytest.fixture
+def meek(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
+    """A reader whose runs may have six calls, which two paths would like to exceed."""
+    decider = world.scripted({}, {NeighborTask: lambda task: world.neighbor(1)})
+    with world.reader(neo4j, ring, decider, initial_nodes=2, max_calls=6) as reader:
+        yield reader
 
-    calls = sum(cost["calls"] for cost in given["costs"].values())
-    assert calls <= 5
-    assert {one["stopped"] for one in given["paths"]} & {"budget", "termination"}
+
+def calls(result: Mapping[str, Any]) -> int:
+    return sum(cost["calls"] for cost in result["costs"].values())
+
+
+# The budget of a run is one for all its steps, also where another process goes on with it.
+@pytest.mark.parametrize("at", [["initial_nodes"], ["path"], ["answer_reasoning"]])
+@pytest.mark.parametrize("remembered", [True, False])
+async def test_one_budget(meek: GraphReader, at: list[str], remembered: bool) -> None:
+    graph = checkpointed(meek)
+    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG, interrupt_before=at)
+    again = graph if remembered else meek.as_graph()
+    again.checkpointer = graph.checkpointer
+    result = await again.ainvoke(None, CONFIG)
+
+    assert 4 <= calls(result) <= 6
+    assert "budget" in {one["stopped"] for one in result["paths"]}
+
+
+# Inside of paths that are gone on with one step at a time it is the same one, too.
+@pytest.mark.parametrize("remembered", [True, False])
+async def test_one_budget_step_by_step(meek: GraphReader, remembered: bool) -> None:
+    async def here(_: Any) -> Home:
+        return meek.home
+
+    saver = InMemorySaver()
+    graph = agent_graph(here, step_by_step=True)
+    graph.checkpointer = saver
+    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG)
+    while (await graph.aget_state(CONFIG)).next:
+        if not remembered:
+            graph = agent_graph(here, step_by_step=True)
+            graph.checkpointer = saver
+        result = await graph.ainvoke(None, CONFIG)
+
+    assert 4 <= calls(result) <= 6
+
+
+# A run that begins again before its paths has what its budget had then.
+async def test_the_budget_of_a_fork(meek: GraphReader) -> None:
+    graph = checkpointed(meek)
+    first = await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG)
+    history = [one async for one in graph.aget_state_history(CONFIG)]
+    (before,) = [one for one in history if one.next == ("path", "path")]
+    second = await graph.ainvoke(None, before.config)
+
+    assert calls(second) == calls(first)
+    assert sum(len(one["functions"]) for one in second["paths"]) == sum(
+        len(one["functions"]) for one in first["paths"]
+    )
+
+
+# A reader that was closed meanwhile, or has lost its database, opens what a run needs anew.
+@pytest.mark.parametrize("closed", [True, False])
+async def test_going_on_with_another_connection(reader: GraphReader, closed: bool) -> None:
+    graph = checkpointed(reader)
+    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG, interrupt_before=["path"])
+    if closed:
+        await reader.aclose()
+    else:
+        before = await reader.home.background.arun(reader.home.session.connection())
+        before.gone = True
+    result = await graph.ainvoke(None, CONFIG)
+
+    assert result["answered"]
+    assert {one["stopped"] for one in result["paths"]} == {"termination"}
+    if not closed:
+        assert await reader.home.background.arun(reader.home.session.connection()) is not before
+
+
+# A reader at another corpus shares what the first one has open.
+async def test_at_another_corpus(reader: GraphReader, ring: str) -> None:
+    other = reader.at("nowhere")
+
+    assert (other.corpus, reader.corpus) == ("nowhere", ring)
+    assert (other.home.session, other.home.background) == (
+        reader.home.session,
+        reader.home.background,
+    )
+    with pytest.raises(UnknownCorpusError):
+        await other.astats()
+    assert other.at(ring).stats() == reader.stats()
 
 
 # What cannot be asked is refused in the words of an ask.
 async def test_refusals(reader: GraphReader) -> None:
-    with pytest.raises(UsageError, match="The question is empty"):
-        await reader.as_graph().ainvoke({"question": " "})
+    empty: Any
+    for empty in ({"question": " "}, {"question": None}, {"question": ["Why?"]}, {"notes": []}):
+        with pytest.raises(UsageError, match="The question is empty"):
+            await reader.as_graph().ainvoke(empty)
     reader.corpus = "nowhere"
     with pytest.raises(UnknownCorpusError, match="There is no corpus 'nowhere'"):
         await reader.as_graph().ainvoke({"question": "Why?"})
 
 
-# Only so many runs are remembered as may be under way.
-async def test_old_runs_are_forgotten(reader: GraphReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphreader.graphs.REMEMBERED", 2)
-    home = reader.home
+# What is remembered of runs is bounded, and what is forgotten is found in their states.
+async def test_old_runs_are_forgotten(meek: GraphReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphreader.graphs.REMEMBERED", 1)
+    graph = checkpointed(meek)
+    question = {"question": "Whom did Alpha meet?"}
+    await graph.ainvoke(question, CONFIG, interrupt_before=["answer_reasoning"])
+    other: RunnableConfig = {"configurable": {"thread_id": "two"}}
+    await graph.ainvoke(question, other, interrupt_before=["path"])
+    first, second = await graph.ainvoke(None, CONFIG), await graph.ainvoke(None, other)
 
-    async def here(_: Any) -> Any:
-        return home
-
-    steps = _Steps(here)
-    graph = wired(Nodes(**{one.name: steps.named(one.name) for one in fields(Nodes)}))
-    for _ in range(3):
-        await graph.ainvoke({"question": "Whom did Alpha meet?"})
-
-    assert len(steps._parts) == 2
+    assert 4 <= calls(first) <= 6
+    assert 4 <= calls(second) <= 6

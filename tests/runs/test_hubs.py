@@ -15,10 +15,12 @@ from uuid import uuid4
 import pytest
 
 from graphreader import GraphReader, Reading, Settings, tokens
+from graphreader.agent.paging import A_PAGE
 from graphreader.deciding.dialects import dialect_of
 from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.offline.embedding import OfflineEmbedder
 from graphreader.deciding.service.service import ModelService
+from graphreader.integrations.retriever import GraphReaderRetriever
 from graphreader.store import schema
 from graphreader.store.connection import Connection, Row
 from graphreader.store.opening import open_connection
@@ -145,16 +147,23 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> Fetched:
     return counted
 
 
-def ask(given: Settings, corpus: str, notes: bool = True) -> tuple[Reading, FunctionChatModel]:
-    model = FunctionChatModel(function=mind(notes))
+def asking(
+    given: Settings, corpus: str, model: FunctionChatModel, window: int = WINDOW
+) -> GraphReader:
+    """A reader whose model has a small window and goes one path."""
     decider = LanguageModelDecider(
         lambda: model,
         ModelService("fake:model"),
-        window=WINDOW,
+        window=window,
         dialect=dialect_of("openai", model),
     )
-    changed = given.model_copy(update={"initial_nodes": 1, "window": WINDOW})
-    with GraphReader(corpus, settings=changed, decider=decider) as reader:
+    changed = given.model_copy(update={"initial_nodes": 1, "window": window})
+    return GraphReader(corpus, settings=changed, decider=decider)
+
+
+def ask(given: Settings, corpus: str, notes: bool = True) -> tuple[Reading, FunctionChatModel]:
+    model = FunctionChatModel(function=mind(notes))
+    with asking(given, corpus, model) as reader:
         return reader.ask(QUESTION), model
 
 
@@ -185,6 +194,24 @@ def test_prompts_fit(neo4j: Settings, stars: dict[int, str]) -> None:
         assert words + tokens.count(json.dumps(request.schema)) <= WINDOW
     facts = next(one.user for one in model.requests if one.decision == "FactsDecision")
     assert re.search(r"20,?000|19,?\d\d\d", facts)
+
+
+# Facts that the window had no room for were not looked at: neither who watches nor a retriever is
+# given any but those that stood in the prompt, each with its place.
+def test_only_what_was_shown(neo4j: Settings, stars: dict[int, str]) -> None:
+    model = FunctionChatModel(function=mind(notes=True))
+    with asking(neo4j, stars[400], model, window=3000) as reader:
+        found = GraphReaderRetriever(reader=reader).invoke(QUESTION)
+    prompt = next(one.user for one in model.requests if one.decision == "FactsDecision")
+    shown = set(re.findall(r"^- (.*? came to Paris in \d+ days\.)", prompt, re.MULTILINE))
+    of_paris = {one.page_content: one for one in found if one.metadata["document"] == "city"}
+
+    assert 20 < len(shown) < A_PAGE - 20
+    assert set(of_paris) == {*shown, BRIDGE}
+    for n in range(400 - 1):
+        fact = f"Visitor{n // FACTS_OF_A_VISITOR} came to Paris in {n} days."
+        if fact in of_paris:
+            assert of_paris[fact].metadata["chunk"] == n // A_CHUNK
 
 
 # A hub of 20,000 facts brings no more out of the database than a node of a few hundred, and takes

@@ -31,6 +31,7 @@ def spoiled(body: Body, before: int) -> Fault | None:
 def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     """All that is logged."""
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "graphreader")
     return caplog
 
 

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,33 @@ def test_what_there_is_not(reader: GraphReader) -> None:
         reader.search("  ")
     with pytest.raises(UsageError, match="A limit of 0"):
         reader.search("Alpha", limit=0)
+
+
+# Whatever is asked for, numbers beyond Neo4j's and letters that are none included, is answered, or
+# refused in words.
+def test_what_cannot_be(reader: GraphReader) -> None:
+    (document,) = reader.documents()
+    id_ = document.id
+    pairs: Any = [["x", 1], [id_, 2], [id_, 10**30], [id_, -1], ["\ud800", 0]]
+
+    assert [one.chunk for one in reader.passages(pairs)] == [2]
+    assert reader.search("Alpha \ud800")[0].name == "Alpha"
+    assert len(reader.search("Alpha", limit=1000)) == 7
+    assert len(reader.neighbors("Alpha", limit=1000)) == 2
+    for index in (10**30, -1):
+        with pytest.raises(UsageError, match=f"has no chunk {index}: "):
+            reader.chunk("ring", index)
+    asks: list[Any] = [reader.facts, reader.neighbors]
+    for ask in asks:
+        with pytest.raises(UnknownKeyElementError, match=r"no key element 'Alpha\?Beta'"):
+            ask("Alpha\ud800Beta")
+    with pytest.raises(UnknownDocumentError):
+        reader.chunk("\ud800", 0)
+    asks = [reader.search, reader.neighbors]
+    for ask in asks:
+        for limit in (1001, 10**30):
+            with pytest.raises(UsageError, match=f"A limit of {limit} is too high: give 1000 or"):
+                ask("Alpha", limit=limit)
 
 
 # Neighbors share facts, and the key element itself is none of them.

@@ -18,7 +18,7 @@ from graphreader import GraphReader, GraphReaderError, Settings
 from graphreader.deciding.decisions import Answer
 from graphreader.deciding.exploring import ChunkTask, FactsTask
 from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
-from graphreader.errors import UsageError
+from graphreader.errors import UsageError, WindowError
 from graphreader.integrations.retriever import GraphReaderRetriever
 from tests.runs import world
 
@@ -96,6 +96,26 @@ def test_what_an_exploration_found(reader: GraphReader, ring: str) -> None:
     assert fact.page_content == "Alpha met Beta here."
     assert fact.metadata == {**chunk.metadata, "kind": "atomic_fact", "key_elements": ["Beta"]}
     assert both.metadata["key_elements"] == ["Beta", "Gamma"]
+
+
+# Facts that nobody could be shown were not looked at: where the decision on them fails, there are
+# none of that path.
+def test_facts_that_were_not_shown(neo4j: Settings, ring: str) -> None:
+    def only_of_gamma(task: FactsTask) -> Any:
+        if task.node == "Beta":
+            raise WindowError("There is no room.")
+        return first_chunk(task)
+
+    script = {**SCRIPT, FactsTask: only_of_gamma}
+    decider = world.scripted(world.RING_FACTS, script)
+    with world.reader(neo4j, ring, decider, initial_nodes=2) as reader:
+        documents = GraphReaderRetriever(reader=reader).invoke(QUESTION)
+
+    assert seen(documents) == [
+        ("chunk", 1, [2], False),
+        ("atomic_fact", 1, [2], False),
+        ("atomic_fact", 2, [2], False),
+    ]
 
 
 # Awaiting gives the same, also where many ask at once and in another loop than the first.

@@ -1,5 +1,6 @@
 """The graphs of LangGraph Studio, on the server that a person starts for it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -57,9 +58,14 @@ HOPELESS: list[tuple[str, Any, Any, str]] = [
     ("graphreader", {"question": " "}, {}, r"^The question is empty: ask something"),
     ("graphreader", QUESTION, {"mode": "slow"}, r"no sense\. mode: .* 'paper' or 'fast'\.$"),
     ("graphreader", QUESTION, {"calls": 0, "window": "x"}, r"calls: .* to 1; window: .*integer"),
+    ("graphreader", QUESTION, {"modle": "x"}, r"modle: there is no such choice, only corpus, mod"),
+    ("ingest", {"sources": ["."]}, {"modle": "x"}, r"modle: there is no such choice"),
     ("ingest", {"sources": ["/no/such"]}, {}, r"^/no/such "),
     ("ingest", {}, {}, r"^Name at least one file or folder"),
     ("ingest", {"sources": "a"}, {}, r"^`sources` is a list"),
+    ("ingest", {"sources": [""]}, {}, r"^A path is empty: name a file or a folder"),
+    ("ingest", {"sources": ["/no/such", " "]}, {}, r"^A path is empty"),
+    ("ingest", {"sources": [5]}, {}, r"^5 is neither a path nor a document"),
     ("ingest", {"texts": [{"title": "", "text": "x"}]}, {}, r"^A text needs a title"),
     ("ingest", {"texts": ["x"]}, {}, r"^A text needs a title"),
 ]
@@ -369,15 +375,101 @@ def test_reading_in(
     assert "Vera Holm" in answered["answer"]
 
 
-# A page of anybody else cannot let a browser read what the server says.
-def test_other_pages(studio: StudioServer) -> None:
-    heard = {
-        origin: httpx.get(f"{studio.url}/info", headers={"Origin": origin}, trust_env=False).headers
-        for origin in ("https://smith.langchain.com", "https://example.com")
-    }
+# What is put into a thread a second time is all that is read then: nothing of before comes back.
+@pytest.mark.usefixtures("cleaned")
+def test_a_thread_read_into_twice(
+    client: SyncLangGraphClient, neo4j: Settings, corpus: str, tmp_path: Path
+) -> None:
+    (tmp_path / "school.txt").write_text("Emil Rask founded the school of Vadby in 1933.")
+    first, other = (client.threads.create()["thread_id"] for _ in range(2))
 
-    assert "access-control-allow-origin" in heard["https://smith.langchain.com"]
-    assert "access-control-allow-origin" not in heard["https://example.com"]
+    def read(thread: str, given: Any, **stop: Any) -> Any:
+        context: Any = {"corpus": corpus}
+        return client.runs.wait(thread, "ingest", input=given, context=context, **stop)
+
+    read(first, {"texts": [{"title": "teacher", "text": "Vera Holm taught Emil Rask in Oslo."}]})
+    read(other, {"texts": [{"title": "teacher", "text": "Nobody taught Emil Rask in Oslo."}]})
+    left: Any = {"texts": [{"title": "left", "text": "Ida Lund left Oslo."}]}
+    read(first, left, interrupt_before=["estimate_cost"])
+    sources = {"sources": [str(tmp_path)]}
+    stopped = read(first, sources, interrupt_before=["read_in"])
+    read(first, None)
+    known: Any = client.threads.get_state(first)["values"]
+    with GraphReader(corpus, settings=neo4j) as reader:
+        titles = {one.title for one in reader.documents()}
+        taught = reader.chunk("teacher", 0).text
+
+    assert stopped["given"] == {**sources, "texts": []}
+    assert [stopped["documents"], stopped["facts"], stopped["report"]] == [[], 0, ""]
+    assert [one["title"] for one in known["documents"]] == ["school"]
+    assert "texts" not in known
+    assert titles == {"teacher", "school"}
+    assert taught == "Nobody taught Emil Rask in Oslo."
+
+
+# A page of anybody else cannot start a run, nor can one whose name leads to this machine.
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://evil.example"}, {"Host": "evil.example:2024"}]
+)
+@pytest.mark.usefixtures("cleaned")
+def test_other_pages(
+    studio: StudioServer, neo4j: Settings, corpus: str, headers: Mapping[str, str]
+) -> None:
+    text = {"title": "evil", "text": "Emil Rask met Vera Holm."}
+    run = {"assistant_id": "ingest", "input": {"texts": [text]}, "context": {"corpus": corpus}}
+    refused = httpx.post(
+        f"{studio.url}/runs/wait",
+        content=json.dumps(run),
+        headers={"Content-Type": "text/plain", **headers},
+        trust_env=False,
+        timeout=60,
+    )
+    with GraphReader(corpus, settings=neo4j) as reader:
+        corpora = [one.corpus for one in reader.corpora()]
+
+    assert refused.status_code == 403
+    assert "this machine alone" in refused.json()["detail"]
+    assert "access-control-allow-origin" not in refused.headers
+    assert corpus not in corpora
+
+
+# Studio's page may ask whatever it wants to, into the private network that this machine is.
+def test_the_page_of_studio(studio: StudioServer) -> None:
+    page = {"Origin": "https://smith.langchain.com"}
+    asks = {
+        **page,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type, x-auth-scheme",
+        "Access-Control-Request-Private-Network": "true",
+    }
+    may = httpx.options(f"{studio.url}/runs/stream", headers=asks, trust_env=False)
+    found = httpx.post(f"{studio.url}/assistants/search", json={}, headers=page, trust_env=False)
+
+    assert may.status_code == 200
+    assert "POST" in may.headers["access-control-allow-methods"]
+    assert may.headers["access-control-allow-headers"] == asks["Access-Control-Request-Headers"]
+    assert may.headers["access-control-allow-private-network"] == "true"
+    for reply in (may, found):
+        assert reply.headers["access-control-allow-origin"] == page["Origin"]
+    assert {one["graph_id"] for one in found.json()} == {"graphreader", "ingest"}
+
+
+# Whoever asks corpora that are not there leaves nothing open; what is kept is for nobody else.
+def test_what_is_left(client: SyncLangGraphClient, studio: StudioServer, ring: str) -> None:
+    def ask(corpus: str) -> Any:
+        context: Any = {"corpus": corpus}
+        return client.runs.wait(
+            None, "graphreader", input=QUESTION, context=context, raise_error=False
+        )
+
+    with ThreadPoolExecutor(10) as together:
+        list(together.map(ask, [ring] * 10))  # until the server has the threads it works with
+        before = studio.threads
+        ends = list(together.map(ask, [f"nobody's {number}" for number in range(20)]))
+
+    assert all(end["__error__"]["error"] == "UnknownCorpusError" for end in ends)
+    assert studio.threads < before + 10
+    assert (studio.folder / ".langgraph_api").stat().st_mode & 0o077 == 0
 
 
 # Nothing blocks the server's loop, nothing unforeseen happens, no secret is told, no trace sent.
@@ -431,7 +523,7 @@ def test_the_command(environment: Mapping[str, str], tmp_path: Path) -> None:
     assert "Traceback" not in server.said
     assert again.returncode == 1
     assert again.stderr == (
-        f"Port {server.port} is in use, or not ours to use: choose another one with --port.\n"
+        f"Port {server.port} is in use, or not ours to use. Another one: make studio PORT=2055\n"
     )
 
 

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from graphreader.deciding.exploring import ChunkTask
 from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.service.service import ModelService
 from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
+from graphreader.reading import Contradiction
 from graphreader.testing import ChatRequest, FunctionChatModel
+from graphreader.tool import in_words
 from tests.runs import world
 
 QUESTION = "Who met Beta?"
@@ -110,6 +113,24 @@ async def test_failure_in_words(neo4j: Settings) -> None:
         assert message.text.startswith("There is no corpus 'nothing-here'")
         assert message.artifact is None
     assert messages[-1].text.startswith("I am told: There is no corpus")
+
+
+# What should be known beside the answer is told with it: that no model decided, which texts differ,
+# which paths stopped early and why.
+def test_what_should_be_known(neo4j: Settings, ring: str, reader: GraphReader) -> None:
+    with GraphReader(ring, settings=neo4j) as offline:
+        said = offline.as_tool().invoke({"question": QUESTION})
+        notes = offline.ask(QUESTION).notes
+    one = Contradiction("One says Beta, one Gamma.", (1, 2))
+    told_early = replace(reader.ask(QUESTION), contradictions=(one,), notes=("Path 1 failed.",))
+
+    assert notes
+    assert said.endswith("".join(f"\nNote: {note}" for note in notes))
+    assert "No language model" in said
+    assert in_words(told_early).splitlines()[-2:] == [
+        "The texts differ: One says Beta, one Gamma.",
+        "Note: Path 1 failed.",
+    ]
 
 
 # Without an agent a call gives the words; a call without a question is the caller's mistake.

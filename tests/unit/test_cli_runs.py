@@ -33,6 +33,17 @@ def test_ids_like_markup() -> None:
     assert "[b]q" in file.getvalue()
 
 
+# In a narrow terminal only the question is cut: the id is what one goes on with.
+@pytest.mark.parametrize("width", [72, 80])
+def test_narrow_terminals(width: int) -> None:
+    file = io.StringIO()
+    run = RunSummary("98e01db5c7aa", "books", "Who? " * 30, "interrupted", 1.0, 2.0, "offline")
+    print_runs(Console(file=file, width=width), [run])
+
+    for whole in ("98e01db5c7aa", "1970-01-01 ", "interrupted", "books", "Who?"):
+        assert whole in file.getvalue()
+
+
 # Nothing that is kept of a run is obeyed by a terminal.
 def test_hostile_texts() -> None:
     call = FunctionCall("read_chunk", HOSTILE, HOSTILE, HOSTILE)

@@ -1,6 +1,8 @@
 """What a report is made of: cited passages, lanes, the drawing, the cost, the file it goes into."""
 
 import os
+import sys
+import threading
 from dataclasses import replace
 from pathlib import Path as File
 
@@ -163,6 +165,31 @@ def test_gone_places() -> None:
     assert ways(found) == [(1, "element-1", "element-2")]
 
 
+# What was merged after the run is drawn as what it went into, once, and the way leads there.
+def test_merged_places() -> None:
+    calls = (
+        FunctionCall("read_neighbor_node", "Bo", "", "Ada", "k1"),
+        FunctionCall("read_neighbor_node", "Ada Lund", "", "Bo", "k2"),
+        FunctionCall("termination", "", "", "Ada Lund", "k3"),
+    )
+    paths = (
+        Path("Ada", "", 3, "termination", functions=calls, node_id="k1"),
+        Path("Ada Lund", "", 0, "nothing_left", node_id="k3"),
+    )
+    touched = Touched(
+        (Node("k3", "Ada Lund"), Node("k2", "Bo")),
+        ties=(Tie("k3", "k2", 2, "Ada met Bo."),),
+        merged={"k1": "k3"},
+    )
+    found = drawing(replace(READING, paths=paths), [], touched)
+    ada, bo = found.of("element")
+
+    assert (ada.name, ada.paths, ada.begins) == ("Ada Lund", (1, 2), (1, 2))
+    assert bo.ties == (("Ada Lund", 2, "Ada met Bo."),)
+    assert (found.gone, found.left_out) == (0, 0)
+    assert ways(found) == [(1, "element-1", "element-2")]
+
+
 # The tables have columns for what was spent, and sentences for what the figures are.
 def test_spent() -> None:
     paid = Usage(3, 1000, 50, 2.5, dollars=0.00005, estimated=1)
@@ -223,3 +250,15 @@ def test_targets(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
     assert check(tmp_path / "new.html") == tmp_path / "new.html"
     assert (tmp_path / "old.html").read_text() == "earlier"
     assert os.listdir(tmp_path) == ["old.html"]
+
+
+# A named pipe is not opened until the page goes into it: that would wait for its reader, or end it.
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes in folders")
+def test_pipes(tmp_path: File) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    looking = threading.Thread(target=check, args=(tmp_path / "pipe",), daemon=True)
+    looking.start()
+    looking.join(10)
+
+    assert not looking.is_alive()
+    assert os.listdir(tmp_path) == ["pipe"]

@@ -3,7 +3,7 @@
 import pytest
 
 from graphreader.errors import SettingsError
-from graphreader.settings import Settings
+from graphreader.settings import Settings, misspelled
 
 
 # A changed copy of settings chooses anew who decides.
@@ -39,3 +39,13 @@ def test_stages_of_normalization(
 def test_unknown_stages_are_refused() -> None:
     with pytest.raises(SettingsError, match=r"GRAPHREADER_NORMALIZE.*semantic.*or none"):
         Settings.read(normalize="semantics")
+
+
+# A name that is nearly that of a setting is found; names of others' are left alone.
+def test_misspelled_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    slips = ("GRAPHREADER_CONCURENCY", "NEO4J_URL", "NEO4J_USER")
+    others = ("NEO4J_HOME", "NEO4J_AUTH", "GRAPHREADER_TEST_NEO4J_URI", "GRAPHREADER_LIVE")
+    for name in (*slips, *others, "NEO4J_URI", "GRAPHREADER_MODEL"):
+        monkeypatch.setenv(name, "1")
+
+    assert [name for name in misspelled() if name in slips or name in others] == list(slips)
