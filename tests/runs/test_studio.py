@@ -531,7 +531,7 @@ def test_the_command(environment: Mapping[str, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("missing", "variables", "told"),
     [
-        ("langgraph_api", {}, r"pip install \"\.\[studio\]\" in"),
+        ("langgraph_api", {}, r"pip install -e \"\.\[studio\]\" in"),
         ("", {"NEO4J_URI": "bolt://localhost:1"}, r"NEO4J_PASSWORD is not: set both\.$"),
     ],
 )
