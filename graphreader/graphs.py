@@ -17,7 +17,7 @@ from langgraph.types import Overwrite
 
 from graphreader.agent import logbook
 from graphreader.agent.events import Event, as_plain
-from graphreader.agent.graph import Nodes, wired
+from graphreader.agent.graph import EXPLORING, Nodes, wired
 from graphreader.agent.likeness import Likeness
 from graphreader.agent.parts import Parts, Step, Update
 from graphreader.agent.state import Answered, Costs, Question, Run, add_costs, in_all
@@ -30,7 +30,7 @@ REMEMBERED = 1_000
 """Runs whose budget and vectors are kept; one that goes on later counts what its state tells."""
 
 FIRST, LAST = "rational_plan", "answer_reasoning"
-OF_A_PATH = ("explore_atomic_facts", "explore_chunks", "explore_neighbors", "end_path")
+OF_A_PATH = (*EXPLORING, "end_path")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ sent. The work is that of a reader, in the reader's own event loop.
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from langgraph.channels import EphemeralValue
@@ -16,6 +16,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from graphreader.agent.events import as_plain
 from graphreader.errors import UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.estimating import Estimate
@@ -149,7 +150,7 @@ def _plainly(runtime: Runtime[Any]) -> Progress:
     """Tells what happens to whoever does not know our classes."""
 
     def tell(event: ReadingEvent) -> None:
-        runtime.stream_writer({"event": type(event).__name__, **asdict(event)})
+        runtime.stream_writer(as_plain(event))
 
     return tell
 

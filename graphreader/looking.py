@@ -12,6 +12,7 @@ from pathlib import Path
 from graphreader.agent.ranking import fused
 from graphreader.errors import DecisionError, UnknownKeyElementError, UsageError
 from graphreader.ingestion.extraction import key_elements
+from graphreader.preparing import sendable
 from graphreader.reading import Reading
 from graphreader.report.writing import write_report
 from graphreader.session import Session
@@ -71,15 +72,15 @@ class Looking:
 
     async def documents(self) -> list[DocumentSummary]:
         """The documents of the corpus."""
-        return await (await self._library()).documents(self.corpus)
+        return await (await self._session.library(self.corpus)).documents(self.corpus)
 
     async def stats(self) -> Stats:
         """What the corpus holds."""
-        return await (await self._library()).stats(self.corpus)
+        return await (await self._session.library(self.corpus)).stats(self.corpus)
 
     async def search(self, text: str, limit: int) -> list[Element]:
         """Key elements that have to do with a text, by words and by meaning, best first."""
-        text = _sendable(text)
+        text = sendable(text)
         if not text.strip():
             raise UsageError("The search is empty: give some words.")
         _check(limit)
@@ -113,7 +114,7 @@ class Looking:
 
     async def chunk(self, document: str, index: int) -> Passage:
         """One chunk of a document that an id, a path or a title means."""
-        library = await self._library()
+        library = await self._session.library(self.corpus)
         id_ = await library.find(self.corpus, document)
         found = await self.passages([(id_, index)])
         if not found:
@@ -125,7 +126,7 @@ class Looking:
 
     async def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
         """Chunks by (id of the document, index). No other integers than Neo4j's name a chunk."""
-        asked = [(_sendable(id_), index) for id_, index in places if 0 <= index < 2**63]
+        asked = [(sendable(id_), index) for id_, index in places if 0 <= index < 2**63]
         return await (await self._explorer()).passages(asked)
 
     async def report(self, reading: Reading, target: str | PathLike[str]) -> Path:
@@ -134,7 +135,7 @@ class Looking:
 
     async def _element(self, explorer: GraphExplorer, named: str) -> Element:
         """The key element of an id, or of a name or wording, however it is written."""
-        named = _sendable(named)
+        named = sendable(named)
         ids = [named, *(one.id for one in key_elements(self.corpus, [named]))]
         found = await explorer.elements(ids)
         if found:
@@ -159,14 +160,8 @@ class Looking:
         return await explorer.nearest(vectors, limit)
 
     async def _explorer(self) -> GraphExplorer:
-        await self._library()
+        await self._session.library(self.corpus)
         return GraphExplorer(await self._session.connection(), self.corpus)
-
-    async def _library(self) -> Library:
-        """What the database holds, if the corpus is in it."""
-        library = Library(await self._session.connection())
-        await library.corpus(self.corpus)
-        return library
 
 
 def _check(limit: int) -> None:
@@ -174,8 +169,3 @@ def _check(limit: int) -> None:
         raise UsageError(f"A limit of {limit} finds nothing: give 1 or more.")
     if limit > MOST:
         raise UsageError(f"A limit of {limit} is too high: give {MOST} or less.")
-
-
-def _sendable(text: str) -> str:
-    """The text without lone surrogates, which no driver takes."""
-    return text.encode("utf-8", "replace").decode()

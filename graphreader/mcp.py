@@ -5,8 +5,8 @@ kept as everywhere.
 """
 
 import inspect
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -115,14 +115,15 @@ class Tools:
         It plans, explores the graph on several paths side by side, and answers with exact quotes.
         Slow and thorough: seconds to minutes. It remembers no earlier question.
         """
-        async with self._asked() as reader, aclosing(reader.astream(question)) as events:
-            told = 0
-            async for event in events:
-                if isinstance(event, QuestionAnswered):
-                    return Answer.of(event.reading)
-                if message := progress(event):
-                    told += 1
-                    await context.report_progress(told, message=message)
+        told = 0
+        with _in_words():
+            async with aclosing(self._reader.astream(question)) as events:
+                async for event in events:
+                    if isinstance(event, QuestionAnswered):
+                        return Answer.of(event.reading)
+                    if message := progress(event):
+                        told += 1
+                        await context.report_progress(told, message=message)
         raise AssertionError("a run ends with its answer")
 
     async def search_key_elements(
@@ -134,8 +135,8 @@ class Tools:
 
         Their names or ids lead on to read_facts and neighbors.
         """
-        async with self._asked() as reader:
-            return KeyElements(key_elements=await reader.asearch(text, limit=limit))
+        with _in_words():
+            return KeyElements(key_elements=await self._reader.asearch(text, limit=limit))
 
     async def read_facts(self, key_element: KeyElementName) -> Facts:
         """Read the atomic facts about a key element, in the order of the texts.
@@ -143,8 +144,8 @@ class Tools:
         Each one tells the document and the chunk in which it stands, for read_chunk. Of a key
         element with very many facts only some are shown; `total` counts all.
         """
-        async with self._asked() as reader:
-            return Facts(await reader.afacts(key_element))
+        with _in_words():
+            return Facts(await self._reader.afacts(key_element))
 
     async def read_chunk(
         self,
@@ -155,8 +156,8 @@ class Tools:
 
         The chunks before and after it have the indexes beside.
         """
-        async with self._asked() as reader:
-            return Chunk(await reader.achunk(document, chunk))
+        with _in_words():
+            return Chunk(await self._reader.achunk(document, chunk))
 
     async def neighbors(
         self,
@@ -167,25 +168,26 @@ class Tools:
 
         `shared` counts the facts that name both, `facts` all that a neighbor has.
         """
-        async with self._asked() as reader:
-            return Neighbors(neighbors=await reader.aneighbors(key_element, limit=limit))
+        with _in_words():
+            return Neighbors(neighbors=await self._reader.aneighbors(key_element, limit=limit))
 
     async def list_documents(
         self, skip: Annotated[int, Field(description="How many to leave out first.", ge=0)] = 0
     ) -> Documents:
         """List the documents by title, a hundred at a time; chunks are counted from 0."""
-        async with self._asked() as reader:
-            found = await reader.adocuments()
+        with _in_words():
+            found = await self._reader.adocuments()
             page = found[skip : skip + PAGE]
-            return Documents(corpus=reader.corpus, total=len(found), documents=page)
+            return Documents(corpus=self._reader.corpus, total=len(found), documents=page)
 
-    @asynccontextmanager
-    async def _asked(self) -> AsyncGenerator[GraphReader]:
-        """The reader for one call; what fails is told in its own words."""
-        try:
-            yield self._reader
-        except GraphReaderError as error:
-            raise ToolError(str(error)) from error
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """What fails is told as it is to a person."""
+    try:
+        yield
+    except GraphReaderError as error:
+        raise ToolError(str(error)) from error
 
 
 def mcp_server(reader: GraphReader) -> MCPServer[Any]:

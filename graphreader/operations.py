@@ -61,7 +61,7 @@ class Operations:
 
     async def retry_failed(self, progress: Progress) -> IngestReport:
         """Ask again for the chunks that have no facts."""
-        await self._library()
+        await self._session.library(self.corpus)
         pipeline, told = await self._pipeline(progress)
         return await self._finished(await pipeline.retry(), told, progress, None)
 
@@ -98,7 +98,7 @@ class Operations:
 
     async def normalize(self, dry_run: bool, undo: bool, progress: Progress) -> NormalizationReport:
         """Compare and merge key elements, or take that back."""
-        await self._library()
+        await self._session.library(self.corpus)
         await self._session.prepare()
         connection = await self._session.connection()
         stages = () if undo else self._session.settings.stages
@@ -137,7 +137,7 @@ class Operations:
         """Take out one document or everything."""
         if (document is None) == (not everything):
             raise UsageError("Name one document to delete, or say that everything shall go.")
-        library = await self._library()
+        library = await self._session.library(self.corpus)
         connection = await self._session.connection()
         deleter = Deleter(connection, self.corpus)
         if document is None:
@@ -169,12 +169,6 @@ class Operations:
     ) -> ExchangeReport:
         """Read an exported corpus in."""
         return await import_corpus(await self._session.connection(), self.corpus, source, told)
-
-    async def _library(self) -> Library:
-        """What the database holds, if the corpus is in it."""
-        library = Library(await self._session.connection())
-        await library.corpus(self.corpus)
-        return library
 
 
 def _expanded(things: Things) -> list[Thing]:

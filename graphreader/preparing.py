@@ -14,8 +14,15 @@ def asked(question: object) -> str:
     """The question as it is asked. Raises UsageError where there is none."""
     if not isinstance(question, str) or not question.strip():
         raise UsageError("The question is empty: ask something.")
-    # A command line that is not UTF-8 arrives with lone surrogates, which nobody takes.
-    return question.strip().encode("utf-8", "replace").decode()
+    return sendable(question.strip())
+
+
+def sendable(text: str) -> str:
+    """The text without lone surrogates, which no driver or model takes.
+
+    A command line that is not UTF-8 arrives with such.
+    """
+    return text.encode("utf-8", "replace").decode()
 
 
 async def prepared(

@@ -24,6 +24,7 @@ from graphreader.store import schema
 from graphreader.store.connection import Connection
 from graphreader.store.embedded.progress import Progress
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.library import Library
 from graphreader.store.opening import open_connection
 
 LONGEST_NAME = 200
@@ -92,6 +93,12 @@ class Session:
                     raise
                 self._connection = connection
             return self._connection
+
+    async def library(self, corpus: str) -> Library:
+        """What the database holds, if that corpus is in it. Raises UnknownCorpusError."""
+        library = Library(await self.connection())
+        await library.corpus(corpus)
+        return library
 
     def builder(self) -> Decider:
         """Whoever takes the decisions while texts are read in."""

@@ -131,6 +131,6 @@ Event = (
 )
 
 
-def as_plain(event: Event) -> Mapping[str, Any]:
-    """The event in plain JSON types, with its name as `event`."""
+def as_plain(event: Any) -> Mapping[str, Any]:
+    """An event, of a run or of reading in, in plain JSON types with its name as `event`."""
     return {"event": type(event).__name__, **asdict(event)}

@@ -5,7 +5,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -133,7 +132,6 @@ class AnswerFile:
             for number, line in self._lines():
                 if number in numbers:
                     file.write(line.rstrip(b"\r\n") + b"\n")
-            shutil.copymode(self.path, file.name)
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

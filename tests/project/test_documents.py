@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from dotenv import dotenv_values
-from pydantic import AliasChoices
 from typer.main import get_command
 
 from graphreader import Settings
 from graphreader.cli.main import app
-from graphreader.settings import DEFAULT_EMBEDDINGS, DEFAULT_MODEL
+from graphreader.settings import DEFAULT_EMBEDDINGS, DEFAULT_MODEL, variable
 from scripts.agent_drawing import drawings_in, drawn
 from tests.project.markdown import ROOT, anchors, links, marked, pages, prose, read, table
 
@@ -47,14 +46,6 @@ def leaves(command: Any, path: str = "graphreader") -> Iterator[str]:
         yield path
     for name, one in getattr(command, "commands", {}).items():
         yield from leaves(one, f"{path} {name}")
-
-
-def variable(name: str) -> str:
-    """The environment variable of a setting."""
-    alias = Settings.model_fields[name].validation_alias
-    if isinstance(alias, AliasChoices):
-        return str(alias.choices[0])
-    return str(alias) if alias else f"GRAPHREADER_{name.upper()}"
 
 
 # Every command that a text names is accepted by the program, or stands in the Makefile.

@@ -1,6 +1,7 @@
 """What runs share: a corpus of the test's own that is gone afterwards."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -18,6 +19,14 @@ def cleaned(neo4j: Settings, corpus: str) -> Iterator[None]:
     with GraphReader(corpus, settings=neo4j) as reader:
         if any(one.corpus == corpus for one in reader.corpora()):
             reader.delete(everything=True)
+
+
+@pytest.fixture
+def at_home(
+    neo4j: Settings, cleaned: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """This process is that of somebody who has configured the server; see `world.at_home`."""
+    world.at_home(neo4j, monkeypatch, tmp_path)
 
 
 @pytest.fixture

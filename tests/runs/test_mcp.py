@@ -395,15 +395,8 @@ async def test_in_process(neo4j: Settings, ring: str) -> None:
 
 
 # The example starts the command and asks it.
-async def test_example(
-    neo4j: Settings,
-    corpus: str,
-    cleaned: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    world.at_home(neo4j, monkeypatch, tmp_path)
+@pytest.mark.usefixtures("at_home")
+async def test_example(corpus: str, capsys: pytest.CaptureFixture[str]) -> None:
     await example.main(corpus)
     tools, answer = capsys.readouterr().out.splitlines()
 

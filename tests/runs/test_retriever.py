@@ -1,7 +1,6 @@
 import asyncio
 import operator
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -275,15 +274,8 @@ async def test_in_a_graph(neo4j: Settings, ring: str, kept_runs: int) -> None:
 
 
 # The example prints what was found for a question, and where.
-def test_example(
-    neo4j: Settings,
-    corpus: str,
-    cleaned: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    world.at_home(neo4j, monkeypatch, tmp_path)
+@pytest.mark.usefixtures("at_home")
+def test_example(corpus: str, capsys: pytest.CaptureFixture[str]) -> None:
     example.main(corpus)
     lines = capsys.readouterr().out.splitlines()
 

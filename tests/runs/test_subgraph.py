@@ -2,7 +2,6 @@ import asyncio
 import operator
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -189,15 +188,8 @@ async def test_errors(reader: GraphReader, neo4j: Settings) -> None:
 
 
 # The example shows which steps were gone through, those of the paths inside of those of the run.
-async def test_example(
-    neo4j: Settings,
-    corpus: str,
-    cleaned: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    world.at_home(neo4j, monkeypatch, tmp_path)
+@pytest.mark.usefixtures("at_home")
+async def test_example(corpus: str, capsys: pytest.CaptureFixture[str]) -> None:
     await example.main(corpus)
     lines = capsys.readouterr().out.splitlines()
 

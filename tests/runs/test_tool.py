@@ -1,6 +1,5 @@
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,15 +163,8 @@ async def test_streamed_messages(neo4j: Settings, ring: str) -> None:
 
 
 # The example asks by hand where no model is configured.
-def test_example(
-    neo4j: Settings,
-    corpus: str,
-    cleaned: None,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    world.at_home(neo4j, monkeypatch, tmp_path)
+@pytest.mark.usefixtures("at_home")
+def test_example(corpus: str, capsys: pytest.CaptureFixture[str]) -> None:
     example.main(corpus)
 
     assert "[1] joan_of_arc" in capsys.readouterr().out
