@@ -12,6 +12,7 @@ from graphreader.agent.state import Answered, Question, Run
 from graphreader.background import Background
 from graphreader.graphs import Home, agent_graph
 from graphreader.kept_runs import KeptRun, KeptRuns
+from graphreader.preparing import with_options
 from graphreader.questions import Outcome, Questions, last
 from graphreader.reading import Reading
 from graphreader.runs.register import RunSummary
@@ -38,6 +39,16 @@ class Asker:
         self._background = background
         self._questions = Questions(session, corpus)
         self._kept_runs = KeptRuns(session)
+
+    @property
+    def name(self) -> str:
+        """What kind of reader it is (see `Reader`)."""
+        return "graphreader"
+
+    @property
+    def window(self) -> int:
+        """How many tokens each prompt may have."""
+        return self._session.settings.window
 
     @property
     def home(self) -> Home:
@@ -70,8 +81,13 @@ class Asker:
         run: str | None = None,
         mode: Mode | None = None,
         keep_run: bool = False,
+        options: Sequence[str] = (),
     ) -> Reading:
-        """Explore the corpus and answer. It never changes what was read in."""
+        """Explore the corpus and answer. It never changes what was read in.
+
+        With `options` it is to answer with the words of one of them.
+        """
+        question = with_options(question, options)
         events = self._questions.explore(question, run, mode=mode, keep_run=keep_run)
         return await self._background.arun(last(events))
 
@@ -82,8 +98,10 @@ class Asker:
         run: str | None = None,
         mode: Mode | None = None,
         keep_run: bool = False,
+        options: Sequence[str] = (),
     ) -> Reading:
         """Do the same as `aask`."""
+        question = with_options(question, options)
         events = self._questions.explore(question, run, mode=mode, keep_run=keep_run)
         return self._background.run(last(events))
 

@@ -6,6 +6,7 @@ Every message is one sentence (or two) for a person: what is wrong and what to d
     ├── UsageError                  what a person asked for cannot be done (exit code 2)
     │   ├── SettingsError           a setting is missing or makes no sense
     │   ├── DocumentError           a file is missing, empty, binary, wrongly encoded or too large
+    │   ├── DatasetError            a question set, or its pool, is not as its format wants it
     │   ├── UnknownCorpusError      no corpus of that name
     │   ├── UnknownDocumentError    no document of that id, path or title, or several
     │   ├── UnknownKeyElementError  no key element of that name
@@ -53,6 +54,10 @@ class SettingsError(UsageError):
 
 class DocumentError(UsageError):
     """A file cannot be read as a text."""
+
+
+class DatasetError(UsageError):
+    """A question set or its pool of passages is missing, or not as its format wants it."""
 
 
 class UnknownCorpusError(UsageError):

@@ -7,6 +7,7 @@ from os import PathLike
 from types import TracebackType
 from typing import BinaryIO, Self
 
+from graphreader.agent.graph import Steps
 from graphreader.agent.resuming import Saver
 from graphreader.asker import Asker
 from graphreader.background import Background
@@ -40,7 +41,8 @@ class GraphReader(Asker, Looker):
     the runs and to keep their decisions. It must be set up and asynchronous (`AsyncNeo4jSaver`, not
     `Neo4jSaver`; `InMemorySaver` is both). Like its driver it belongs to the loop that uses it
     first, and that must be this reader's own: make another saver for another reader, and after
-    `close`. To close it is yours; what it raises ends the run.
+    `close`. To close it is yours; what it raises ends the run. `steps` are those of another mode
+    of reading (`agent.graph.Steps`).
 
     Nothing is opened before the first call. What takes time has an asynchronous twin, which may be
     awaited in any loop; the synchronous ones also work inside Jupyter. Failures are
@@ -56,10 +58,11 @@ class GraphReader(Asker, Looker):
         embedder: Embedder | None = None,
         server_progress: ServerProgress | None = None,
         checkpointer: Saver | None = None,
+        steps: Steps | None = None,
     ) -> None:
         name = checked_name(corpus)
         given = settings or Settings.read()
-        session = Session(given, decider, embedder, server_progress, checkpointer)
+        session = Session(given, decider, embedder, server_progress, checkpointer, steps)
         self._stand(session, Background(), name)
 
     def _stand(self, session: Session, background: Background, corpus: str) -> None:

@@ -98,7 +98,8 @@ class _Steps:
         self._runs[run, home] = _Underway(parts.budget, parts.likeness)
         logbook.began(run, question, parts)
         given = {**state, "run": run, "question": question}
-        update = await self._taken(FIRST, replace(parts, tokens=True), given, runtime)
+        nodes = Nodes.of(replace(parts, tokens=True), home.session.steps)
+        update = await self._taken(FIRST, nodes, given, runtime)
         return {
             **_nothing_yet(),
             **update,
@@ -120,7 +121,8 @@ class _Steps:
             parts, _ = await prepared(home.session, home.corpus, state["question"])
         under_way = self._under_way(key, name, state, parts)
         parts = replace(parts, budget=under_way.budget, likeness=under_way.likeness, tokens=True)
-        update = await self._taken(name, parts, state, runtime)
+        nodes = Nodes.of(parts, home.session.steps)
+        update = await self._taken(name, nodes, state, runtime)
         if name == LAST:
             self._runs.pop(key, None)  # what comes after it begins again
             costs = add_costs(state.get("costs", {}), update.get("costs", {}))
@@ -129,9 +131,9 @@ class _Steps:
         return update
 
     async def _taken(
-        self, name: str, parts: Parts, state: dict[str, Any], runtime: Runtime[Any]
+        self, name: str, nodes: Nodes, state: dict[str, Any], runtime: Runtime[Any]
     ) -> Update:
-        step: Step = getattr(Nodes.of(parts), name)
+        step: Step = getattr(nodes, name)
         try:
             return await step(state, runtime=runtime)
         except Exception as error:

@@ -1,7 +1,10 @@
 """What comes before a question: what cannot be asked is refused, what should be known is told."""
 
+from collections.abc import Sequence
+
 from graphreader import notes
 from graphreader.agent.parts import Parts
+from graphreader.deciding.tasks import names
 from graphreader.errors import UsageError
 from graphreader.session import Session
 from graphreader.settings import Mode
@@ -15,6 +18,13 @@ def asked(question: object) -> str:
     if not isinstance(question, str) or not question.strip():
         raise UsageError("The question is empty: ask something.")
     return sendable(question.strip())
+
+
+def with_options(question: str, options: Sequence[str]) -> str:
+    """A multiple-choice question: it is to be answered with the words of one of the options."""
+    if not options:
+        return question
+    return f"{question}\n\nAnswer with the words of one of these options:\n{names(options)}"
 
 
 def sendable(text: str) -> str:

@@ -1,6 +1,6 @@
 """What a reader gives back. The same shape for every reader, so that all are compared alike."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -89,6 +89,14 @@ class Reading:
     `citations` are those of all `claims` and `contradictions`, each once; a question that is not
     `answered` has none of them. `usage` is the whole cost, `phases` the same phase by phase. `run`
     is the id under which the run is kept, or empty.
+
+    `reader` is the name of who answered. `documents_read` are the ids of the documents of which a
+    chunk or page was shown in full, in that order; `facts_read` are the atomic facts that were
+    shown; `tokens_read` is how much text of the documents was shown in all, facts and gists
+    included, what was shown twice counted once. `evidence` is the text that the answer was drawn
+    from (paper, appendix E): notebooks, pages or chunks. `pages_looked_up` is how many pages were
+    chosen to be read again, and `compression` by which part the last prompt's memory was shorter
+    than the texts, up to 1; both None for readers that have no pages.
     """
 
     question: str
@@ -106,6 +114,13 @@ class Reading:
     claims: tuple[Claim, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     run: str = ""
+    reader: str = "graphreader"
+    documents_read: tuple[str, ...] = ()
+    facts_read: tuple[str, ...] = ()
+    tokens_read: int = 0
+    evidence: str = ""
+    pages_looked_up: int | None = None
+    compression: float | None = None
 
     def as_dict(self) -> Mapping[str, Any]:
         """Plain JSON types. Keys may be added in later versions; none is ever removed."""
@@ -114,8 +129,25 @@ class Reading:
 
 
 class Reader(Protocol):
-    """Anything that answers a question about documents."""
+    """Anything that answers a question about documents.
 
-    async def aask(self, question: str) -> Reading:
-        """Answer `question` from the documents that the reader holds."""
+    `name` is that of its kind ("rag-bm25-3"); `window` how many tokens each of its prompts may
+    have.
+    """
+
+    @property
+    def name(self) -> str:
+        """See the class."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """See the class."""
+        ...
+
+    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+        """Answer `question` from the documents that the reader holds.
+
+        With `options` one of them is to be chosen, and the answer is the option's own words.
+        """
         ...

@@ -111,7 +111,7 @@ async def branch(
     saver = await session.saver()
     if saver is None:
         raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
-    agent = build_agent(parts, checkpointer=saver)
+    agent = build_agent(parts, session.steps, saver)
     await fork(agent, Thread(saver, run.id), step, Thread(saver, id))
     options = {**record.options, "decider": parts.decider.name, "from": run.id, "step": step}
     keeper = await _entered(session.kept, wanted, id, options)
@@ -144,7 +144,15 @@ async def _run(
         thread = await _thread(saver, run, resumed)
         known_as = run if thread or keeper else ""
         async with aclosing(
-            explore(wanted.question, parts, told, thread=thread, resumed=resumed, run=known_as)
+            explore(
+                wanted.question,
+                parts,
+                told,
+                thread=thread,
+                resumed=resumed,
+                run=known_as,
+                steps=session.steps,
+            )
         ) as events:
             async for event in events:
                 if isinstance(event, Ended):

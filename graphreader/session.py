@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, suppress
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from graphreader.agent.graph import Steps
 from graphreader.agent.likeness import Likeness
 from graphreader.agent.parts import Limits, Parts
 from graphreader.agent.resuming import Saver
@@ -16,6 +17,7 @@ from graphreader.deciding.opening import open_decider, open_embedder
 from graphreader.deciding.room import check_chunks, check_question
 from graphreader.deciding.tasks import AnswerTask
 from graphreader.errors import RunsError, UnknownRunError, UsageError
+from graphreader.minds import Minds
 from graphreader.runs.checkpoints import Checkpoints
 from graphreader.runs.register import Register
 from graphreader.runs.run_file import RunFile
@@ -55,8 +57,10 @@ class Session:
         embedder: Embedder | None = None,
         progress: Progress | None = None,
         checkpointer: Saver | None = None,
+        steps: Steps | None = None,
     ) -> None:
         self.settings = settings
+        self.steps = steps
         if decider is None:
             check_chunks(settings)
         self._given = decider, embedder
@@ -67,6 +71,7 @@ class Session:
         self._connection: Connection | None = None
         self._lost: Connection | None = None
         self._checkpointer = _asynchronous(checkpointer)
+        self._minds: Minds | None = None
         self._register: Register | None = None
         self._steps: Checkpoints | None = None
         self._prepared = False
@@ -99,6 +104,12 @@ class Session:
         library = Library(await self.connection())
         await library.corpus(corpus)
         return library
+
+    @property
+    def minds(self) -> Minds:
+        """Who decides for other readers of the same texts, which have windows of their own."""
+        self._minds = self._minds or Minds(self.settings, *self._given)
+        return self._minds
 
     def builder(self) -> Decider:
         """Whoever takes the decisions while texts are read in."""
@@ -178,11 +189,12 @@ class Session:
         self._decider, self._embedder = self._given
         self._builder = self._decider
         self._prepared, self._lock = False, None
+        minds, self._minds = self._minds, None
         register, self._register, self._steps = self._register, None, None
         async with AsyncExitStack() as closing:
             if register:
                 closing.push_async_callback(register.aclose)
-            for one in (*connections, *opened):
+            for one in (*connections, *opened, minds):
                 if one:
                     closing.push_async_callback(one.aclose)
 

@@ -37,6 +37,11 @@ _OWN_MODELS: dict[Phase, str] = {
     "select": "explore_model",
     "explore": "explore_model",
     "answer": "answer_model",
+    "paginate": "build_model",
+    "gist": "build_model",
+    "look_up": "explore_model",
+    "read": "explore_model",
+    "rate": "rater_model",
 }
 
 _SECRET = ("KEY", "PASSWORD", "SECRET", "TOKEN")
@@ -110,6 +115,7 @@ class Settings(BaseSettings):
     build_model: str | None = Field(None, description="another model for reading texts in")
     explore_model: str | None = Field(None, description="another model for plan and paths")
     answer_model: str | None = Field(None, description="another model for the answer")
+    rater_model: str | None = Field(None, description="another model that rates answers")
     embeddings: str | None = Field(None, description="provider:model, or offline")
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(
@@ -153,6 +159,9 @@ class Settings(BaseSettings):
         "frequency,semantic,association", description="stages after reading in; or none"
     )
     window: int = Field(4096, ge=1024, description="input of one prompt")
+    long_window: int = Field(
+        128_000, ge=1024, description="the same for full text and ReadAgent (paper, table 2)"
+    )
     mode: Mode = Field("paper", description="paper: 5 paths of 10 calls; fast: 2 paths of 5 calls")
     initial_nodes: int | None = Field(
         None, ge=1, le=50, description="another number of paths side by side, N of the paper"

@@ -3,8 +3,25 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Phase = Literal["extract", "plan", "select", "explore", "answer"]
-"""What a decision is taken for; costs are told phase by phase."""
+Phase = Literal[
+    "extract",
+    "plan",
+    "select",
+    "explore",
+    "answer",
+    "paginate",
+    "gist",
+    "look_up",
+    "read",
+    "rate",
+]
+"""What a decision is taken for; costs are told phase by phase.
+
+`extract`, `paginate` and `gist` build what is asked later; `look_up` and `read` choose and read
+pages and chunks of readers that have no graph; `rate` judges answers.
+"""
+
+BUILDING: frozenset[Phase] = frozenset({"extract", "paginate", "gist"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ They stand on white, so that they can be read on a dark page as well.
 import io
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import networkx
@@ -16,6 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphreader import Path, Reading
+from graphreader.baselines.read_agent.gist_memory import GistMemory
+from graphreader.baselines.read_agent.words import words_in
 
 # The colors of cypher/inspect/colours.grass
 DOCUMENT, CHUNK, FACT, ELEMENT = "#4C8EDA", "#569480", "#FFC454", "#F79767"
@@ -113,6 +116,26 @@ def ways(reading: Reading) -> Image:
     shown = {"chose chunks to read": FACT, "read a chunk": CHUNK, "went to a neighbor": ELEMENT}
     _legend(axes, {**shown, "ended (after a chunk: reading it)": EDGE})
     return _picture(axes, f"The ways of {len(reading.paths)} paths, call by call")
+
+
+def gists(memory: GistMemory) -> Image:
+    """The words of each page of a gist memory, and how many are left in its gist."""
+    figure = Figure(figsize=(10.5, 2.8), facecolor="white", layout="constrained")
+    axes = figure.add_subplot()
+    pages = range(1, len(memory.pages) + 1)
+    axes.bar(pages, [words_in(page.text) for page in memory.pages], color=EDGE, label="page")
+    axes.bar(pages, [words_in(gist) for gist in memory.gists], color=FACT, label="its gist")
+    places: dict[str, list[int]] = {}
+    for number, page in zip(pages, memory.pages, strict=True):
+        places.setdefault(page.document.title, []).append(number)
+    for title, own in places.items():
+        axes.text(fmean(own), -30, title, fontsize=8, color=INK, ha="center", va="top")
+    axes.set_xticks([])
+    axes.set_ylabel("words", fontsize=9, color=INK)
+    axes.tick_params(labelsize=8, colors=PALE)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8, labelcolor=INK)
+    return _picture(axes, "The words of each page, and of its gist")
 
 
 def steps(drawable: Graph) -> Image:

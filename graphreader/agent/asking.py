@@ -10,8 +10,9 @@ from langchain_core.runnables import RunnableConfig
 
 from graphreader.agent import logbook
 from graphreader.agent.events import Event, RunBegan
-from graphreader.agent.graph import build_agent
+from graphreader.agent.graph import Steps, build_agent
 from graphreader.agent.parts import Parts
+from graphreader.agent.reckoning import with_what_was_shown
 from graphreader.agent.resuming import Agent, Thread, failure, known, mend
 from graphreader.agent.retelling import retold
 from graphreader.agent.state import Answered, Notes, Question, Statement, in_all
@@ -37,6 +38,7 @@ async def explore(
     thread: Thread | None = None,
     resumed: bool = False,
     run: str = "",
+    steps: Steps | None = None,
 ) -> AsyncGenerator[Event | Ended]:
     """Run the agent; yields what happens, and at the end the reading, to which `notes` belong.
 
@@ -45,7 +47,7 @@ async def explore(
     one that has its answer is asked nothing.
     """
     began = time.monotonic()
-    agent = build_agent(parts, checkpointer=thread.saver if thread else None)
+    agent = build_agent(parts, steps, checkpointer=thread.saver if thread else None)
     yield RunBegan(run)
     logbook.began(run, question, parts)
     before = None
@@ -71,6 +73,7 @@ async def explore(
             raise
     assert result is not None
     reading = _reading(question, result, parts, notes, time.monotonic() - began)
+    reading = await with_what_was_shown(reading, result.get("paths", []), parts.explorer)
     logbook.ended(run, result, reading.usage.seconds)
     yield Ended(replace(reading, run=run), failure(result))
 

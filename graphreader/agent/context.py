@@ -6,6 +6,7 @@ which film?). Then the fact right before it in the chunk mostly tells.
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from graphreader.agent.paging import GroupedFacts
 from graphreader.agent.state import label
@@ -49,11 +50,14 @@ async def in_context(
 def _shown(group: GroupedFacts, context: Context | None, read: bool) -> FactGroup:
     name = label(group.document, group.index)
     facts = tuple(fact.text for fact in group.facts)
+    shown = FactGroup(
+        name, facts, read, group.more, holds=group.holds, promise=0.0 if read else group.promise
+    )
     if context is None:
-        return FactGroup(name, facts, read, group.more)
+        return shown
     listed = {fact.index for fact in group.facts}
     before = tuple(
         "" if fact.index - 1 in listed else context.before.get(fact.index, "")
         for fact in group.facts
     )
-    return FactGroup(name, facts, read, group.more, context.heading or "", before)
+    return replace(shown, heading=context.heading or "", before=before)

@@ -21,18 +21,21 @@ from graphreader.agent.paging import FactPage, GroupedFacts, fact_page
 from graphreader.agent.parts import Parts, Update, spent
 from graphreader.agent.path import FIRST_PAGE, NOT_OURS, asked, beside, called, stop, turned
 from graphreader.agent.quoting import with_quotes
+from graphreader.agent.ranking import wordings
 from graphreader.agent.state import (
     ChunkRef,
     Costs,
     Exploring,
     Function,
     Notes,
+    Seen,
     add_costs,
     label,
 )
 from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.reading import FunctionCall
+from graphreader.store.explorer import OPENING
 
 NEIGHBORS_SHOWN = 60
 
@@ -49,17 +52,20 @@ class Exploration:
         They come in pages, the most promising ones first. Where all of them stand in chunks that
         were read, there is nothing to ask.
         """
-        found = await self._parts.explorer.facts(state["node"]["id"], state["related"])
+        wanted = " ".join([state["question"], *state["needs"]])
+        found = await self._parts.explorer.facts(
+            state["node"]["id"], state["related"], sorted(wordings(wanted)), OPENING
+        )
         if all(group.chunk in state["read"] for group in found.groups):
             return FIRST_PAGE
-        wanted = " ".join([state["question"], state["plan"], *state["needs"]])
-        page = fact_page(found.groups, wanted, state["shown"], state["read"])
-        groups = await in_context(self._parts.explorer, page.groups, state["read"])
         name = state["node"]["name"]
+        page = fact_page(found.groups, wanted, state["shown"], state["read"], name)
+        groups = await in_context(self._parts.explorer, page.groups, state["read"])
         task = FactsTask(*asked(state), name, groups, page.remaining, state["page"], found.unlisted)
         decision: FactsDecision
         decision, task, costs = await self._parts.decide(task)
-        runtime.stream_writer(_looked_at(state, page, task))
+        looked_at, seen = _looked_at(state, page, task)
+        runtime.stream_writer(looked_at)
         queue: list[ChunkRef] = []
         if decision.function == "read_chunk":
             chosen = [n for n in decision.chunks if 1 <= n <= len(task.groups)]
@@ -73,6 +79,7 @@ class Exploration:
             **turned(state, decision.function, task.own_choices),
             **await self._noted(state, decision.notebook, costs, runtime),
             "queue": queue,
+            "seen": seen,
         }
 
     async def explore_chunks(self, state: Exploring, runtime: Runtime[None]) -> Update:
@@ -146,6 +153,8 @@ class Exploration:
             "stopped": stopped,
             "error": state["error"],
             "costs": state["costs"],
+            "read": state["read"],
+            "seen": state.get("seen", {}),
         }
         runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
         return {"paths": [notes]}
@@ -181,16 +190,20 @@ class Exploration:
         return {"notebook": notebook, "costs": add_costs(costs, more), **update}
 
 
-def _looked_at(state: Exploring, page: FactPage, task: FactsTask) -> FactsRead:
-    """What is watched: of the page what was shown, its first groups with their first facts."""
+def _looked_at(state: Exploring, page: FactPage, task: FactsTask) -> tuple[FactsRead, Seen]:
+    """What is watched, and kept: of the page what was shown, its first groups' first facts."""
     facts = tuple(fact for group in task.groups for fact in group.facts)
     labels = tuple(dict.fromkeys(group.label for group in task.groups))
-    places = tuple(
-        (group.document_id, group.index, fact.index)
-        for group, shown in zip(page.groups, task.groups, strict=False)
-        for fact in group.facts[: len(shown.facts)]
-    )
-    return FactsRead(state["path"], state["node"]["name"], facts, labels, places)
+    shown = [
+        (group, fact)
+        for group, asked in zip(page.groups, task.groups, strict=False)
+        for fact in group.facts[: len(asked.facts)]
+    ]
+    places = tuple((group.document_id, group.index, fact.index) for group, fact in shown)
+    seen: Seen = {}
+    for group, fact in shown:
+        seen.setdefault(group.chunk, []).append(fact.index)
+    return FactsRead(state["path"], state["node"]["name"], facts, labels, places), seen
 
 
 def _ref(group: GroupedFacts) -> ChunkRef:

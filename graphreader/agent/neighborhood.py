@@ -24,6 +24,7 @@ async def neighbors_of(parts: Parts, state: Exploring) -> list[Node]:
         state["related"],
         await _wanted(parts, state),
         RANKED,
+        state["notebook"],
     )
     said = " ".join([state["question"], state["plan"], *state["needs"], state["notebook"]])
     rankings = [found, sharing(found, lambda neighbor: neighbor.node.name, said)]

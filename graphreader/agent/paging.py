@@ -1,19 +1,21 @@
 """The facts of a node in pages: the most promising ones first, none left out.
 
-A hub has more facts than a window holds. They are ranked by the words of question and plan: the
-chunks by all of their facts, the facts within a chunk by their own. Of each chunk some stand on the
-first pages; what else it says of the node comes after the other chunks. Chunks that were read come
-last: they cannot be chosen any more.
+A hub has more facts than a window holds. They are ranked by the words of what is wanted: the
+chunks by all that they hold and by their document's title, the facts within a chunk by their own. A
+document that is called like the node comes first. Of each chunk some facts stand on the first
+pages; what else it says of the node comes after the other chunks. Chunks that were read come last:
+they cannot be chosen any more.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from graphreader.agent.ranking import by_words
+from graphreader.agent.ranking import by_words, scores, wordings, words
 from graphreader.store.found import ChunkFacts, StoredFact
 
-TOGETHER = 15
+TOGETHER = 3
 """Facts of one chunk that stand together."""
 
 A_PAGE = 200
@@ -21,10 +23,16 @@ A_PAGE = 200
 
 CHUNKS_OF_A_PAGE = 60
 
+_BEHIND = re.compile(r" \([^)]*\)$")  # "Li Yu (director)" is called Li Yu
+
 
 @dataclass(frozen=True, slots=True)
 class GroupedFacts:
-    """Some facts of one chunk, in the order of the text; `more` are on later pages."""
+    """Some facts of one chunk, in the order of the text; `more` are on later pages.
+
+    `holds` are the wanted words that stand in the chunk, `promise` is how it ranks beside the best
+    chunk that was not read, from 0 to 1.
+    """
 
     chunk: str
     index: int
@@ -33,6 +41,8 @@ class GroupedFacts:
     facts: tuple[StoredFact, ...]
     more: int
     headed: bool = False
+    holds: tuple[str, ...] = ()
+    promise: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +54,22 @@ class FactPage:
 
 
 def fact_page(
-    found: Sequence[ChunkFacts], wanted: str, shown: int, read: Collection[str] = ()
+    found: Sequence[ChunkFacts],
+    wanted: str,
+    shown: int,
+    read: Collection[str] = (),
+    node: str = "",
 ) -> FactPage:
-    """The facts that come after the first `shown` ones. The same arguments give the same pages."""
-    ranked = by_words(found, lambda group: " ".join(fact.text for fact in group.facts), wanted)
-    ranked.sort(key=lambda group: group.chunk in read)
-    in_turn = zip_longest(*(_parts(group, wanted) for group in ranked))
+    """The facts that come after the first `shown` ones. The same arguments give the same pages.
+
+    What the chunks share with the name of their `node` does not tell them apart.
+    """
+    points = _points(found, wanted, node)
+    unread = [p for p, group in zip(points, found, strict=True) if group.chunk not in read]
+    best = max(unread, default=0.0)
+    order = sorted(range(len(found)), key=lambda i: (found[i].chunk in read, -points[i]))
+    ranked = ((found[i], min(1.0, points[i] / best) if best else 1.0) for i in order)
+    in_turn = zip_longest(*(_parts(group, wanted, promise) for group, promise in ranked))
     waiting = [part for turn in in_turn for part in turn if part]
     page: list[GroupedFacts] = []
     remaining = sum(len(part.facts) for part in waiting) - shown
@@ -68,22 +88,41 @@ def fact_page(
     return FactPage(page, remaining)
 
 
-def _parts(group: ChunkFacts, wanted: str) -> list[GroupedFacts]:
+def _points(found: Sequence[ChunkFacts], wanted: str, node: str) -> list[float]:
+    """How much each chunk promises; one of a document that is called like the node the most."""
+    shared = scores(found, _held, wanted, node)
+    called = words(node)
+    first = max(shared, default=0.0) + 1
+    return [
+        points + first * (bool(called) and words(_BEHIND.sub("", group.document)) == called)
+        for points, group in zip(shared, found, strict=True)
+    ]
+
+
+def _held(group: ChunkFacts) -> str:
+    return " ".join([group.document, *group.holds, *(fact.text for fact in group.facts)])
+
+
+def _parts(group: ChunkFacts, wanted: str, promise: float) -> list[GroupedFacts]:
     """The facts of a chunk in parts that stand together, the most promising ones first."""
     ranked = by_words(group.facts, lambda fact: fact.text, wanted)
-    parts = []
-    for start in range(0, len(ranked), TOGETHER):
-        facts = sorted(ranked[start : start + TOGETHER], key=lambda fact: fact.index)
-        more = max(0, len(ranked) - start - TOGETHER)
-        parts.append(
-            GroupedFacts(
-                group.chunk,
-                group.index,
-                group.document,
-                group.document_id,
-                tuple(facts),
-                more,
-                group.headed,
-            )
+    told = wordings(wanted)
+    whole = GroupedFacts(
+        group.chunk,
+        group.index,
+        group.document,
+        group.document_id,
+        (),
+        0,
+        group.headed,
+        tuple(told[stem] for stem in group.holds if stem in told),
+        promise,
+    )
+    return [
+        replace(
+            whole,
+            facts=tuple(sorted(ranked[start : start + TOGETHER], key=lambda fact: fact.index)),
+            more=max(0, len(ranked) - start - TOGETHER),
         )
-    return parts
+        for start in range(0, len(ranked), TOGETHER)
+    ]

@@ -52,6 +52,7 @@ def enter(state: Run, path: int, node: NodeRef) -> Exploring:
         "visited": [node["id"]],
         "queue": [],
         "read": [],
+        "seen": {},
         "page": 1,
         "shown": 0,
         "notebook": "",

@@ -5,10 +5,13 @@ import re
 from graphreader.agent.state import Quote
 from graphreader.store.found import StoredChunk
 
-_EDGES = re.compile(r"^[\s.…\"'“”‘’「」]+|[\s…\"'“”‘’「」]+$")
+_EDGES = re.compile(r"^[\s.…\"'“”‘’「」『』]+|[\s…\"'“”‘’「」『』]+$")
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
-_ALIKE = ("'‘’ʼ", '"“”「」', "-–—", ",，", ":：", ";；", "?？", "!！", "(（", ")）")
-_SAME = {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
+_ALIKE = ("'‘’ʼ\"“”「」『』", "-–—", ",，、", ".。", ":：", ";；", "?？", "!！", "(（", ")）")
+_SPACES = {" ": r"\s+", "\0": r"\s*"}
+_SAME = _SPACES | {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
+_HAN = r"[\u3040-\u30ff\u3400-\u9fff]"
+_MAYBE_SPACE = re.compile(rf"(?<={_HAN}) ?(?=\S)|(?<=\S) ?(?={_HAN})")
 _SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _SHORTEST_PIECE = 12  # characters; what stands between two ellipses and is shorter proves nothing
 
@@ -51,7 +54,7 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     """Where `quote` stands in `text` as (start, end), or None.
 
     White space, the shape of punctuation and the case of the first letter may differ, nothing
-    else: what a model made up is not found.
+    else: what a model made up is not found. Beside Chinese there may be white space or none.
     """
     bare = _EDGES.sub("", quote)
     if len(bare) < _SHORTEST:
@@ -66,9 +69,9 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 
 def _pattern(quote: str) -> str:
     """The quote as a pattern, with a little room around its punctuation and its first letter."""
-    signs = [_SAME.get(sign, re.escape(sign)) for sign in quote]
+    spaced = _MAYBE_SPACE.sub("\0", " ".join(quote.split()))
+    signs = [_SAME.get(sign, re.escape(sign)) for sign in spaced]
     first = quote[0]
     if first.lower() != first.upper():
         signs[0] = f"[{re.escape(first.lower() + first.upper())}]"
-    words = re.sub(r"(?:\\?\s)+", " ", "".join(signs)).split(" ")
-    return r"\s+".join(words)
+    return "".join(signs)

@@ -10,6 +10,8 @@ from itertools import pairwise
 from math import fsum, log
 from typing import TypeVar
 
+from graphreader.deciding.offline.words import is_stop_word
+
 T = TypeVar("T")
 
 _WORD = re.compile(r"[^\W_\u3400-\u9fff]+")
@@ -20,12 +22,17 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]+")
 def words(text: str) -> set[str]:
     """The words of a text, shortened to their stems by length; Chinese by pairs of characters.
 
-    What holds a digit is a number or a code, and stays whole.
+    What holds a digit is a number or a code, and stays whole. Stop words say nothing.
     """
-    text = text.casefold()
-    found = [word for word in _WORD.findall(text) if len(word) > 2 or word.isdigit()]
-    stems = {word if _DIGIT.search(word) else word[:6] for word in found}
-    return stems | {a + b for run in _CHINESE.findall(text) for a, b in pairwise(run)}
+    runs = _CHINESE.findall(text.casefold())
+    return {*wordings(text), *(a + b for run in runs for a, b in pairwise(run))}
+
+
+def wordings(text: str) -> dict[str, str]:
+    """The same stems without Chinese, each with a word of the text that it stands for."""
+    found = [word for word in _WORD.findall(text.casefold()) if len(word) > 2 or word.isdigit()]
+    told = (word for word in found if not is_stop_word(word))
+    return {word if _DIGIT.search(word) else word[:6]: word for word in told}
 
 
 def by_words(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[T]:
@@ -33,19 +40,25 @@ def by_words(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[
 
     A word is rare when few items hold it. Items that share the same keep their order.
     """
-    scores = _scores(items, text, wanted)
-    return [items[i] for i in sorted(range(len(items)), key=lambda i: -scores[i])]
+    shared = scores(items, text, wanted)
+    return [items[i] for i in sorted(range(len(items)), key=lambda i: -shared[i])]
 
 
 def sharing(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[T]:
     """The same, but only those items that share a word with `wanted`."""
-    scores = _scores(items, text, wanted)
-    order = sorted(range(len(items)), key=lambda i: -scores[i])
-    return [items[i] for i in order if scores[i]]
+    shared = scores(items, text, wanted)
+    order = sorted(range(len(items)), key=lambda i: -shared[i])
+    return [items[i] for i in order if shared[i]]
 
 
-def _scores(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[float]:
-    asked = words(wanted)
+def scores(
+    items: Sequence[T], text: Callable[[T], str], wanted: str, known: str = ""
+) -> list[float]:
+    """What each item shares with `wanted`, but for what is `known`: the more and the rarer words.
+
+    Such a word is worth at least log 2.
+    """
+    asked = words(wanted) - words(known)
     held = [words(text(item)) & asked for item in items]
     times = Counter(word for words_ in held for word in words_)
     # Exact, so in any order of the words: what is shown must be the same in every process.

@@ -73,8 +73,21 @@ class Quote(TypedDict):
     heading: str | None
 
 
+Seen = dict[str, list[int]]
+"""Facts that were shown, by the ids of their chunks: their indexes among those of the chunk."""
+
+
+def add_seen(one: Seen, other: Seen) -> Seen:
+    """Both together, each fact once."""
+    both = {chunk: {*one.get(chunk, ()), *other.get(chunk, ())} for chunk in {**one, **other}}
+    return {chunk: sorted(facts) for chunk, facts in both.items()}
+
+
 class Notes(TypedDict):
-    """What one path brings home. `path` counts from 1, in the order of the initial nodes."""
+    """What one path brings home. `path` counts from 1, in the order of the initial nodes.
+
+    `read` are the ids of the chunks that it read in full, `seen` the facts that it was shown.
+    """
 
     path: int
     initial_node: str
@@ -85,6 +98,8 @@ class Notes(TypedDict):
     stopped: Stopped
     error: str | None
     costs: Costs
+    read: NotRequired[list[str]]
+    seen: NotRequired[Seen]
 
 
 def with_paths(one: list[Notes], other: list[Notes]) -> list[Notes]:
@@ -163,9 +178,9 @@ class Exploring(TypedDict, total=False):
     """What one path knows.
 
     `queue` are the chunks to read in their order; `visited` and `read` are ids of nodes and chunks
-    that are never looked at again. `page` counts from 1 the pages of facts or neighbors that are
-    looked at now, `shown` what stood on the earlier ones. `before` is what the run had spent when
-    the path set out.
+    that are never looked at again, `seen` the facts that were shown. `page` counts from 1 the pages
+    of facts or neighbors that are looked at now, `shown` what stood on the earlier ones. `before`
+    is what the run had spent when the path set out.
     """
 
     run: str
@@ -180,6 +195,7 @@ class Exploring(TypedDict, total=False):
     visited: list[str]
     queue: list[ChunkRef]
     read: list[str]
+    seen: Annotated[Seen, add_seen]
     page: int
     shown: int
     notebook: str

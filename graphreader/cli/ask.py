@@ -19,38 +19,54 @@ class Mode(StrEnum):
     FAST = "fast"
 
 
+HowFar = Annotated[
+    Mode | None,
+    typer.Option(help="paper: 5 paths of 10 calls; fast: 2 paths of 5.", show_default=False),
+]
+QuestionFile = Annotated[
+    str | None,
+    typer.Option(help="Ask the questions of this file, one a line; - for stdin.", metavar="FILE"),
+]
+AnswerFile = Annotated[
+    str | None,
+    typer.Option(
+        help="Where their answers go, one a line, and a later run goes on; else stdout.",
+        metavar="FILE",
+    ),
+]
+AnotherReader = Annotated[
+    str | None,
+    typer.Option(
+        help="Ask another reader of the same texts: full-text, rag-bm25-3, read-agent-s, ...",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+
+
 def ask(
     question: Annotated[
         str | None,
         typer.Argument(help="What you want to know.", metavar="QUESTION", show_default=False),
     ] = None,
     corpus: Annotated[str, typer.Option(help="The corpus to ask.", metavar="NAME")] = "default",
-    mode: Annotated[
-        Mode | None,
-        typer.Option(help="paper: 5 paths of 10 calls; fast: 2 paths of 5.", show_default=False),
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask the questions of this file, one a line; - for stdin.", metavar="FILE"
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            help="Where their answers go, one a line, and a later run goes on; else stdout.",
-            metavar="FILE",
-        ),
-    ] = None,
+    mode: HowFar = None,
+    file: QuestionFile = None,
+    out: AnswerFile = None,
     keep_run: Annotated[
         bool, typer.Option("--keep-run", help="Keep the way to the answer in the graph.")
     ] = False,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     report: ReportOption = None,
+    reader: AnotherReader = None,
     json: JsonFlag = False,
 ) -> None:
     """Explore the graph on five paths and answer with citations."""
+    if reader is not None and reader != "graphreader":
+        others = any((mode, file, out, keep_run, report))
+        _ask_another(reader, None if others else question, corpus, json, max_calls, max_tokens)
+        return
     given: dict[str, Any] = {
         "mode": mode.value if mode else None,
         "max_calls": max_calls,
@@ -74,6 +90,24 @@ def ask(
     else:
         check_report(report)
         _ask_one(question, corpus, keep_run, report, json, given)
+
+
+def _ask_another(
+    reader: str,
+    question: str | None,
+    corpus: str,
+    json: bool,
+    max_calls: int | None,
+    max_tokens: int | None,
+) -> None:
+    if question is None:
+        raise UsageError(
+            "--reader takes one QUESTION, and of the other options only --corpus, --json and the "
+            "budgets: leave out the rest."
+        )
+    from graphreader.cli.asking_another import ask_another
+
+    ask_another(reader, question, corpus, json, max_calls=max_calls, max_tokens=max_tokens)
 
 
 def _ask_one(

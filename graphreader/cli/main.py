@@ -13,12 +13,14 @@ from graphreader.cli import (
     corpora,
     doctor,
     estimate,
+    evaluate,
     exchange,
     ingest,
     mcp,
     neo4j,
     normalize,
     reindex,
+    results,
     runs,
 )
 from graphreader.cli.failing import (
@@ -68,6 +70,15 @@ ASK_EXAMPLES = """
   graphreader ask --file questions.jsonl --out answers.jsonl --mode fast
 """
 
+EVALUATE_EXAMPLES = """
+[bold]Examples[/bold]
+
+  graphreader evaluate samples --out first-look
+  graphreader evaluate questions.jsonl --readers graphreader,full-text --limit 50 --out results
+  graphreader evaluate musique.jsonl --lengths native,64k --pool passages.jsonl --out results
+  graphreader evaluate musique.jsonl --models openai:gpt-5.4,openai:gpt-5.4-mini --estimate-only
+"""
+
 DELETE_EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -109,6 +120,8 @@ app = typer.Typer(
 app.command("ingest", epilog=INGEST_EXAMPLES)(ingest.ingest)
 app.command("estimate", epilog=ESTIMATE_EXAMPLES)(estimate.estimate)
 app.command("ask", epilog=ASK_EXAMPLES)(ask.ask)
+app.command("evaluate", epilog=EVALUATE_EXAMPLES)(evaluate.evaluate)
+app.command("report")(results.report)
 app.command("list")(corpora.list_)
 app.command("stats")(corpora.stats)
 app.command("delete", epilog=DELETE_EXAMPLES)(corpora.delete)

@@ -75,7 +75,9 @@ class FactGroup:
 
     `more` counts the facts of the same node and chunk that are not shown. `heading` is the one
     under which the chunk begins, or empty; `before` has, where a fact alone may not be understood,
-    what the chunk says right before it, else "" (or it is shorter than `facts`).
+    what the chunk says right before it, else "" (or it is shorter than `facts`). `holds` are the
+    words looked for that stand anywhere in the chunk; `promise` is how the chunk ranks beside the
+    best of those that were not read, from 0 to 1.
     """
 
     label: str
@@ -84,11 +86,14 @@ class FactGroup:
     more: int = 0
     heading: str = ""
     before: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
+    promise: float = 1.0
 
     def shown(self) -> str:
         """One line for the chunk and one for each fact."""
         heading = f", “{folded(self.heading)}”" if self.heading else ""
-        lines = [f"{folded(self.label)}{heading}{' (already read)' if self.read else ''}"]
+        read = " (already read)" if self.read else self._elsewhere()
+        lines = [f"{folded(self.label)}{heading}{read}"]
         for fact, before in zip_longest(self.facts, self.before, fillvalue=""):
             told = f" (right before it: {folded(before)})" if before else ""
             lines.append(f"- {folded(fact)}{told}")
@@ -97,6 +102,12 @@ class FactGroup:
                 f"({self.more} more facts of this node in this chunk are on a later page.)"
             )
         return "\n".join(lines)
+
+    def _elsewhere(self) -> str:
+        """Which words looked for stand in the chunk, but in none of the facts."""
+        told = " ".join((self.label, *self.facts)).casefold()
+        others = [word for word in self.holds if word not in told]
+        return f" (elsewhere in it: {', '.join(others)})" if others else ""
 
     def keeping(self, number: int) -> "FactGroup":
         """The first facts."""

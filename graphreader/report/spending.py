@@ -12,6 +12,11 @@ _PHASES: dict[Phase, str] = {
     "select": "Initial nodes",
     "explore": "Paths",
     "answer": "Answer",
+    "paginate": "Pages",
+    "gist": "Gists",
+    "look_up": "Look-up",
+    "read": "Reading",
+    "rate": "Rating",
 }
 
 

@@ -13,6 +13,8 @@ from graphreader.store.found import (
     NodeFacts,
     Passage,
     Profile,
+    ShownChunk,
+    ShownTexts,
     StoredChunk,
     StoredFact,
 )
@@ -29,6 +31,12 @@ FACTS_OF_A_NODE = 250
 
 FACTS_OF_A_RELATED_NODE = 50
 """Facts of each related node among which those are found that name a hub, too."""
+
+OPENING = 2
+"""First facts of a document that is called like a node: they count as the node's own."""
+
+RECENT = 3
+"""Chunks read last of which what was noted leads on."""
 
 COMPARED = 50
 """Facts up to which a node is told apart by them."""
@@ -49,6 +57,13 @@ class GraphExplorer:
     async def nodes(self, limit: int) -> list[Node]:
         """Key elements, those with the most facts first. It looks at each: for small corpora."""
         return _nodes(await self._read("key_elements", limit=limit))
+
+    async def behind(self, ids: Sequence[str]) -> list[Node]:
+        """For each id the first key element behind it in the order of the ids, if there is one.
+
+        Ids are digests, so made-up ones give key elements at random.
+        """
+        return _nodes(await self._rows("nodes_behind", ids=list(ids)))
 
     async def nearest(self, vectors: Sequence[Sequence[float]], limit: int) -> list[list[Node]]:
         """For each vector the key elements whose embeddings are nearest to it, nearest first."""
@@ -96,13 +111,23 @@ class GraphExplorer:
             for row in rows
         }
 
-    async def facts(self, node: str, related: Sequence[str] = ()) -> NodeFacts:
+    async def facts(
+        self,
+        node: str,
+        related: Sequence[str] = (),
+        words: Sequence[str] = (),
+        opening: int = 0,
+    ) -> NodeFacts:
         """The facts of a node by its id, grouped by chunk in the order of the texts.
 
         Of a hub, which has more than FACTS_OF_A_NODE, so many: those that also name a `related`
-        node, as far as these are found among its first facts, and then any others.
+        node, as far as these are found among its first facts, and then any others. So many first
+        facts of a document that is called like the node count as its `opening`. Which of some
+        `words` (lower case, or their beginnings) each chunk holds is looked for in its whole text.
         """
-        found = await self._read("atomic_facts", id=node, **_bounds(related))
+        found = await self._read(
+            "atomic_facts", id=node, words=list(words), opening=opening, **_bounds(related)
+        )
         if not found:
             return NodeFacts((), 0)
         groups = tuple(
@@ -113,6 +138,7 @@ class GraphExplorer:
                 row["document_id"],
                 tuple(StoredFact(fact["index"], fact["text"]) for fact in row["facts"]),
                 row["headed"],
+                tuple(row["holds"]),
             )
             for row in found[0]["rows"]
         )
@@ -126,10 +152,12 @@ class GraphExplorer:
         related: Sequence[str],
         vector: Sequence[float] | None,
         limit: int,
+        noted: str = "",
     ) -> list[Neighbor]:
         """The nodes that share a fact with a node, but for the visited ones.
 
-        The facts are those of `facts`. At a hub those come first that are reached through a fact
+        And those that are `noted` by name and stand in any fact of the chunks read last. The facts
+        are those of `facts`. At a hub those come first that are reached through a fact
         which names a related node; then those that share the most facts, divided by the square
         root of all they have: a rare name says more than one that is everywhere.
         """
@@ -140,6 +168,9 @@ class GraphExplorer:
             read=list(read),
             vector=self.connection.vector(vector) if vector and any(vector) else None,
             limit=limit,
+            opening=OPENING,
+            recent=list(read[-RECENT:]) if noted else [],
+            noted=noted,
             **_bounds(related),
         )
         return [
@@ -178,6 +209,20 @@ class GraphExplorer:
             tuple(row["page_starts"]),
             tuple(zip(row["heading_starts"], row["headings"], strict=True)),
         )
+
+    async def shown(self, chunks: Mapping[str, ShownChunk]) -> list[ShownTexts]:
+        """The texts of what was shown, by the ids of the chunks; those that are gone left out."""
+        asked = [
+            {"id": id_, "read": one.read, "facts": list(one.facts)} for id_, one in chunks.items()
+        ]
+        rows = await self._rows("shown", chunks=asked)
+        found = {
+            row["id"]: ShownTexts(
+                row["document_id"], row["start"], row["text"], tuple(row["facts"])
+            )
+            for row in rows
+        }
+        return [found[id_] for id_ in chunks if id_ in found]
 
     async def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
         """Chunks by (id of the document, index), in that order; those that are gone left out."""

@@ -1,7 +1,7 @@
 """What looking into a corpus finds: nodes, facts, chunks. Plain records, no queries."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -80,7 +80,8 @@ class StoredFact:
 class ChunkFacts:
     """Facts that stand in one chunk, in their order; `index` is the chunk's in its document.
 
-    `headed`: the document has headings.
+    `headed`: the document has headings. `holds` are those of the words asked for that stand in the
+    chunk or in the document's title.
     """
 
     chunk: str
@@ -89,6 +90,7 @@ class ChunkFacts:
     document_id: str
     facts: tuple[StoredFact, ...]
     headed: bool = False
+    holds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class NodeFacts:
     @property
     def unlisted(self) -> int:
         """How many of them are not among the groups."""
-        return self.total - sum(len(group.facts) for group in self.groups)
+        return max(0, self.total - sum(len(group.facts) for group in self.groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,24 @@ class Context:
 
     heading: str | None
     before: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChunk:
+    """What a run was shown of a chunk: all of it, or facts, by their indexes among its own."""
+
+    read: bool
+    facts: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTexts:
+    """The same as texts; `text` is the whole chunk, which begins at `start` of its document."""
+
+    document_id: str
+    start: int
+    text: str | None
+    facts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
+from graphreader.documents import Document
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.store.connection import Connection
 
@@ -106,6 +107,23 @@ class Library:
         """The documents of a corpus, by title."""
         rows = await self._connection.read("read/documents", corpus=corpus)
         return [DocumentSummary(**row) for row in rows]
+
+    async def texts(self, corpus: str) -> list[Document]:
+        """The documents themselves, by title, as their chunks give them back.
+
+        Without metadata. One that is only being read in is left out.
+        """
+        rows = await self._connection.read("read/texts", corpus=corpus)
+        return [
+            Document(
+                corpus=corpus,
+                **row["document"],
+                text="".join(row["texts"]),
+                page_starts=tuple(row["page_starts"]),
+                headings=tuple(zip(row["heading_starts"], row["headings"], strict=True)),
+            )
+            for row in rows
+        ]
 
     async def extent(self, corpus: str) -> Extent:
         """How much there is to ask in a corpus."""

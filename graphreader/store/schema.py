@@ -15,6 +15,7 @@ _STATEMENTS = (
     "atomic_fact_id",
     "key_element_id",
     "document_corpus",
+    "document_title",
     "key_element_corpus",
     "key_element_stale",
     "key_element_fresh",

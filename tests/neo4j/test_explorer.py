@@ -253,7 +253,7 @@ async def test_hubs_cost_no_more(writer: GraphWriter, profiling: Profiling) -> N
     explorer = GraphExplorer(profiling, writer.corpus)
     for name, size in (("small", FACTS_OF_A_NODE + 100), ("large", 8 * FACTS_OF_A_NODE)):
         shared = {f"The {name} one and the friend {n}.": [name, "friend"] for n in range(30)}
-        await write(writer, name, [("x", {**about(name, size), **shared})])
+        await write(writer, f"Of {name}", [("x", {**about(name, size), **shared})])
     costs: dict[str, list[int]] = {}
     for name in ("small", "large"):
         (node,) = [one for one in await by_words(explorer, name, 20) if one.name == name]
@@ -459,9 +459,7 @@ async def test_any_words_can_be_searched(writer: GraphWriter, explorer: GraphExp
 
 # Nodes, chunks and facts of another corpus are not there, even by their ids, nor by its names.
 async def test_nothing_leaks(connection: Connection, writer: GraphWriter) -> None:
-    (chunk,) = await write(
-        writer, "secret", [("x", {"A secret.": ["secret", "door"], "B.": ["B"]})]
-    )
+    (chunk,) = await write(writer, "s", [("x", {"A secret.": ["secret", "door"], "B.": ["B"]})])
     other = GraphWriter(connection, f"{writer.corpus}-outside")
     await write(other, "t", [("x", about("secret", FACTS_OF_A_NODE + 1) | {"A door.": ["door"]})])
     inside = GraphExplorer(connection, writer.corpus)
@@ -540,3 +538,37 @@ async def test_elements(writer: GraphWriter, explorer: GraphExplorer) -> None:
     found = await explorer.elements([ids["C"], ids["B"], ids["A"], "nowhere"])
 
     assert [(one.id, one.facts) for one in found] == [(ids["C"], 1), (ids["A"], 2)]
+
+
+# A document that is called like a node opens its facts, whatever wording it uses; words are looked
+# for in the whole chunk and the title.
+async def test_document_called_like_a_node(writer: GraphWriter) -> None:
+    await write(writer, "Film", [("x", {"Ann Lee directed it.": ["Ann Lee", "directed"]})])
+    facts: Facts = {"Ann B. Lee is a poet.": ["Ann B. Lee"], "She sings.": ["sings"], "C.": ["C"]}
+    await write(writer, "Ann Lee (poet)", [("Born in Ulm.\nArt.", facts)])
+    await write(writer, "Ann Leeds", [("x", {"Nothing.": ["Nothing"]})])
+    explorer = GraphExplorer(writer.connection, writer.corpus)
+    node = (await ids(explorer))["Ann Lee"]
+
+    plain = await explorer.facts(node)
+    found = await explorer.facts(node, (), ["born", "art", "lee", "ee"], 2)
+    assert texts(plain) == ["Ann Lee directed it."]
+    assert plain.groups[0].holds == ()
+    assert texts(found) == ["Ann B. Lee is a poet.", "She sings.", "Ann Lee directed it."]
+    assert found.groups[0].holds == ("born", "art", "lee")
+    assert found.unlisted == 0
+    near = {one.node.name for one in await neighbors(explorer, node)}
+    assert near == {"directed", "Ann B. Lee", "sings"}
+
+
+# What was noted of the chunks read last is a neighbor, though no fact names it beside the node.
+async def test_noted_neighbors(writer: GraphWriter) -> None:
+    told: Facts = {"Ann sang.": ["Ann", "sang"], "Bo and Cy came.": ["Bo", "Cy"]}
+    (chunk,) = await write(writer, "s", [("x", told)])
+    explorer = GraphExplorer(writer.connection, writer.corpus)
+    node = (await ids(explorer))["Ann"]
+
+    found = await explorer.neighbors(node, [], [chunk.id], [], None, 100, "Bo came.")
+    assert {one.node.name for one in found} == {"sang", "Bo"}
+    found = await explorer.neighbors(node, [], [], [], None, 100, "Bo came.")
+    assert {one.node.name for one in found} == {"sang"}

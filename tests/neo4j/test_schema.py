@@ -16,6 +16,7 @@ INDEXES = {
     "graphreader_atomic_fact_id",
     "graphreader_key_element_id",
     "graphreader_document_corpus",
+    "graphreader_document_title",
     "graphreader_key_element_corpus",
     "graphreader_key_element_stale",
     "graphreader_key_element_fresh",

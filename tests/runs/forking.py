@@ -19,6 +19,8 @@ from pydantic import SecretStr
 from graphreader import tokens
 from graphreader.cli.main import main
 from graphreader.deciding import clients, language_model  # noqa: F401
+from graphreader.evaluation import evaluation  # noqa: F401
+from graphreader.evaluation.metrics.rouge import rouge
 from graphreader.graph_reader import GraphReader  # noqa: F401
 from tests.runs import forks  # noqa: F401
 from tests.terminal import closed_port
@@ -42,6 +44,7 @@ def serve() -> None:
 async def warm() -> None:
     """Load what is loaded only when it is first used: ranks of tokens, an HTTP client's parts."""
     tokens.count("one")
+    rouge("one", ["one"], "en")
     nobody = f"http://127.0.0.1:{closed_port()}/v1"
     with suppress(APIConnectionError):
         await ChatOpenAI(

@@ -59,6 +59,15 @@ HOPELESS: list[tuple[str, Any, Any, str]] = [
     ("graphreader", QUESTION, {"mode": "slow"}, r"no sense\. mode: .* 'paper' or 'fast'\.$"),
     ("graphreader", QUESTION, {"calls": 0, "window": "x"}, r"calls: .* to 1; window: .*integer"),
     ("graphreader", QUESTION, {"modle": "x"}, r"modle: there is no such choice, only corpus, mod"),
+    ("read_agent", QUESTION, {"corpus": "nobody's"}, r"^There is no corpus .*graphreader ingest"),
+    ("read_agent", {"question": " "}, {}, r"^The question is empty: ask something"),
+    ("read_agent", QUESTION, {"reader": "rag-bm25-3"}, r"rag-bm25-3 has no gists: choose read-ag"),
+    (
+        "read_agent",
+        QUESTION,
+        {"calls": 5},
+        r"calls: there is no such choice, only corpus, model, r",
+    ),
     ("ingest", {"sources": ["."]}, {"modle": "x"}, r"modle: there is no such choice"),
     ("ingest", {"sources": ["/no/such"]}, {}, r"^/no/such "),
     ("ingest", {}, {}, r"^Name at least one file or folder"),
@@ -202,6 +211,24 @@ def test_a_streamed_run(client: SyncLangGraphClient, ring: str, thread: str) -> 
     assert known["plan"]
     assert [path["path"] for path in known["paths"]] == [1, 2]
     assert all(path["functions"] for path in known["paths"])
+
+
+# ReadAgent reads the same corpus there; a gist that is edited before the look-up is what counts.
+def test_read_agent(client: SyncLangGraphClient, ring: str, thread: str) -> None:
+    context: Any = {"corpus": ring, "reader": "read-agent-p"}
+    client.runs.wait(
+        thread, "read_agent", input=QUESTION, context=context, interrupt_before=["look_up"]
+    )
+    stopped: Any = client.threads.get_state(thread)
+    gists = ["Nothing of use."] * len(stopped["values"]["gists"])
+    client.threads.update_state(thread, {"gists": gists})
+    end: Any = client.runs.wait(thread, "read_agent", input=None, context=context)
+    other: Any = client.runs.wait(None, "read_agent", input=QUESTION, context={"corpus": ring})
+
+    assert stopped["next"] == ["look_up"]
+    assert stopped["values"]["pages"][0]["start"] == 0
+    assert (end["looked_up"], end["answered"]) == ([], False)
+    assert "Beta" in other["answer"]
 
 
 # A run stops before a step, the plan is edited, and it goes on with the edited one.
@@ -451,7 +478,11 @@ def test_the_page_of_studio(studio: StudioServer) -> None:
     assert may.headers["access-control-allow-private-network"] == "true"
     for reply in (may, found):
         assert reply.headers["access-control-allow-origin"] == page["Origin"]
-    assert {one["graph_id"] for one in found.json()} == {"graphreader", "ingest"}
+    assert {one["graph_id"] for one in found.json()} == {
+        "graphreader",
+        "ingest",
+        "read_agent",
+    }
 
 
 # Whoever asks corpora that are not there leaves nothing open; what is kept is for nobody else.

@@ -28,6 +28,8 @@ COMMANDS: tuple[list[str], ...] = (
     ["neo4j", "status"],
     ["browser"],
     ["doctor"],
+    ["evaluate"],
+    ["report"],
 )
 HEAVY = ("neo4j", "langgraph", "langchain", "langchain_core", "openai", "tiktoken", "httpx")
 

@@ -119,17 +119,18 @@ async def test_initial_nodes_chinese() -> None:
     assert names[chosen[-1].number - 1] == "大青河"
 
 
-# The chunks whose facts say most about the question are read, best first; read ones are not.
+# The chunks that hold most of the question are read; those that hold less, and read ones, are not.
 async def test_chunks_chosen() -> None:
     decision = await facts_for(
         FactGroup("A, chunk 0", ("Port Wessel exports herring.",)),
         FactGroup("B, chunk 0", ("Port Wessel has a lighthouse.",)),
         FactGroup("C, chunk 0", ("Ilse Holt designed the lighthouse of Port Wessel.",)),
         FactGroup("D, chunk 0", ("Tom Orr designed the lighthouse of Port Wessel.",), read=True),
+        FactGroup("E, chunk 0", ("The lighthouse of Port Wessel was designed in Kiel.",)),
     )
 
     assert decision.function == "read_chunk"
-    assert decision.chunks == [3, 2]
+    assert decision.chunks == [3, 5]
     assert "- Ilse Holt designed the lighthouse of Port Wessel." in decision.notebook
 
 
@@ -160,6 +161,41 @@ async def test_document_of_the_bridge() -> None:
     )
 
     assert decision.function == "read_chunk"
+
+
+# What a chunk holds beside the node's facts counts too.
+async def test_words_of_the_whole_chunk() -> None:
+    facts = ("Port Wessel exports herring.",)
+    decision = await facts_for(
+        FactGroup("A, chunk 0", facts),
+        FactGroup("B, chunk 0", facts, holds=("designed", "lighthouse")),
+    )
+
+    assert decision.chunks == [2]
+
+
+# A document that is called like a part of a name is not the one that is asked for.
+async def test_document_of_another() -> None:
+    question = "Who taught Ada Brun Lind?"
+    names = ("Ada Brun", "Ada Brun Lind", "Brun")
+    groups = tuple(FactGroup(f"{name}, chunk 0", (f"{name} sang.",)) for name in names)
+    task = FactsTask(question, "", ("at x: search_more()",), "", "sang", groups)
+
+    assert (await OfflineDecider().decide(task)).decision.chunks == [2]
+
+
+# Only the first groups are looked at, as far as they promise nearly as much as the best one.
+async def test_little_is_looked_at() -> None:
+    facts = ("Port Wessel has a lighthouse.", "Port Wessel has a lighthouse keeper.")
+    groups = tuple(
+        FactGroup(f"A, chunk {n}", facts, promise=promise)
+        for n, promise in enumerate((1, 0.9, 0.5))
+    )
+    shown = (await OfflineDecider().decide(FactsTask(QUESTION, "", (), "", "x", groups))).task
+
+    assert isinstance(shown, FactsTask)
+    assert shown.groups == groups[:2]
+    assert shown.remaining == 2
 
 
 # What was noted stays, nothing is noted twice, and the notebook does not grow without end.
@@ -236,6 +272,18 @@ async def test_chinese_quote() -> None:
 async def test_bridge() -> None:
     notebook = "- The lighthouse of Port Wessel was designed by Ilse Holt."
     names = ("Port Wessel", "Ilse Holt", "winter")
+    decision = await neighbor_for(*names, notebook=notebook)
+
+    assert names[decision.neighbor - 1] == "Ilse Holt"
+
+
+# Of several names the one that stands nearest to what is asked for leads on.
+async def test_nearest_name() -> None:
+    notebook = (
+        "- The lighthouse of Port Wessel was designed by Ilse Holt, and its first keeper for many "
+        "years was an Italian sailor whom all in the town called Tom Orr."
+    )
+    names = ("Tom Orr", "Italian", "Ilse Holt")
     decision = await neighbor_for(*names, notebook=notebook)
 
     assert names[decision.neighbor - 1] == "Ilse Holt"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from graphreader.agent.paging import A_PAGE, CHUNKS_OF_A_PAGE, TOGETHER, fact_page
 from graphreader.store.found import ChunkFacts, StoredFact
 
@@ -50,7 +52,31 @@ def test_no_chunk_crowds_out_the_others() -> None:
 
     groups = fact_page(found, "baker", 0).groups
 
-    assert [group.index for group in groups] == [0, 1, 0, 0]
+    assert [group.index for group in groups[:3]] == [0, 1, 0]
+    assert sum(len(group.facts) for group in groups) == 41
+
+
+# A chunk ranks by all that it holds, not only by the node's facts in it, nor by the node's name.
+def test_the_whole_chunk_counts() -> None:
+    found = [chunk(0, "Ann, a baker, sang."), chunk(1, "Ann sang."), chunk(2, "Ann slept.")]
+    found[2] = replace(found[2], holds=("ulm", "born"))
+
+    groups = fact_page(found, "Was Ann the baker born in Ulm?", 0, node="Ann Baker").groups
+
+    assert [group.index for group in groups] == [2, 0, 1]
+    assert groups[0].holds == ("ulm", "born")
+    assert [group.promise for group in groups] == [1.0, 0.0, 0.0]
+
+
+# A document that is called like the node comes first, also with a word in brackets behind its name.
+def test_document_of_the_node() -> None:
+    found = [chunk(0, "Ann Yule was born in Ulm."), chunk(1, "Ann.")]
+
+    found[1] = replace(found[1], document="Ann Yule (poet)")
+
+    groups = fact_page(found, "Was Ann Yule born in Ulm?", 0, node="Ann Yule").groups
+
+    assert [group.document for group in groups] == ["Ann Yule (poet)", "book"]
 
 
 # Page after page, by as many facts as were shown, every fact comes exactly once.

@@ -1,14 +1,27 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graphreader.deciding import exploring, prompting, schemas, tasks
+from graphreader.deciding import (
+    chunk_reading,
+    episodes,
+    exploring,
+    passages,
+    prompting,
+    rating,
+    schemas,
+    searching,
+    tasks,
+)
 from graphreader.deciding.prompting import Prompts
 from graphreader.errors import SettingsError
 from graphreader.tokens import count
 
+EXCERPTS = (passages.Excerpt("title, chunk 1", "A text.", 0),)
+MEMORY = (episodes.MemoryPage("A gist.", "A text.", "A title"),)
 TASKS: list[tasks.Task[Any]] = [
     tasks.ExtractionTask("A title", "A text."),
     tasks.PlanTask("Who?"),
@@ -21,6 +34,23 @@ TASKS: list[tasks.Task[Any]] = [
     tasks.AnswerTask("Who?", "Look.", ("a note",), ()),
     tasks.CondenseTask("Who?", "Look.", ("a note",)),
     tasks.JoinTask("Who?", "Look.", ("a note", "another")),
+    rating.StrictRatingTask("Who?", "Danny.", "Alice."),
+    rating.PermissiveRatingTask("Who?", "Danny.", "Alice."),
+    rating.RecallRatingTask("Who?", ("Danny came.",), "a note"),
+    passages.PassagesTask("Who?", EXCERPTS),
+    passages.PassagesChoiceTask("Who?", EXCERPTS, ("Danny", "Alice")),
+    passages.FullTextTask("Who?", EXCERPTS),
+    passages.FullTextChoiceTask("Who?", EXCERPTS, ("Danny", "Alice")),
+    chunk_reading.ChunkReadTask("Who?", "title, chunk 1", "A text."),
+    chunk_reading.NotesReadTask("Who?", "title, chunk 1", "A text.", (), "a note"),
+    searching.SearchStepTask("Who?", "a note", (), (), (), frozenset(), 14),
+    episodes.PauseTask(("A text.", "And more."), "And"),
+    episodes.GistTask("A text."),
+    episodes.GistForTask("A text.", "Who?"),
+    episodes.LookUpTask("Who?", MEMORY, 5),
+    episodes.NextPageTask("Who?", MEMORY, 5),
+    episodes.MemoryAnswerTask("Who?", MEMORY),
+    episodes.MemoryChoiceTask("Who?", MEMORY, options=("Danny", "Alice")),
 ]
 PROMPTS = Prompts()
 FILES = Path(prompting.__file__).parent / "prompts"
@@ -72,18 +102,20 @@ def test_head_of_our_own_prompt() -> None:
 
 
 # A prompt names every function that its decision can choose, and no other.
-@pytest.mark.parametrize(
-    "task", [task for task in TASKS if "function" in task.decision.model_fields]
-)
-def test_prompts_name_their_functions(task: tasks.Task[Any]) -> None:
-    every = {
-        "read_chunk", "stop_and_read_neighbor", "search_more", "read_previous_chunk",
-        "read_subsequent_chunk", "termination", "read_neighbor_node", "next_page",
-    }  # fmt: skip
-    own = set(schemas.schema_of(task.decision)["properties"]["function"]["enum"])
-    system = PROMPTS.of(task).system
+def test_prompts_name_their_functions() -> None:
+    own = {
+        type(task): set(schemas.schema_of(task.decision)["properties"]["function"]["enum"])
+        for task in TASKS
+        if "function" in task.decision.model_fields
+    }
+    systems = {type(task): PROMPTS.of(task).system for task in TASKS if type(task) in own}
 
-    assert {one for one in every if f"- {one}" in system} == own
+    every = set().union(*own.values())
+    named = {
+        kind: {one for one in every if re.search(rf"^- {one}\b", system, re.MULTILINE)}
+        for kind, system in systems.items()
+    }
+    assert named == own
 
 
 # Text cannot close the fence in which it stands; other signs and dollars stay as they are.

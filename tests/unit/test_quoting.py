@@ -45,6 +45,23 @@ def test_punctuation_of_any_width() -> None:
     assert locate('祖师说:"也罢,你要学哪一般?"', text) == (0, 15)
 
 
+# Quotation marks within others change their kind when they are copied; Chinese stays the same with
+# white space beside other letters and without.
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "祖师说：‘也罢’，悟空（Wukong）在2008年道。",
+        "祖师说:'也罢', 悟空（Wukong）在 2008 年道.",
+        "祖师说：『也罢』、悟空",
+    ],
+)
+def test_chinese_with_other_marks_and_spaces(quote: str) -> None:
+    text = "祖师说：“也罢”，悟空 （Wukong）在2008 年道。"
+
+    assert locate(quote, text) is not None
+    assert locate("祖师说：‘不罢’，悟空", text) is None
+
+
 # A quote with an ellipsis in it is found piece by piece, and only if every piece is there.
 def test_ellipses_leave_something_out() -> None:
     text = "The assault at Paris ensued. It rained for days. The army withdrew to the north."

@@ -1,4 +1,14 @@
-from graphreader.agent.ranking import by_words, fused, missing, sharing, words
+from math import log
+
+from graphreader.agent.ranking import (
+    by_words,
+    fused,
+    missing,
+    scores,
+    sharing,
+    wordings,
+    words,
+)
 
 
 # What shares more and rarer words with the question comes first.
@@ -30,6 +40,20 @@ def test_only_what_shares() -> None:
 def test_words_are_stems() -> None:
     assert words("Canadian bands, 1972") == {"canadi", "bands", "1972"}
     assert words("丹科琼斯ab琼") == {"丹科", "科琼", "琼斯"}
+
+
+# Stop words say nothing; each stem stands for a word of the text.
+def test_wordings() -> None:
+    assert wordings("Who was the Founder of Ulm in 1972?") == {
+        "founde": "founder",
+        "ulm": "ulm",
+        "1972": "1972",
+    }
+
+
+# What is known of all items tells nothing apart.
+def test_known_words_do_not_count() -> None:
+    assert scores(["Ann sang.", "Ann."], str, "Ann sang", "Ann") == [log(3), 0.0]
 
 
 # What two rankings agree on is first; every item is there once.

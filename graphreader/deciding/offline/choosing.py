@@ -1,5 +1,6 @@
 """Where to look next, by weighted word overlap and by following names from fact to fact."""
 
+import re
 from collections import Counter
 from typing import Literal
 
@@ -11,8 +12,8 @@ from graphreader.deciding.decisions import (
     ProposedNode,
 )
 from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.offline.names import names_of
-from graphreader.deciding.offline.notes import bridges_of, covers, lines_of, noted
+from graphreader.deciding.offline.leads import lead, nearness
+from graphreader.deciding.offline.notes import bridges_of, covers, noted
 from graphreader.deciding.offline.question import Question, understand
 from graphreader.deciding.offline.words import fold, terms_of, title_terms
 from graphreader.deciding.tasks import InitialNodesTask
@@ -21,13 +22,30 @@ from graphreader.sentences import sentence_spans
 Onward = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
 
 AGAIN = 0.6  # of its score is left to a node that shares the same words as one before it
-MOST_CHUNKS = 3  # chosen at one node
+MOST_CHUNKS = 2  # chosen at one node
+NEARLY = 0.9  # of the best chunk's score makes another one worth reading
+PROMISING = 0.8  # ... of its promise makes another one's facts worth a look
+MOST_GROUPS = 5  # looked at on one page
 MOST_FACTS = 3  # noted at one node
 MOST_QUOTES = 4  # taken from one chunk
 LEAST_SHARE = 0.1  # of the question's weight, for a sentence to be worth a quote
 BRIDGE = 1.0  # what a name that leads on from the notes is worth, beside the words' own weights
 KNOWN = 0.6  # what a word of the document's title counts in a sentence
-TITLE = 1.5  # what a document that is called like the node is worth
+
+# Shares of the question's weight that a chunk must be worth to be read.
+LEAST_ASKED = 0.2  # where a path sets out from a name of the question
+LEAST_LED_TO = 0.5  # where the notes led to the node
+LEAST_CHUNK = 0.55
+IN_A_FACT = 0.3  # what it counts besides that one fact holds what the chunk holds
+ASKED_TITLE = 0.4  # what a document is worth that is called as the question says
+LED_TO_TITLE = 0.3  # ... and one that is called like the name that the notes led to
+LED_TO = 0.5  # what a chunk gains by the lead to its node
+NAMELESS = 0.8  # what counts of one that neither holds a name of the question nor was led to
+
+LEAST_LEAD = 0.1  # for a neighbor to be gone on at
+FARTHER = 0.5  # so much more with each step that the path is away from where it set out
+
+_QUALIFIER = re.compile(r" \([^)]*\)(?=, chunk \d+$)")
 
 
 def choose_initial_nodes(task: InitialNodesTask) -> InitialNodes:
@@ -60,46 +78,70 @@ def _likeness(node: str, question: Question) -> float:
     return min(100.0, name + 45 * precision * min(1.0, overlap) + 30 * min(1.0, overlap / 4))
 
 
+def promising(task: FactsTask) -> FactsTask:
+    """What this reader looks at: the first groups, as far as they promise nearly as much as any."""
+    groups = task.groups
+    weak = (n for n, group in enumerate(groups) if group.promise < PROMISING)
+    seen = groups[: min(MOST_GROUPS, max(1, next(weak, len(groups))))]
+    return task.keeping_own(sum(len(group.facts) for group in seen))
+
+
 def choose_chunks(task: FactsTask) -> FactsDecision:
-    """The unread chunks whose facts say more about the question than the node's own name."""
+    """The unread chunks that say enough about the question, beside the node's own name.
+
+    They say more of it where a name in the notes led to the node, and enough with less.
+    """
     question = understand(task.question)
     own = terms_of(task.node)
-    led_to = bridges_of(task.notebook, question)
+    led = 0.0 if own <= question.terms else nearness(task.node, task.notebook, question)
     scores = {
-        number: _group_score(group, question, own, led_to)
+        number: _worth(group, question, own, led)
         for number, group in enumerate(task.groups, 1)
         if not group.read
     }
-    if len(scores) == 1 and not task.actions and _is_asked_about(own, question):
+    sets_out = not task.actions and _is_asked_about(own, question)
+    # Chinese has no word ends to go by, so the shares of single pairs of characters must do.
+    is_easy = sets_out or question.language == "zh"
+    least = LEAST_ASKED if is_easy else LEAST_LED_TO if led else LEAST_CHUNK
+    if sets_out and len(scores) == 1:
         # All that is told of who is asked about: it may lead on, whatever it is.
-        scores = {number: max(score, LEAST_SHARE) for number, score in scores.items()}
-    best = sorted((n for n in scores if scores[n] > 0), key=lambda n: -scores[n])[:MOST_CHUNKS]
-    chosen = [n for n in best if scores[n] >= 0.4 * scores[best[0]]]
+        scores = {number: max(score, least) for number, score in scores.items()}
+    best = sorted((n for n in scores if scores[n] >= least), key=lambda n: -scores[n])
+    chosen = [n for n in best if scores[n] >= NEARLY * scores[best[0]]][:MOST_CHUNKS]
     facts = {f: question.overlap(terms_of(f), own) for g in task.groups for f in g.facts}
     useful = sorted((f for f in facts if facts[f] > 0), key=lambda f: -facts[f])[:MOST_FACTS]
     return FactsDecision(
         notebook=noted(task.notebook, useful, question),
-        rationale="These chunks' facts share the most words with the question."
+        rationale="These chunks hold the most of the question's words."
         if chosen
-        else f"No unread fact of {task.node} shares more with the question than its name.",
+        else f"No unread chunk that names {task.node} says enough about the question.",
         function="read_chunk" if chosen else "stop_and_read_neighbor",
         chunks=chosen,
     )
 
 
-def _group_score(
-    group: FactGroup, question: Question, own: frozenset[str], led_to: frozenset[str]
-) -> float:
+def _worth(group: FactGroup, question: Question, own: frozenset[str], led: float) -> float:
+    """The share of the question's weight that the chunk holds, and what else speaks for it."""
+    if not question.weight:
+        return 0.0
     facts = [terms_of(fact) for fact in group.facts]
-    label = title_terms(group.label)
-    best = max((question.overlap(terms, own) for terms in facts), default=0.0)
-    together = question.overlap(frozenset[str]().union(*facts, label), own)
-    led = BRIDGE / 2 if any(terms & (led_to - own) for terms in facts) else 0.0
-    titled = TITLE if own & (led_to | question.terms) and own <= label else 0.0
-    if question.language == "zh" or question.terms <= own:
-        # Chinese has no word ends to go by, and some questions are all name: that must do.
-        titled += 0.3 * question.overlap(own)
-    return best + 0.3 * together + titled + (led if best else 0.0)
+    title = title_terms(_QUALIFIER.sub("", group.label))
+    held = frozenset[str]().union(*facts, title, terms_of(" ".join(group.holds)))
+    is_asked = bool(title) and title <= question.terms and not _is_part_of_a_name(title, question)
+    is_led_to = bool(led) and own <= title
+    is_all_asked = question.terms <= own  # some questions are all name: that must do
+    if not (question.overlap(held, own) or is_all_asked or is_asked or is_led_to):
+        return 0.0
+    whole = question.overlap(held) / question.weight
+    in_a_fact = max((question.overlap(terms | title, own) for terms in facts), default=0.0)
+    follows = led * LED_TO * (1 + whole) + (LED_TO_TITLE + led) * is_led_to
+    if not led and not any(n.support(held) for n in question.needs if n.in_name):
+        whole *= NAMELESS if question.names else 1
+    return whole + IN_A_FACT * in_a_fact / question.weight + ASKED_TITLE * is_asked + follows
+
+
+def _is_part_of_a_name(title: frozenset[str], question: Question) -> bool:
+    return any(title < terms_of(name) for name in question.names)
 
 
 def _is_asked_about(own: frozenset[str], question: Question) -> bool:
@@ -171,13 +213,22 @@ def _onward(task: ChunkTask, spans: list[tuple[int, int]], chosen: list[int]) ->
 
 
 def choose_neighbor(task: NeighborTask) -> NeighborDecision:
-    """A name that the notes add to the question, then the question's own names, then its words."""
+    """The neighbor that leads farthest, if any leads far enough; none that the path was at.
+
+    Names that the notes add to the question lead, the question's own names, then its other words.
+    """
     question = understand(task.question)
-    scores = [_lead(node, task, question) for node in task.neighbors]
+    visits = [action for action in task.actions if "read_neighbor_node(" in action]
+    scores = [
+        0.0
+        if any(f"read_neighbor_node({node})" in action for action in visits)
+        else lead(node, task.notebook, question)
+        for node in task.neighbors
+    ]
     best = max(range(len(scores)), key=lambda n: (scores[n], -n), default=-1)
-    if best < 0 or scores[best] <= 0:
+    if best < 0 or scores[best] < LEAST_LEAD * (1 + FARTHER * len(visits)):
         return NeighborDecision(
-            rationale="No neighbor shares a word with the question or leads on from the notes.",
+            rationale="No neighbor leads on, by the question's words or by the notes.",
             function="termination",
             neighbor=0,
         )
@@ -186,17 +237,3 @@ def choose_neighbor(task: NeighborTask) -> NeighborDecision:
         function="read_neighbor_node",
         neighbor=best + 1,
     )
-
-
-def _lead(node: str, task: NeighborTask, question: Question) -> float:
-    """How much a neighbor promises; nothing where the path went there already."""
-    if any(f"read_neighbor_node({node})" in action for action in task.actions):
-        return 0.0
-    terms = terms_of(node)
-    overlap = question.overlap(terms)
-    precision = len(terms & question.terms) / len(terms) if terms else 0.0
-    lines = (terms_of(line) for line in lines_of(task.notebook) if node in line)
-    support = max((question.overlap(line) for line in lines), default=0.0)
-    is_name = bool(names_of(node)) and not precision
-    bridge = support / question.weight if is_name and question.weight else 0.0
-    return 4 * bridge + overlap * precision / 2

@@ -4,6 +4,7 @@ from functools import singledispatchmethod
 from typing import Any, TypeVar, cast
 
 from graphreader.deciding.budget import Budget
+from graphreader.deciding.chunk_reading import ChunkRead, ChunkReadTask, NotesRead, NotesReadTask
 from graphreader.deciding.decider import Decided, Heard
 from graphreader.deciding.decisions import (
     Answer,
@@ -16,11 +17,26 @@ from graphreader.deciding.decisions import (
     NeighborDecision,
     RationalPlan,
 )
+from graphreader.deciding.episodes import (
+    Gist,
+    GistTask,
+    LookUp,
+    LookUpTask,
+    MemoryAnswerTask,
+    MemoryChoiceTask,
+    NextPage,
+    NextPageTask,
+    PausePoint,
+    PauseTask,
+)
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.offline import answering, choosing
+from graphreader.deciding.offline import answering, choosing, episodes, passages, searching
 from graphreader.deciding.offline.condensing import condense
 from graphreader.deciding.offline.facts import facts_of
 from graphreader.deciding.offline.planning import plan
+from graphreader.deciding.passages import TextAnswer, TextAnswerTask, TextChoice, TextChoiceTask
+from graphreader.deciding.rating import RatingTask
+from graphreader.deciding.searching import SearchStep, SearchStepTask
 from graphreader.deciding.tasks import (
     AnswerTask,
     CondenseTask,
@@ -29,6 +45,7 @@ from graphreader.deciding.tasks import (
     PlanTask,
     Task,
 )
+from graphreader.errors import UsageError
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
@@ -56,6 +73,8 @@ class OfflineDecider:
         """Take one decision; it is always valid for the task. Costs a call and no tokens."""
         if budget:
             budget.take(0, task.phase)
+        if isinstance(task, FactsTask):
+            task = cast(Task[D], choosing.promising(task))
         return Decided(cast(D, self._decision(task)), task, Usage(calls=1))
 
     def measure(self, task: Task[Any]) -> int:
@@ -100,3 +119,54 @@ class OfflineDecider:
     @_decision.register
     def _(self, task: AnswerTask) -> Answer:
         return answering.answer(task)
+
+    @_decision.register
+    def _(self, task: TextAnswerTask) -> TextAnswer:
+        return passages.answer_from(task.question, task.excerpts)
+
+    @_decision.register
+    def _(self, task: TextChoiceTask) -> TextChoice:
+        return passages.choose_from(task.question, task.options, task.excerpts)
+
+    @_decision.register
+    def _(self, task: ChunkReadTask) -> ChunkRead:
+        return passages.read_alone(task)
+
+    @_decision.register
+    def _(self, task: NotesReadTask) -> NotesRead:
+        return passages.read_with_notes(task)
+
+    @_decision.register
+    def _(self, task: SearchStepTask) -> SearchStep:
+        return searching.next_step(task)
+
+    @_decision.register
+    def _(self, task: PauseTask) -> PausePoint:
+        return episodes.pause(task)
+
+    @_decision.register
+    def _(self, task: GistTask) -> Gist:
+        return episodes.gist(task)
+
+    @_decision.register
+    def _(self, task: LookUpTask) -> LookUp:
+        return episodes.look_up(task)
+
+    @_decision.register
+    def _(self, task: NextPageTask) -> NextPage:
+        return episodes.next_page(task)
+
+    @_decision.register
+    def _(self, task: MemoryAnswerTask) -> TextAnswer:
+        return episodes.answer(task)
+
+    @_decision.register
+    def _(self, task: MemoryChoiceTask) -> TextChoice:
+        return episodes.choose(task)
+
+    @_decision.register
+    def _(self, task: RatingTask) -> Decision:  # type: ignore[type-arg]  # singledispatch needs it
+        raise UsageError(
+            "Only a language model can rate answers: set GRAPHREADER_RATER_MODEL, or rate by "
+            "exact match and F1 alone."
+        )

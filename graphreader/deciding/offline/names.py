@@ -36,6 +36,7 @@ _NUMBER = re.compile(
     r"(?:%| ?(?:percent|million|billion|km|miles|metres|meters|kg)\b)?"
     rf"(?:[万亿千百]?[%％]?[{HAN}]{{0,1}})?"
 )
+_INITIAL = re.compile(rf"(?:{_CAPITAL}\.)+")
 _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
 
 
@@ -43,8 +44,9 @@ def names_of(text: str) -> list[str]:
     """Runs of capitalised words ("Siege of Orléans"), titles, Chinese names with a middle dot.
 
     White space must be single spaces.
-    Stop words at a run's ends are left out ("The", "In"). A sentence's first word alone is taken
-    for a name here if it is capitalised and no stop word: whoever asks must weigh that.
+    Stop words at a run's ends are left out ("The", "In"), initials stay ("D. Rao"). A sentence's
+    first word alone is taken for a name here if it is capitalised and no stop word: whoever asks
+    must weigh that.
     """
     found = chain.from_iterable(_parts(match.group()) for match in _NAME.finditer(text))
     return list(dict.fromkeys(chain(found, _DOTTED.findall(text), titles_of(text))))
@@ -75,7 +77,7 @@ def _parts(run: str) -> list[str]:
 
 def _trimmed(part: str) -> str:
     words = part.strip(" &").split(" ")
-    while words and is_stop_word(words[0]):
+    while words and is_stop_word(words[0]) and not (words[1:] and _INITIAL.fullmatch(words[0])):
         del words[0]
     while words and is_stop_word(words[-1]):
         del words[-1]

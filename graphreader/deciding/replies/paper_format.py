@@ -12,8 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.deciding.replies.episode_format import episode_of
 from graphreader.deciding.replies.marks import numbers_in, sections_of
 from graphreader.deciding.replies.paper_answer import answer_of, plan_of
+from graphreader.deciding.replies.passage_format import reading_of
+from graphreader.deciding.replies.ratings import rating_of
 from graphreader.deciding.tasks import (
     AnswerTask,
     CondenseTask,
@@ -66,7 +69,7 @@ def fields_of(text: str, task: Task[Any]) -> Fields | None:
             return {"notebook": notebook} if notebook else None
         case AnswerTask():
             return answer_of(text, len(task.evidence))
-    return None
+    return rating_of(text, task) or episode_of(text, task) or reading_of(text, task)
 
 
 def _fact_lines(text: str) -> list[str]:

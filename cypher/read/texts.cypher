@@ -1,0 +1,11 @@
+// The documents of a corpus with their chunks in order, from which the texts are put together. One
+// whose chunks do not stand in order yet is left out.
+MATCH (d:Document {corpus: $corpus})
+WHERE d.deleting IS NULL AND d.arranged IS NOT NULL
+MATCH (d)-[:HAS_CHUNK]->(c)
+WHERE c.pending IS NULL AND c.retired IS NULL
+WITH d, c ORDER BY c.index
+WITH d, collect(c.text) AS texts ORDER BY d.title, d.id
+RETURN d {.id, .title, .source, .sha256, .language} AS document, texts,
+  coalesce(d.page_starts, []) AS page_starts, coalesce(d.heading_starts, []) AS heading_starts,
+  coalesce(d.headings, []) AS headings

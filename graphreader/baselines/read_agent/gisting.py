@@ -1,0 +1,199 @@
+"""Making the gist memory: pauses are asked for, then a gist of every page (section 3.1).
+
+Documents are paginated side by side and pages gisted side by side, each independent of the others.
+What was decided is kept at once, so that nothing is asked twice. Where a decider gives nothing
+usable, a page ends at the last point that was shown, and the page itself stands for its gist; both
+are told and not kept, so that the next reading asks again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+from graphreader.agent.parts import costs_of
+from graphreader.agent.state import Costs, add_costs
+from graphreader.baselines.passages import Passage
+from graphreader.baselines.read_agent.kept_episodes import KeptEpisodes, Shelf, name_of
+from graphreader.baselines.read_agent.pagination import Pagination, Stretch, paginate
+from graphreader.baselines.read_agent.words import words_in
+from graphreader.deciding.budget import Budget
+from graphreader.deciding.decider import Decider
+from graphreader.deciding.decisions import Decision
+from graphreader.deciding.episodes import GistForTask, GistTask
+from graphreader.deciding.tasks import Task
+from graphreader.documents import Document
+from graphreader.errors import DecisionError, ReplyError, WindowError
+from graphreader.side_by_side import side_by_side
+from graphreader.usage import Phase, Usage
+
+D = TypeVar("D", bound=Decision)
+
+
+@dataclass(slots=True)
+class Making:
+    """What making it has cost this time, and what a person should know of it."""
+
+    costs: Costs = field(default_factory=dict)
+    failed: dict[Phase, int] = field(default_factory=dict)
+    trouble: str = ""
+
+    def count(self, usage: Usage, phase: Phase) -> None:
+        """Count what a decision cost."""
+        self.costs = add_costs(self.costs, costs_of(usage, phase))
+
+    def notes(self) -> list[str]:
+        """A sentence for each kind of decision that could not be had, and one for the folder."""
+        told: dict[Phase, str] = {
+            "paginate": "No pause could be chosen for {0:,} of the pages: there it was taken where "
+            "the page was full.",
+            "gist": "{0:,} of the pages could not be shortened: they stand for their gists.",
+        }
+        notes = [told[phase].format(number) for phase, number in self.failed.items()]
+        return [*notes, self.trouble] if self.trouble else notes
+
+
+class Gisting:
+    """Makes the pages and gists of documents, each once.
+
+    `building` is what it has cost in all, also where it failed in the end.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        decider: Decider,
+        pagination: Pagination,
+        home: Path | None = None,
+    ) -> None:
+        self.building: Costs = {}
+        self._documents = documents
+        self._decider = decider
+        self._pagination = pagination
+        self._kept = KeptEpisodes(home)
+        self._pages: tuple[Passage, ...] | None = None
+        self._gists: dict[str, tuple[str, ...]] = {}
+        self._turn = asyncio.Lock()
+
+    async def pages(self, budget: Budget | None = None) -> tuple[tuple[Passage, ...], Making]:
+        """The pages of all documents, in their order, and what it took. Raises DecisionError."""
+        async with self._turn, self._making() as making:
+            if self._pages is None:
+                self._pages = await self._made_pages(making, budget)
+            return self._pages, making
+
+    async def gists(
+        self, pages: Sequence[Passage], question: str = "", budget: Budget | None = None
+    ) -> tuple[tuple[str, ...], Making]:
+        """The gist of each page, none longer than the page, and what it took.
+
+        With a question, gists for just this (the task-aware variant). Raises DecisionError.
+        """
+        async with self._turn, self._making() as making:
+            if question not in self._gists:
+                self._gists[question] = await self._made_gists(pages, question, making, budget)
+            return self._gists[question], making
+
+    @asynccontextmanager
+    async def _making(self) -> AsyncIterator[Making]:
+        making = Making()
+        try:
+            yield making
+        finally:
+            self.building = add_costs(self.building, making.costs)
+            making.trouble = self._kept.trouble
+
+    async def _made_pages(self, making: Making, budget: Budget | None) -> tuple[Passage, ...]:
+        texts = {document.text: document for document in self._documents}
+        found: dict[str, list[Passage]] = {}
+
+        async def work(document: Document) -> None:
+            found[document.text] = await self._paginated(document, making, budget)
+
+        await side_by_side(texts.values(), work, self._decider.concurrency)
+        return tuple(
+            replace(page, document=document)
+            for document in self._documents
+            for page in found[document.text]
+        )
+
+    async def _made_gists(
+        self, pages: Sequence[Passage], question: str, making: Making, budget: Budget | None
+    ) -> tuple[str, ...]:
+        documents = {page.document.text: page.document for page in pages}
+        shelves = {
+            text: await self._shelf(document, "gists", question)
+            for text, document in documents.items()
+        }
+        texts: dict[str, Passage] = {}
+        for page in pages:
+            texts.setdefault(page.text, page)
+        found: dict[str, str] = {}
+
+        async def work(page: Passage) -> None:
+            shelf = shelves[page.document.text]
+            task = GistForTask(page.text, question) if question else GistTask(page.text)
+            found[page.text] = await self._gist(page, task, shelf, making, budget)
+
+        await side_by_side(texts.values(), work, self._decider.concurrency)
+        return tuple(found[page.text] for page in pages)
+
+    async def _shelf(self, document: Document, *kind: str) -> Shelf:
+        sizes = (self._pagination.min_words, self._pagination.max_words)
+        decider = (self._decider.name, self._decider.prompts)
+        text = sha256(document.text.encode(errors="surrogatepass")).hexdigest()
+        return await self._kept.of(text, *sizes, *decider, *kind)
+
+    async def _paginated(
+        self, document: Document, making: Making, budget: Budget | None
+    ) -> list[Passage]:
+        shelf = await self._shelf(document, "pauses")
+
+        async def choose(stretch: Stretch) -> int:
+            name = name_of("pause", stretch.start)
+            kept = shelf.get(name, "end", int)
+            if kept in stretch.points:
+                return int(kept)
+            decided = await self._decided(stretch.task(document.text), making, budget)
+            if decided is None:
+                return stretch.points[-1]
+            end = stretch.points[decided.pause]
+            await shelf.put(name, {"end": end})
+            return end
+
+        return await paginate(document, self._pagination, choose)
+
+    async def _gist(
+        self, page: Passage, task: GistTask, shelf: Shelf, making: Making, budget: Budget | None
+    ) -> str:
+        name = name_of("gist", page.start, page.start + len(page.text))
+        gist = shelf.get(name, "gist", str)
+        if gist is None:
+            decided = await self._decided(task, making, budget)
+            if decided is None:
+                return page.text
+            gist = decided.gist.strip()
+            await shelf.put(name, {"gist": gist})
+        return str(gist) if words_in(gist) < words_in(page.text) else page.text
+
+    async def _decided(self, task: Task[D], making: Making, budget: Budget | None) -> D | None:
+        """The decision; None where the decider gives none that can be used."""
+        try:
+            decided = await self._decider.decide(task, budget)
+        except ReplyError as error:
+            making.count(error.spent, task.phase)
+            making.failed[task.phase] = making.failed.get(task.phase, 0) + 1
+            return None
+        except WindowError as error:
+            raise WindowError(
+                f"A page of up to {self._pagination.max_words:,} words does not fit the window: "
+                "choose smaller pages, or set GRAPHREADER_LONG_WINDOW higher."
+            ) from error
+        except DecisionError as error:
+            making.count(error.spent, task.phase)
+            raise
+        making.count(decided.usage, task.phase)
+        return decided.decision

@@ -1,0 +1,70 @@
+"""The agent with a part taken away (paper, section 4.3 and table 4), as steps of its own.
+
+Chance is seeded: the same question takes the same way again.
+"""
+
+from random import Random
+
+from langgraph.runtime import Runtime
+
+from graphreader.agent.events import NodesChosen, PlanMade
+from graphreader.agent.exploration import Exploration
+from graphreader.agent.graph import Steps
+from graphreader.agent.neighborhood import neighbors_of
+from graphreader.agent.parts import Update
+from graphreader.agent.path import FIRST_PAGE, called
+from graphreader.agent.planning import Planning
+from graphreader.agent.state import Exploring, Run
+from graphreader.deciding.decisions import NeighborDecision
+
+SEED = 0
+_ID_DIGITS = 24  # of a key element
+
+
+class WithoutPlan(Planning):
+    """No rational plan: the question stands in its place, which asks nothing of a model."""
+
+    async def rational_plan(self, state: Run, runtime: Runtime[None]) -> Update:
+        """Take the question for the plan."""
+        runtime.stream_writer(PlanMade(state["question"]))
+        return {"plan": state["question"], "needs": [], "costs": {}, "notes": []}
+
+
+class RandomInitialNodes(Planning):
+    """Any N key elements of the graph as initial nodes."""
+
+    async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
+        """Take N nodes by chance; none twice."""
+        chance = Random(f"{SEED} {state['question']}")
+        wanted = self._parts.limits.initial_nodes
+        ids = [f"{chance.getrandbits(4 * _ID_DIGITS):0{_ID_DIGITS}x}" for _ in range(4 * wanted)]
+        found = dict.fromkeys(await self._parts.explorer.behind(ids))
+        nodes = list(found)[:wanted]
+        runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
+        chosen = [{"id": node.id, "name": node.name} for node in nodes]
+        return {"nodes": chosen, "related": [], "costs": {}, "notes": []}
+
+
+class RandomNeighbors(Exploration):
+    """Any unvisited neighbor next, as long as there is one."""
+
+    async def explore_neighbors(self, state: Exploring, runtime: Runtime[None]) -> Update:
+        """Go on at a neighbor by chance; it counts as a call, as a chosen one does."""
+        found = await neighbors_of(self._parts, state)
+        if not found:
+            return {"stopped": "nothing_left"}
+        chance = Random(f"{SEED} {state['question']} {state['path']} {len(state['functions'])}")
+        node = chance.choice(sorted(found, key=lambda one: one.id))
+        decision = NeighborDecision(
+            rationale="Chosen by chance.", function="read_neighbor_node", neighbor=1
+        )
+        return {
+            **self._called(state, called(state, decision, node.name), runtime),
+            **FIRST_PAGE,
+            "node": {"id": node.id, "name": node.name},
+            "visited": [*state["visited"], node.id],
+        }
+
+
+WITHOUT_PLAN = Steps(planning=WithoutPlan)
+WITHOUT_NODE_SELECTION = Steps(planning=RandomInitialNodes, exploration=RandomNeighbors)

@@ -1,0 +1,99 @@
+"""What a person asks of an evaluation, and who takes part in it therefore."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphreader.errors import UsageError
+from graphreader.evaluation.entrants import entrants
+from graphreader.evaluation.entry import Entry
+from graphreader.evaluation.plan import Wanted
+from graphreader.settings import OFFLINE, Settings
+
+RATER_TEMPERATURE = 0.1
+"""That of the papers' raters (appendix B)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asks for; see `graphreader evaluate`.
+
+    Without `models` that of the settings is asked. `rate` None: where a model is there to do it.
+    `against` is the reader with which rankings are compared at equal reading; empty: the first
+    GraphReader among them, None: nothing is compared. Graphs are kept, if not said otherwise, where
+    a model builds them.
+    """
+
+    sources: tuple[str, ...]
+    readers: tuple[str, ...]
+    wanted: Wanted = field(default_factory=Wanted)
+    models: tuple[str, ...] = ()
+    repeats: int = 1
+    rate: bool | None = None
+    against: str | None = None
+    max_dollars: float | None = None
+    keep_graphs: bool | None = None
+    command: str = ""
+
+
+def entries_of(asked: Asked, settings: Settings) -> list[Entry]:
+    """Every reader with every model, as often as wanted. Each repeat has a seed of its own.
+
+    A model that is named takes the place of those of the settings, but not of one that is set for
+    building: then graphs and gists are the same for all models.
+    """
+    if not asked.readers:
+        raise UsageError("Name at least one reader.")
+    if len(set(asked.readers)) < len(asked.readers) or len(set(asked.models)) < len(asked.models):
+        raise UsageError("A reader or a model is named twice: name each once.")
+    found: list[Entry] = []
+    for repeat in range(asked.repeats):
+        for model in asked.models or (None,):
+            changes: dict[str, Any] = {}
+            if settings.seed is not None:
+                changes = {"seed": settings.seed + asked.wanted.seed + repeat}
+            if model is not None:
+                changes |= {"model": model, "explore_model": None, "answer_model": None}
+            own = settings.model_copy(update=changes)
+            keep = asked.keep_graphs
+            if keep is None:
+                keep = own.model_for("extract") != OFFLINE
+            made = entrants(asked.readers, own, keep=keep)
+            found += [Entry(one, own, repeat) for one in made]
+    return found
+
+
+def rater_of(asked: Asked, settings: Settings) -> Settings | None:
+    """Settings for the raters' decider, whose window must hold whatever evidence there is."""
+    models = (settings.model_for("rate"), *asked.models)
+    model = next((one for one in models if one != OFFLINE), None)
+    if asked.rate and model is None:
+        raise UsageError(
+            "Answers are rated by a language model: set GRAPHREADER_RATER_MODEL, or leave out "
+            "--rate."
+        )
+    if model is None or asked.rate is False:
+        return None
+    changes = {
+        "rater_model": model,
+        "explore_model": model,
+        "answer_model": model,
+        "temperature": RATER_TEMPERATURE,
+        "window": settings.long_window,
+    }
+    return settings.model_copy(update=changes)
+
+
+def against_of(asked: Asked, entries: Sequence[Entry]) -> str | None:
+    """The reader with which rankings are compared."""
+    if asked.against is None:
+        return None
+    names = list(dict.fromkeys(entry.entrant.name for entry in entries))
+    if asked.against:
+        if asked.against not in names:
+            raise UsageError(
+                f"{asked.against} takes no part, so nothing is compared with it: name it in "
+                "--readers."
+            )
+        return asked.against
+    return next((name for name in names if name.startswith("graphreader")), names[0])

@@ -1,0 +1,137 @@
+"""NarrativeQA, as published (github.com/deepmind/narrativeqa) or in the `datasets` library.
+
+The published folder has `documents.csv` (document_id, set, kind, wiki_title, ...), `qaps.csv`
+(document_id, set, question, answer1, answer2, ...), `tmp/ID.content` for stories that its script
+downloads, `third_party/wikipedia/summaries.csv`. The library's rows: document, question, answers.
+
+`subset` is "book" (gutenberg) or "script" (movie); `kind` is "story", or "summary" where the folder
+has no stories. Questions on stories that are not there are left out, as some have vanished from the
+net since. Of several splits one is loaded: test, else valid, else train.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from graphreader.errors import DatasetError, DocumentError
+from graphreader.evaluation.datasets.records import Record, SourceText
+from graphreader.evaluation.datasets.rows import Row, distinct
+from graphreader.ingestion.loading.encodings import decode
+from graphreader.ingestion.loading.markup import read_html
+
+_SUBSETS = {"gutenberg": "book", "movie": "script"}
+_HTML = re.compile(rb"<(?:!doctype html|html|head|pre)\b", re.IGNORECASE)
+_STORIES = ("tmp", "stories", ".")
+_SUMMARIES = Path("third_party/wikipedia/summaries.csv")
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is the published one."""
+    return (path / "documents.csv").is_file() and (path / "qaps.csv").is_file()
+
+
+def read(folder: Path) -> Iterator[Record]:
+    """The records of the published folder. A story is read once its first question comes."""
+    documents = {row.text("document_id"): row for row in _rows(folder / "documents.csv")}
+    questions = list(_rows(folder / "qaps.csv"))
+    split = _split({row.written("set") for row in questions})
+    wanted = [row for row in questions if row.written("set") == split]
+    text_of, kind = _texts(folder, wanted)
+    asked: Counter[str] = Counter()
+    for row in wanted:
+        name = row.text("document_id")
+        if name not in documents:
+            raise row.wrong(f'documents.csv has no document "{name}".')
+        if text := text_of(name):
+            document = documents[name]
+            story = SourceText(document.written("wiki_title"), text)
+            answers = (row.written("answer1"), row.written("answer2"))
+            yield _record(row, f"{name}-{asked[name]}", story, answers, document, kind)
+        asked[name] += 1
+
+
+def fits(values: Mapping[str, Any]) -> bool:
+    """Whether a row looks like one of the `datasets` library."""
+    return {"document", "question", "answers"} <= values.keys()
+
+
+def records(rows: Iterable[Row]) -> Iterator[Record]:
+    """The records of rows of the `datasets` library."""
+    asked: Counter[str] = Counter()
+    for row in rows:
+        document = row.row("document")
+        name = document.name_of("id")
+        title = document.row("summary").written("title") if "summary" in document.values else ""
+        story = SourceText(title, document.text("text"))
+        question = row.row("question").text("text")
+        answers = [answer.written("text") for answer in row.rows("answers")]
+        told = row.within({"question": question}, "question")
+        yield _record(told, f"{name}-{asked[name]}", story, answers, document, "story")
+        asked[name] += 1
+
+
+def _record(
+    row: Row, name: str, story: SourceText, answers: Iterable[str], document: Row, kind: str
+) -> Record:
+    source = document.written("kind")
+    return Record(
+        id=f"narrativeqa-{name}",
+        dataset="narrativeqa",
+        question=row.text("question"),
+        answers=distinct(answers),
+        documents=(story,),
+        kind=kind,
+        subset=_SUBSETS.get(source, source),
+    )
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            for values in reader:
+                yield Row(values, f"{path.name}, line {reader.line_num}", path.stem, path.parent)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(f"{path} cannot be read: {error}.") from None
+
+
+def _split(names: set[str]) -> str:
+    return next((name for name in ("test", "valid", "train") if name in names), "")
+
+
+def _texts(folder: Path, questions: Iterable[Row]) -> tuple[Callable[[str], str], str]:
+    """What gives a document's text by its id, and whether that is its story or its summary."""
+    stories = {
+        name: path
+        for name in dict.fromkeys(row.written("document_id") for row in questions)
+        if (path := _story_file(folder, name)) is not None
+    }
+    if stories:
+        return lru_cache(lambda name: _story(stories[name]) if name in stories else ""), "story"
+    if (folder / _SUMMARIES).is_file():
+        rows = _rows(folder / _SUMMARIES)
+        summaries = {row.text("document_id"): row.written("summary") for row in rows}
+        return lambda name: summaries.get(name, ""), "summary"
+    raise DatasetError(
+        f"{folder} has no stories: fetch them with the dataset's download_stories.sh (into tmp/)."
+    )
+
+
+def _story_file(folder: Path, name: str) -> Path | None:
+    places = (folder / where / f"{name}.content" for where in _STORIES)
+    return next((path for path in places if path.is_file()), None)
+
+
+def _story(path: Path) -> str:
+    """The text of a story, which is a plain file or a page; empty where it is neither."""
+    try:
+        data = path.read_bytes()
+        if _HTML.search(data[:4096]):
+            return read_html(data, path.name).text.strip()
+        return decode(data, path.name).text.lstrip("\ufeff").strip()
+    except (OSError, DocumentError):
+        return ""  # a failed download: its questions are left out like those of vanished stories

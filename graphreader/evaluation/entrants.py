@@ -1,0 +1,129 @@
+"""The readers that take part in an evaluation, by their names.
+
+Ablations and sweeps (paper, table 4, figures 3 and 4) are GraphReaders made with other arguments.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from graphreader import readers
+from graphreader.agent.graph import Steps
+from graphreader.baselines.read_agent.pages_retrieval import PagesRetrieval
+from graphreader.baselines.read_agent.reader import ReadAgent
+from graphreader.deciding.decider import Decider
+from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.deciding.offline.sized import SizedOfflineDecider
+from graphreader.deciding.opening import Purpose, open_decider
+from graphreader.deciding.prompting import Prompts
+from graphreader.documents import Document
+from graphreader.errors import UsageError
+from graphreader.evaluation.ablations import WITHOUT_NODE_SELECTION, WITHOUT_PLAN
+from graphreader.evaluation.contexts import parse_length
+from graphreader.evaluation.datasets import Record
+from graphreader.evaluation.entrant import Entrant, Opened
+from graphreader.evaluation.graph_entrant import GraphEntrant
+from graphreader.evaluation.record_documents import places_of
+from graphreader.minds import Minds
+from graphreader.readers import Material
+from graphreader.settings import Settings
+
+OWN = "graphreader"
+
+_CHANGES: Mapping[str, tuple[Mapping[str, Any], Steps | None]] = {
+    OWN: ({}, None),
+    f"{OWN}-paper": ({"mode": "paper"}, None),
+    f"{OWN}-fast": ({"mode": "fast"}, None),
+    f"{OWN}-no-plan": ({}, WITHOUT_PLAN),
+    f"{OWN}-random-nodes": ({}, WITHOUT_NODE_SELECTION),
+    f"{OWN}-no-normalization": ({"normalize": "none"}, None),
+    f"{OWN}-one-path": ({"initial_nodes": 1}, None),
+}
+_SWEEPS: Mapping[str, str] = {"nodes": "initial_nodes", "chunk": "chunk_tokens"}
+
+
+def entrants(names: Sequence[str], settings: Settings, *, keep: bool = False) -> list[Entrant]:
+    """The readers of these names; `keep`: the graphs that they build stay in the database.
+
+    Nothing is opened before it is needed. Raises UsageError, which names the readers that there
+    are, for one that there is not.
+    """
+    minds = Minds(settings, opened_by=_counting)
+    return [
+        GraphEntrant(name, *_changed(name, settings), keep=keep)
+        if name == OWN or name.startswith(f"{OWN}-")
+        else Baseline(name, minds)
+        for name in dict.fromkeys(names)
+    ]
+
+
+def _counting(settings: Settings, purpose: Purpose) -> Decider:
+    """The decider of the settings; one without a model counts the prompts that it would need."""
+    opened = open_decider(settings, purpose)
+    if not isinstance(opened, OfflineDecider):
+        return opened
+    return SizedOfflineDecider(settings.window, Prompts(settings.prompts))
+
+
+def own_names() -> list[str]:
+    """The names of GraphReader's own variants, as a person is told them."""
+    return [*_CHANGES, *(f"{OWN}-{sweep}-N" for sweep in _SWEEPS)]
+
+
+def _changed(name: str, settings: Settings) -> tuple[Settings, Steps | None]:
+    """The settings and steps of a variant."""
+    if name in _CHANGES:
+        given, steps = _CHANGES[name]
+    elif found := re.fullmatch(rf"{OWN}-(nodes|chunk)-(\d+)", name):
+        given, steps = {_SWEEPS[found[1]]: int(found[2])}, None
+    else:
+        raise UsageError(
+            f"There is no reader {name!r}: of GraphReader there are {', '.join(own_names())}."
+        )
+    # Read anew, not copied, so that what makes no sense is refused.
+    return Settings.read(**{**settings.model_dump(exclude_unset=True), **given}), steps
+
+
+class Baseline:
+    """A reader without a graph as an entrant; all of one evaluation share their deciders."""
+
+    def __init__(self, name: str, minds: Minds) -> None:
+        readers.check(name)
+        self.name = name
+        self.window = readers.window_of(name, minds)
+        self._minds = minds
+
+    @asynccontextmanager
+    async def opened(self, record: Record, documents: Sequence[Document]) -> AsyncIterator[Opened]:
+        """The reader over the documents; pages and gists, where it has any, are made now."""
+        material = Material(documents, _made_for(record), _golden(record, documents))
+        reader = readers.make(self.name, material, self._minds)
+        if isinstance(reader, ReadAgent):
+            memory = await reader.memory()
+            yield Opened(reader, reader.building, compression=memory.sizes())
+        elif isinstance(reader, PagesRetrieval):
+            await reader.pages()
+            yield Opened(reader, reader.building)
+        else:
+            yield Opened(reader)
+
+    async def forget(self, documents: Sequence[Document]) -> None:
+        """There is nothing: gists are kept, as they are expensive and small."""
+
+    async def aclose(self) -> None:
+        """Close the deciders."""
+        await self._minds.aclose()
+
+
+def _made_for(record: Record) -> int | None:
+    """How long the context was made to be."""
+    return parse_length(record.length)
+
+
+def _golden(record: Record, documents: Sequence[Document]) -> tuple[list[str], list[Document]]:
+    """The supporting facts of the record, and the documents in which they stand."""
+    places = places_of(documents)
+    gold = [one for one in documents if places[one.id] in record.gold_documents]
+    sentences = [place.sentence for place in record.supporting]
+    return (sentences if all(sentences) else []), gold

@@ -1,0 +1,37 @@
+"""A reader that takes part in an evaluation, and what its lines are about."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from graphreader.evaluation.datasets import Record
+from graphreader.evaluation.entrant import Entrant
+from graphreader.evaluation.plan import Group, Plan
+from graphreader.evaluation.readings_file import Key
+from graphreader.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A reader with the settings that it was made of, asked for the n-th time (from 0)."""
+
+    entrant: Entrant
+    settings: Settings
+    repeat: int = 0
+
+    @property
+    def model(self) -> str:
+        """Who explores and answers; both, where these are two."""
+        models = dict.fromkeys(self.settings.model_for(one) for one in ("explore", "answer"))
+        return ", ".join(models)
+
+    def key(self, group: Group, record: Record) -> Key:
+        """What the line of this reading is about."""
+        name = self.entrant.name
+        return Key(group.dataset, record.id, group.length, name, self.model, self.repeat)
+
+
+def keys(plan: Plan, entries: Sequence[Entry]) -> Iterator[Key]:
+    """Those of all readings of a plan."""
+    for group in plan.groups:
+        for entry in entries:
+            yield from (entry.key(group, record) for record in group.records)

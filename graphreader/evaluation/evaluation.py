@@ -1,0 +1,225 @@
+"""A whole evaluation: from data, readers and a folder to the readings that lie in it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import asdict
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Self
+
+from graphreader.background import Background
+from graphreader.deciding.opening import open_decider, open_embedder
+from graphreader.evaluation.asked import Asked, against_of, entries_of, rater_of
+from graphreader.evaluation.benchmark import Benchmark
+from graphreader.evaluation.costs import Cost, built_by, cost_of
+from graphreader.evaluation.datasets import statistics
+from graphreader.evaluation.entry import Entry, keys
+from graphreader.evaluation.equal_reading import EqualReading
+from graphreader.evaluation.folder import Folder
+from graphreader.evaluation.lines_file import Line
+from graphreader.evaluation.plan import Group, Plan, plan
+from graphreader.evaluation.raters import Raters
+from graphreader.evaluation.readings_file import Key, ReadingsFile
+from graphreader.evaluation.scoring import Scorer
+from graphreader.evaluation.tally import Tally
+from graphreader.settings import OFFLINE, Settings
+from graphreader.usage import Usage
+
+OFFLINE_AT_ONCE = 2
+"""Without a model nothing is waited for but the graph."""
+
+_FIXED = (
+    "window",
+    "long_window",
+    "chunk_tokens",
+    "mode",
+    "initial_nodes",
+    "calls",
+    "normalize",
+    "temperature",
+)
+"""Settings without which figures could not be compared."""
+
+
+class Evaluation:
+    """Asks into a folder, which is its own while it is entered; None: costs can be told only.
+
+    Raises UsageError where the data, the readers or the folder cannot be used as asked. `told`
+    hears every new line, in a thread of the evaluation's own.
+    """
+
+    def __init__(self, asked: Asked, settings: Settings, out: str | None) -> None:
+        self.plan: Plan = plan(asked.sources, asked.wanted)
+        self.entries = entries_of(asked, settings)
+        self.tally = Tally()
+        self.told: Callable[[Line], None] = lambda line: None
+        self.spent = Usage()
+        self._asked = asked
+        self._settings = settings
+        self._rater = rater_of(asked, settings)
+        self._against = against_of(asked, self.entries)
+        self._folder = Folder(out) if out is not None else None
+        self._readings: ReadingsFile | None = None
+        self._tokens: dict[Key, int] = {}
+        self._background = Background()
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Take the folder, and what was read before."""
+        with ExitStack() as opening:
+            opening.callback(self._background.close)
+            if self._folder:
+                opening.enter_context(self._folder)
+                self._folder.check(self._fixed())
+                readings = ReadingsFile(self._folder.readings, self._take)
+                self._readings = opening.enter_context(readings)
+            self.tally.expect(keys(self.plan, self.entries))
+            self._open = opening.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    @property
+    def uses_model(self) -> bool:
+        """Whether anything is asked of a model, be it for vectors alone."""
+        building = {entry.settings.model_for("extract") for entry in self.entries}
+        asking = {entry.model for entry in self.entries}
+        others = {self._settings.chosen_embeddings, *(["rater"] if self._rater else [])}
+        return (building | asking | others) != {OFFLINE}
+
+    @property
+    def needs_graph(self) -> bool:
+        """Whether a reader takes part that needs Neo4j."""
+        return any(entry.entrant.name.startswith("graphreader") for entry in self.entries)
+
+    def costs(self) -> list[Cost]:
+        """What will be spent on what is missing, a reader and model at a time.
+
+        Repeats count together. Graphs and gists count with the first who needs them.
+        """
+        found: dict[tuple[str, str], Cost] = {}
+        built: set[tuple[object, ...]] = set()
+        for entry in self.entries:
+            counted = ((group, self._left(entry, group)) for group in self.plan.groups)
+            missing = [(group, number) for group, number in counted if number]
+            is_built = built_by(entry) in built
+            one = cost_of(entry, missing, self._rater, is_built=is_built)
+            cost = self._background.run(one)
+            if missing:
+                built.add(built_by(entry))
+            before = found.get((cost.reader, cost.model))
+            found[cost.reader, cost.model] = before.again(cost) if before else cost
+        return list(found.values())
+
+    def run(self) -> None:
+        """Ask whatever is missing; see `Benchmark.run`. What is read stays, however it ends."""
+        assert self._folder is not None
+        estimate = [asdict(one) for one in self.costs()]
+        self._folder.tell(self._fixed(), {**self._about(), "estimate": estimate})
+        self._background.run(self._run(self._folder))
+
+    async def _run(self, folder: Folder) -> None:
+        assert self._readings is not None
+        async with AsyncExitStack() as stack:
+            for entry in self.entries:
+                stack.push_async_callback(entry.entrant.aclose)
+            raters = None
+            if self._rater:
+                decider = open_decider(self._rater)
+                stack.push_async_callback(decider.aclose)
+                raters = Raters(decider)
+            scorer = Scorer(raters)
+            scorer.check([record for group in self.plan.groups for record in group.records])
+            benchmark = Benchmark(
+                self.plan,
+                self.entries,
+                self._readings,
+                scorer,
+                at_once=self._settings.concurrency if self.uses_model else OFFLINE_AT_ONCE,
+                max_dollars=self._asked.max_dollars,
+            )
+            try:
+                await benchmark.run()
+            finally:
+                self.spent = benchmark.spent
+            if self._against:
+                await self._compare(folder)
+
+    async def _compare(self, folder: Folder) -> None:
+        """Rank at equal reading."""
+        async with AsyncExitStack() as stack:
+            embedder = open_embedder(self._settings)
+            stack.push_async_callback(embedder.aclose)
+            comparing = stack.enter_context(EqualReading(folder.equal_reading, embedder))
+            against = [one for one in self.entries if one.entrant.name == self._against]
+            await comparing.run(self.plan, against, self._tokens.get)
+
+    def _left(self, entry: Entry, group: Group) -> int:
+        if self._readings is None:
+            return len(group.records)
+        done = (
+            self._readings.is_done(entry.key(group, record), record.question)
+            for record in group.records
+        )
+        return sum(not one for one in done)
+
+    def _take(self, line: Line) -> None:
+        if line.get("error") is None and line["reader"] == self._against:
+            self._tokens[Key.of(line)] = line["tokens_read"]
+        self.tally.take(line)
+        self.told(line)
+
+    def _fixed(self) -> Mapping[str, Any]:
+        settings = {name: getattr(self._settings, name) for name in _FIXED}
+        return {
+            "seed": self._asked.wanted.seed,
+            "rater": self._rater.model_for("rate") if self._rater else None,
+            "embeddings": self._settings.chosen_embeddings,
+            **settings,
+        }
+
+    def _about(self) -> Mapping[str, Any]:
+        asked = asdict(self._asked)
+        pool = asked["wanted"].pop("pool")
+        return {
+            "command": asked.pop("command"),
+            "version": version("graphreader"),
+            "arguments": {**asked, "pool": str(pool) if pool else None},
+            "readers": [
+                {
+                    "reader": entry.entrant.name,
+                    "model": entry.model,
+                    "building": entry.settings.model_for("extract"),
+                    "window": entry.entrant.window,
+                }
+                for entry in self.entries
+                if not entry.repeat
+            ],
+            "datasets": _statistics(self.plan.groups),
+            "notes": list(self.plan.notes),
+        }
+
+
+def _statistics(groups: Iterable[Group]) -> list[dict[str, Any]]:
+    """How large the contexts are (table 1); of longer ones the target is told."""
+    by: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        by.setdefault((group.dataset, group.length), []).append(group)
+    return [
+        {"dataset": dataset, "length": length, **_sizes(members)}
+        for (dataset, length), members in by.items()
+    ]
+
+
+def _sizes(groups: Sequence[Group]) -> dict[str, Any]:
+    target = groups[0].tokens
+    records = [record for group in groups for record in group.records]
+    if target is not None:
+        return {"average_tokens": target, "max_tokens": target, "samples": len(records)}
+    return asdict(statistics(records))

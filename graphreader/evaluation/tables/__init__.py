@@ -1,0 +1,1 @@
+"""The papers' tables, made of the lines that an evaluation wrote. Nobody reads or rates here."""

@@ -1,0 +1,145 @@
+"""Whether readers find the evidence: by documents, and against retrieval that may read as much."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from graphreader.evaluation.metrics import evidence
+from graphreader.evaluation.metrics.intervals import compare, mean_interval
+from graphreader.evaluation.tables import grouping
+from graphreader.evaluation.tables.lines import EqualReading, Line
+from graphreader.evaluation.tables.measures import (
+    average,
+    by_question,
+    citation_precision,
+    document_recall,
+    fcr,
+    jsr,
+    mean,
+    questions,
+    seconds,
+    share_read,
+    tokens_read,
+)
+from graphreader.evaluation.tables.table import Column, Row, Section, Table
+
+
+def found_evidence(lines: Sequence[Line]) -> Table | None:
+    """Retrieval quality; None where no dataset names its evidence."""
+    kept = [line for line in lines if line.gold_documents and not grouping.is_studied(line.reader)]
+    if not kept:
+        return None
+    columns = (
+        Column("Reader"),
+        Column("Model"),
+        Column("Window"),
+        Column("n", "count"),
+        Column("Document recall", "percent", True),
+        Column("FCR", "percent", True),
+        Column("JSR", "percent", True),
+        Column("Citation precision", "percent", True),
+        Column("Tokens read", "tokens"),
+        Column("Of the record", "percent"),
+        Column("Seconds", "seconds"),
+    )
+    sections = [
+        Section(grouping.set_name(*key), tuple(_rows(members)))
+        for key, members in grouping.by_set(kept).items()
+    ]
+    notes = (
+        "FCR: the share of questions all of whose gold documents were read in full; JSR: and "
+        "answered rightly (LR-1, without raters the option or an exact match).",
+        "Citation precision is the mean over readings that cite anything.",
+    )
+    return Table("evidence", "Evidence found", columns, tuple(sections), notes)
+
+
+def _rows(lines: Sequence[Line]) -> list[Row]:
+    models = {line.model for line in lines}
+    return [
+        Row.of(
+            reader,
+            model if len(models) > 1 else None,
+            grouping.window(members[0].window),
+            questions(members),
+            *(mean(members, one) for one in (document_recall, fcr, jsr, citation_precision)),
+            *(average(map(one, members)) for one in (tokens_read, share_read, seconds)),
+            ranked=reader != grouping.GOLDEN,
+        )
+        for (reader, model), members in grouping.by_reader(lines).items()
+    ]
+
+
+def equal_reading(lines: Sequence[Line], equal: Sequence[EqualReading]) -> Table | None:
+    """FCR of a reader, and of retrieval that reads as much for each question; None without any.
+
+    For each question retrieval takes the smallest k whose tokens reach the reader's.
+    """
+    sections = []
+    by_set = grouping.by_set(lines)
+    for key, members in by_set.items():
+        rows = []
+        told = [one for one in equal if (one.dataset, one.length) == key]
+        for against, reader in dict.fromkeys((one.against, one.reader) for one in told):
+            ours = [line for line in members if line.reader == against and line.gold_documents]
+            theirs = [one for one in told if (one.against, one.reader) == (against, reader)]
+            if ours and theirs:
+                rows.append(_compared(against, reader, ours, theirs))
+        if rows:
+            sections.append(Section(grouping.set_name(*key), tuple(rows)))
+    if not sections:
+        return None
+    columns = (
+        Column("Reader"),
+        Column("Window"),
+        Column("Retrieval"),
+        Column("n", "count"),
+        Column("FCR of reader", "percent"),
+        Column("FCR of retrieval", "percent"),
+        Column("Difference", "percent"),
+        Column("p", "decimal"),
+        Column("Better / same / worse"),
+        Column("Tokens of reader", "tokens"),
+        Column("Tokens of retrieval", "tokens"),
+        Column("k", "decimal"),
+    )
+    notes = (
+        "For each question retrieval takes the smallest k whose tokens reach those that the reader "
+        "was shown. The difference is paired: question by question, with its 95 % interval; p by "
+        "flipping signs.",
+    )
+    return Table("equal_reading", "FCR at equal reading", columns, tuple(sections), notes)
+
+
+def _compared(
+    against: str, retrieval: str, ours: Sequence[Line], theirs: Sequence[EqualReading]
+) -> Row:
+    gold = {line.id: line.gold_documents for line in ours}
+    own = by_question(ours, fcr)
+    other = _means(theirs, lambda one: evidence.fcr(one.documents_read, gold.get(one.id, ())))
+    both = own.keys() & other.keys()
+    found = compare(own, other)
+    return Row.of(
+        against,
+        grouping.window(ours[0].window),
+        retrieval,
+        len(both),
+        mean_interval(own[id_] for id_ in own if id_ in both),
+        mean_interval(other[id_] for id_ in other if id_ in both),
+        found.difference if found else None,
+        found.p if found else None,
+        f"{found.wins} / {found.ties} / {found.losses}" if found else None,
+        average(tokens_read(line) for line in ours if line.id in both),
+        average(one.tokens_read for one in theirs if one.id in both),
+        average(one.k for one in theirs if one.id in both),
+    )
+
+
+def _means(
+    told: Sequence[EqualReading], measure: Callable[[EqualReading], float | None]
+) -> Mapping[str, float]:
+    """The mean of each question."""
+    found: dict[str, list[float]] = {}
+    for one in told:
+        value = measure(one)
+        if value is not None:
+            found.setdefault(one.id, []).append(value)
+    return {id_: sum(values) / len(values) for id_, values in found.items()}

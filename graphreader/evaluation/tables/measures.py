@@ -1,0 +1,155 @@
+"""What is measured of one reading, and the mean of it over many."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from graphreader.evaluation.metrics import evidence
+from graphreader.evaluation.metrics.intervals import Interval, mean_interval
+from graphreader.evaluation.tables.lines import Line
+
+Measure = Callable[[Line], float | None]
+
+
+def lr1(line: Line) -> float | None:
+    """LR-1: the raters call the answer an exact match."""
+    return None if line.rating is None else float(line.rating == "exact")
+
+
+def lr2(line: Line) -> float | None:
+    """LR-2: they call it an exact or a partial match."""
+    return None if line.rating is None else float(line.rating != "no")
+
+
+def exact(line: Line) -> float | None:
+    """EM."""
+    return line.em
+
+
+def f1(line: Line) -> float | None:
+    """F1."""
+    return line.f1
+
+
+def f1_star(line: Line) -> float | None:
+    """LV-Eval's F1*."""
+    return line.f1_star
+
+
+def choice(line: Line) -> float | None:
+    """The right option was chosen."""
+    return None if line.choice is None else float(line.choice)
+
+
+def rouge(kind: str) -> Measure:
+    """ROUGE-1, -2 or -L of an answer in free words."""
+    return lambda line: (line.rouge or {}).get(kind)
+
+
+def answered(line: Line) -> float | None:
+    """The reader gave an answer."""
+    return float(line.answered)
+
+
+def document_recall(line: Line) -> float | None:
+    """The share of the gold documents that were read."""
+    return evidence.document_recall(line.documents_read, line.gold_documents)
+
+
+def fcr(line: Line) -> float | None:
+    """All gold documents were read."""
+    return evidence.fcr(line.documents_read, line.gold_documents)
+
+
+def jsr(line: Line) -> float | None:
+    """All gold documents were read, and the answer is right."""
+    return evidence.jsr(line.documents_read, line.gold_documents, is_right(line))
+
+
+def citation_precision(line: Line) -> float | None:
+    """The share of the cited documents that are gold."""
+    return evidence.citation_precision(line.documents_cited, line.gold_documents)
+
+
+def is_right(line: Line) -> bool:
+    """What the raters call exact; without raters the right option, or an exact match."""
+    if line.rating is not None:
+        return line.rating == "exact"
+    return line.choice if line.choice is not None else line.em == 1
+
+
+def tokens_read(line: Line) -> float | None:
+    """Tokens of the documents' text that were shown."""
+    return None if line.error else float(line.tokens_read)
+
+
+def share_read(line: Line) -> float | None:
+    """The same as a share of the record."""
+    if line.error or not line.record_tokens:
+        return None
+    return line.tokens_read / line.record_tokens
+
+
+def seconds(line: Line) -> float | None:
+    """How long the reading took."""
+    return None if line.error else line.seconds
+
+
+def mean(lines: Iterable[Line], measure: Measure) -> Interval | None:
+    """The mean over questions with its 95 % interval; None where nothing is measured.
+
+    Repeated readings of a question are averaged first, for they are no further questions.
+    """
+    return mean_interval(by_question(lines, measure).values())
+
+
+def score(lines: Sequence[Line], measure: Measure) -> Interval | None:
+    """The same of a score: a reading that failed counts as 0 where others have one."""
+    if all(measure(line) is None for line in lines):
+        return None
+    return mean(lines, lambda line: 0.0 if line.error else measure(line))
+
+
+def by_question(lines: Iterable[Line], measure: Measure) -> dict[str, float]:
+    """The mean of each question that is measured, by its id."""
+    found: dict[str, list[float]] = {}
+    for line in lines:
+        value = measure(line)
+        if value is not None:
+            found.setdefault(line.id, []).append(value)
+    return {id_: sum(values) / len(values) for id_, values in found.items()}
+
+
+def average(values: Iterable[float | None]) -> float | None:
+    """The plain mean of what is known."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def number(told: Mapping[str, Any] | None, key: str) -> float | None:
+    """A number of a mapping whose keys are another part's; None where it has none of it."""
+    value = (told or {}).get(key)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def questions(lines: Iterable[Line]) -> int:
+    """How many different questions there are."""
+    return len({line.id for line in lines})
+
+
+MAIN: tuple[tuple[str, Measure], ...] = (
+    ("LR-1", lr1),
+    ("Accuracy", choice),
+    ("F1*", f1_star),
+    ("F1", f1),
+)
+
+
+def main_measure(lines: Sequence[Line]) -> tuple[str, Measure]:
+    """By what readers of a dataset are compared in one number: the first that all have.
+
+    What is rated, else options chosen, else LV-Eval's F1*, else F1.
+    """
+    for name, measure in MAIN:
+        if all(line.error or measure(line) is not None for line in lines):
+            return name, measure
+    return MAIN[-1]

@@ -1,0 +1,235 @@
+"""The readers by name: what can be asked in GraphReader's place, about the same documents."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from graphreader.baselines.chunk_reading import ChunkRead, ChunkReadWithNotes
+from graphreader.baselines.full_text import FullText, Policy
+from graphreader.baselines.golden import Golden
+from graphreader.baselines.passages import Passage, passages_of
+from graphreader.baselines.ranking import BM25, Likeness, Ranking
+from graphreader.baselines.read_agent.look_up import MOST_PAGES, Strategy
+from graphreader.baselines.read_agent.pages_retrieval import PagesRetrieval
+from graphreader.baselines.read_agent.presets import preset_for
+from graphreader.baselines.read_agent.reader import GistMemRetrieval, ReadAgent
+from graphreader.baselines.retrieval import TOP_K_TOKENS, Retrieval, top_1_tokens
+from graphreader.baselines.search_agent import SearchAgent
+from graphreader.documents import Document
+from graphreader.errors import UsageError
+from graphreader.minds import Minds
+from graphreader.reading import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What is to be read; `tokens` is how long it was made, None: it is as it came.
+
+    `golden` are the supporting facts and the documents that hold them, at which only the reader of
+    that name looks.
+    """
+
+    documents: Sequence[Document]
+    tokens: int | None = None
+    golden: tuple[Sequence[str], Sequence[Document]] = ((), ())
+
+
+Made = Callable[[re.Match[str], Material, Minds], Reader]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of reader. `names` are such as a person is told, `says` what it does.
+
+    `long`: its prompts may fill the long window.
+    """
+
+    pattern: str
+    names: tuple[str, ...]
+    says: str
+    make: Made
+    long: bool = False
+
+
+def make(name: str, material: Material, minds: Minds) -> Reader:
+    """The reader of that name over the material. Raises UsageError for a name that none has."""
+    kind, found = _kind(name)
+    return kind.make(found, material, minds)
+
+
+def check(name: str) -> None:
+    """Raise UsageError for a name that no reader has."""
+    _kind(name)
+
+
+def window_of(name: str, minds: Minds) -> int:
+    """Tokens that each prompt of that reader may have."""
+    kind, _ = _kind(name)
+    return minds.long_window if kind.long else minds.window
+
+
+def _kind(name: str) -> tuple[Kind, re.Match[str]]:
+    for kind in KINDS:
+        if found := re.fullmatch(kind.pattern, name):
+            return kind, found
+    shown = [one for kind in KINDS for one in kind.names]
+    near = get_close_matches(name, shown, 1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise UsageError(f"There is no reader {name!r}: choose among {', '.join(shown)}.{hint}")
+
+
+def _retrieval(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    k, window = int(found["k"]), minds.window
+    decider = minds.asker(window)
+    limit = top_1_tokens(decider, window) if k == 1 else TOP_K_TOKENS
+    passages = passages_of(material.documents, limit)
+    ranking: Ranking = (
+        BM25(passages) if found["by"] == "bm25" else Likeness(passages, minds.embedder())
+    )
+    return Retrieval(found[0], ranking, decider, k=k, window=window, budget=minds.budget)
+
+
+def _full_text(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    policies: Mapping[str | None, Policy] = {None: "head", "middle": "middle", "refuse": "refuse"}
+    window = minds.long_window
+    return FullText(
+        material.documents,
+        minds.asker(window),
+        window=window,
+        policy=policies[found["policy"]],
+        budget=minds.budget,
+    )
+
+
+def _chunk_read(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    kind = ChunkReadWithNotes if found["notes"] else ChunkRead
+    return kind(
+        material.documents,
+        minds.asker(minds.window),
+        chunk_tokens=minds.settings.chunk_tokens,
+        window=minds.window,
+        budget=minds.budget,
+    )
+
+
+def _golden(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    supporting, documents = material.golden
+    decider = minds.asker(minds.window)
+    return Golden(supporting, documents, decider, window=minds.window, budget=minds.budget)
+
+
+def _search_agent(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    return SearchAgent(
+        material.documents,
+        minds.asker(minds.window),
+        minds.embedder(),
+        window=minds.window,
+        budget=minds.budget_of_steps,
+    )
+
+
+def _read_agent(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    strategies: Mapping[str, Strategy] = {"p": "parallel", "s": "sequential"}
+    pages = int(found["pages"] or MOST_PAGES)
+    return _agent(material, minds, strategies[found["how"]], pages)
+
+
+def _gist_mem(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    return _agent(material, minds, "gists")
+
+
+def _agent(
+    material: Material, minds: Minds, strategy: Strategy, pages: int = MOST_PAGES
+) -> ReadAgent:
+    return ReadAgent(
+        **_episodes(material, minds), strategy=strategy, max_pages=pages, budget=minds.budget
+    )
+
+
+def _gist_mem_retrieval(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    return GistMemRetrieval(
+        **_episodes(material, minds),
+        ranking_of=lambda pages: Likeness(pages, minds.embedder()),
+        k=int(found["k"]),
+        budget=minds.budget,
+    )
+
+
+def _episodes(material: Material, minds: Minds) -> dict[str, Any]:
+    """What all that have gists are made of."""
+    window = minds.long_window
+    return {
+        "documents": material.documents,
+        "builder": minds.builder(window),
+        "decider": minds.asker(window),
+        "pages": preset_for(material.tokens),
+        "window": window,
+        "gists_home": minds.settings.home / "gists",
+    }
+
+
+def _pages_retrieval(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+    def ranking_of(pages: Sequence[Passage]) -> Ranking:
+        return BM25(pages) if found["by"] == "bm25" else Likeness(pages, minds.embedder())
+
+    return PagesRetrieval(
+        found[0],
+        **_episodes(material, minds),
+        ranking_of=ranking_of,
+        k=int(found["k"]),
+        budget=minds.budget,
+    )
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        r"rag-(?P<by>bm25|embedding)-(?P<k>[1-9]\d?)",
+        ("rag-bm25-3", "rag-embedding-3"),
+        "retrieval: the best K chunks by words, or by meaning",
+        _retrieval,
+    ),
+    Kind(
+        r"full-text(?:-(?P<policy>middle|refuse))?",
+        ("full-text", "full-text-middle", "full-text-refuse"),
+        "the whole text in a large window, or as much of it as fits",
+        _full_text,
+        long=True,
+    ),
+    Kind(
+        r"chunk-read(?P<notes>-notes)?",
+        ("chunk-read", "chunk-read-notes"),
+        "one chunk after the other, until one answers",
+        _chunk_read,
+    ),
+    Kind(
+        r"read-agent-(?P<how>[ps])(?:-(?P<pages>[1-9]\d?))?",
+        ("read-agent-p", "read-agent-s"),
+        "gists of pages, and up to 5 pages looked up, at once or one by one",
+        _read_agent,
+        long=True,
+    ),
+    Kind(r"gistmem", ("gistmem",), "gists of pages alone", _gist_mem, long=True),
+    Kind(
+        r"gistmem-retrieval-(?P<k>[1-9]\d?)",
+        ("gistmem-retrieval-1",),
+        "gists, and the K pages most alike",
+        _gist_mem_retrieval,
+        long=True,
+    ),
+    Kind(
+        r"rag-pages-(?P<by>bm25|embedding)-(?P<k>[1-9]\d?)",
+        ("rag-pages-bm25-3", "rag-pages-embedding-3"),
+        "retrieval over ReadAgent's pages",
+        _pages_retrieval,
+        long=True,
+    ),
+    Kind(
+        r"search-agent",
+        ("search-agent",),
+        "an agent that searches by words and by meaning and reads chunks",
+        _search_agent,
+    ),
+    Kind(r"golden", ("golden",), "the supporting facts, where the data name them", _golden),
+)

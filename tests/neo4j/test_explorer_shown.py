@@ -1,0 +1,122 @@
+"""What was shown of chunks, and key elements behind made-up ids; both of one corpus alone."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from graphreader.store.connection import Connection
+from graphreader.store.deleter import Deleter
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.found import ShownChunk, ShownTexts
+from graphreader.store.writer import GraphWriter
+from tests.neo4j.texts import Facts, write
+
+FIRST: Facts = {"Ada met Bede.": ["Ada", "Bede"], "Bede met Ada.": ["Ada", "Bede"]}
+SECOND: Facts = {"Cyril met Ada.": ["Cyril", "Ada"], "Dora sang.": ["Dora"], "It rained.": ["rain"]}
+PARTS = [("Ada and Bede. ", FIRST), ("Cyril, Dora, rain.", SECOND)]
+LOWEST, HIGHEST = "0" * 24, "f" * 24
+
+
+@pytest.fixture
+def explorer(connection: Connection, writer: GraphWriter) -> GraphExplorer:
+    return GraphExplorer(connection, writer.corpus)
+
+
+@pytest.fixture
+async def other(connection: Connection, writer: GraphWriter) -> AsyncIterator[GraphExplorer]:
+    """Another corpus in the same database, with the same words."""
+    theirs = GraphWriter(connection, f"{writer.corpus}-other")
+    made = await write(theirs, "one", PARTS)
+    yield GraphExplorer(connection, theirs.corpus)
+    await Deleter(connection, theirs.corpus).delete([made[0].document])
+
+
+# A chunk that was read comes with its text and its place, else only the facts that were shown.
+async def test_shown(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    first, second = await write(writer, "one", PARTS)
+    found = await explorer.shown(
+        {second.id: ShownChunk(True, [1]), first.id: ShownChunk(False, [0, 1])}
+    )
+
+    assert found == [
+        ShownTexts(first.document, 14, "Cyril, Dora, rain.", ("Dora sang.",)),
+        ShownTexts(first.document, 0, None, tuple(FIRST)),
+    ]
+
+
+# Facts come in the order of the chunk, each once; a place that there is not gives none.
+async def test_shown_facts(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    first, second = await write(writer, "one", PARTS)
+    found = await explorer.shown(
+        {second.id: ShownChunk(False, [2, 0, 7, 2]), first.id: ShownChunk(True)}
+    )
+
+    assert [one.facts for one in found] == [("Cyril met Ada.", "It rained."), ()]
+
+
+# What is gone is left out, and of nothing there is nothing to tell.
+async def test_shown_and_gone(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    first, _ = await write(writer, "one", PARTS)
+    found = await explorer.shown({"gone": ShownChunk(True, [0]), first.id: ShownChunk(True)})
+
+    assert [one.text for one in found] == ["Ada and Bede. "]
+    assert await explorer.shown({}) == []
+
+
+# A chunk of another corpus is never shown.
+async def test_shown_of_another_corpus(
+    writer: GraphWriter, explorer: GraphExplorer, other: GraphExplorer
+) -> None:
+    (chunk, _) = await write(writer, "one", PARTS)
+
+    assert await other.shown({chunk.id: ShownChunk(True, [0])}) == []
+    assert len(await explorer.shown({chunk.id: ShownChunk(True, [0])})) == 1
+
+
+# Behind an id stands the next key element in the order of the ids; behind the last one nothing.
+async def test_behind(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    await write(writer, "one", PARTS)
+    nodes = sorted(await explorer.nodes(100), key=lambda node: node.id)
+    ids = [node.id for node in nodes]
+
+    assert await explorer.behind([LOWEST]) == nodes[:1]
+    assert await explorer.behind(ids) == nodes
+    assert await explorer.behind([f"{id_}0" for id_ in ids]) == nodes[1:]
+    assert await explorer.behind([HIGHEST]) == []
+    assert await explorer.behind([]) == []
+
+
+# They come in the order in which they were asked for, the same one as often as it stands behind.
+async def test_behind_in_order(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    await write(writer, "one", PARTS)
+    first, *_, last = sorted(await explorer.nodes(100), key=lambda node: node.id)
+
+    assert await explorer.behind([last.id, LOWEST, HIGHEST, last.id]) == [last, first, last]
+
+
+# Ids of another corpus lead to key elements of one's own.
+async def test_behind_in_another_corpus(
+    writer: GraphWriter, explorer: GraphExplorer, other: GraphExplorer
+) -> None:
+    await write(writer, "one", PARTS)
+    mine, theirs = await explorer.nodes(100), await other.nodes(100)
+    asked = [LOWEST, *(node.id for node in (*mine, *theirs))]
+
+    assert {node.name for node in mine} == {node.name for node in theirs}
+    assert not {node.id for node in mine} & {node.id for node in theirs}
+    assert set(await explorer.behind(asked)) == set(mine)
+    assert set(await other.behind(asked)) <= set(theirs)
+
+
+# What was merged into another key element does not stand behind any id.
+async def test_behind_merged(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    await write(writer, "one", PARTS)
+    first, second, *_ = sorted(await explorer.nodes(100), key=lambda node: node.id)
+    async with connection._driver.session() as session:
+        await session.run(
+            "MATCH (k:KeyElement {id: $id}) SET k.merged_into = $into", id=first.id, into=second.id
+        )
+
+    assert await explorer.behind([LOWEST, first.id]) == [second, second]

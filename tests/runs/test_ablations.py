@@ -1,0 +1,198 @@
+"""The agent without a plan, and without a choice of nodes: what is left to chance, what stays."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langchain_core.documents import Document
+
+from graphreader import GraphReader, Reading, Settings
+from graphreader.agent.events import CandidatesFound, Event, NodesChosen, PlanMade, QuestionAnswered
+from graphreader.agent.graph import Steps
+from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
+from graphreader.evaluation.ablations import WITHOUT_NODE_SELECTION, WITHOUT_PLAN
+from graphreader.testing import ScriptedDecider
+from tests.runs import world
+
+QUESTION = "Who in the guild taught Person7?"
+TAUGHT = [(f"Person{n}", f"Person{(n + 1) % 40}", f"Person{(n + 7) % 40}") for n in range(40)]
+FACTS = {f"{a} of the guild taught {b} and {c}.": [a, b, c, "guild"] for a, b, c in TAUGHT}
+NAMES = {name for names in FACTS.values() for name in names}
+
+WANDERING: dict[Any, Any] = {
+    FactsTask: lambda task: world.facts("stop_and_read_neighbor", []),
+    NeighborTask: lambda task: world.neighbor(1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A reading, what happened on the way, and what was decided."""
+
+    reading: Reading
+    events: list[Event]
+    tasks: list[Any]
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [one for one in (*self.events, *self.tasks) if isinstance(one, kind)]
+
+    @property
+    def nodes(self) -> list[str]:
+        return [path.initial_node for path in self.reading.paths]
+
+    @property
+    def ways(self) -> list[list[str]]:
+        """The nodes at which each path was, in their order."""
+        return [
+            [path.initial_node]
+            + [call.argument for call in path.functions if call.name == "read_neighbor_node"]
+            for path in self.reading.paths
+        ]
+
+
+class Guild:
+    """A corpus of forty people who taught each other; all of them are of one guild."""
+
+    def __init__(self, settings: Settings, corpus: str) -> None:
+        self._settings, self._corpus = settings, corpus
+
+    def reader(self, decider: ScriptedDecider, steps: Steps | None, **changes: Any) -> GraphReader:
+        settings = self._settings.model_copy(update=changes)
+        return GraphReader(self._corpus, settings=settings, decider=decider, steps=steps)
+
+    def ask(
+        self,
+        steps: Steps | None,
+        script: dict[Any, Any] | None = None,
+        question: str = QUESTION,
+        **changes: Any,
+    ) -> Asked:
+        decider = world.scripted({}, WANDERING if script is None else script)
+        with closing(self.reader(decider, steps, **changes)) as reader:
+            *events, last = reader.stream(question)
+        assert isinstance(last, QuestionAnswered)
+        return Asked(last.reading, events, decider.asked)
+
+
+@pytest.fixture(scope="module")
+def guild(neo4j: Settings) -> Iterator[Guild]:
+    settings, corpus = world.settings(neo4j, kept_runs=0), f"test-{uuid4().hex[:12]}"
+    guild = Guild(settings, corpus)
+    decider = world.scripted(FACTS, {})
+    with guild.reader(decider, None) as reader:
+        text = "\n\n".join(map(world.padded, FACTS))
+        reader.ingest(Document(page_content=text, id="guild"))
+        yield guild
+        reader.delete(everything=True)
+
+
+# Without a plan nobody is asked for one: the question stands in its place, in each later step.
+def test_without_plan(guild: Guild) -> None:
+    asked = guild.ask(WITHOUT_PLAN, {})
+
+    assert not asked.of(PlanTask)
+    assert asked.of(PlanMade) == [PlanMade(QUESTION)]
+    later = asked.of(InitialNodesTask) + asked.of(FactsTask) + asked.of(ChunkTask)
+    assert len(later) > 5
+    assert {task.plan for task in (*later, *asked.of(AnswerTask))} == {QUESTION}
+    assert asked.reading.plan == QUESTION
+    assert "plan" not in asked.reading.phases
+    assert asked.reading.usage.calls == len(asked.tasks)
+
+
+# All else is as it was: nodes are chosen among candidates, neighbors by the model.
+def test_without_plan_alone(guild: Guild) -> None:
+    asked = guild.ask(WITHOUT_PLAN)
+
+    assert len(asked.of(CandidatesFound)) == len(asked.of(InitialNodesTask)) == 1
+    assert asked.of(NeighborTask)
+    assert len(asked.reading.paths) == 5
+
+
+# Nodes by chance are nodes of the graph, as many as there are paths, none twice, and nobody chose.
+@pytest.mark.parametrize("paths", [1, 5, 9])
+def test_random_nodes(guild: Guild, paths: int) -> None:
+    asked = guild.ask(WITHOUT_NODE_SELECTION, initial_nodes=paths)
+
+    assert len(asked.nodes) == len(set(asked.nodes)) == paths
+    assert set(asked.nodes) <= NAMES
+    assert asked.of(NodesChosen) == [NodesChosen(tuple(asked.nodes))]
+    assert not asked.of(InitialNodesTask)
+    assert not asked.of(NeighborTask)
+    assert "select" not in asked.reading.phases
+    assert [task.question for task in asked.of(PlanTask)] == [QUESTION]
+
+
+# The same question takes the same way again, another one another way.
+def test_seeded(guild: Guild) -> None:
+    first, again = guild.ask(WITHOUT_NODE_SELECTION), guild.ask(WITHOUT_NODE_SELECTION)
+    other = guild.ask(WITHOUT_NODE_SELECTION, question="Who was taught by Person31?")
+
+    assert first.ways == again.ways
+    assert first.nodes != other.nodes
+    assert first.ways != other.ways
+
+
+# Among many nodes chance takes others than those that would be chosen.
+def test_not_the_chosen(guild: Guild) -> None:
+    chosen, by_chance = guild.ask(None), guild.ask(WITHOUT_NODE_SELECTION)
+
+    assert set(by_chance.nodes) != set(chosen.nodes)
+    assert by_chance.ways != chosen.ways
+
+
+# A neighbor by chance shares a fact with its node, is no node where the path was, and is a call.
+def test_random_neighbors(guild: Guild) -> None:
+    asked = guild.ask(WITHOUT_NODE_SELECTION)
+
+    facts = [set(names) for names in FACTS.values()]
+    for path, way in zip(asked.reading.paths, asked.ways, strict=True):
+        calls = Counter(call.name for call in path.functions)
+        assert set(calls) == {"stop_and_read_neighbor", "read_neighbor_node"}
+        assert path.calls == len(path.functions) == sum(calls.values())
+        assert len(way) == len(set(way)) == 1 + calls["read_neighbor_node"]
+        assert all(any(set(pair) <= names for names in facts) for pair in pairwise(way))
+
+
+# They are no decision that is paid for: what is asked are the plan and the facts.
+def test_neighbors_are_free(guild: Guild) -> None:
+    asked = guild.ask(WITHOUT_NODE_SELECTION)
+
+    assert {type(task) for task in asked.tasks} == {PlanTask, FactsTask}
+    assert asked.reading.usage.calls == len(asked.tasks)
+
+
+# The limit of calls holds, whichever of the two kinds comes last.
+@pytest.mark.parametrize("calls", [1, 2, 3, 10])
+def test_call_limit(guild: Guild, calls: int) -> None:
+    asked = guild.ask(WITHOUT_NODE_SELECTION, calls=calls)
+
+    ended = {(path.calls, path.stopped) for path in asked.reading.paths}
+    assert ended == {(calls, "call_limit")}
+
+
+# A path by chance ends where nothing is left, and not before: it has been at every neighbor.
+def test_nothing_left(guild: Guild) -> None:
+    asked = guild.ask(WITHOUT_NODE_SELECTION, initial_nodes=1, calls=100)
+    (path,) = asked.reading.paths
+    (way,) = asked.ways
+
+    beside = {name for names in FACTS.values() if way[-1] in names for name in names}
+    assert path.stopped == "nothing_left"
+    assert beside <= set(way)
+    assert len(set(way)) == len(way) > 7
+
+
+# Chunks are read as ever, and what a path by chance was shown is counted like any other's.
+def test_reads(guild: Guild) -> None:
+    asked = guild.ask(WITHOUT_NODE_SELECTION, {FactsTask: world.read_all}, initial_nodes=2)
+
+    assert asked.of(ChunkTask)
+    assert len(asked.reading.documents_read) == 1
+    assert asked.reading.tokens_read > 0

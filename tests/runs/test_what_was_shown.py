@@ -1,0 +1,217 @@
+"""What a run of GraphReader was shown, counted to the token; also broken off, also forked.
+
+A script decides over a ring of names, of which each chunk tells one meeting.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langchain_core.documents import Document
+
+from graphreader import GraphReader, Reading, Settings
+from graphreader.agent.events import ChunkRead, FactsRead, PathEnded, RunBegan
+from graphreader.deciding.decisions import ExtractedFact, Extraction, FactsDecision
+from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.deciding.tasks import ExtractionTask, PlanTask
+from graphreader.testing import ScriptedDecider
+from graphreader.tokens import count
+from tests.runs import world
+
+# The ring, in two documents: each chunk tells a meeting, and is filled up.
+MEETINGS = list(pairwise([*world.RING_NAMES, "Alpha"]))
+RING = {
+    "first": "\n\n".join(world.padded(one) for one in world.RING[:4]),
+    "second": "\n\n".join(world.padded(one) for one in world.RING[4:]),
+}
+
+
+def meeting(task: ExtractionTask) -> Extraction:
+    """Each meeting twice: word for word, and the other way round."""
+    found = [(a, b) for a, b in MEETINGS if f"{a} met {b} here." in task.text]
+    told = [(f"{a} met {b} here.", f"{b} was met by {a}.", [a, b]) for a, b in found]
+    facts = [ExtractedFact(fact=f, key_elements=of) for one in told for f, of in _each(*one)]
+    return Extraction(facts=facts)
+
+
+def _each(verbatim: str, derived: str, names: list[str]) -> list[tuple[str, list[str]]]:
+    return [(verbatim, names), (derived, names)]
+
+
+def no_chunk(task: FactsTask) -> FactsDecision:
+    return world.facts("stop_and_read_neighbor", [], f"{task.notebook} At {task.node}.".strip())
+
+
+EVERYWHERE: Mapping[Any, Any] = {
+    ExtractionTask: meeting,
+    ChunkTask: lambda task: world.chunk("search_more", f"{task.notebook} {task.label}.".strip()),
+    NeighborTask: lambda task: world.neighbor(1),
+}
+FACTS_ALONE: Mapping[Any, Any] = {**EVERYWHERE, FactsTask: no_chunk}
+ONE_CHUNK: Mapping[Any, Any] = {
+    **EVERYWHERE,
+    FactsTask: lambda task: world.facts("read_chunk", [1], "Facts."),
+    ChunkTask: lambda task: world.chunk("termination", "A chunk."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """The corpus of the ring, and the ids of its two documents by their titles."""
+
+    corpus: str
+    ids: Mapping[str, str]
+    settings: Settings
+
+    def reader(self, script: Mapping[Any, Any], **changes: Any) -> tuple[Any, ScriptedDecider]:
+        decider = world.scripted({}, script)
+        settings = self.settings.model_copy(update=changes)
+        return closing(GraphReader(self.corpus, settings=settings, decider=decider)), decider
+
+    def read(self, script: Mapping[Any, Any], **changes: Any) -> tuple[Reading, ScriptedDecider]:
+        opened, decider = self.reader(script, **changes)
+        with opened as reader:
+            return reader.ask("Who met whom?"), decider
+
+
+@pytest.fixture(scope="module")
+def circle(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Circle]:
+    corpus, home = f"test-{uuid4().hex[:12]}", tmp_path_factory.mktemp("home")
+    settings = world.settings(neo4j, home=home, initial_nodes=3)
+    with world.reader(settings, corpus, world.scripted({}, EVERYWHERE)) as reader:
+        report = reader.ingest(
+            *(Document(page_content=text, metadata={"title": t}, id=t) for t, text in RING.items())
+        )
+        yield Circle(corpus, {one.title: str(one.id) for one in report.documents}, settings)
+        reader.delete(everything=True)
+
+
+def facts_shown(decider: ScriptedDecider) -> set[str]:
+    tasks = [task for task in decider.asked if isinstance(task, FactsTask)]
+    return {fact for task in tasks for group in task.groups for fact in group.facts}
+
+
+def chunks_shown(decider: ScriptedDecider) -> list[str]:
+    return [task.text for task in decider.asked if isinstance(task, ChunkTask)]
+
+
+# Chunks that several paths read count once; facts that stand in them word for word add nothing.
+def test_read_by_several_paths(circle: Circle) -> None:
+    reading, decider = circle.read(EVERYWHERE, calls=30)
+
+    chunks, facts = chunks_shown(decider), facts_shown(decider)
+    assert len(chunks) > len(set(chunks)) == 7
+    assert set(reading.documents_read) == set(circle.ids.values())
+    assert set(reading.facts_read) == facts
+    assert len(reading.facts_read) == len(facts) == 14
+    texts = sum(count(text) for text in RING.values())
+    assert reading.tokens_read == texts + sum(count(f"{b} was met by {a}.") for a, b in MEETINGS)
+
+
+# Facts alone are read, each once, but make no document read.
+def test_facts_alone(circle: Circle) -> None:
+    reading, decider = circle.read(FACTS_ALONE)
+
+    assert not chunks_shown(decider)
+    assert reading.documents_read == ()
+    assert set(reading.facts_read) == facts_shown(decider)
+    assert reading.tokens_read == sum(count(fact) for fact in set(reading.facts_read)) > 0
+
+
+# Of one chunk its document is read, and no other one; further facts count as far as they differ.
+def test_one_chunk(circle: Circle) -> None:
+    reading, decider = circle.read(ONE_CHUNK, initial_nodes=1)
+
+    (chunk,) = chunks_shown(decider)
+    (title,) = [title for title, text in RING.items() if chunk in text]
+    assert reading.documents_read == (circle.ids[title],)
+    assert len(reading.facts_read) == 4
+    others = [fact for fact in reading.facts_read if fact not in chunk]
+    assert len(others) == 3
+    assert reading.tokens_read == count(chunk) + sum(count(fact) for fact in others)
+
+
+# What comes first was read first: documents in the order in which a path read their chunks.
+def test_order_of_documents(circle: Circle) -> None:
+    reading, decider = circle.read(EVERYWHERE, calls=30, initial_nodes=1)
+
+    first = next(title for title, text in RING.items() if chunks_shown(decider)[0] in text)
+    assert reading.documents_read[0] == circle.ids[first]
+    assert len(reading.documents_read) == 2
+
+
+# The evidence are the notebooks of all paths, in their order; an empty one leaves no gap.
+def test_evidence(circle: Circle) -> None:
+    def silent_once(task: FactsTask) -> FactsDecision:
+        return no_chunk(task) if task.node != silent else world.facts("read_chunk", [1], "")
+
+    silent = circle.read(FACTS_ALONE)[0].paths[1].initial_node
+    script = {
+        **FACTS_ALONE,
+        FactsTask: silent_once,
+        ChunkTask: lambda t: world.chunk("termination"),
+    }
+    reading, _ = circle.read(script, calls=1)
+
+    notebooks = [path.notebook for path in reading.paths]
+    assert [not notebook for notebook in notebooks] == [False, True, False]
+    assert reading.evidence == f"{notebooks[0]}\n\n{notebooks[2]}"
+
+
+# A run that broke off knows what it was shown before: counted is as if nothing had happened.
+@pytest.mark.parametrize(
+    ("at", "number"), [(FactsRead, 2), (ChunkRead, 2), (ChunkRead, 5), (PathEnded, 1)]
+)
+def test_resumed(circle: Circle, tmp_path: Path, at: type[Any], number: int) -> None:
+    whole, _ = circle.read(EVERYWHERE, home=tmp_path)
+    opened, first = circle.reader(EVERYWHERE, home=tmp_path)
+    with opened as reader:
+        run = _broken_off(reader, at, number)
+    opened, second = circle.reader(EVERYWHERE, home=tmp_path)
+    with opened as reader:
+        reading = reader.resume(run)
+
+    assert first.asked
+    assert second.asked
+    assert counted(reading) == counted(whole)
+    assert reading.documents_read
+    assert reading.facts_read
+
+
+# So does a new run that begins at a step of another one, and takes the later decisions anew.
+@pytest.mark.parametrize("step", [1, 3, 4])
+def test_forked(circle: Circle, tmp_path: Path, step: int) -> None:
+    whole, _ = circle.read(EVERYWHERE, home=tmp_path)
+    opened, decider = circle.reader(EVERYWHERE, home=tmp_path)
+    with opened as reader:
+        same = reader.resume(whole.run, step=step)
+    opened, _ = circle.reader(FACTS_ALONE, home=tmp_path)
+    with opened as reader:
+        other = reader.resume(whole.run, step=step)
+
+    assert any(isinstance(task, PlanTask) for task in decider.asked) == (step == 1)
+    assert same.run != whole.run
+    assert counted(same) == counted(whole)
+    # Those who go other ways were shown other things, unless the ways lie behind them.
+    assert (other.documents_read == whole.documents_read) == (step == 4)
+
+
+def _broken_off(reader: GraphReader, at: type[Any], number: int) -> str:
+    """Listen up to the event, and no further; the id of the run."""
+    run = ""
+    with closing(reader.stream("Who met whom?")) as events:
+        for event in events:
+            run = event.run if isinstance(event, RunBegan) else run
+            number -= isinstance(event, at)
+            if not number:
+                break
+    return run
+
+
+def counted(reading: Reading) -> tuple[Any, ...]:
+    return reading.documents_read, reading.facts_read, reading.tokens_read, reading.evidence

@@ -1,0 +1,273 @@
+"""Readers that show passages in one prompt: what is shown, in which order, what is left out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from graphreader.baselines.full_text import FullText, Policy
+from graphreader.baselines.golden import Golden
+from graphreader.baselines.passages import Passage, passages_of
+from graphreader.baselines.ranking import BM25
+from graphreader.baselines.retrieval import TOP_1_TOKENS, Retrieval, top_1_tokens
+from graphreader.deciding.budget import Budget
+from graphreader.deciding.dialects import dialect_of
+from graphreader.deciding.language_model import LanguageModelDecider
+from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.deciding.passages import (
+    FullTextTask,
+    PassagesChoiceTask,
+    PassagesTask,
+    TextAnswer,
+    TextChoice,
+)
+from graphreader.deciding.service.service import ModelService
+from graphreader.documents import Document
+from graphreader.errors import BudgetError, WindowError
+from graphreader.testing import FunctionChatModel, ScriptedDecider
+from graphreader.tokens import count
+
+FOUND = TextAnswer(analysis="It says so.", answer="Rome", answered=True, quotes=["It is Rome."])
+
+
+def document(number: int, text: str) -> Document:
+    return Document("c", f"d{number}", f"Book {number}", "", text, "", "en")
+
+
+def decider_of(window: int, reply: Any = FOUND) -> tuple[LanguageModelDecider, FunctionChatModel]:
+    model = FunctionChatModel(function=lambda request: reply)
+    dialect = dialect_of("openai", model)
+    service = ModelService("fake:model")
+    return LanguageModelDecider(lambda: model, service, window=window, dialect=dialect), model
+
+
+class InOrder:
+    """A ranking that leaves everything in its place."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self.passages = passages
+
+    async def ranked(self, question: str) -> list[Passage]:
+        return list(self.passages)
+
+
+def words(name: str, number: int) -> str:
+    return " ".join(f"{name}{n}" for n in range(number))
+
+
+# The best k passages are shown, best first, each after its label.
+async def test_shows_the_best() -> None:
+    some = passages_of([document(n, f"Text of {n}. It is Rome.") for n in range(5)], 1000)
+    decider = ScriptedDecider({PassagesTask: lambda task: FOUND})
+
+    reading = await Retrieval("r", InOrder(some[::-1]), decider, k=3, window=4096).aask("Where?")
+
+    task = decider.asked[0]
+    assert isinstance(task, PassagesTask)
+    assert task.values()["texts"] == (
+        "[1] Book 4, chunk 0\nText of 4. It is Rome.\n\n"
+        "[2] Book 3, chunk 0\nText of 3. It is Rome.\n\n"
+        "[3] Book 2, chunk 0\nText of 2. It is Rome."
+    )
+    assert reading.documents_read == ("d4", "d3", "d2")
+    assert reading.evidence == task.values()["texts"]
+    assert reading.citations[0].document_id == "d4"
+    assert set(reading.phases) == {"answer"}
+
+
+# Passages for which the window has no room are left out from the end, none is cut, and it is told.
+async def test_leaves_out_what_does_not_fit() -> None:
+    some = passages_of([document(n, words(f"w{n}x", 250)) for n in range(4)], 2000)
+    decider, model = decider_of(3_000)
+    room = sum(one.tokens for one in some[:2])
+    assert room < 2_300 < sum(one.tokens for one in some[:3])
+
+    reading = await Retrieval("r", InOrder(some), decider, k=4, window=3_000).aask("Where?")
+
+    assert all(one.text in model.requests[0].user for one in some[:2])
+    assert "w2x0 " not in model.requests[0].user
+    assert reading.documents_read == ("d0", "d1")
+    assert reading.notes == ("2 of 4 passages did not fit into the window and were left out.",)
+
+
+# Without a model there is no prompt, but the window still holds only so much text.
+async def test_the_window_counts_offline() -> None:
+    some = passages_of([document(n, words(f"w{n}x", 250)) for n in range(4)], 2000)
+    reader = Retrieval("r", InOrder(some), OfflineDecider(), k=4, window=some[0].tokens * 3)
+
+    reading = await reader.aask("Where is w0x7?")
+
+    assert reading.documents_read == ("d0", "d1", "d2")
+
+
+# A passage that alone is too large for the prompt is an error that says what to do.
+async def test_one_passage_too_large() -> None:
+    some = passages_of([document(1, words("w", 900))], 4000)
+    decider, _ = decider_of(2_000)
+
+    with pytest.raises(WindowError, match="GRAPHREADER_WINDOW"):
+        await Retrieval("r", InOrder(some), decider, k=1, window=2_000).aask("Where?")
+
+
+# The one chunk is as large as the window allows beside prompt and question, at most 3,800 tokens.
+@pytest.mark.parametrize("window", [2_048, 4_096, 8_192])
+async def test_top_1_fills_the_window(window: int) -> None:
+    decider, model = decider_of(window, TextChoice(option=1))
+    limit = top_1_tokens(decider, window)
+    text = "\n\n".join(f"Paragraph {n} is about the number {n * 7}." for n in range(2_000))
+    some = passages_of([document(1, text)], limit)
+    question = f"Where does {words('somebody', 30)} live?"
+
+    await Retrieval("r", BM25(some), decider, k=1, window=window).aask(question, options=["a", "b"])
+
+    assert some[0].text.strip() in model.requests[0].user
+    assert limit == (TOP_1_TOKENS if window > 5_000 else limit) <= TOP_1_TOKENS
+    assert limit > window * 0.68 or limit == TOP_1_TOKENS
+    assert top_1_tokens(OfflineDecider(), window) == min(TOP_1_TOKENS, window - 260)
+
+
+# An option is chosen by its number, and answered in its own words.
+async def test_options() -> None:
+    some = passages_of([document(1, "It is Rome.")], 1000)
+    chosen = TextChoice(analysis="a", option=2, quotes=["It is Rome."])
+    decider = ScriptedDecider({PassagesChoiceTask: lambda task: chosen})
+
+    reading = await Retrieval("r", BM25(some), decider, k=1, window=4096).aask(
+        "Where?", options=("Paris", "Rome, Italy")
+    )
+
+    assert decider.asked[0].values()["options"] == "[1] Paris\n[2] Rome, Italy"
+    assert (reading.answer, reading.answered) == ("Rome, Italy", True)
+    assert PassagesChoiceTask("", (), ("a", "b")).problem(TextChoice(option=3)) is not None
+
+
+# What the budget does not allow is not asked.
+async def test_budget() -> None:
+    some = passages_of([document(1, "It is Rome.")], 1000)
+    reader = Retrieval(
+        "r", BM25(some), OfflineDecider(), k=1, window=4096, budget=lambda: Budget(max_calls=0)
+    )
+
+    with pytest.raises(BudgetError):
+        await reader.aask("Where?")
+
+
+def paragraphs(name: str, number: int) -> str:
+    return "\n\n".join(f"Paragraph {name}{n} tells of {words(name, 20)}." for n in range(number))
+
+
+async def shown_by(policy: Policy, window: int, *texts: str) -> tuple[str, tuple[str, ...], Any]:
+    decider, model = decider_of(window)
+    documents = [document(n, text) for n, text in enumerate(texts)]
+    reading = await FullText(documents, decider, window=window, policy=policy).aask("Where?")
+    return model.requests[0].user if model.requests else "", reading.notes, reading
+
+
+# A text that fits is shown as it stands, one document after the other.
+@pytest.mark.parametrize("policy", ["head", "middle", "refuse"])
+async def test_whole_text(policy: Policy) -> None:
+    texts = [paragraphs("a", 3), " first line\nsecond line  with spaces\n\n\nlast", ""]
+
+    shown, notes, reading = await shown_by(policy, 16_000, *texts)
+
+    assert f"[1] Book 0\n{texts[0]}\n\n[2] Book 1\n{texts[1].strip()}\n</texts>" in shown
+    assert notes == ()
+    assert reading.documents_read == ("d0", "d1")
+    assert reading.tokens_read == pytest.approx(count(texts[0]) + count(texts[1]), abs=2)
+
+
+# Of a longer one the longest head of whole paragraphs is shown, across documents (table 3).
+async def test_head() -> None:
+    texts = [paragraphs("a", 30), paragraphs("b", 30), paragraphs("c", 30)]
+    whole = "".join(texts)
+
+    shown, notes, reading = await shown_by("head", 2_600, *texts)
+
+    told = [f"Paragraph {n}{i} " in shown for n in "abc" for i in range(30)]
+    number = told.index(False)
+    assert 30 < number < 60
+    assert not any(told[number:])
+    assert f"Paragraph b{number - 31} tells of {words('b', 20)}.\n</texts>" in shown
+    assert reading.documents_read == ("d0", "d1")
+    assert reading.tokens_read < 2_600 < count(whole)
+    assert "did not fit into the window" in notes[0]
+    # one more paragraph would not fit
+    size = reading.usage.input_tokens
+    assert size <= 2_600 < size + count(f"Paragraph b{number - 30} tells of {words('b', 20)}.\n\n")
+
+
+# With truncation in the middle head and tail are shown, about as much of each, and the gap.
+async def test_middle() -> None:
+    shown, _, reading = await shown_by("middle", 4_096, paragraphs("a", 90))
+
+    told = [f"Paragraph a{i} " in shown for i in range(90)]
+    head, tail = told.index(False), told[::-1].index(False)
+    assert sum(told) == head + tail
+    assert abs(head - tail) <= 1
+    assert shown.count("\n[...]\n") == 1
+    assert reading.documents_read == ("d0",)
+
+
+# With refusal a text that does not fit is not read at all, and the reading says why.
+@pytest.mark.parametrize("number", [40, 90])
+async def test_refuse(number: int) -> None:
+    text = paragraphs("a", number)
+    window = count(text) + 50 if number == 40 else 4_096  # the prompt alone makes it too large
+
+    shown, notes, reading = await shown_by("refuse", window, text)
+
+    assert shown == ""
+    assert not reading.answered
+    assert f"do not fit into the window of {window:,}" in notes[0]
+    assert reading.tokens_read == 0
+    assert reading.usage.calls == 0
+
+
+# A paragraph larger than the window, such as a text without line breaks, is cut at sentences.
+async def test_text_without_line_breaks() -> None:
+    text = " ".join(f"Sentence {n} tells of {words('w', 20)}." for n in range(150))
+
+    shown, _, reading = await shown_by("head", 4_096, text)
+
+    last = shown.partition("\n</texts>")[0]
+    assert last.endswith(".")
+    assert 2_500 < reading.tokens_read < 4_096
+
+
+# Each policy has a name of its own.
+def test_names() -> None:
+    policies: tuple[Policy, ...] = ("head", "middle", "refuse")
+    names = [FullText([], OfflineDecider(), window=9, policy=one).name for one in policies]
+
+    assert names == ["full-text", "full-text-middle", "full-text-refuse"]
+    assert FullTextTask("", (), whole=True).fewest == 0
+
+
+# Supporting facts are shown and cited where they stand; one that stands nowhere is shown, too.
+async def test_golden_facts() -> None:
+    texts = ["Before. It is Rome. After.", "Elsewhere it  rains\nin May. More."]
+    facts = ["It is Rome.", "Elsewhere it rains in May.", "Nobody wrote this."]
+    said = FOUND.model_copy(update={"quotes": ["It is Rome.", "Nobody wrote this."]})
+    decider = ScriptedDecider({PassagesTask: lambda task: said})
+    documents = [document(n, text) for n, text in enumerate(texts)]
+
+    reading = await Golden(facts, documents, decider, window=4096).aask("Where?")
+
+    shown = decider.asked[0].values()["texts"]
+    assert all(" ".join(fact.split()) in " ".join(shown.split()) for fact in facts)
+    assert "After." not in shown
+    assert reading.documents_read == ("d0", "d1")
+    assert [(one.document_id, one.start, one.quote) for one in reading.citations] == [
+        ("d0", 8, "It is Rome.")
+    ]
+
+
+# Where only the golden documents are known, their texts are shown.
+async def test_golden_documents() -> None:
+    decider = ScriptedDecider({PassagesTask: lambda task: FOUND})
+    documents = [document(1, "It is Rome."), document(2, "It is cold."), document(3, " ")]
+
+    reading = await Golden([], documents, decider, window=4096).aask("Where?")
+
+    assert reading.documents_read == ("d1", "d2")
+    assert reading.answered

@@ -1,0 +1,164 @@
+"""Ranking passages by words and by embeddings."""
+
+import math
+import random
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from graphreader.baselines.passages import Passage, passages_of
+from graphreader.baselines.ranking import BM25, Likeness, Ranking, terms_of
+from graphreader.deciding.offline.embedding import OfflineEmbedder
+from graphreader.documents import Document
+
+TEXTS = [
+    ("Lisbon", "Trams climb the hills of the old town."),
+    ("Otters", "Otters sleep on their backs, and an otter holds another's paw."),
+    ("长江", "长江是亚洲最长的河流，发源于青藏高原。"),
+    ("Coins", "Traders weighed silver coins in the harbour of Lisbon."),
+    ("Empty talk", "And so on."),
+]
+
+
+def passages(texts: Sequence[tuple[str, str]]) -> list[Passage]:
+    documents = [
+        Document("c", f"d{n}", title, "", text, "", "en") for n, (title, text) in enumerate(texts)
+    ]
+    return passages_of(documents, 10_000)
+
+
+def likeness(some: Sequence[Passage]) -> Ranking:
+    return Likeness(some, OfflineEmbedder())
+
+
+async def order(ranking: Ranking, question: str) -> list[str]:
+    return [one.document.title for one in await ranking.ranked(question)]
+
+
+# Both rankings put the passage that is asked for first, and rank all of them.
+@pytest.mark.parametrize("kind", [BM25, likeness])
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How do otters sleep?", "Otters"),
+        ("Who weighed silver?", "Coins"),
+        ("亚洲最长的河流是哪一条？", "长江"),
+    ],
+)
+async def test_finds(kind: type[BM25], question: str, first: str) -> None:
+    titles = await order(kind(passages(TEXTS)), question)
+
+    assert titles[0] == first
+    assert sorted(titles) == sorted(title for title, _ in TEXTS)
+
+
+# The title counts as words of each passage of its document.
+async def test_title_counts() -> None:
+    titles = await order(BM25(passages(TEXTS)), "What is there to see in Lisbon?")
+
+    assert set(titles[:2]) == {"Lisbon", "Coins"}
+    assert titles[0] == "Lisbon"
+
+
+# The scores are those of BM25 with k1 1.5 and b 0.75: the order of a case worked by hand.
+async def test_bm25_by_hand() -> None:
+    texts = ["red red blue", "red", "blue green green green green green", "grey"]
+    ranking = BM25(passages([("", text) for text in texts]))
+    average = sum(len(text.split()) for text in texts) / len(texts)
+
+    def score(text: str) -> float:
+        total = 0.0
+        for word in ("red", "blue"):
+            having = sum(word in other.split() for other in texts)
+            idf = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+            times = text.split().count(word)
+            length = len(text.split()) / average
+            total += idf * times / (times + 1.5 * (1 - 0.75 + 0.75 * length))
+        return total
+
+    found = [one.text for one in await ranking.ranked("red or blue?")]
+
+    assert found == sorted(texts, key=score, reverse=True)
+
+
+# Passages that are equally good, or not at all, keep the order of the text.
+@pytest.mark.parametrize("question", ["xylophone", "", "the and of", "same words"])
+async def test_equals_keep_their_order(question: str) -> None:
+    ranking = BM25(passages([(f"Title {n}", "the same words") for n in range(40)]))
+
+    found = await ranking.ranked(question)
+
+    assert found == list(ranking.passages)
+
+
+# Nothing to rank, or texts without a single word, are no error.
+@pytest.mark.parametrize("kind", [BM25, likeness])
+@pytest.mark.parametrize("texts", [[], [("", "..."), ("", "the")]])
+async def test_nothing_to_rank(kind: type[BM25], texts: list[tuple[str, str]]) -> None:
+    some = passages(texts)
+
+    assert await kind(some).ranked("Who?") == some
+
+
+# Words are compared without case, endings and stop words, Chinese by characters and pairs; a word
+# counts as often as it stands there.
+def test_terms() -> None:
+    assert terms_of("The Directors of the GLASS") == terms_of("director glass")
+    assert terms_of("the and of") == []
+    assert len(terms_of("ox, Ox and ox")) == 3
+    assert sorted(terms_of("长江1998")) == sorted(["长", "江", "长江", "1998"])
+
+
+class Counting:
+    """An embedder whose vectors count the letters a and b; it keeps what it was given."""
+
+    name = "counting"
+    dimension = 2
+
+    def __init__(self) -> None:
+        self.given: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.given += texts
+        return [[float(text.count("a")), float(text.count("b")) + 0.01] for text in texts]
+
+    async def aclose(self) -> None:
+        pass
+
+
+# A passage longer than an embedder takes is embedded in parts, and all parts count.
+async def test_long_passages() -> None:
+    embedder = Counting()
+    some = passages([("", "a" * 200), ("", "a" * 8_000 + "b" * 12_000), ("", "ab" * 100)])
+    assert len(some) == 3
+
+    found = await Likeness(some, embedder).ranked("b")
+
+    assert [one.document.id for one in found] == ["d1", "d2", "d0"]
+    assert max(map(len, embedder.given)) <= 8_000
+
+
+# The passages are embedded once, however many questions come.
+async def test_embeds_once() -> None:
+    embedder = Counting()
+    ranking = Likeness(passages([("", "aab"), ("", "abb")]), embedder)
+
+    await ranking.ranked("a")
+    await ranking.ranked("b")
+
+    assert len(embedder.given) == 4
+
+
+# Some thousand passages are indexed and ranked in a moment.
+async def test_many_passages() -> None:
+    source = random.Random(1)
+    words = [f"word{n}" for n in range(5_000)]
+    texts = [("", " ".join(source.choices(words, k=60))) for _ in range(2_500)]
+    some = passages(texts)
+    began = time.perf_counter()
+
+    found = await BM25(some).ranked(texts[1_234][1])
+
+    assert found[0] == some[1_234]
+    assert time.perf_counter() - began < 10

@@ -1,0 +1,197 @@
+from pathlib import Path
+
+import pytest
+
+from graphreader.errors import DatasetError
+from graphreader.evaluation.contexts import (
+    Pool,
+    length_label,
+    lengthened,
+    parse_length,
+    pool_beside,
+)
+from graphreader.evaluation.datasets import Record, SourceText, Supporting, load
+from graphreader.tokens import count
+
+RECORD = Record(
+    id="boats-1",
+    dataset="boats",
+    question="Where was the ferry built?",
+    answers=("Oro Bay",),
+    documents=(
+        SourceText("Ferry", "Ida built the ferry."),
+        SourceText("Hill", "The hill is green."),
+        SourceText("Ida", "Ida worked in Oro Bay."),
+    ),
+    supporting=(Supporting(0, "Ida built the ferry."), Supporting(2, lines=(0, 0))),
+)
+POOL = Pool(
+    SourceText(f"Passage {n}", f"Boat {n} sailed on day {n * 7} and carried {n % 5} sheep. " * 3)
+    for n in range(300)
+)
+
+
+def tokens(record: Record) -> int:
+    return sum(count(document.text) for document in record.documents)
+
+
+# The context ends less than a passage below the target, and keeps all documents of the record.
+@pytest.mark.parametrize("target", [500, 2_000, 8_000])
+def test_the_length(target: int) -> None:
+    made = lengthened(RECORD, POOL, target)
+
+    assert target - max(POOL.tokens) < tokens(made) <= target
+    assert set(RECORD.documents) < set(made.documents)
+    assert len(set(made.documents)) == len(made.documents)
+    assert (made.id, made.question) == (RECORD.id, RECORD.question)
+    assert parse_length(made.length) == target
+
+
+# Evidence points to the same texts as before, wherever they stand now.
+def test_evidence_is_followed() -> None:
+    made = lengthened(RECORD, POOL, 4_000)
+
+    assert [made.documents[place.document] for place in made.supporting] == [
+        RECORD.documents[0],
+        RECORD.documents[2],
+    ]
+    assert made.supporting[1].lines == (0, 0)
+    assert {made.documents[n].title for n in made.gold_documents} == {"Ferry", "Ida"}
+
+
+# Building again gives the same context; another seed gives another one.
+def test_it_is_deterministic() -> None:
+    again = Pool(POOL.texts)
+
+    assert lengthened(RECORD, POOL, 4_000) == lengthened(RECORD, again, 4_000)
+    assert lengthened(RECORD, POOL, 4_000) != lengthened(RECORD, POOL, 4_000, seed=1)
+
+
+# The order must not change from one version to the next: kept readings name documents by index.
+def test_the_order_is_kept_for_good() -> None:
+    made = lengthened(RECORD, POOL, 500)
+    titles = [document.title.removeprefix("Passage ") for document in made.documents]
+
+    assert titles == [
+        *("78", "Ferry", "238", "Ida", "297", "166"),
+        *("210", "164", "19", "284", "276", "Hill", "197"),
+    ]
+
+
+# A longer context has all passages of a shorter one, under the same id.
+def test_two_lengths() -> None:
+    short, long = (lengthened(RECORD, POOL, target) for target in (1_000, 8_000))
+
+    assert (short.length, long.length) == ("1k", "8k")
+    assert short.id == long.id
+    assert set(short.documents) < set(long.documents)
+
+
+# Where evidence stands differs from record to record.
+def test_places_vary() -> None:
+    records = [
+        Record(f"boats-{n}", "boats", "Q?", (), RECORD.documents, RECORD.supporting)
+        for n in range(20)
+    ]
+    places = {lengthened(record, POOL, 2_000).gold_documents for record in records}
+
+    assert len(places) > 10
+
+
+# No passage that tells an answer is added, whatever its case, punctuation and articles.
+@pytest.mark.parametrize(
+    ("answer", "text", "fits"),
+    [
+        ("Oro Bay", "They met at ORO-BAY.", False),
+        ("The Oro", "An Oro of old.", False),
+        ("1,200 sheep", "It had 1 200 sheep.", False),
+        ("Oro Bay", "Oro is far from any bay.", True),
+        ("art", "They start at noon.", True),
+        ("7", "In 1977 it sank.", True),
+        ("yes", "Oh yes, they did.", True),
+        ("北京", "他出生于北京市。", False),
+        ("Beams", "李翰与Beams推出联名作品。", False),
+        ("北京", "他去过北方和南京。", True),
+        ("!", "Look!", True),
+    ],
+)
+def test_passages_that_tell_the_answer(answer: str, text: str, fits: bool) -> None:
+    record = Record("1", "d", "Q?", ("Nowhere at all", answer), (SourceText("T", "x"),))
+
+    assert Pool([SourceText("Other", text)]).fit_for(record) == ([0] if fits else [])
+
+
+# A title can tell the answer as well; passages of a title of the evidence, and texts that the
+# record has already, are left out too.
+def test_passages_left_out() -> None:
+    pool = Pool(
+        [
+            SourceText("Oro Bay", "A place."),
+            SourceText("Ida", "Another one of that name."),
+            SourceText("Hill", "A hill elsewhere."),
+            SourceText("Copy", "The hill is green."),
+        ]
+    )
+
+    assert pool.fit_for(RECORD) == [2]
+
+
+# A record that is too long is not cut, and a pool that is too small is said to be so.
+def test_what_cannot_be_built() -> None:
+    with pytest.raises(DatasetError, match=r"boats-1 has \d+ tokens: it is too long for 10,"):
+        lengthened(RECORD, POOL, 10)
+    with pytest.raises(DatasetError, match=r"The pool is too small for boats-1 at 64k: .* shorter"):
+        lengthened(RECORD, POOL, 64_000)
+
+
+# A pool is read from JSON Lines of titles and texts; a line without a text is named.
+def test_reading_a_pool(tmp_path: Path) -> None:
+    path = tmp_path / "pool.jsonl"
+    path.write_text('{"title": "A", "text": "b"}\n{"text": "c"}\n', encoding="utf-8")
+    pool = Pool.read(path)
+    path.write_text('{"title": "A"}\n', encoding="utf-8")
+
+    assert pool.texts == (SourceText("A", "b"), SourceText("", "c"))
+    assert pool.tokens == (1, 1)
+    with pytest.raises(DatasetError, match=r'pool\.jsonl, line 1: "text" must be a text'):
+        Pool.read(path)
+
+
+# Chinese records are made longer as well, counted in tokens, not in words.
+def test_chinese() -> None:
+    (record,) = load("samples/cmrc2018_zh", limit=1)
+    pool = Pool(
+        SourceText(f"文{n}", f"第{n}艘船在第{n}天起航，运了很多羊。" * 20) for n in range(60)
+    )
+    made = lengthened(record, pool, 16_000)
+
+    assert 16_000 - max(pool.tokens) < tokens(made) <= 16_000
+    assert made.documents[made.gold_documents[0]] == record.documents[record.gold_documents[0]]
+
+
+# A pool lies in corpus/ beside the data, or beside one of the two folders above it.
+@pytest.mark.parametrize("place", [".", "..", "../.."])
+def test_the_pool_beside(tmp_path: Path, place: str) -> None:
+    data = tmp_path / "sets" / "dev" / "boats.jsonl"
+    data.parent.mkdir(parents=True)
+    data.touch()
+    nothing = pool_beside(data)
+    corpus = (data.parent / place).resolve() / "corpus"
+    corpus.mkdir()
+    (corpus / "boats.jsonl").touch()
+    (corpus / "other.jsonl").touch()
+
+    assert nothing is None
+    assert pool_beside(data) == corpus / "boats.jsonl"
+    assert pool_beside(corpus / "other.jsonl") is None
+
+
+# Lengths are written in tokens or thousands of them; native is no number.
+def test_lengths() -> None:
+    written = ("16k", " 256K ", "500", "native")
+
+    assert [parse_length(text) for text in written] == [16_000, 256_000, 500, None]
+    assert [length_label(tokens) for tokens in (16_000, 500, 1_500)] == ["16k", "500", "1500"]
+    for wrong in ("", "0k", "k", "-1k", "16kb", "1.5k"):
+        with pytest.raises(DatasetError, match="is no length: write"):
+            parse_length(wrong)

@@ -1,0 +1,226 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader.errors import DatasetError
+from graphreader.evaluation.datasets import SourceText, Supporting, load
+
+MUSIQUE = {
+    "id": "2hop__101_202",
+    "paragraphs": [
+        {"idx": 0, "title": "Kite", "paragraph_text": "A kite flies.", "is_supporting": False},
+        {"idx": 1, "title": "Ida", "paragraph_text": "Ida was born in Oro.", "is_supporting": True},
+        {"idx": 2, "title": "Oro", "paragraph_text": "Oro lies in Vell.", "is_supporting": True},
+    ],
+    "question": "In which land was Ida born?",
+    "question_decomposition": [{"id": 101, "question": "Ida >> birth", "answer": "Oro"}],
+    "answer": "Vell",
+    "answer_aliases": ["Land of Vell", "Vell"],
+    "answerable": True,
+}
+HOTPOT = {
+    "_id": "5abc",
+    "question": "Which of the two is older?",
+    "answer": "Brik",
+    "type": "comparison",
+    "level": "hard",
+    "context": [
+        ["Brik", ["Brik opened in 1901.", " It is a mill."]],
+        ["Tarn", ["Tarn is a mill.", " It opened in 1950."]],
+        ["Sol", ["Sol is a hill."]],
+    ],
+    "supporting_facts": [["Brik", 0], ["Tarn", 1]],
+}
+QUALITY = {
+    "article_id": "00001",
+    "set_unique_id": "00001_AB",
+    "title": "The Lamp",
+    "article": "The lamp went out.\nNobody minded.",
+    "questions": [
+        {
+            "question": "Who minded?",
+            "question_unique_id": "00001_AB_1",
+            "options": ["Ann", "Bo", "Cy", "Nobody"],
+            "gold_label": 4,
+            "difficult": 1,
+        },
+        {
+            "question": "What went out?",
+            "question_unique_id": "00001_AB_2",
+            "options": ["The lamp", "The cat", "The fire", "The dog"],
+            "gold_label": 1,
+            "difficult": 0,
+        },
+    ],
+}
+QMSUM = {
+    "topic_list": [],
+    "general_query_list": [{"query": "Sum it up.", "answer": "They chose red."}],
+    "specific_query_list": [
+        {
+            "query": "What did Bo want?",
+            "answer": "Red paint.",
+            "relevant_text_span": [["1", "2"], ["3", "3"]],
+        }
+    ],
+    "meeting_transcripts": [
+        {"speaker": "Ann", "content": "Which paint ?"},
+        {"speaker": "Bo", "content": "I want red .\nReally ."},
+        {"speaker": "Ann", "content": "Fine ."},
+        {"speaker": "Bo", "content": "Red then ."},
+    ],
+}
+
+
+def lines(path: Path, *values: Any) -> Path:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return path
+
+
+def whole(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")
+    return path
+
+
+# MuSiQue: aliases are answers, supporting paragraphs evidence, and the id tells the hops.
+def test_musique(tmp_path: Path) -> None:
+    (record,) = load(lines(tmp_path / "dev.jsonl", MUSIQUE))
+
+    assert record.id == "musique-2hop__101_202"
+    assert record.dataset == "musique"
+    assert record.answers == ("Vell", "Land of Vell")
+    assert record.documents[1] == SourceText("Ida", "Ida was born in Oro.")
+    assert record.gold_documents == (1, 2)
+    assert (record.kind, record.hops) == ("2hop", 2)
+
+
+# MuSiQue-Full: what cannot be answered has no answer and no evidence.
+def test_musique_unanswerable(tmp_path: Path) -> None:
+    (record,) = load(lines(tmp_path / "full.jsonl", {**MUSIQUE, "answerable": False}))
+
+    assert record.answers == ()
+    assert record.supporting == ()
+
+
+# HotpotQA: a paragraph is its sentences joined, evidence the sentence in it.
+def test_hotpotqa(tmp_path: Path) -> None:
+    (record,) = load(whole(tmp_path / "dev.json", [HOTPOT]))
+
+    assert record.id == "hotpotqa-5abc"
+    assert record.answers == ("Brik",)
+    assert record.documents[0] == SourceText("Brik", "Brik opened in 1901. It is a mill.")
+    assert record.supporting == (
+        Supporting(0, "Brik opened in 1901."),
+        Supporting(1, "It opened in 1950."),
+    )
+    assert (record.kind, record.hops) == ("comparison", 2)
+
+
+# HotpotQA as the `datasets` library has it, with dicts of lists, gives the same record.
+def test_hotpotqa_as_columns(tmp_path: Path) -> None:
+    context: Any = HOTPOT["context"]
+    facts: Any = HOTPOT["supporting_facts"]
+    columns = {
+        **{key: value for key, value in HOTPOT.items() if key != "_id"},
+        "id": "5abc",
+        "context": {"title": [t for t, _ in context], "sentences": [s for _, s in context]},
+        "supporting_facts": {"title": [t for t, _ in facts], "sent_id": [n for _, n in facts]},
+    }
+
+    assert load(lines(tmp_path / "a.jsonl", columns)) == load(whole(tmp_path / "b.json", [HOTPOT]))
+
+
+# A supporting fact past the paragraph's sentences names the paragraph only; one that names no
+# paragraph makes the evidence unknown.
+def test_odd_supporting_facts(tmp_path: Path) -> None:
+    past = {**HOTPOT, "supporting_facts": [["Brik", 7], ["Tarn", 0]]}
+    absent = {**HOTPOT, "_id": "5abd", "supporting_facts": [["Brik", 0], ["Elsewhere", 0]]}
+    first, second = load(whole(tmp_path / "dev.json", [past, absent]))
+
+    assert first.supporting == (Supporting(0), Supporting(1, "Tarn is a mill."))
+    assert second.supporting == ()
+
+
+# 2WikiMultihopQA is told from HotpotQA by its evidences; its sentences have no spaces between.
+def test_2wikimultihopqa(tmp_path: Path) -> None:
+    row = {
+        **HOTPOT,
+        "type": "bridge_comparison",
+        "context": [["Brik", ["Brik opened in 1901.", "It is a mill."]], ["Tarn", ["A mill."]]],
+        "supporting_facts": [["Brik", 1], ["Tarn", 0]],
+        "evidences": [["Brik", "opening", "1901"]],
+    }
+    (record,) = load(whole(tmp_path / "dev.json", [row]))
+
+    assert record.id == "2wikimultihopqa-5abc"
+    assert record.dataset == "2wikimultihopqa"
+    assert record.documents[0].text == "Brik opened in 1901. It is a mill."
+    assert record.supporting == (Supporting(0, "It is a mill."), Supporting(1, "A mill."))
+
+
+# QuALITY: each question of an article is a record, and labels that count from 1 count from 0.
+def test_quality(tmp_path: Path) -> None:
+    first, second = load(lines(tmp_path / "dev.jsonl", QUALITY))
+
+    assert first.id == "quality-00001_AB_1"
+    assert first.documents == (SourceText("The Lamp", "The lamp went out.\nNobody minded."),)
+    assert (first.gold_option, first.answers, first.kind) == (3, ("Nobody",), "hard")
+    assert (second.gold_option, second.answers, second.kind) == (0, ("The lamp",), "easy")
+
+
+# QuALITY's other files are HTML: its text is read, not its tags.
+def test_quality_in_html(tmp_path: Path) -> None:
+    article = "<html><body><p>The lamp &amp; the cat.</p><p>Gone.</p></body></html>"
+    first, _ = load(lines(tmp_path / "dev.jsonl", {**QUALITY, "article": article}))
+
+    assert " ".join(first.documents[0].text.split()) == "The lamp & the cat. Gone."
+
+
+# QMSum: a turn is a line, spans are lines with their text, and meetings may be a file each.
+def test_qmsum(tmp_path: Path) -> None:
+    general, specific = load(lines(tmp_path / "val.jsonl", QMSUM))
+    alone = load(whole(tmp_path / "ES2004a.json", QMSUM))
+
+    assert general.documents[0].text == (
+        "Ann: Which paint ?\nBo: I want red . Really .\nAnn: Fine .\nBo: Red then ."
+    )
+    assert (general.kind, general.answers, general.supporting) == (
+        "general",
+        ("They chose red.",),
+        (),
+    )
+    assert specific.supporting == (
+        Supporting(0, "Bo: I want red . Really .\nAnn: Fine .", lines=(1, 2)),
+        Supporting(0, "Bo: Red then .", lines=(3, 3)),
+    )
+    assert [record.id for record in alone] == ["qmsum-ES2004a-0-g0", "qmsum-ES2004a-0-s0"]
+
+
+# Test splits without answers, and rows that are not whole, are refused with their place.
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({**MUSIQUE, "answer": None}, 'line 1: "answer" is missing: take a split with answers'),
+        ({**HOTPOT, "answer": None}, 'line 1: "answer" is missing'),
+        ({**HOTPOT, "context": "x"}, 'line 1: "context" must be a list of pairs'),
+        ({**HOTPOT, "context": [["Brik", [1]]]}, 'a list of sentences for "Brik"'),
+        ({**MUSIQUE, "paragraphs": [{"title": "x"}]}, r'paragraphs\[0\]: "paragraph_text" must'),
+        (
+            {**QUALITY, "questions": [{"question": "Who?", "options": ["A", "B"]}]},
+            r'questions\[0\]: "gold_label" is missing',
+        ),
+        (
+            {**QUALITY, "questions": [{"question": "Who?", "options": ["A"], "gold_label": 0}]},
+            '"gold_label" counts from 1',
+        ),
+        (
+            {**QMSUM, "general_query_list": [{"query": "Sum it up."}]},
+            r'general_query_list\[0\]: "answer" must be a text',
+        ),
+    ],
+)
+def test_what_is_wrong(tmp_path: Path, row: dict[str, Any], told: str) -> None:
+    with pytest.raises(DatasetError, match=told):
+        load(lines(tmp_path / "data.jsonl", row))

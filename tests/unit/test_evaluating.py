@@ -1,0 +1,189 @@
+"""What a person sees of an evaluation: rows as they fill, what it will cost."""
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from graphreader.cli.evaluating import (
+    EvaluationDrawing,
+    Progress,
+    costs_told,
+    table_of,
+    whole_cost,
+)
+from graphreader.evaluation.costs import Cost
+from graphreader.evaluation.readings_file import Key
+from graphreader.evaluation.tally import Tally
+from graphreader.ingestion.estimating import Spending
+
+
+def key(n: int = 0, reader: str = "golden", dataset: str = "d", model: str = "offline") -> Key:
+    return Key(dataset, f"q{n}", "native", reader, model, 0)
+
+
+def line(of: Key, error: str | None = None, **more: Any) -> dict[str, Any]:
+    named = {name: getattr(of, name) for name in Key.__slots__}
+    figures = {
+        "em": 1.0,
+        "f1": 0.5,
+        "documents_read": [1, 2],
+        "gold_documents": [2],
+        "tokens_read": 100,
+        "usage": {"calls": 3},
+        "seconds": 2.0,
+    }
+    return {**named, **figures, "error": error, **more}
+
+
+def drawn(tally: Tally, width: int = 80, room: int | None = None) -> list[str]:
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(table_of(tally, room))
+    return [one.rstrip() for one in capture.get().splitlines()]
+
+
+class Clock:
+    """Seconds that go on when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def tally() -> Tally:
+    tally = Tally()
+    tally.expect(key(n) for n in range(4))
+    return tally
+
+
+# Means are of what is there; what failed counts as wrong, but not for what was read.
+def test_means(tally: Tally) -> None:
+    tally.take(line(key(0)))
+    tally.take(line(key(1), em=0.0, documents_read=[1], tokens_read=300))
+    tally.take(line(key(2), "No.", em=0.0, f1=0.0, documents_read=[], tokens_read=0, seconds=0.0))
+    row = tally.rows[0]
+
+    assert (row.done, row.total, row.failed) == (3, 4, 1)
+    assert row.mean("em") == pytest.approx(1 / 3)
+    assert row.mean("fcr") == pytest.approx(1 / 3)
+    assert row.mean("tokens") == 200
+    assert row.mean("seconds") == 2.0
+
+
+# What failed and is asked again takes its own place; lines of an earlier run count if asked for.
+def test_earlier_lines() -> None:
+    tally = Tally()
+    tally.take(line(key(0), "No."))
+    tally.take(line(key(0)))
+    tally.take(line(key(7)))
+    tally.expect([key(0), key(1)])
+    tally.take(line(key(1), "No."))
+
+    assert (tally.done, tally.total, tally.failed) == (2, 2, 1)
+
+
+# Where nothing is measured a dash stands, not a nought.
+def test_dashes(tally: Tally) -> None:
+    tally.take(line(key(0), em=None, f1=None, gold_documents=[]))
+
+    assert drawn(tally)[-1].split() == ["golden", "1/4", "-", "-", "-", "100", "3.0", "2.0", "0"]
+
+
+# Readers stand below their dataset and length; a model is named where there are several.
+def test_headings() -> None:
+    tally = Tally()
+    tally.expect([key(0), key(0, "full-text"), key(0, dataset="e")])
+    one = drawn(tally)
+    tally.expect([key(0, model="a:b")])
+    several = drawn(tally)
+
+    assert [text.split()[0] for text in one[1:]] == ["d,", "golden", "full-text", "e,", "golden"]
+    assert "d, native, a:b" in several
+    assert "d, native, offline" in several
+
+
+# The longest names of readers leave room for all columns at 80 characters.
+def test_width() -> None:
+    tally = Tally()
+    tally.expect(key(n, "graphreader-no-normalization") for n in range(300))
+    for n in range(300):
+        tally.take(line(key(n, "graphreader-no-normalization"), tokens_read=128_000, seconds=99.0))
+    rows = drawn(tally)
+
+    assert all(len(row) <= 80 for row in rows)
+    assert "128,000" in " ".join(rows)
+    assert "300/300" in " ".join(rows)
+
+
+# In a low terminal the rows that are under way are shown, with how many others there are.
+@pytest.mark.parametrize("room", [6, 10, 18])
+@pytest.mark.parametrize("done", [0, 9, 19, 20])
+def test_little_room(room: int, done: int) -> None:
+    tally = Tally()
+    keys = [key(0, f"reader-{n}", f"set-{n // 5}") for n in range(20)]
+    tally.expect(keys)
+    for one in keys[:done]:
+        tally.take(line(one))
+    rows = drawn(tally, room=room)
+
+    assert len(rows) <= room + 1
+    assert f"reader-{min(done, 19)} " in "\n".join(rows)
+    assert "rows more" in rows[-1]
+
+
+# How far it is and how fast is told as soon as anything is known.
+def test_progress(tally: Tally) -> None:
+    clock = Clock()
+    progress = Progress(tally, clock)
+    first = progress.line()
+    for n in range(2):
+        clock.now += 30
+        tally.take(line(key(n), "No." if n else None))
+        progress.take()
+
+    assert first == "0 of 4 readings"
+    assert progress.line() == "2 of 4 readings, 1 failed, 2.0 a minute, about 1 min left"
+
+
+# In a log a line comes now and then, and the first failures with their reasons.
+def test_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    clock, tally = Clock(), Tally()
+    tally.expect(key(n) for n in range(10))
+    with EvaluationDrawing(tally, clock) as drawing:
+        for n in range(9):
+            clock.now += 6
+            one = line(key(n), "The [model]\nwent away." if n < 7 else None)
+            tally.take(one)
+            drawing.take(one)
+    told = capsys.readouterr().err.splitlines()
+
+    assert told.count("golden, q1: The [model] went away.") == 1
+    assert sum("went away" in one for one in told) == 5
+    assert sum("further failures" in one for one in told) == 1
+    assert sum(one.startswith("evaluate: ") for one in told) == 4
+
+
+@pytest.fixture
+def costs() -> list[Cost]:
+    asking = Spending(10, 90_000, 10_000, 1.5)
+    return [
+        Cost("graphreader", "a:b", 5, Spending(100, 1_000_000, 0, 2.0), asking, Spending()),
+        Cost("golden", "a:b", 5, Spending(), asking, Spending(10, 900, 100, None)),
+    ]
+
+
+# Each reader's cost is told in its parts; where a price is not known none is told, nor of all.
+def test_costs(costs: list[Cost], capsys: pytest.CaptureFixture[str]) -> None:
+    costs_told(costs, to_stderr=False)
+    rows = [one.split() for one in capsys.readouterr().out.splitlines()]
+
+    assert rows[1] == ["graphreader", "5", "1,000,000", "100,000", "-", "110", "$3.50"]
+    assert rows[2][-2:] == ["not", "known"]
+    assert rows[3][0] == "all"
+    assert whole_cost(costs).calls == 130
+    assert whole_cost(costs).dollars is None
+    assert whole_cost(costs[:1]).dollars == 3.5

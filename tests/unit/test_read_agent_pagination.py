@@ -1,0 +1,188 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphreader.baselines.read_agent.estimating import estimate
+from graphreader.baselines.read_agent.pagination import Pagination, Stretch, paginate
+from graphreader.baselines.read_agent.presets import PRESETS, preset_for
+from graphreader.baselines.read_agent.words import words_in
+from graphreader.deciding.episodes import PauseTask
+from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.errors import UsageError
+from graphreader.ingestion.chunking import in_sign
+from tests.unit.episodic import STORY, document, modelled
+
+ENGLISH = st.sampled_from(["one", "Two", "three.", "Four!", "five,", "\n\n", "\n", "# Six\n\n"])
+CHINESE = st.sampled_from([*"天地玄黄宇宙洪荒。！，", "\n\n", "abc"])
+ODD = st.sampled_from(["a" * 90, "é", "e\u0301", "👍🏽", "\r\n", "\u200d", " ", "\t", "end.Next"])
+TEXTS = st.one_of(
+    st.lists(ENGLISH, max_size=120).map(" ".join),
+    st.lists(CHINESE, max_size=120).map("".join),
+    st.lists(st.one_of(ENGLISH, CHINESE, ODD), max_size=80).map("".join),
+    st.text(max_size=200),
+)
+SIZES = st.tuples(st.integers(1, 12), st.integers(0, 20)).map(lambda two: (two[0], sum(two)))
+
+
+async def paged(text: str, pagination: Pagination, choice: int = 0) -> list[str]:
+    async def choose(stretch: Stretch) -> int:
+        return stretch.points[choice % len(stretch.points)]
+
+    return [page.text for page in await paginate(document(text), pagination, choose)]
+
+
+# Nothing is lost, no page has more words than it may, and only the last one may have fewer.
+@given(TEXTS, SIZES, st.integers(0, 5))
+@settings(max_examples=300, deadline=None)
+async def test_pages_give_the_text_back(text: str, sizes: tuple[int, int], choice: int) -> None:
+    pages = await paged(text, Pagination(*sizes), choice)
+
+    assert "".join(pages) == (text if text.strip() else "")
+    assert all(words_in(page) <= sizes[1] for page in pages)
+    assert all(pages)
+
+
+# In a text whose words all stand apart, each page but the last has the least number of words.
+@given(st.lists(ENGLISH, max_size=200).map(" ".join), SIZES, st.integers(0, 5))
+@settings(max_examples=200, deadline=None)
+async def test_pages_have_enough_words(text: str, sizes: tuple[int, int], choice: int) -> None:
+    pages = await paged(text, Pagination(*sizes), choice)
+
+    assert all(words_in(page) >= sizes[0] for page in pages[:-1])
+
+
+# No page begins inside of a written sign, as long as there is another place to cut.
+async def test_signs_stay_whole() -> None:
+    text = ("e\u0301" * 30 + "👍🏽" * 11) * 4
+    pages = await paged(text, Pagination(1, 2))
+
+    starts = [sum(map(len, pages[:n])) for n in range(1, len(pages))]
+    assert len(pages) > 2
+    assert not any(in_sign(text, start) for start in starts)
+
+
+# Tags stand between paragraphs, and only behind the least number of words (section 3.1).
+async def test_tags() -> None:
+    shown: list[tuple[PauseTask, int]] = []
+
+    async def choose(stretch: Stretch) -> int:
+        shown.append((stretch.task(STORY), stretch.start))
+        return stretch.points[1]
+
+    pages = await paginate(document(STORY), Pagination(7, 22), choose)
+
+    task = shown[0][0]
+    assert task.values()["text"] == (
+        "Danko Jones is a band of three.\n<0>\n"
+        "They come from the city of Toronto.\n<1>\n"
+        "Toronto has a castle on a hill.\n<2>\n"
+        "Its"
+    )
+    assert [page.text.split()[0] for page in pages] == ["Danko", "Toronto", "Never"]
+    assert len(shown) == 2
+    assert [page.index for page in pages] == [0, 1, 2]
+    assert [page.start for page in pages] == [0, STORY.index("Toronto has"), STORY.index("Never")]
+
+
+# What looks like a tag in the text cannot be chosen.
+def test_tags_of_the_text() -> None:
+    task = PauseTask(("See <3> there.", "And < 12 > here."), "End <b>.")
+
+    assert task.values()["text"] == "See ‹3> there.\n<0>\nAnd ‹ 12 > here.\n<1>\nEnd <b>."
+    assert task.problem(task.decision(pause=1)) is None
+    assert "<0> to <1>" in str(task.problem(task.decision(pause=3)))
+
+
+# A text without any newline is cut between its sentences, and not in one giant page.
+async def test_no_newlines() -> None:
+    text = " ".join(f"This is the sentence number {n} of them." for n in range(40))
+    pages = await paged(text, Pagination(20, 50))
+
+    assert len(pages) > 6
+    assert all(page.startswith("This is") and page.strip().endswith("them.") for page in pages)
+
+
+# A paragraph that does not fit is cut between sentences; one that does is never cut.
+async def test_long_paragraph() -> None:
+    text = "A short one.\n\n" + "It goes on and on here. " * 10 + "\n\nThe end of it is here."
+    pages = await paged(text, Pagination(10, 20), choice=-1)
+
+    assert all(page.strip().endswith(".") for page in pages)
+    assert [words_in(page) for page in pages] == [15, 18, 18, 18]
+
+
+# A sentence longer than a page is cut at a word, a word without end at a sign.
+@pytest.mark.parametrize("text", ["word " * 100, "x" * 4_000, "天" * 100])
+async def test_endless(text: str) -> None:
+    pages = await paged(text, Pagination(5, 10))
+
+    assert [words_in(page) for page in pages] == [10] * 10
+
+
+# Chinese is counted by its characters without punctuation, and paused between sentences.
+async def test_chinese() -> None:
+    assert words_in("天地玄黄，宇宙洪荒。") == 8
+    assert words_in("他说“你好”！") == 4
+    assert words_in("In 1912 建成 Casa Loma.") == 6
+
+    pages = await paged("天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。" * 3, Pagination(10, 20))
+    assert all(page.endswith("。") for page in pages)
+
+
+# A rest that fits into a page is a page: nobody is asked about it, nor where one tag stands.
+@pytest.mark.parametrize("text", ["", " \n\n ", "One paragraph.", "One.\n\nTwo words.\n\nThree."])
+async def test_nothing_is_asked(text: str) -> None:
+    async def choose(stretch: Stretch) -> int:
+        raise AssertionError("There is nothing to choose.")
+
+    pages = await paginate(document(text), Pagination(2, 8), choose)
+
+    assert [page.text for page in pages] == ([text] if text.strip() else [])
+
+
+# Sizes that no page can have are refused with a sentence.
+@pytest.mark.parametrize("sizes", [(0, 10), (11, 10)])
+def test_impossible_sizes(sizes: tuple[int, int]) -> None:
+    with pytest.raises(UsageError, match="cannot have"):
+        Pagination(*sizes)
+
+
+# The presets are those of the papers (GraphReader paper, appendix D).
+def test_presets() -> None:
+    assert PRESETS["longbench"] == Pagination() == Pagination(280, 600)
+    assert preset_for(None) == preset_for(8_000) == Pagination(280, 600)
+    assert {preset_for(n) for n in (15_500, 16_384, 32_000, 65_536)} == {Pagination(1000, 5000)}
+    assert {preset_for(n) for n in (128_000, 131_072, 262_144)} == {Pagination(2000, 10000)}
+
+
+# Pagination that always pauses as early as it may costs no more than was estimated before.
+@pytest.mark.parametrize("sizes", [(8, 24), (10, 60), (30, 100)])
+async def test_estimate(sizes: tuple[int, int]) -> None:
+    text = "\n\n".join(f"A paragraph of eight words, the number {n}." for n in range(120))
+    decider, _ = modelled(lambda request: {})
+    foreseen = estimate([document(text), document(" ")], Pagination(*sizes), decider)
+    asked: list[PauseTask] = []
+
+    async def choose(stretch: Stretch) -> int:
+        asked.append(stretch.task(text))
+        return stretch.points[0]
+
+    pages = await paginate(document(text), Pagination(*sizes), choose)
+
+    sent = sum(decider.measure(task) for task in asked)
+    assert len(asked) <= foreseen.paginate.calls
+    assert len(pages) <= foreseen.pages == foreseen.gist.calls
+    assert 0.4 * foreseen.paginate.input_tokens < sent <= foreseen.paginate.input_tokens
+    assert estimate([document(text)], Pagination(*sizes), OfflineDecider()).gist.input_tokens == 0
+
+
+# The pages of a document lie side by side from end to end.
+async def test_starts() -> None:
+    async def choose(stretch: Stretch) -> int:
+        return stretch.points[-1]
+
+    pages = await paginate(document(STORY), Pagination(4, 8), choose)
+
+    assert all(a.start + len(a.text) == b.start for a, b in pairwise(pages))

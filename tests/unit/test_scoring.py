@@ -1,0 +1,205 @@
+"""One reading and what its line says of it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from graphreader.deciding.rating import (
+    PermissiveRating,
+    PermissiveRatingTask,
+    RecallRating,
+    RecallRatingTask,
+    StrictRating,
+    StrictRatingTask,
+)
+from graphreader.errors import ModelClosedError, ReplyError
+from graphreader.evaluation.datasets import Record, SourceText, Supporting
+from graphreader.evaluation.raters import Raters
+from graphreader.evaluation.record_documents import corpus_of, documents_of, places_of
+from graphreader.evaluation.scoring import EVIDENCE_KEPT, RATED_TOKENS, Scorer
+from graphreader.reading import Citation, FunctionCall, Path, Reading
+from graphreader.testing import ScriptedDecider
+from graphreader.usage import Usage
+
+SENTENCE = "Danko Jones was formed in Toronto in 1996."
+RECORD = Record(
+    id="q1",
+    dataset="musique",
+    question="Where was the band formed?",
+    answers=("Toronto", "Toronto, Canada"),
+    documents=(
+        SourceText("Band", f"{SENTENCE} They play hard rock."),
+        SourceText("Band", "Another band."),
+        SourceText("Copy", "Another band."),
+        SourceText("Nothing", "  "),
+    ),
+    supporting=(Supporting(0, SENTENCE), Supporting(2)),
+)
+DOCUMENTS = documents_of(RECORD, corpus_of(RECORD))
+IDS = [one.id for one in DOCUMENTS]
+
+
+def reading(answer: str = "Toronto", **more: Any) -> Reading:
+    given: dict[str, Any] = {"answered": True, "usage": Usage(3, 100, 20, seconds=1.5), **more}
+    return Reading(RECORD.question, answer, "", corpus="c", plan="", **given)
+
+
+async def scored(one: Reading, record: Record = RECORD, raters: Raters | None = None) -> Any:
+    return await Scorer(raters).scored(record, one, places_of(DOCUMENTS))
+
+
+# Equal texts stay two documents, one without a text is none, and ids lead back to the record's own.
+def test_documents() -> None:
+    assert len(set(IDS)) == 3
+    assert list(places_of(DOCUMENTS).values()) == [0, 1, 2]
+
+
+# Records about the same documents share a corpus; another order, title or border makes another one.
+def test_corpus() -> None:
+    first, second = SourceText("a", "bc"), SourceText("d", "e")
+    made = [
+        corpus_of(Record("q", "d", "Who?", (), documents))
+        for documents in [
+            (first, second),
+            (second, first),
+            (SourceText("ab", "c"), second),
+            (SourceText("a", "bc"), SourceText("d", "e")),
+        ]
+    ]
+
+    assert made[0] == made[3]
+    assert len(set(made)) == 3
+
+
+# Documents are told by their places in the record, each once, as they came.
+async def test_places() -> None:
+    citation = Citation("Copy", IDS[2], 0, 0, 7, "Another")
+    line = await scored(
+        reading(documents_read=(IDS[2], IDS[0]), citations=(citation, citation), tokens_read=17)
+    )
+
+    assert line["documents_read"] == [2, 0]
+    assert line["documents_cited"] == [2]
+    assert line["tokens_read"] == 17
+    assert line["seconds"] == 1.5
+    assert line["usage"]["input_tokens"] == 100
+
+
+# Without a model what can be measured is, and what only a rater knows is null.
+async def test_without_raters() -> None:
+    line = await scored(reading("In Toronto.", evidence=SENTENCE, facts_read=("Nothing.",)))
+
+    assert line["em"] == 0
+    assert line["f1"] == pytest.approx(2 / 3)
+    assert line["rating"] is None
+    assert line["rouge"]["1"] == pytest.approx(2 / 3)
+    assert line["choice"] is line["f1_star"] is None
+    assert line["recall"] == {"strings": [1, 2], "rated": None}
+    assert line["facts_recall"] == {"strings": [0, 2], "rated": None}
+    assert line["error"] is None
+
+
+# Whatever an unanswered question is answered with, it is not right.
+async def test_unanswered() -> None:
+    line = await scored(reading("Toronto", answered=False))
+
+    assert (line["em"], line["f1"], line["rouge"]["L"]) == (0, 0, 0)
+    assert line["answer"] == "Toronto"
+
+
+# Of a question to which no answer is known none is measured.
+async def test_without_references() -> None:
+    record = Record("q", "d", "Who?", (), RECORD.documents)
+    line = await scored(reading(), record)
+
+    assert line["em"] is line["f1"] is line["rouge"] is line["recall"] is None
+
+
+# An option is right or wrong; keywords bring the figure of LV-Eval.
+async def test_options_and_keywords() -> None:
+    record = Record(
+        "q",
+        "d",
+        "Where?",
+        ("Toronto",),
+        RECORD.documents,
+        options=("Paris", "Toronto"),
+        gold_option=1,
+        keywords="Toronto",
+    )
+
+    assert (await scored(reading("B"), record))["choice"] is True
+    assert (await scored(reading("Paris"), record))["choice"] is False
+    assert (await scored(reading("Toronto"), record))["f1_star"] == 1
+    assert (await scored(reading("Paris"), record))["f1_star"] == 0
+
+
+# The way of a path is told function by function; a long evidence is measured whole and kept short.
+async def test_paths_and_evidence() -> None:
+    function = FunctionCall("read_chunk", "chunk 1", "why")
+    path = Path("Toronto", "", 1, "nothing_left", functions=(function,))
+    line = await scored(reading(paths=(path,), evidence="x" * EVIDENCE_KEPT + SENTENCE))
+
+    assert line["paths"] == [
+        {
+            "calls": 1,
+            "stopped": "nothing_left",
+            "functions": [{"name": "read_chunk", "stage": "facts"}],
+        }
+    ]
+    assert len(line["evidence"]) == EVIDENCE_KEPT
+    assert line["recall"]["strings"][0] == 1
+
+
+def raters(script: Mapping[Any, Any]) -> Raters:
+    ways: dict[Any, Any] = {
+        StrictRatingTask: lambda task: StrictRating(agrees="no"),
+        PermissiveRatingTask: lambda task: PermissiveRating(agrees="partially"),
+        RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1),
+    }
+    return Raters(ScriptedDecider(ways | dict(script)))
+
+
+# Raters say how right the answer is and how much the evidence holds; what they cost stands apart.
+async def test_rated() -> None:
+    given = reading(evidence=SENTENCE, facts_read=("A fact.",))
+    line = await scored(given, raters=raters({}))
+
+    assert line["rating"] == "partial"
+    assert line["recall"]["rated"] == [1, 2]
+    assert line["facts_recall"]["rated"] == [1, 2]
+    assert line["rating_usage"]["calls"] == 6
+    assert line["usage"]["calls"] == 3
+
+
+# Evidence as long as a whole book is not paid for a second time: its words alone are compared.
+async def test_long_evidence() -> None:
+    long = "word " * (RATED_TOKENS + 1) + SENTENCE
+    line = await scored(reading(evidence=long), raters=raters({}))
+
+    assert line["rating"] == "partial"
+    assert line["recall"] == {"strings": [1, 2], "rated": None}
+    assert "too long to be rated" in line["notes"][0]
+    assert line["rating_usage"]["calls"] == 4
+
+
+# A rater that fails leaves a note in place of its figure; what is known otherwise stays.
+async def test_failing_rater() -> None:
+    def fail(task: RecallRatingTask) -> RecallRating:
+        raise ReplyError("The reply makes no sense.")
+
+    line = await scored(reading(evidence=SENTENCE), raters=raters({RecallRatingTask: fail}))
+
+    assert line["rating"] == "partial"
+    assert line["recall"] == {"strings": [1, 2], "rated": None}
+    assert line["notes"] == ["The rater failed: The reply makes no sense."]
+
+
+# A service that refuses every rating ends the evaluation.
+async def test_closed_rater() -> None:
+    def refuse(task: StrictRatingTask) -> StrictRating:
+        raise ModelClosedError("The key is refused.")
+
+    with pytest.raises(ModelClosedError):
+        await scored(reading(), raters=raters({StrictRatingTask: refuse}))

@@ -1,0 +1,101 @@
+"""The offline decider that counts prompts: the same decisions, and the tokens of a model's."""
+
+from typing import Any
+
+import pytest
+
+from graphreader.deciding.budget import Budget
+from graphreader.deciding.dialects import dialect_of
+from graphreader.deciding.episodes import LookUpTask, MemoryPage, NextPageTask
+from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
+from graphreader.deciding.language_model import LanguageModelDecider
+from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.deciding.offline.sized import SizedOfflineDecider
+from graphreader.deciding.passages import Excerpt, PassagesTask
+from graphreader.deciding.prompting import Prompts
+from graphreader.deciding.service.service import ModelService
+from graphreader.deciding.tasks import ExtractionTask, InitialNodesTask, PlanTask, Task
+from graphreader.errors import WindowError
+from graphreader.testing import FunctionChatModel
+
+QUESTION = "Who painted the bridge that Ada built?"
+TEXT = "Ada built a bridge in 1903. Bede painted the bridge red. Cyril sold it to Dora."
+MEMORY = (MemoryPage("Ada built a bridge.", TEXT, "Bridges"), MemoryPage("Edgar slept.", TEXT))
+SO_FAR = (QUESTION, "Find the painter.", ("at Ada: read_chunk(Bridges, chunk 0)",), "Ada built it.")
+FACTS = (FactGroup("Bridges, chunk 1", ("Bede painted the bridge red.", "Dora owns it.")),)
+NAMES = tuple(f"bridge number {n}" for n in range(300))
+
+TASKS: dict[str, Task[Any]] = {
+    "extraction": ExtractionTask("Bridges", TEXT),
+    "plan": PlanTask(QUESTION),
+    "initial nodes": InitialNodesTask(QUESTION, "Find the painter.", NAMES, ()),
+    "facts": FactsTask(*SO_FAR, "bridge", FACTS),
+    "chunk": ChunkTask(*SO_FAR, "bridge", "Bridges, chunk 1", TEXT),
+    "neighbors": NeighborTask(*SO_FAR, "bridge", NAMES),
+    "answer": PassagesTask(QUESTION, (Excerpt("Bridges", TEXT, 0),)),
+    "look up": LookUpTask(QUESTION, MEMORY, most=1),
+    "next page": NextPageTask(QUESTION, MEMORY, most=1),
+}
+every_task = pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
+
+
+def asking_a_model(window: int) -> LanguageModelDecider:
+    model = FunctionChatModel(function=lambda request: "")
+    service, dialect = ModelService("fake:model"), dialect_of("openai", model)
+    return LanguageModelDecider(lambda: model, service, window=window, dialect=dialect)
+
+
+# It decides as the offline decider does, and is taken for it.
+@every_task
+async def test_same_decisions(task: Task[Any]) -> None:
+    plain, sized = OfflineDecider(), SizedOfflineDecider(4096, Prompts())
+
+    one, other = await plain.decide(task), await sized.decide(task)
+
+    assert other.decision == one.decision
+    assert other.task == one.task
+    assert other.usage.calls == one.usage.calls == 1
+    assert (sized.name, sized.notice, sized.prompts) == (plain.name, plain.notice, plain.prompts)
+
+
+# Each prompt has the tokens that a model of the same window would have been sent, as an estimate.
+@every_task
+@pytest.mark.parametrize("window", [1800, 4096])
+async def test_tokens_of_a_prompt(task: Task[Any], window: int) -> None:
+    decided = await SizedOfflineDecider(window, Prompts()).decide(task)
+
+    usage = decided.usage
+    assert 0 < usage.input_tokens == asking_a_model(window).measure(task) <= window
+    assert (usage.output_tokens, usage.estimated) == (0, 1)
+
+
+# What is too long for the window counts without the choices that a model would not have seen.
+async def test_a_small_window() -> None:
+    task = TASKS["initial nodes"]
+    small = await SizedOfflineDecider(1800, Prompts()).decide(task)
+    large = await SizedOfflineDecider(4096, Prompts()).decide(task)
+
+    assert small.usage.input_tokens <= 1800 < large.usage.input_tokens
+    assert small.decision == large.decision
+
+
+# A prompt that fits into no window is never sent: it is decided, and costs no tokens.
+async def test_too_large() -> None:
+    task = ExtractionTask("Bridges", TEXT * 200)
+    with pytest.raises(WindowError):
+        asking_a_model(1024).measure(task)
+    decided = await SizedOfflineDecider(1024, Prompts()).decide(task)
+
+    assert (decided.usage.calls, decided.usage.input_tokens, decided.usage.estimated) == (1, 0, 0)
+    assert decided.decision.facts
+
+
+# A budget in tokens does not see what is only counted; one in calls sees each call.
+async def test_budget() -> None:
+    budget = Budget(max_calls=2, max_tokens=10)
+    sized = SizedOfflineDecider(4096, Prompts())
+
+    for _ in range(2):
+        decided = await sized.decide(TASKS["plan"], budget)
+
+    assert decided.usage.input_tokens > 10
