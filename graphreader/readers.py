@@ -74,7 +74,7 @@ def _kind(name: str) -> tuple[Kind, re.Match[str]]:
     for kind in KINDS:
         if found := re.fullmatch(kind.pattern, name):
             return kind, found
-    shown = [one for kind in KINDS for one in kind.names]
+    shown = ["graphreader", *(one for kind in KINDS for one in kind.names)]
     near = get_close_matches(name, shown, 1)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise UsageError(f"There is no reader {name!r}: choose among {', '.join(shown)}.{hint}")

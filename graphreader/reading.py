@@ -6,6 +6,8 @@ from typing import Any, Literal, Protocol
 
 from graphreader.usage import Phase, Usage
 
+_TEXTS = ("facts_read", "evidence")
+
 Stopped = Literal["termination", "call_limit", "nothing_left", "budget", "error"]
 
 
@@ -91,8 +93,9 @@ class Reading:
     is the id under which the run is kept, or empty.
 
     `reader` is the name of who answered. `documents_read` are the ids of the documents of which a
-    chunk or page was shown in full, in that order; `facts_read` are the atomic facts that were
-    shown; `tokens_read` is how much text of the documents was shown in all, facts and gists
+    chunk or page was shown in full, in that order; `passages_read` are these slices (the
+    document's id, first character, the one behind the last); `facts_read` are the atomic facts that
+    were shown; `tokens_read` is how much text of the documents was shown in all, facts and gists
     included, what was shown twice counted once. `evidence` is the text that the answer was drawn
     from (paper, appendix E): notebooks, pages or chunks. `pages_looked_up` is how many pages were
     chosen to be read again, and `compression` by which part the last prompt's memory was shorter
@@ -116,6 +119,7 @@ class Reading:
     run: str = ""
     reader: str = "graphreader"
     documents_read: tuple[str, ...] = ()
+    passages_read: tuple[tuple[str, int, int], ...] = ()
     facts_read: tuple[str, ...] = ()
     tokens_read: int = 0
     evidence: str = ""
@@ -123,9 +127,13 @@ class Reading:
     compression: float | None = None
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Plain JSON types. Keys may be added in later versions; none is ever removed."""
+        """Plain JSON types. Keys may be added in later versions; none is ever removed.
+
+        Without the texts themselves that were read (`facts_read`, `evidence`).
+        """
         claims = [{**asdict(claim), "supported": claim.supported} for claim in self.claims]
-        return {**asdict(self), "claims": claims}
+        told = {**asdict(self), "claims": claims}
+        return {name: told[name] for name in told if name not in _TEXTS}
 
 
 class Reader(Protocol):

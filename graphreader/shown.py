@@ -30,6 +30,15 @@ class Shown:
         return tuple(self._passages)
 
     @property
+    def passages(self) -> tuple[tuple[str, int, int], ...]:
+        """Each passage that was shown: its document's id, where it begins and where it ends."""
+        return tuple(
+            (id_, start, start + len(text))
+            for id_, slices in self._passages.items()
+            for start, text in slices.items()
+        )
+
+    @property
     def tokens(self) -> int:
         """How much was shown, in tokens."""
         once = [_once(slices) for slices in self._passages.values()]

@@ -201,8 +201,12 @@ def _looked_at(state: Exploring, page: FactPage, task: FactsTask) -> tuple[Facts
     ]
     places = tuple((group.document_id, group.index, fact.index) for group, fact in shown)
     seen: Seen = {}
-    for group, fact in shown:
-        seen.setdefault(group.chunk, []).append(fact.index)
+    for group, told in zip(page.groups, task.groups, strict=False):
+        indexes = [fact.index for fact in group.facts[: len(told.facts)]]
+        # The facts that stand right before these to explain them were shown, too.
+        explaining = [n - 1 for n, before in zip(indexes, told.before, strict=False) if before]
+        if indexes:
+            seen[group.chunk] = sorted({*seen.get(group.chunk, ()), *indexes, *explaining})
     return FactsRead(state["path"], state["node"]["name"], facts, labels, places), seen
 
 

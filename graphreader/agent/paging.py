@@ -2,9 +2,10 @@
 
 A hub has more facts than a window holds. They are ranked by the words of what is wanted: the
 chunks by all that they hold and by their document's title, the facts within a chunk by their own. A
-document that is called like the node comes first. Of each chunk some facts stand on the first
-pages; what else it says of the node comes after the other chunks. Chunks that were read come last:
-they cannot be chosen any more.
+document that is called like the node comes first, and so does one whose whole title, if it has
+several words, stands in what is wanted. Of each chunk some facts stand on the first pages; what
+else it says of the node comes after the other chunks. Chunks that were read come last: they cannot
+be chosen any more.
 """
 
 import re
@@ -23,6 +24,7 @@ A_PAGE = 200
 
 CHUNKS_OF_A_PAGE = 60
 
+_WORDS = re.compile(r"[^\W_]+")
 _BEHIND = re.compile(r" \([^)]*\)$")  # "Li Yu (director)" is called Li Yu
 
 
@@ -89,14 +91,25 @@ def fact_page(
 
 
 def _points(found: Sequence[ChunkFacts], wanted: str, node: str) -> list[float]:
-    """How much each chunk promises; one of a document that is called like the node the most."""
+    """How much each chunk promises; of a document that the node or `wanted` calls, the most."""
     shared = scores(found, _held, wanted, node)
-    called = words(node)
+    called, told = words(node), _spaced(wanted)
     first = max(shared, default=0.0) + 1
     return [
-        points + first * (bool(called) and words(_BEHIND.sub("", group.document)) == called)
+        points + first * _is_meant(_BEHIND.sub("", group.document), called, told)
         for points, group in zip(shared, found, strict=True)
     ]
+
+
+def _is_meant(title: str, called: set[str], told: str) -> bool:
+    """Whether a title says the node's name, or is of several words and stands whole in `told`."""
+    own = words(title)
+    return bool(called and own == called) or (len(own) > 1 and _spaced(title) in told)
+
+
+def _spaced(text: str) -> str:
+    """The words of a text in lower case between single spaces, without any other signs."""
+    return f" {' '.join(_WORDS.findall(text.casefold()))} "
 
 
 def _held(group: ChunkFacts) -> str:

@@ -34,7 +34,11 @@ async def with_what_was_shown(
     for fact in facts:
         shown.derived(fact)
     return replace(
-        reading, documents_read=shown.documents, facts_read=facts, tokens_read=shown.tokens
+        reading,
+        documents_read=shown.documents,
+        passages_read=shown.passages,
+        facts_read=facts,
+        tokens_read=shown.tokens,
     )
 
 

@@ -99,6 +99,7 @@ class Sitting:
             notes=(*notice, *self.notes),
             reader=self._reader,
             documents_read=self.shown.documents,
+            passages_read=self.shown.passages,
             tokens_read=self.shown.tokens,
             evidence=evidence,
         )

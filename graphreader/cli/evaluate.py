@@ -151,7 +151,7 @@ def evaluate(
         settings = read_settings(concurrency=concurrency)
         evaluation = Evaluation(asked, settings, None if estimate_only else out)
     with evaluation:
-        for note in evaluation.plan.notes:
+        for note in evaluation.notes:
             complain(note)
         if estimate_only:
             _tell_costs(evaluation, json)

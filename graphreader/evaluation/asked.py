@@ -36,11 +36,12 @@ class Asked:
     command: str = ""
 
 
-def entries_of(asked: Asked, settings: Settings) -> list[Entry]:
+def entries_of(asked: Asked, settings: Settings, place: str = "") -> list[Entry]:
     """Every reader with every model, as often as wanted. Each repeat has a seed of its own.
 
     A model that is named takes the place of those of the settings, but not of one that is set for
-    building: then graphs and gists are the same for all models.
+    building: then graphs and gists are the same for all models. Graphs that are not kept are those
+    of this `place` alone, so that no other evaluation uses one that is thrown away here.
     """
     if not asked.readers:
         raise UsageError("Name at least one reader.")
@@ -58,7 +59,7 @@ def entries_of(asked: Asked, settings: Settings) -> list[Entry]:
             keep = asked.keep_graphs
             if keep is None:
                 keep = own.model_for("extract") != OFFLINE
-            made = entrants(asked.readers, own, keep=keep)
+            made = entrants(asked.readers, own, keep=keep, place=place)
             found += [Entry(one, own, repeat) for one in made]
     return found
 

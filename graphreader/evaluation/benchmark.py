@@ -81,9 +81,10 @@ class Benchmark:
 
     def missing(self, entry: Entry, group: Group) -> list[int]:
         """Which records of a group this reader has not read yet, by their place."""
+        places = {record.id: place for place, record in enumerate(group.records)}
         return [
-            place
-            for place, record in enumerate(group.records)
+            places[record.id]
+            for record in entry.asked(group)
             if not self._file.is_done(entry.key(group, record), record.question)
         ]
 
@@ -171,7 +172,7 @@ class Benchmark:
 
 def _sittings(entry: Entry, records: Sequence[Record]) -> list[Sequence[Record]]:
     """Questions asked of one opened reader: all, unless it is opened with what one record knows."""
-    if entry.entrant.name == "golden":
+    if entry.is_given_evidence:
         return [[record] for record in records]
     return [records]
 

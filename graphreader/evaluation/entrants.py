@@ -33,8 +33,8 @@ OWN = "graphreader"
 
 _CHANGES: Mapping[str, tuple[Mapping[str, Any], Steps | None]] = {
     OWN: ({}, None),
-    f"{OWN}-paper": ({"mode": "paper"}, None),
-    f"{OWN}-fast": ({"mode": "fast"}, None),
+    f"{OWN}-paper": ({"mode": "paper", "initial_nodes": None, "calls": None}, None),
+    f"{OWN}-fast": ({"mode": "fast", "initial_nodes": None, "calls": None}, None),
     f"{OWN}-no-plan": ({}, WITHOUT_PLAN),
     f"{OWN}-random-nodes": ({}, WITHOUT_NODE_SELECTION),
     f"{OWN}-no-normalization": ({"normalize": "none"}, None),
@@ -43,15 +43,18 @@ _CHANGES: Mapping[str, tuple[Mapping[str, Any], Steps | None]] = {
 _SWEEPS: Mapping[str, str] = {"nodes": "initial_nodes", "chunk": "chunk_tokens"}
 
 
-def entrants(names: Sequence[str], settings: Settings, *, keep: bool = False) -> list[Entrant]:
-    """The readers of these names; `keep`: the graphs that they build stay in the database.
+def entrants(
+    names: Sequence[str], settings: Settings, *, keep: bool = False, place: str = ""
+) -> list[Entrant]:
+    """The readers of these names.
 
+    With `keep` the graphs that they build stay in the database; others are those of the `place`.
     Nothing is opened before it is needed. Raises UsageError, which names the readers that there
     are, for one that there is not.
     """
     minds = Minds(settings, opened_by=_counting)
     return [
-        GraphEntrant(name, *_changed(name, settings), keep=keep)
+        GraphEntrant(name, *_changed(name, settings), keep=keep, place=place)
         if name == OWN or name.startswith(f"{OWN}-")
         else Baseline(name, minds)
         for name in dict.fromkeys(names)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from graphreader.baselines.golden import Golden
 from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.entrant import Entrant
 from graphreader.evaluation.plan import Group, Plan
@@ -24,6 +25,15 @@ class Entry:
         models = dict.fromkeys(self.settings.model_for(one) for one in ("explore", "answer"))
         return ", ".join(models)
 
+    @property
+    def is_given_evidence(self) -> bool:
+        """Whether it is opened with what one record names as evidence, and for that one alone."""
+        return self.entrant.name == Golden.name
+
+    def asked(self, group: Group) -> list[Record]:
+        """The records of a group that it is asked about; golden only where evidence is named."""
+        return [one for one in group.records if one.supporting or not self.is_given_evidence]
+
     def key(self, group: Group, record: Record) -> Key:
         """What the line of this reading is about."""
         name = self.entrant.name
@@ -34,4 +44,4 @@ def keys(plan: Plan, entries: Sequence[Entry]) -> Iterator[Key]:
     """Those of all readings of a plan."""
     for group in plan.groups:
         for entry in entries:
-            yield from (entry.key(group, record) for record in group.records)
+            yield from (entry.key(group, record) for record in entry.asked(group))

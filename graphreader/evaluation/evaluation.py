@@ -50,7 +50,7 @@ class Evaluation:
 
     def __init__(self, asked: Asked, settings: Settings, out: str | None) -> None:
         self.plan: Plan = plan(asked.sources, asked.wanted)
-        self.entries = entries_of(asked, settings)
+        self.entries = entries_of(asked, settings, out or "")
         self.tally = Tally()
         self.told: Callable[[Line], None] = lambda line: None
         self.spent = Usage()
@@ -92,6 +92,21 @@ class Evaluation:
         asking = {entry.model for entry in self.entries}
         others = {self._settings.chosen_embeddings, *(["rater"] if self._rater else [])}
         return (building | asking | others) != {OFFLINE}
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What of the data is left out, and why."""
+        lacking = {
+            group.dataset
+            for entry in self.entries
+            for group in self.plan.groups
+            if len(entry.asked(group)) < len(group.records)
+        }
+        golden = (
+            f"{name} names no evidence for some or all questions: golden is not asked there."
+            for name in sorted(lacking)
+        )
+        return (*self.plan.notes, *golden)
 
     @property
     def needs_graph(self) -> bool:
@@ -161,12 +176,10 @@ class Evaluation:
             await comparing.run(self.plan, against, self._tokens.get)
 
     def _left(self, entry: Entry, group: Group) -> int:
+        asked = entry.asked(group)
         if self._readings is None:
-            return len(group.records)
-        done = (
-            self._readings.is_done(entry.key(group, record), record.question)
-            for record in group.records
-        )
+            return len(asked)
+        done = (self._readings.is_done(entry.key(group, one), one.question) for one in asked)
         return sum(not one for one in done)
 
     def _take(self, line: Line) -> None:
@@ -202,7 +215,7 @@ class Evaluation:
                 if not entry.repeat
             ],
             "datasets": _statistics(self.plan.groups),
-            "notes": list(self.plan.notes),
+            "notes": list(self.notes),
         }
 
 

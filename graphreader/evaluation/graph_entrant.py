@@ -38,11 +38,18 @@ class _Text:
 class GraphEntrant:
     """GraphReader with some settings and steps.
 
-    Entrants that build alike share their corpora; `keep`: these stay when they are done with.
+    Entrants that build alike share their corpora; with `keep` these stay when they are done with,
+    else they are those of the `place` alone.
     """
 
     def __init__(
-        self, name: str, settings: Settings, steps: Steps | None = None, *, keep: bool = False
+        self,
+        name: str,
+        settings: Settings,
+        steps: Steps | None = None,
+        *,
+        keep: bool = False,
+        place: str = "",
     ) -> None:
         self.name = name
         self.window = settings.window
@@ -53,6 +60,7 @@ class GraphEntrant:
         self._reader = GraphReader(settings=self._settings, steps=steps, decider=decider)
         self._minds = Minds(self._settings, decider)
         self._keep = keep
+        self._place = "" if keep else place
         self._building: dict[str, asyncio.Lock] = {}
 
     @asynccontextmanager
@@ -91,6 +99,7 @@ class GraphEntrant:
             given.chosen_embeddings,
             given.chunk_tokens,
             given.stages,
+            self._place,
             *(one.id for one in documents),
         )
         corpus = documents[0].corpus if documents else "evaluation"
@@ -119,6 +128,9 @@ class _Asked:
             question=question,
             reader=self.name,
             documents_read=tuple(self._ids[id_] for id_ in reading.documents_read),
+            passages_read=tuple(
+                (self._ids[id_], start, end) for id_, start, end in reading.passages_read
+            ),
             citations=tuple(
                 replace(one, document_id=self._ids[one.document_id]) for one in reading.citations
             ),

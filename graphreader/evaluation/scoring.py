@@ -12,7 +12,7 @@ from graphreader.errors import DecisionError, ModelClosedError
 from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.metrics.answers import exact_match, f1
 from graphreader.evaluation.metrics.choices import accuracy
-from graphreader.evaluation.metrics.evidence import fact_recall
+from graphreader.evaluation.metrics.evidence import chunk_recall, fact_recall
 from graphreader.evaluation.metrics.lveval import f1_star
 from graphreader.evaluation.metrics.rouge import rouge
 from graphreader.evaluation.raters import Raters
@@ -64,6 +64,7 @@ class Scorer:
         """
         rated = await self._rated(record, reading)
         measured = await asyncio.to_thread(_measured, record, reading)
+        measured["chunk_recall"] = _chunk_recall(record, reading, places)
         for name, counted in rated.recalls.items():
             measured[name]["rated"] = counted
         cited = (citation.document_id for citation in reading.citations)
@@ -119,6 +120,14 @@ def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
     return sentences, documents
 
 
+def _chunk_recall(record: Record, reading: Reading, places: Mapping[str, int]) -> float | None:
+    """The share of the supporting sentences that stand in what was shown in full."""
+    chunks = [
+        record.documents[places[id_]].text[start:end] for id_, start, end in reading.passages_read
+    ]
+    return chunk_recall(chunks, supporting_facts(record)[0], record.language)
+
+
 def failed(error: str, spent: Usage) -> dict[str, Any]:
     """The figures of a reading that came to nothing: it counts as unanswered."""
     return {
@@ -137,6 +146,7 @@ def failed(error: str, spent: Usage) -> dict[str, Any]:
         "rating": None,
         "recall": None,
         "facts_recall": None,
+        "chunk_recall": None,
         "phases": {},
         "paths": None,
         "pages_looked_up": None,

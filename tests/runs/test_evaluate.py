@@ -216,6 +216,18 @@ def test_graph_reader(terminal: Terminal, data: str, neo4j: Settings) -> None:
     assert not any(name.startswith(lines["q0"]["corpus"]) for name in corpora)
 
 
+# Golden is not asked where the data names no evidence, and that is said.
+def test_no_evidence(terminal: Terminal, data: str) -> None:
+    rows = [json.loads(line) for line in Path(data).read_text().splitlines()]
+    Path(data).write_text("\n".join(json.dumps(row | {"supporting": []}) for row in rows))
+
+    ended = terminal.run("evaluate", data, "--readers", "golden,rag-bm25-3", "--out", "o")
+
+    assert ended.code == 0, ended.err
+    assert "bands names no evidence for some or all questions" in ended.err
+    assert {line["reader"] for line in lines_of(terminal.folder / "o")} == {"rag-bm25-3"}
+
+
 # With a model answers are rated, costs are told before and after, and --json is one object.
 def test_with_model(terminal: Terminal, data: str, server: OpenAIServer) -> None:
     words = ["evaluate", data, "--readers", "golden,rag-bm25-3", "--limit", "3", "--out", "o"]

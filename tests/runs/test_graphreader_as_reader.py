@@ -99,12 +99,12 @@ class Modelled:
 
 @pytest.fixture(scope="module")
 def shelf(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, ...]]:
-    """The settings, the corpus of the two books, and by what ids the graph has them."""
+    """The settings, the corpus of the two books, and the titles of these by their ids."""
     corpus, home = f"test-{uuid4().hex[:12]}", tmp_path_factory.mktemp("home")
     settings = world.settings(neo4j, chunk_tokens=500, initial_nodes=3, home=home)
     with Modelled(settings, corpus).reader as reader:
         report = reader.ingest(*(langchain(one.text, one.title) for one in DOCUMENTS))
-        yield settings, corpus, {one.id: one.source for one in report.documents}
+        yield settings, corpus, {one.id: one.title for one in report.documents}
         reader.delete(everything=True)
 
 
@@ -140,7 +140,7 @@ async def test_counts_what_it_read(asked: Modelled, shelf: tuple[Any, ...]) -> N
     for one in DOCUMENTS:
         sentences = [one.text[a:b] for a, b in sentence_spans(one.text)]
         shown = [sentence for sentence in sentences if asked.showed(sentence)]
-        read += [one.id] if any(sentence.startswith("Rain") for sentence in shown) else []
+        read += [one.title] if any(sentence.startswith("Rain") for sentence in shown) else []
         seen += count(" ".join(shown))
     seen += sum(count(fact) for fact in facts if fact.startswith("Aunt"))
     assert {shelf[2][id_] for id_ in reading.documents_read} == set(read)
@@ -153,7 +153,7 @@ async def test_counts_what_it_read(asked: Modelled, shelf: tuple[Any, ...]) -> N
 async def test_cites_slices(asked: Modelled, shelf: tuple[Any, ...]) -> None:
     reading = await asked.read()
 
-    texts = {one.id: one.text for one in DOCUMENTS}
+    texts = {one.title: one.text for one in DOCUMENTS}
     (cited,) = reading.citations
     assert texts[shelf[2][cited.document_id]][cited.start : cited.end] == cited.quote == KEY
     assert cited.document_id in reading.documents_read

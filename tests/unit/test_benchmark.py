@@ -23,7 +23,7 @@ from graphreader.errors import (
 from graphreader.evaluation.benchmark import Benchmark
 from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.entrant import Opened
-from graphreader.evaluation.entry import Entry
+from graphreader.evaluation.entry import Entry, keys
 from graphreader.evaluation.lines_file import Line
 from graphreader.evaluation.plan import Plan, Wanted, plan
 from graphreader.evaluation.readings_file import ReadingsFile
@@ -163,6 +163,22 @@ async def test_golden(data: str, tmp_path: File) -> None:
     await run(tmp_path, plan([data], Wanted()), golden)
 
     assert len(golden.opened_with) == 3
+
+
+# It is not asked where the data names no evidence: it would have nothing to read, and count as 0.
+async def test_no_evidence(tmp_path: File) -> None:
+    data = File(write(tmp_path, {"q1": "one", "q2": "two"}))
+    rows = [json.loads(row) for row in data.read_text().splitlines()]
+    del rows[0]["supporting"]
+    data.write_text("\n".join(json.dumps(row) for row in rows))
+    what = plan([str(data)], Wanted())
+
+    lines = await run(tmp_path, what, Fake("golden"), Fake("other"))
+
+    asked = [Entry(Fake("golden"), Settings()), Entry(Fake("other"), Settings())]
+    wanted = [("golden", "q2"), ("other", "q1"), ("other", "q2")]
+    assert sorted((line["reader"], line["id"]) for line in lines) == wanted
+    assert sorted((key.reader, key.id) for key in keys(what, asked)) == wanted
 
 
 # What is read is not asked again; a new reader, and what failed, is.

@@ -120,13 +120,14 @@ def test_variants(
     assert entrant._reader._session.steps == steps
 
 
-# What a person has configured stays as it is beside the one change of a variant.
+# What a person has configured stays as it is beside the one change of a variant; a mode is all of
+# its own.
 def test_configured(opened: Open) -> None:
     fast, nodes = opened("graphreader-fast", "graphreader-nodes-3", calls=4, window=3000)
 
     assert isinstance(fast, GraphEntrant)
     assert isinstance(nodes, GraphEntrant)
-    assert (fast._settings.path_calls, fast._settings.paths, fast.window) == (4, 2, 3000)
+    assert (fast._settings.path_calls, fast._settings.paths, fast.window) == (5, 2, 3000)
     assert (nodes._settings.path_calls, nodes._settings.paths) == (4, 3)
 
 

@@ -79,6 +79,22 @@ def test_document_of_the_node() -> None:
     assert [group.document for group in groups] == ["Ann Yule (poet)", "book"]
 
 
+# A document whose whole title stands in what is wanted comes first, however it is written there.
+# One word may mean anything, and a title of which only a part stands there is another one.
+def test_document_that_is_asked_for() -> None:
+    titles = ["Darling", "Farewell in Ulm, Dear Ann", "Farewell in Ulm, My Darling (film)"]
+    told = ["A film released in Ulm: Farewell, Darling.", "A film released in Ulm.", "It is old."]
+    found = [
+        replace(chunk(n, fact), document=title)
+        for n, (title, fact) in enumerate(zip(titles, told, strict=True))
+    ]
+
+    wanted = 'When was the film "Farewell In Ulm, my Darling" released?'
+    groups = fact_page(found, wanted, 0, node="Ulm").groups
+
+    assert [group.document for group in groups] == [titles[2], titles[0], titles[1]]
+
+
 # Page after page, by as many facts as were shown, every fact comes exactly once.
 def test_all_pages_together_are_all_facts() -> None:
     found = hub(chunks=30, facts=20)

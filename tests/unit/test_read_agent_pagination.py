@@ -4,15 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphreader.baselines.read_agent.estimating import estimate
 from graphreader.baselines.read_agent.pagination import Pagination, Stretch, paginate
 from graphreader.baselines.read_agent.presets import PRESETS, preset_for
 from graphreader.baselines.read_agent.words import words_in
 from graphreader.deciding.episodes import PauseTask
-from graphreader.deciding.offline.decider import OfflineDecider
 from graphreader.errors import UsageError
 from graphreader.ingestion.chunking import in_sign
-from tests.unit.episodic import STORY, document, modelled
+from tests.unit.episodic import STORY, document
 
 ENGLISH = st.sampled_from(["one", "Two", "three.", "Four!", "five,", "\n\n", "\n", "# Six\n\n"])
 CHINESE = st.sampled_from([*"天地玄黄宇宙洪荒。！，", "\n\n", "abc"])
@@ -155,27 +153,6 @@ def test_presets() -> None:
     assert preset_for(None) == preset_for(8_000) == Pagination(280, 600)
     assert {preset_for(n) for n in (15_500, 16_384, 32_000, 65_536)} == {Pagination(1000, 5000)}
     assert {preset_for(n) for n in (128_000, 131_072, 262_144)} == {Pagination(2000, 10000)}
-
-
-# Pagination that always pauses as early as it may costs no more than was estimated before.
-@pytest.mark.parametrize("sizes", [(8, 24), (10, 60), (30, 100)])
-async def test_estimate(sizes: tuple[int, int]) -> None:
-    text = "\n\n".join(f"A paragraph of eight words, the number {n}." for n in range(120))
-    decider, _ = modelled(lambda request: {})
-    foreseen = estimate([document(text), document(" ")], Pagination(*sizes), decider)
-    asked: list[PauseTask] = []
-
-    async def choose(stretch: Stretch) -> int:
-        asked.append(stretch.task(text))
-        return stretch.points[0]
-
-    pages = await paginate(document(text), Pagination(*sizes), choose)
-
-    sent = sum(decider.measure(task) for task in asked)
-    assert len(asked) <= foreseen.paginate.calls
-    assert len(pages) <= foreseen.pages == foreseen.gist.calls
-    assert 0.4 * foreseen.paginate.input_tokens < sent <= foreseen.paginate.input_tokens
-    assert estimate([document(text)], Pagination(*sizes), OfflineDecider()).gist.input_tokens == 0
 
 
 # The pages of a document lie side by side from end to end.

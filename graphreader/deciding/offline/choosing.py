@@ -22,10 +22,8 @@ from graphreader.sentences import sentence_spans
 Onward = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
 
 AGAIN = 0.6  # of its score is left to a node that shares the same words as one before it
-MOST_CHUNKS = 2  # chosen at one node
-NEARLY = 0.9  # of the best chunk's score makes another one worth reading
-PROMISING = 0.8  # ... of its promise makes another one's facts worth a look
-MOST_GROUPS = 5  # looked at on one page
+PROMISING = 0.8  # of the best chunk's promise makes another one's facts worth a look
+MOST_GROUPS = 3  # looked at on one page
 MOST_FACTS = 3  # noted at one node
 MOST_QUOTES = 4  # taken from one chunk
 LEAST_SHARE = 0.1  # of the question's weight, for a sentence to be worth a quote
@@ -87,9 +85,9 @@ def promising(task: FactsTask) -> FactsTask:
 
 
 def choose_chunks(task: FactsTask) -> FactsDecision:
-    """The unread chunks that say enough about the question, beside the node's own name.
+    """The unread chunk that says most about the question, beside the node's own name, if enough.
 
-    They say more of it where a name in the notes led to the node, and enough with less.
+    It says more of it where a name in the notes led to the node, and enough with less.
     """
     question = understand(task.question)
     own = terms_of(task.node)
@@ -107,12 +105,12 @@ def choose_chunks(task: FactsTask) -> FactsDecision:
         # All that is told of who is asked about: it may lead on, whatever it is.
         scores = {number: max(score, least) for number, score in scores.items()}
     best = sorted((n for n in scores if scores[n] >= least), key=lambda n: -scores[n])
-    chosen = [n for n in best if scores[n] >= NEARLY * scores[best[0]]][:MOST_CHUNKS]
+    chosen = best[:1]  # what it says leads on better than the second best chunk
     facts = {f: question.overlap(terms_of(f), own) for g in task.groups for f in g.facts}
     useful = sorted((f for f in facts if facts[f] > 0), key=lambda f: -facts[f])[:MOST_FACTS]
     return FactsDecision(
         notebook=noted(task.notebook, useful, question),
-        rationale="These chunks hold the most of the question's words."
+        rationale="This chunk holds the most of the question's words."
         if chosen
         else f"No unread chunk that names {task.node} says enough about the question.",
         function="read_chunk" if chosen else "stop_and_read_neighbor",
@@ -181,6 +179,8 @@ def _best_sentences(task: ChunkTask, spans: list[tuple[int, int]], question: Que
     ]
     least = max(1.0, LEAST_SHARE * question.weight)
     left = {n for n, t in enumerate(terms) if question.overlap(t) > 0 and scores[n] >= least}
+    # Where the title has it all, sentences that say it again are better than none.
+    left = left or {n for n, t in enumerate(terms) if question.overlap(t) >= least}
     covered: frozenset[str] = frozenset()
     chosen: list[int] = []
     while left and len(chosen) < MOST_QUOTES:

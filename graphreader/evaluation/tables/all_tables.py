@@ -7,6 +7,7 @@ from graphreader.evaluation.tables.costs import costs
 from graphreader.evaluation.tables.found_evidence import equal_reading, found_evidence
 from graphreader.evaluation.tables.function_calls import function_calls
 from graphreader.evaluation.tables.lines import Results
+from graphreader.evaluation.tables.pairs import pairs
 from graphreader.evaluation.tables.read_agent import read_agent
 from graphreader.evaluation.tables.recalls import recalls
 from graphreader.evaluation.tables.scores import scores
@@ -23,6 +24,7 @@ def all_tables(results: Results) -> Sequence[Table]:
         scores(lines),
         found_evidence(lines),
         equal_reading(lines, results.equal),
+        pairs(lines),
         datasets(results),
         score_by_length(lines),
         ablations(lines),

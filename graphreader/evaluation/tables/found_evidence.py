@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from graphreader.evaluation.metrics import evidence
-from graphreader.evaluation.metrics.intervals import compare, mean_interval
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import EqualReading, Line
 from graphreader.evaluation.tables.measures import (
@@ -19,6 +18,7 @@ from graphreader.evaluation.tables.measures import (
     share_read,
     tokens_read,
 )
+from graphreader.evaluation.tables.pairs import paired
 from graphreader.evaluation.tables.table import Column, Row, Section, Table
 
 
@@ -116,17 +116,11 @@ def _compared(
     own = by_question(ours, fcr)
     other = _means(theirs, lambda one: evidence.fcr(one.documents_read, gold.get(one.id, ())))
     both = own.keys() & other.keys()
-    found = compare(own, other)
     return Row.of(
         against,
         grouping.window(ours[0].window),
         retrieval,
-        len(both),
-        mean_interval(own[id_] for id_ in own if id_ in both),
-        mean_interval(other[id_] for id_ in other if id_ in both),
-        found.difference if found else None,
-        found.p if found else None,
-        f"{found.wins} / {found.ties} / {found.losses}" if found else None,
+        *paired(own, other),
         average(tokens_read(line) for line in ours if line.id in both),
         average(one.tokens_read for one in theirs if one.id in both),
         average(one.k for one in theirs if one.id in both),

@@ -106,7 +106,12 @@ def score(lines: Sequence[Line], measure: Measure) -> Interval | None:
     """The same of a score: a reading that failed counts as 0 where others have one."""
     if all(measure(line) is None for line in lines):
         return None
-    return mean(lines, lambda line: 0.0 if line.error else measure(line))
+    return mean_interval(scored(lines, measure).values())
+
+
+def scored(lines: Iterable[Line], measure: Measure) -> dict[str, float]:
+    """A score by question: a reading that failed counts as 0."""
+    return by_question(lines, lambda line: 0.0 if line.error else measure(line))
 
 
 def by_question(lines: Iterable[Line], measure: Measure) -> dict[str, float]:

@@ -9,7 +9,6 @@ from graphreader.evaluation.tables.lines import NATIVE, Line
 from graphreader.evaluation.tables.measures import (
     Measure,
     answered,
-    by_question,
     choice,
     exact,
     f1,
@@ -19,6 +18,7 @@ from graphreader.evaluation.tables.measures import (
     questions,
     rouge,
     score,
+    scored,
 )
 from graphreader.evaluation.tables.table import Cell, Column, Row, Section, Table
 
@@ -96,8 +96,8 @@ def _relative(lines: Sequence[Line], golden: Sequence[Line], measure: Measure) -
 
     Over the questions that both were asked.
     """
-    own = by_question(lines, lambda line: 0.0 if line.error else measure(line))
-    best = by_question(golden, lambda line: 0.0 if line.error else measure(line))
+    own = scored(lines, measure)
+    best = scored(golden, measure)
     both = own.keys() & best.keys()
     whole = sum(best[id_] for id_ in both)
     return sum(own[id_] for id_ in both) / whole if whole else None

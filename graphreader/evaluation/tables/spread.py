@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import Line
-from graphreader.evaluation.tables.measures import average, by_question, fcr, main_measure
+from graphreader.evaluation.tables.measures import average, by_question, fcr, main_measure, scored
 from graphreader.evaluation.tables.table import Column, Row, Section, Table
 
 
@@ -59,14 +59,7 @@ def _over_models(reader: str, lines: Sequence[Line]) -> list[Row]:
 def _row(reader: str, model: str, over: str, runs: Sequence[Sequence[Line]]) -> Row:
     name, measure = main_measure([line for run in runs for line in run])
     scores = [
-        value
-        for run in runs
-        if (
-            value := average(
-                by_question(run, lambda line: 0.0 if line.error else measure(line)).values()
-            )
-        )
-        is not None
+        value for run in runs if (value := average(scored(run, measure).values())) is not None
     ]
     found = [
         value for run in runs if (value := average(by_question(run, fcr).values())) is not None

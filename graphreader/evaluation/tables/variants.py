@@ -1,7 +1,7 @@
 """GraphReader with one thing changed: ablations (paper, table 4) and sweeps (figures 3 and 4)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from graphreader.evaluation import papers
 from graphreader.evaluation.metrics.intervals import Interval, compare
@@ -10,7 +10,6 @@ from graphreader.evaluation.tables.lines import NATIVE, Line
 from graphreader.evaluation.tables.measures import (
     Measure,
     average,
-    by_question,
     f1,
     fcr,
     lr1,
@@ -19,6 +18,7 @@ from graphreader.evaluation.tables.measures import (
     mean,
     questions,
     score,
+    scored,
     tokens_read,
 )
 from graphreader.evaluation.tables.scores import NO_RATERS
@@ -96,10 +96,7 @@ def _ablated(
 
 
 def _change(lines: Sequence[Line], base: Sequence[Line], measure: Measure) -> Interval | None:
-    def told(of: Sequence[Line]) -> Mapping[str, float]:
-        return by_question(of, lambda line: 0.0 if line.error else measure(line))
-
-    found = compare(told(lines), told(base))
+    found = compare(scored(lines, measure), scored(base, measure))
     return found.difference if found else None
 
 
