@@ -26,6 +26,7 @@ from graphreader.evaluation.made_group import MadeGroup
 from graphreader.evaluation.plan import Group, Plan
 from graphreader.evaluation.reading_line import line_of
 from graphreader.evaluation.readings_file import ReadingsFile
+from graphreader.evaluation.record_documents import digest_of
 from graphreader.side_by_side import side_by_side
 from graphreader.usage import Usage
 
@@ -85,7 +86,7 @@ class Benchmark:
         return [
             places[record.id]
             for record in entry.asked(group)
-            if not self._file.is_done(entry.key(group, record), record.question)
+            if not self._file.is_done(entry.key(group, record), digest_of(record))
         ]
 
     async def _ask_group(self, group: Group) -> None:

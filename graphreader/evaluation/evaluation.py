@@ -20,6 +20,7 @@ from graphreader.evaluation.lines_file import Line
 from graphreader.evaluation.plan import Group, Plan, plan
 from graphreader.evaluation.raters import Raters
 from graphreader.evaluation.readings_file import Key, ReadingsFile
+from graphreader.evaluation.record_documents import digest_of
 from graphreader.evaluation.scoring import Scorer
 from graphreader.evaluation.tally import Tally
 from graphreader.settings import OFFLINE, Settings
@@ -179,7 +180,7 @@ class Evaluation:
         asked = entry.asked(group)
         if self._readings is None:
             return len(asked)
-        done = (self._readings.is_done(entry.key(group, one), one.question) for one in asked)
+        done = (self._readings.is_done(entry.key(group, one), digest_of(one)) for one in asked)
         return sum(not one for one in done)
 
     def _take(self, line: Line) -> None:

@@ -8,6 +8,7 @@ from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.entrant import Opened
 from graphreader.evaluation.entry import Entry
 from graphreader.evaluation.made_group import MadeGroup
+from graphreader.evaluation.record_documents import digest_of
 from graphreader.usage import Usage
 
 _FIRST = (
@@ -36,6 +37,8 @@ def line_of(
     found: Mapping[str, Any],
 ) -> dict[str, Any]:
     """One line of the file: first what every evaluation asks for, then what more is known."""
+    # A longer context differs with the pool: what the data ask is told by the record as it came.
+    own = next(one for one in made.group.records if one.id == record.id)
     known = {
         **asdict(entry.key(made.group, record)),
         "window": entry.entrant.window,
@@ -43,6 +46,7 @@ def line_of(
         "kind": record.kind,
         "subset": record.subset,
         "question": record.question,
+        "digest": digest_of(own),
         "gold_documents": list(record.gold_documents),
         "record_tokens": made.tokens,
         "documents": len(record.documents),

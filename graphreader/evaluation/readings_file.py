@@ -28,7 +28,7 @@ class Key:
 
 
 _FIGURES = ("em", "f1", "documents_read", "gold_documents", "tokens_read", "usage", "seconds")
-_NEEDED = frozenset((*Key.__slots__, "question", "error", *_FIGURES))
+_NEEDED = frozenset((*Key.__slots__, "digest", "error", *_FIGURES))
 
 
 class ReadingsFile:
@@ -41,7 +41,7 @@ class ReadingsFile:
     def __init__(self, path: Path, take: Callable[[Line], None]) -> None:
         self._lines = LinesFile(path, _NEEDED, self._note)
         self._take = take
-        self._questions: dict[Key, str] = {}
+        self._digests: dict[Key, str] = {}
 
     def __enter__(self) -> Self:
         self._lines.__enter__()
@@ -55,13 +55,16 @@ class ReadingsFile:
     ) -> None:
         self._lines.__exit__(kind, error, trace)
 
-    def is_done(self, key: Key, question: str) -> bool:
-        """Whether this is read. Raises UsageError where the id was that of another question."""
-        done = self._questions.get(key)
-        if done not in (None, question):
+    def is_done(self, key: Key, digest: str) -> bool:
+        """Whether this is read; `digest` tells what the data ask, and of what.
+
+        Raises UsageError where the id was that of another question, text or right answer.
+        """
+        done = self._digests.get(key)
+        if done not in (None, digest):
             raise UsageError(
-                f"{self._lines.path} has another question of the id {key.id} in {key.dataset}: "
-                "name another --out for other data."
+                f"{self._lines.path} has another question, text or right answer of the id {key.id} "
+                f"in {key.dataset}: name another --out for other data."
             )
         return done is not None
 
@@ -73,5 +76,5 @@ class ReadingsFile:
     def _note(self, line: Line) -> None:
         key = Key.of(line)
         if line["error"] is None:
-            self._questions[key] = line["question"]
+            self._digests[key] = line["digest"]
         self._take(line)

@@ -23,6 +23,13 @@ def corpus_of(record: Record) -> str:
     return f"evaluation-{digest.hexdigest()[:16]}"
 
 
+def digest_of(record: Record) -> str:
+    """What a record asks, of what, and which answers are right: another digest, other data."""
+    asked = (record.question, record.options, record.answers, record.gold_option, record.supporting)
+    told = f"{corpus_of(record)} {asked!r}"
+    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def documents_of(record: Record, corpus: str) -> list[Document]:
     """The documents, each with an id of its own, also where two have the same text.
 

@@ -162,7 +162,7 @@ def test_refused(terminal: Terminal, data: str) -> None:
     assert (seeded.code, smaller.code, asked.code) == (2, 2, 2)
     assert "was begun with seed 0, not 7: name another --out" in seeded.err
     assert "was begun with chunk_tokens 2000, not 500" in smaller.err
-    assert "another question of the id q0 in bands" in asked.err
+    assert "another question, text or right answer of the id q0 in bands" in asked.err
     assert len(lines_of(terminal.folder / "o")) == 6
 
 

@@ -21,7 +21,7 @@ def line(key: Key = ONE, question: str = "Who?", error: str | None = None) -> di
     named = {name: getattr(key, name) for name in Key.__slots__}
     lists: dict[str, Any] = {"documents_read": [], "gold_documents": []}
     figures = {"em": 1.0, "f1": 1.0, "tokens_read": 7, "usage": {"calls": 1}, "seconds": 0.5}
-    return {**named, **lists, **figures, "question": question, "error": error}
+    return {**named, **lists, **figures, "digest": question, "error": error}
 
 
 def whole(*lines: Line) -> bytes:
@@ -113,13 +113,13 @@ def test_foreign_file(tmp_path: Path, foreign: bytes) -> None:
     assert path.read_bytes() == before
 
 
-# An id that was that of another question is refused: these are other data.
+# An id that was that of another question, text or answer is refused: these are other data.
 def test_other_question(tmp_path: Path) -> None:
     path = tmp_path / "readings.jsonl"
     path.write_bytes(whole(line(ONE)))
     file, _ = entered(path)
 
-    with pytest.raises(UsageError, match="another question of the id q1"):
+    with pytest.raises(UsageError, match="another question, text or right answer of the id q1"):
         file.is_done(ONE, "When?")
 
 
