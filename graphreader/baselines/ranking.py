@@ -6,12 +6,14 @@ the first question.
 """
 
 import asyncio
+import logging
+import warnings
 from collections.abc import Sequence
-from typing import Protocol
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol
 
-import bm25s
 import numpy as np
-from bm25s.stopwords import STOPWORDS_EN
 from numpy.typing import NDArray
 
 from graphreader.baselines.passages import Passage
@@ -28,8 +30,6 @@ K1, B = 1.5, 0.75
 
 EMBEDDED_AT_ONCE = 8_000
 """Characters that an embedder takes; of a longer passage the mean of its parts' vectors counts."""
-
-_STOP_WORDS = frozenset(STOPWORDS_EN)
 
 Vectors = NDArray[np.float32]
 
@@ -52,7 +52,7 @@ class BM25:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = passages
-        self._index: bm25s.BM25 | None = None
+        self._index: Any = None
 
     async def ranked(self, question: str) -> list[Passage]:
         """All passages, the likeliest first; those without a common word last."""
@@ -107,16 +107,16 @@ def titled(passage: Passage) -> str:
 
 def terms_of(text: str) -> list[str]:
     """The terms by which BM25 compares, each as often as it stands there."""
-    words = (folded for word in words_of(text) if (folded := fold(word)) not in _STOP_WORDS)
+    words = (folded for word in words_of(text) if (folded := fold(word)) not in _stop_words())
     signs = (sign for run in HAN_RUN.findall(text) for sign in run)
     return [*(term_of(word) for word in words if word), *han_pairs(text), *signs]
 
 
-def _indexed(texts: list[list[str]]) -> bm25s.BM25 | None:
+def _indexed(texts: list[list[str]]) -> Any:
     """An index of the texts; None where there is not a single word to index."""
     if not any(texts):
         return None
-    index = bm25s.BM25(k1=K1, b=B, method="lucene")
+    index = _bm25s().BM25(k1=K1, b=B, method="lucene")
     index.index(texts, show_progress=False)
     return index
 
@@ -134,3 +134,22 @@ def _of_length_one(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     of_length_one: Vectors = vectors / np.maximum(lengths, 1e-12)
     return of_length_one
+
+
+@cache
+def _bm25s() -> Any:
+    """The library, imported when first needed. It is told to be silent: it logs what it indexes.
+
+    It draws with tqdm, which warns inside Jupyter, though nothing is drawn here.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        library = import_module("bm25s")
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return library
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    _bm25s()
+    return frozenset(import_module("bm25s.stopwords").STOPWORDS_EN)

@@ -17,14 +17,8 @@ from importlib import import_module
 seen = []
 read = type(os.environ).__getitem__
 
-def ours():
-    frame = sys._getframe(2)  # tqdm copies all of the environment, which is no reading of ours
-    while frame and "tqdm" not in frame.f_code.co_filename:
-        frame = frame.f_back
-    return frame is None
-
 def watched(environ, name):
-    if str(name).startswith(("GRAPHREADER_", "NEO4J_", "OPENAI_")) and ours():
+    if str(name).startswith(("GRAPHREADER_", "NEO4J_", "OPENAI_")):
         seen.append(f"reads {name}")
     return read(environ, name)
 
