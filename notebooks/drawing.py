@@ -129,8 +129,9 @@ def gists(memory: GistMemory) -> Image:
     for number, page in zip(pages, memory.pages, strict=True):
         places.setdefault(page.document.title, []).append(number)
     for title, own in places.items():
-        axes.text(fmean(own), -30, title, fontsize=8, color=INK, ha="center", va="top")
+        axes.text(fmean(own), -20, title, fontsize=6.5, color=INK, ha="center", va="top")
     axes.set_xticks([])
+    axes.set_xlim(0.3, len(memory.pages) + 0.7)
     axes.set_ylabel("words", fontsize=9, color=INK)
     axes.tick_params(labelsize=8, colors=PALE)
     axes.spines[["top", "right"]].set_visible(False)
