@@ -164,7 +164,10 @@ def test_changes_nothing(terminal: Terminal, shelf: str, neo4j: Settings, name: 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("fortune-teller", "There is no reader 'fortune-teller': choose among graphreader, rag-bm25-3"),
+        (
+            "fortune-teller",
+            "There is no reader 'fortune-teller': choose among graphreader, rag-bm25-3",
+        ),
         ("rag-bm25", "Did you mean rag-bm25-3?"),
         ("", "There is no reader ''"),
         ("graphreader-fast", "There is no reader 'graphreader-fast'"),
