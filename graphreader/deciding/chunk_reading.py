@@ -1,7 +1,7 @@
 """Reading chunks one after the other, in the order of the text, until one answers the question."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
@@ -14,6 +14,17 @@ from graphreader.usage import Phase
 SUMMARY_TOKENS = 400
 """A summary at most: it stands beside every later chunk."""
 
+BareAnswer = Annotated[
+    str, Field(description="The answer alone if it is answerable, otherwise empty.")
+]
+Quotes = Annotated[
+    list[str],
+    Field(
+        description="Sentences of this chunk that bear on the question, copied word for word. "
+        "Empty if none does."
+    ),
+]
+
 
 class ChunkRead(Decision):
     """Whether one chunk answers the question (GraphReader paper, figure 16)."""
@@ -21,14 +32,8 @@ class ChunkRead(Decision):
     function: Literal["answerable", "unanswerable"] = Field(
         description="answerable if what is shown answers the question, else unanswerable."
     )
-    answer: str = Field(
-        default="", description="The answer alone if it is answerable, otherwise empty."
-    )
-    quotes: list[str] = Field(
-        default_factory=list,
-        description="Sentences of this chunk that bear on the question, copied word for word. "
-        "Empty if none does.",
-    )
+    answer: BareAnswer = ""
+    quotes: Quotes = Field(default_factory=list)
 
 
 class NotesRead(Decision):
@@ -42,14 +47,8 @@ class NotesRead(Decision):
     function: Literal["answerable", "unanswerable"] = Field(
         description="answerable if summary and chunk answer the question, else unanswerable."
     )
-    answer: str = Field(
-        default="", description="The answer alone if it is answerable, otherwise empty."
-    )
-    quotes: list[str] = Field(
-        default_factory=list,
-        description="Sentences of this chunk that bear on the question, copied word for word. "
-        "Empty if none does.",
-    )
+    answer: BareAnswer = ""
+    quotes: Quotes = Field(default_factory=list)
 
 
 R = TypeVar("R", ChunkRead, NotesRead)

@@ -12,8 +12,8 @@ from typing import ClassVar, Self, TypeVar
 from pydantic import Field
 
 from graphreader.deciding.decisions import Decision
-from graphreader.deciding.passages import TextAnswer, TextChoice
-from graphreader.deciding.tasks import Task, folded, numbered
+from graphreader.deciding.passages import TextAnswer, TextChoice, no_option
+from graphreader.deciding.tasks import Task, folded, numbered, wordless
 from graphreader.usage import Phase
 
 D = TypeVar("D", bound=Decision)
@@ -214,43 +214,39 @@ class NextPageTask(MemoryTask[NextPage]):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryAnswerTask(MemoryTask[TextAnswer]):
-    """Answer from the memory, the pages that were looked up in the places of their gists."""
+class LastMemoryTask(MemoryTask[D]):
+    """The last one: from the memory, the pages that were looked up in the places of their gists."""
 
-    prompt = "memory_answer"
-    decision = TextAnswer
-    phase = "answer"
-    reply_tokens = 1500
+    phase: ClassVar[Phase] = "answer"
+    reply_tokens: ClassVar[int] = 1500
 
     def values(self) -> Mapping[str, str]:
-        """Memory, question, and the pages that were read."""
+        """Memory, question with options if there are any, and the pages that were read."""
         return self.asked() | self.in_full()
+
+
+class MemoryAnswerTask(LastMemoryTask[TextAnswer]):
+    """Answer in free words."""
+
+    __slots__ = ()
+    prompt = "memory_answer"
+    decision = TextAnswer
 
     def problem(self, decision: TextAnswer) -> str | None:
         """An answer without words."""
-        if decision.answered and not decision.answer.strip():
-            return "The answer is empty: give it, or set answered to false."
-        return None
+        return wordless(decision)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryChoiceTask(MemoryTask[TextChoice]):
-    """Choose one of the options from the same memory."""
+class MemoryChoiceTask(LastMemoryTask[TextChoice]):
+    """Choose one of the options."""
 
+    __slots__ = ()
     prompt = "memory_choice"
     decision = TextChoice
-    phase = "answer"
-    reply_tokens = 1500
-
-    def values(self) -> Mapping[str, str]:
-        """Memory, question with options, and the pages that were read."""
-        return self.asked() | self.in_full()
 
     def problem(self, decision: TextChoice) -> str | None:
         """An option that there is not."""
-        if not 1 <= decision.option <= len(self.options):
-            return f"Choose an option by its number, 1 to {len(self.options)}."
-        return None
+        return no_option(decision, self.options)
 
 
 def pages_among(numbers: Sequence[int], pages: int, read: Sequence[int] = ()) -> list[int]:

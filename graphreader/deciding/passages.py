@@ -13,7 +13,7 @@ from typing import ClassVar, Self, TypeVar
 from pydantic import Field
 
 from graphreader.deciding.decisions import Decision
-from graphreader.deciding.tasks import Task, folded, names
+from graphreader.deciding.tasks import Task, folded, names, wordless
 from graphreader.usage import Phase
 
 _GAP = "\n[...]\n"
@@ -114,9 +114,7 @@ class TextAnswerTask(TextTask[TextAnswer]):
 
     def problem(self, decision: TextAnswer) -> str | None:
         """An answer without words."""
-        if decision.answered and not decision.answer.strip():
-            return "The answer is empty: give it, or set answered to false."
-        return None
+        return wordless(decision)
 
 
 class TextChoiceTask(TextTask[TextChoice]):
@@ -127,9 +125,7 @@ class TextChoiceTask(TextTask[TextChoice]):
 
     def problem(self, decision: TextChoice) -> str | None:
         """A number that no option has."""
-        if 1 <= decision.option <= len(self.options):
-            return None
-        return f"Choose an option by its number, 1 to {len(self.options)}."
+        return no_option(decision, self.options)
 
 
 class PassagesTask(TextAnswerTask):
@@ -168,6 +164,13 @@ def shown(excerpts: Iterable[Excerpt]) -> str:
     first = 0 if runs and runs[0][0].place < 0 else 1  # notes go before
     texts = [f"{_head(run[0], n)}\n{_joined(run)}" for n, run in enumerate(runs, first)]
     return "\n\n".join(texts)
+
+
+def no_option(decision: TextChoice, options: Sequence[str]) -> str | None:
+    """Why a choice cannot be taken that is none of the options."""
+    if 1 <= decision.option <= len(options):
+        return None
+    return f"Choose an option by its number, 1 to {len(options)}."
 
 
 def option_named(words: str, options: Sequence[str]) -> int | None:

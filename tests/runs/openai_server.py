@@ -9,14 +9,14 @@ import select
 import socket
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from tests.runs.loopback import Handler, Loopback
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_replies import completion, events, vector
 
@@ -35,7 +35,7 @@ class Request:
     answered: bool = False
 
 
-class OpenAIServer:
+class OpenAIServer(Loopback):
     """`reply` gets a chat request's body and gives the content, as text or as an object.
 
     `faults` are used up one a chat request; `always` happens to every further one; `script` is
@@ -69,6 +69,7 @@ class OpenAIServer:
         streams: bool = True,
         hold: threading.Event | None = None,
     ) -> None:
+        super().__init__(_Handler)
         self.reply = reply
         self.faults = deque(faults)
         self.always = always
@@ -92,14 +93,11 @@ class OpenAIServer:
         self._lock = threading.Lock()
         self._times: Counter[str] = Counter()
         self._in_progress: list[socket.socket] = []
-        self._http = _Server(("127.0.0.1", 0), _Handler)
-        self._http.fake = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
     @property
     def url(self) -> str:
         """The base URL of a client."""
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        return f"{super().url}/v1"
 
     @property
     def chats(self) -> list[Body]:
@@ -117,10 +115,6 @@ class OpenAIServer:
                 answered.add(request.prompt)
         return again
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -128,9 +122,7 @@ class OpenAIServer:
         trace: TracebackType | None,
     ) -> None:
         self.closing.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        super().__exit__(kind, error, trace)
 
     @contextmanager
     def taken(self, body: Body, connection: socket.socket) -> Iterator[Request]:
@@ -160,41 +152,27 @@ class OpenAIServer:
         return scripted or self.always or Fault()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = True
-    request_queue_size = 128
-    fake: OpenAIServer
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Quiet: clients may hang up."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1  # what is sent at once leaves at once
-    timeout = 5
-    server: _Server
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
+class _Handler(Handler):
+    @property
+    def fake(self) -> OpenAIServer:
+        server: OpenAIServer = self.server.fake
+        return server
 
     def do_GET(self) -> None:
-        if self.server.fake.silent:
+        if self.fake.silent:
             return self._hang()
-        return self._send(self.server.fake.models_status, {"object": "list", "data": []})
+        return self.send(self.fake.models_status, {"object": "list", "data": []})
 
     def do_POST(self) -> None:
-        fake = self.server.fake
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        fake = self.fake
+        body = json.loads(self.body())
         fake.keys.add(self.headers.get("authorization", ""))
         if fake.silent:
             return self._hang()
         if self.path == "/v1/embeddings":
             return self._embeddings(body)
         if self.path != "/v1/chat/completions":
-            return self._send(404, {"error": {"message": "no such address"}})
+            return self.send(404, {"error": {"message": "no such address"}})
         with fake.taken(body, self.connection) as request:
             fault = request.fault
             if fault.hang:
@@ -205,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._chat(body, fault, text)
 
     def _chat(self, body: Body, fault: Fault, text: str) -> None:
-        fake, usage = self.server.fake, self.server.fake.usage
+        fake, usage = self.fake, self.fake.usage
         if fault.drop:
             self.close_connection = True
         elif fault.status != 200:
@@ -213,60 +191,48 @@ class _Handler(BaseHTTPRequestHandler):
         elif body.get("stream") and fake.streams:
             self._stream(events(body, text, fault, usage, fake.piece), fault)
         else:
-            self._send(200, completion(body, text, fault, usage))
+            self.send(200, completion(body, text, fault, usage))
 
     def _embeddings(self, body: Body) -> None:
-        fake = self.server.fake
+        fake = self.fake
         fake.embeddings.append(body)
         if fake.embeddings_faults:
             fault = fake.embeddings_faults.popleft()
             if fault.spoils:
                 return self._chat(body, fault, "")
         if fake.embeddings_status != 200:
-            return self._send(fake.embeddings_status, {"error": {"message": "no"}})
+            return self.send(fake.embeddings_status, {"error": {"message": "no"}})
         size = body.get("dimensions") or fake.dimension
         data = [
             {"object": "embedding", "index": index, "embedding": vector(text, size)}
             for index, text in enumerate(body["input"])
         ]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
-        return self._send(200, {"object": "list", "model": "fake", "data": data, "usage": usage})
+        return self.send(200, {"object": "list", "model": "fake", "data": data, "usage": usage})
 
     def _hang(self) -> None:
-        while not self.server.fake.closing.wait(0.02) and not _hung_up(self.connection):
+        while not self.fake.closing.wait(0.02) and not _hung_up(self.connection):
             pass
         self.close_connection = True
 
     def _fail(self, fault: Fault) -> None:
         error = {"message": fault.message, "code": fault.code, "type": "error"}
-        self._send(fault.status, {"error": error}, fault.headers)
+        self.send(fault.status, {"error": error}, fault.headers)
 
     def _stream(self, parts: Iterable[str], fault: Fault) -> None:
         self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
+        self.begin_stream("text/event-stream")
         sent = [f"data: {one}\n\n".encode() for one in parts]
-        if split := self.server.fake.split:
+        if split := self.fake.split:
             whole = b"".join(sent)
             sent = [whole[start : start + split] for start in range(0, len(whole), split)]
         self.close_connection = fault.breaks == "closed"
-        hold = self.server.fake.hold
+        hold = self.fake.hold
         for number, part in enumerate(sent if self.close_connection else [*sent, b""]):
             if hold and number == len(sent) // 2 and not hold.wait(5):
                 self.close_connection = True
                 return
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
-            self.wfile.flush()
-
-    def _send(self, status: int, body: Body, headers: Mapping[str, str] | None = None) -> None:
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {"content-type": "application/json", **(headers or {})}.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+            self.send_part(part)
 
 
 def _hung_up(connection: socket.socket) -> bool:

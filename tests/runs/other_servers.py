@@ -10,9 +10,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from tests.runs.loopback import Handler, Loopback
 
 Body = dict[str, Any]
 
@@ -37,7 +37,7 @@ class Turn:
     late: bool = False
 
 
-class Server:
+class Server(Loopback):
     """`reply` gets what was asked as OpenAI's messages, and gives the content.
 
     `turns` are used up one a request; `refuses` tells what of a request gets status 400, as a
@@ -52,6 +52,7 @@ class Server:
         always: Turn | None = None,
         refuses: Callable[[Body], Turn | None] = lambda body: None,
     ) -> None:
+        super().__init__(_Handler)
         self.reply = reply
         self.turns = deque(turns)
         self.always = always
@@ -59,28 +60,6 @@ class Server:
         self.requests: list[Body] = []
         self.keys: set[str] = set()
         self._lock = threading.Lock()
-        self._http = _Http(("127.0.0.1", 0), _Handler)
-        self._http.fake = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """The base URL of a client."""
-        return f"http://127.0.0.1:{self._http.server_port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
 
     def handle(self, path: str, headers: Mapping[str, str], body: Body) -> "_Answer":
         raise NotImplementedError
@@ -249,60 +228,27 @@ def _joined(lines: list[Body]) -> Body:
     return {**lines[-1], "message": whole}
 
 
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-    fake: Server
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Quiet: clients may hang up."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1  # what is sent at once leaves at once
-    timeout = 5
-    server: _Http
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
-
+class _Handler(Handler):
     def do_GET(self) -> None:
-        self._send(_Answer(404, {"error": "not found"}))
+        self.send(404, {"error": "not found"})
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self._send(self.server.fake.handle(self.path, dict(self._lowered()), body))
-
-    def _lowered(self) -> Iterator[tuple[str, str]]:
-        return ((name.lower(), value) for name, value in self.headers.items())
-
-    def _send(self, answer: _Answer) -> None:
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
-            self.send_header(name, value)
+        server: Server = self.server.fake
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = server.handle(self.path, headers, json.loads(self.body()))
         if isinstance(answer.content, list):
-            self._stream(answer.content)
-            return
-        data = json.dumps(answer.content).encode()
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+            self._stream(answer.status, answer.headers, answer.content)
+        else:
+            self.send(answer.status, answer.content, answer.headers)
 
-    def _stream(self, lines: list[Body]) -> None:
+    def _stream(self, status: int, headers: Mapping[str, str], lines: list[Body]) -> None:
         is_events = isinstance(self.server.fake, AnthropicServer)
-        kind = "text/event-stream" if is_events else "application/x-ndjson"
-        self.send_header("content-type", kind)
-        self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-        texts = (json.dumps(line) for line in lines)
-        if is_events:
-            texts = (
-                f"event: {line['type']}\ndata: {text}\n"
-                for line, text in zip(lines, texts, strict=True)
-            )
-        for part in [*(f"{text}\n".encode() for text in texts), b""]:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
-            self.wfile.flush()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.begin_stream("text/event-stream" if is_events else "application/x-ndjson")
+        for line in lines:
+            text = json.dumps(line)
+            shown = f"event: {line['type']}\ndata: {text}\n\n" if is_events else f"{text}\n"
+            self.send_part(shown.encode())
+        self.send_part(b"")

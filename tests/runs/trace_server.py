@@ -4,11 +4,11 @@ import gzip
 import json
 import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.runs.loopback import Handler, Loopback
 
 # So that LangSmith's client sends plain JSON.
 _INFO = {
@@ -33,46 +33,25 @@ class Trace:
     content: dict[str, Any] = field(default_factory=dict)
 
 
-class TraceServer:
+class TraceServer(Loopback):
     """Keeps what it is sent: runs of LangSmith, spans, and the bodies of all requests in `raw`.
 
     `keys` are those that LangSmith's client showed.
     """
 
     def __init__(self) -> None:
+        super().__init__(_Handler)
         self.runs: dict[str, dict[str, Any]] = {}  # in parts: LangSmith adds to them
         self.spans: list[Trace] = []
         self.raw: list[bytes] = []
         self.keys: set[str] = set()
         self._lock = threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """The address without a path."""
-        return f"http://127.0.0.1:{self._http.server_port}"
 
     @property
     def traces(self) -> list[Trace]:
         """The runs of LangSmith."""
         found = self.runs.items()
         return [Trace(id_, run.get("parent_run_id"), run["name"], run) for id_, run in found]
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
 
     def take(self, path: str, body: bytes) -> None:
         """Keep what one request brings."""
@@ -104,30 +83,15 @@ def ways(traces: list[Trace]) -> list[str]:
     return sorted(way(one) for one in traces)
 
 
-def _handler(server: TraceServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(Handler):
+    def do_GET(self) -> None:
+        self.send(200, _INFO)
 
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-        def do_GET(self) -> None:
-            self._answer(_INFO)
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            if self.headers.get("content-encoding") == "gzip":
-                body = gzip.decompress(body)
-            server.keys.add(self.headers.get("x-api-key", ""))
-            server.take(self.path, body)
-            self._answer({})
-
-        def _answer(self, value: dict[str, Any]) -> None:
-            data = json.dumps(value).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-    return Handler
+    def do_POST(self) -> None:
+        server: TraceServer = self.server.fake
+        body = self.body()
+        if self.headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+        server.keys.add(self.headers.get("x-api-key", ""))
+        server.take(self.path, body)
+        self.send(200, {})
