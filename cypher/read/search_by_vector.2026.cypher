@@ -1,9 +1,11 @@
 // The key elements of a corpus nearest to each of some vectors, filtered inside the index. One that is
-// merged stands for what it went into.
+// merged stands for what it went into. Where a corpus has no vector and others were deleted, Neo4j
+// 2026.08.1 fails instead of finding nothing, so it is not searched.
 CYPHER 25
 UNWIND range(0, size($vectors) - 1) AS place
 CALL (place) {
   WITH $vectors[place] AS vector
+  WHERE EXISTS { MATCH (k:KeyElement {corpus: $corpus}) WHERE k.embedding IS NOT NULL }
   MATCH (k:KeyElement)
   SEARCH k IN (
     VECTOR INDEX graphreader_key_element_embeddings FOR vector WHERE k.corpus = $corpus LIMIT $wide

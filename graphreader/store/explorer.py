@@ -1,6 +1,7 @@
 """Reading one corpus as the agent explores it. Read-only transactions; every answer is bounded."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from graphreader.store.connection import Connection, Row
@@ -18,7 +19,7 @@ from graphreader.store.found import (
     StoredChunk,
     StoredFact,
 )
-from graphreader.store.full_text import lucene
+from graphreader.store.full_text import by_words, lucene
 
 EXACT_UP_TO = 10_000
 """Key elements that a scan compares with a vector faster than an over-fetching index finds them."""
@@ -88,12 +89,15 @@ class GraphExplorer:
 
         Any text is fine; those that hold no words are left out.
         """
-        queries = [query for text in texts if (query := lucene(text, self.corpus)) is not None]
-        if not queries:
+        asked = [(text, query) for text in texts if (query := lucene(text, self.corpus))]
+        if not asked:
             return []
-        return _lists(
-            await self._read("search_by_words", queries=queries, limit=limit, wide=limit * 10)
-        )
+        queries = [query for _, query in asked]
+        found = await self._read("search_by_words", queries=queries, wide=limit * 10)
+        return [
+            _by_words(text, row["rows"])[:limit]
+            for (text, _), row in zip(asked, found, strict=True)
+        ]
 
     async def elements(self, ids: Sequence[str]) -> list[Element]:
         """Key elements by their ids, each once; one that was merged gives what it went into."""
@@ -251,6 +255,13 @@ def _lists(rows: Sequence[Row]) -> list[list[Node]]:
 
 def _nodes(rows: Sequence[Row]) -> list[Node]:
     return [Node(row["id"], row["name"]) for row in rows]
+
+
+def _by_words(text: str, rows: Sequence[Row]) -> list[Node]:
+    """The nodes by how well their wordings match a text."""
+    wordings = {row["id"]: chain.from_iterable(row["wordings"]) for row in rows}
+    names = {row["id"]: row["name"] for row in rows}
+    return [Node(id_, names[id_]) for id_ in by_words(text, wordings)]
 
 
 def _bounds(related: Sequence[str]) -> dict[str, Any]:

@@ -1,10 +1,25 @@
-"""Full-text queries out of any words, without Lucene's syntax ever being triggered."""
+"""Full-text queries out of any words, without Lucene's syntax ever being triggered.
 
+Lucene weighs a word by how rare it is in its whole index, which has the names of all corpora. So
+what it finds is weighed here anew, by the names that were found in one corpus: what is read of a
+text never depends on what else is in the database.
+"""
+
+import math
 import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 MOST_TERMS = 200
 """Lucene refuses queries of more than 1,024 clauses; each term makes two."""
+
+RARE = 1_000
+"""A word of one name in so many weighs ten times as much as one of every name, or nearly so."""
+
+# BM25's, as Lucene has them.
+_SATURATION = 1.2
+_LENGTH = 0.75
 
 _ENGLISH = """
 a an and are as at be been but by can could did do does for from had has have he her him his how i
@@ -24,18 +39,41 @@ def lucene(text: str, corpus: str) -> str | None:
     runs are asked for by pairs of characters. English function words count only where there is
     nothing else: a large part of all names holds them, and each of these would be weighed.
     """
-    terms = list(dict.fromkeys(_terms(text)))
-    terms = [term for term in terms if term not in _FUNCTION_WORDS] or terms
-    terms = terms[:MOST_TERMS]
+    terms = _asked(text)
     if not terms:
         return None
     either = " ".join(f'name:"{term}" aliases:"{term}"' for term in terms)
     return f"+corpus_word:{corpus_word(corpus)} +({either})"
 
 
+def by_words(text: str, wordings: Mapping[str, Iterable[str]]) -> list[str]:
+    """Ids by how well their wordings match `text`, best first: BM25 over all words of each.
+
+    Those that share no word with it come last; equal ones are in the order of their ids.
+    """
+    asked = _asked(text)
+    held = {id_: Counter(_terms(" ".join(words))) for id_, words in wordings.items()}
+    often = Counter(term for terms in held.values() for term in asked if term in terms)
+    weights = {term: math.log(1 + RARE / often[term]) for term in often}
+    average = sum(map(Counter.total, held.values())) / len(held) if held else 1
+
+    def score(id_: str) -> float:
+        terms = held[id_]
+        longer = _SATURATION * (1 - _LENGTH + _LENGTH * terms.total() / average)
+        return sum(weights[term] * terms[term] / (terms[term] + longer) for term in weights)
+
+    return sorted(held, key=lambda id_: (-score(id_), id_))
+
+
 def corpus_word(corpus: str) -> str:
     """A word for a corpus that no other one has, whatever an analyzer makes of the name."""
     return "c" + sha256(corpus.encode()).hexdigest()[:16]
+
+
+def _asked(text: str) -> list[str]:
+    """The words to look for: each once, function words only where there are no others."""
+    terms = list(dict.fromkeys(_terms(text)))
+    return ([term for term in terms if term not in _FUNCTION_WORDS] or terms)[:MOST_TERMS]
 
 
 def _terms(text: str) -> list[str]:

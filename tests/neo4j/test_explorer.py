@@ -572,3 +572,19 @@ async def test_noted_neighbors(writer: GraphWriter) -> None:
     assert {one.node.name for one in found} == {"sang", "Bo"}
     found = await explorer.neighbors(node, [], [], [], None, 100, "Bo came.")
     assert {one.node.name for one in found} == {"sang"}
+
+
+# What is found for a text, and in which order, does not depend on what other corpora hold.
+async def test_words_are_weighed_in_one_corpus(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    facts = {"Ada built a red bridge.": ["Ada bridge", "red bridge", "old bridge", "red Ada"]}
+    await write(writer, "one", [("x", facts)])
+    before = await explorer.matching(["the red bridge of Ada"], 10)
+    other = GraphWriter(connection, f"{writer.corpus}-other")
+    crowd = {f"Ada {n} is red.": [f"red Ada {n}", f"Ada {n}"] for n in range(300)}
+    await write(other, "many", [("x", crowd)])
+    after = await explorer.matching(["the red bridge of Ada"], 10)
+
+    assert len(before[0]) == 4
+    assert after == before

@@ -1,4 +1,4 @@
-from graphreader.store.full_text import MOST_TERMS, corpus_word, lucene
+from graphreader.store.full_text import MOST_TERMS, by_words, corpus_word, lucene
 
 
 # Every word is quoted, so that nothing of it is syntax; the corpus is asked for by its own word.
@@ -49,3 +49,32 @@ def test_queries_are_bounded() -> None:
 
     assert query is not None
     assert query.count("name:") == MOST_TERMS
+
+
+# A rare word counts more than one of many names, and a short name that is all asked for most.
+def test_rare_words_first() -> None:
+    names = {f"{n}": [f"bridge {n}"] for n in range(20)}
+    found = by_words(
+        "Who painted the Bridge of Ada?", names | {"a": ["Ada of Norway"], "b": ["Ada"]}
+    )
+
+    assert found[:2] == ["b", "a"]
+    assert found[2:] == sorted(names)
+
+
+# Both words of a name are better than one of them, in whichever of its wordings they stand.
+def test_more_words_first() -> None:
+    found = by_words(
+        "Ada Rask", {"1": ["Ada"], "2": ["Rask"], "3": ["A. Rask", "Ada"], "4": ["Ada Rask"]}
+    )
+
+    assert found == ["4", "3", "1", "2"]
+
+
+# Chinese names are compared by pairs of characters.
+def test_chinese_names() -> None:
+    assert by_words("贞德生于何地", {"1": ["何人"], "2": ["圣女贞德"], "3": ["贞德"]}) == [
+        "3",
+        "2",
+        "1",
+    ]

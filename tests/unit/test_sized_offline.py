@@ -1,4 +1,4 @@
-"""The offline decider that counts prompts: the same decisions, and the tokens of a model's."""
+"""The offline decider inside a window: it sees what a model would, and counts its prompts."""
 
 from typing import Any
 
@@ -69,25 +69,26 @@ async def test_tokens_of_a_prompt(task: Task[Any], window: int) -> None:
     assert (usage.output_tokens, usage.estimated) == (0, 1)
 
 
-# What is too long for the window counts without the choices that a model would not have seen.
+# What does not fit is neither seen nor counted: whoever asks is told what was shown.
 async def test_a_small_window() -> None:
-    task = TASKS["initial nodes"]
-    small = await SizedOfflineDecider(1800, Prompts()).decide(task)
+    excerpts = tuple(Excerpt(f"Bridges {n}", TEXT, n) for n in range(60))
+    task = PassagesTask(QUESTION, (*excerpts, Excerpt("Coda", "Cyril painted it white.", 60)))
+    small = await SizedOfflineDecider(1500, Prompts()).decide(task)
     large = await SizedOfflineDecider(4096, Prompts()).decide(task)
 
-    assert small.usage.input_tokens <= 1800 < large.usage.input_tokens
-    assert small.decision == large.decision
+    assert small.usage.input_tokens <= 1500 < large.usage.input_tokens
+    assert isinstance(small.task, PassagesTask)
+    assert small.task.excerpts == excerpts[: len(small.task.excerpts)]
+    assert 0 < len(small.task.excerpts) < 60
+    assert large.task == task
 
 
-# A prompt that fits into no window is never sent: it is decided, and costs no tokens.
+# A prompt that fits into no window is not decided, as it would not be sent.
 async def test_too_large() -> None:
     task = ExtractionTask("Bridges", TEXT * 200)
-    with pytest.raises(WindowError):
-        asking_a_model(1024).measure(task)
-    decided = await SizedOfflineDecider(1024, Prompts()).decide(task)
 
-    assert (decided.usage.calls, decided.usage.input_tokens, decided.usage.estimated) == (1, 0, 0)
-    assert decided.decision.facts
+    with pytest.raises(WindowError, match="the window holds only 1,024"):
+        await SizedOfflineDecider(1024, Prompts()).decide(task)
 
 
 # A budget in tokens does not see what is only counted; one in calls sees each call.

@@ -1,4 +1,4 @@
-"""The offline decider with the sizes of the prompts that a model would have been sent."""
+"""The offline decider inside a window: it is shown what a model would have been sent, no more."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -10,16 +10,15 @@ from graphreader.deciding.fitting import fit
 from graphreader.deciding.offline.decider import OfflineDecider
 from graphreader.deciding.prompting import Prompts
 from graphreader.deciding.tasks import Task
-from graphreader.errors import WindowError
 
 D = TypeVar("D", bound=Decision)
 
 
 class SizedOfflineDecider(OfflineDecider):
-    """Decides the same, and counts each prompt as it would fit into `window`.
+    """Decides over what of a task fits into `window`, and counts the prompt.
 
-    Usage has these tokens as `input_tokens`, marked as estimated. For measuring readers against
-    each other; a budget in tokens does not see them.
+    Usage has its tokens as `input_tokens`, marked as estimated. For measuring readers against each
+    other; a budget in tokens does not see them.
     """
 
     def __init__(self, window: int, prompts: Prompts) -> None:
@@ -29,11 +28,8 @@ class SizedOfflineDecider(OfflineDecider):
     async def decide(
         self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
     ) -> Decided[D]:
-        """Take one decision, as without a count."""
-        decided = await super().decide(task, budget, heard)
-        try:
-            fitted = fit(task, "schema", self._window, prompts=self._prompts_shown)
-        except WindowError:
-            return decided  # such a prompt is never sent
+        """Take one decision. Raises WindowError for a prompt that does not fit."""
+        fitted = fit(task, "schema", self._window, prompts=self._prompts_shown)
+        decided = await super().decide(fitted.task, budget, heard)
         usage = replace(decided.usage, input_tokens=fitted.tokens, estimated=1)
         return replace(decided, usage=usage)
