@@ -22,9 +22,10 @@ async def material_of(home: Home) -> Material:
 def ask(name: str, home: Home, question: str) -> Reading:
     """Have the reader of that name answer from the corpus; nothing is changed.
 
-    Raises UsageError for a name that none has, and DecisionError.
+    Raises UsageError for a name that none has, or one that cannot be asked of a corpus, and
+    DecisionError.
     """
-    readers.check(name)
+    readers.check_for_corpus(name)
     return home.background.run(_asked(name, home, asked(question)))
 
 

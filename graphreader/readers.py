@@ -14,7 +14,7 @@ from graphreader.baselines.ranking import BM25, Likeness, Ranking
 from graphreader.baselines.read_agent.look_up import MOST_PAGES, Strategy
 from graphreader.baselines.read_agent.pages_retrieval import PagesRetrieval
 from graphreader.baselines.read_agent.presets import preset_for
-from graphreader.baselines.read_agent.reader import GistMemRetrieval, ReadAgent
+from graphreader.baselines.read_agent.reader import TASK_AWARE, GistMemRetrieval, ReadAgent
 from graphreader.baselines.retrieval import TOP_K_TOKENS, Retrieval, top_1_tokens
 from graphreader.baselines.search_agent import SearchAgent
 from graphreader.documents import Document
@@ -43,7 +43,8 @@ Made = Callable[[re.Match[str], Material, Minds], Reader]
 class Kind:
     """One kind of reader. `names` are such as a person is told, `says` what it does.
 
-    `long`: its prompts may fill the long window.
+    `long`: its prompts may fill the long window. `with_evidence`: it reads what a record names as
+    its evidence, of which a corpus knows nothing.
     """
 
     pattern: str
@@ -51,6 +52,7 @@ class Kind:
     says: str
     make: Made
     long: bool = False
+    with_evidence: bool = False
 
 
 def make(name: str, material: Material, minds: Minds) -> Reader:
@@ -64,17 +66,29 @@ def check(name: str) -> None:
     _kind(name)
 
 
+def check_for_corpus(name: str) -> None:
+    """Raise UsageError for a name that no reader has, or one that cannot be asked of a corpus."""
+    kind, _ = _kind(name, [one for one in KINDS if not one.with_evidence])
+    if kind.with_evidence:
+        raise UsageError(
+            f"{name} reads the supporting facts that a question set names, and a corpus names "
+            f"none: `graphreader evaluate DATA --readers {name}` asks it."
+        )
+
+
 def window_of(name: str, minds: Minds) -> int:
     """Tokens that each prompt of that reader may have."""
     kind, _ = _kind(name)
     return minds.long_window if kind.long else minds.window
 
 
-def _kind(name: str) -> tuple[Kind, re.Match[str]]:
+def _kind(name: str, told: Sequence[Kind] | None = None) -> tuple[Kind, re.Match[str]]:
+    """The kind of that name. Raises UsageError, which names those that are `told`, or all."""
     for kind in KINDS:
         if found := re.fullmatch(kind.pattern, name):
             return kind, found
-    shown = ["graphreader", *(one for kind in KINDS for one in kind.names)]
+    kinds = KINDS if told is None else told
+    shown = ["graphreader", *(one for kind in kinds for one in kind.names)]
     near = get_close_matches(name, shown, 1)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise UsageError(f"There is no reader {name!r}: choose among {', '.join(shown)}.{hint}")
@@ -133,7 +147,7 @@ def _search_agent(found: re.Match[str], material: Material, minds: Minds) -> Rea
 def _read_agent(found: re.Match[str], material: Material, minds: Minds) -> Reader:
     strategies: Mapping[str, Strategy] = {"p": "parallel", "s": "sequential"}
     pages = int(found["pages"] or MOST_PAGES)
-    return _agent(material, minds, strategies[found["how"]], pages)
+    return _agent(material, minds, strategies[found["how"]], pages, bool(found["aware"]))
 
 
 def _gist_mem(found: re.Match[str], material: Material, minds: Minds) -> Reader:
@@ -141,10 +155,18 @@ def _gist_mem(found: re.Match[str], material: Material, minds: Minds) -> Reader:
 
 
 def _agent(
-    material: Material, minds: Minds, strategy: Strategy, pages: int = MOST_PAGES
+    material: Material,
+    minds: Minds,
+    strategy: Strategy,
+    pages: int = MOST_PAGES,
+    task_aware: bool = False,
 ) -> ReadAgent:
     return ReadAgent(
-        **_episodes(material, minds), strategy=strategy, max_pages=pages, budget=minds.budget
+        **_episodes(material, minds),
+        strategy=strategy,
+        max_pages=pages,
+        task_aware=task_aware,
+        budget=minds.budget,
     )
 
 
@@ -204,8 +226,8 @@ KINDS: tuple[Kind, ...] = (
         _chunk_read,
     ),
     Kind(
-        r"read-agent-(?P<how>[ps])(?:-(?P<pages>[1-9]\d?))?",
-        ("read-agent-p", "read-agent-s"),
+        rf"read-agent-(?P<how>[ps])(?:-(?P<pages>[1-9]\d?))?(?P<aware>{TASK_AWARE})?",
+        ("read-agent-p", "read-agent-s", "read-agent-s-task-aware"),
         "gists of pages, and up to 5 pages looked up, at once or one by one",
         _read_agent,
         long=True,
@@ -231,5 +253,11 @@ KINDS: tuple[Kind, ...] = (
         "an agent that searches by words and by meaning and reads chunks",
         _search_agent,
     ),
-    Kind(r"golden", ("golden",), "the supporting facts, where the data name them", _golden),
+    Kind(
+        r"golden",
+        ("golden",),
+        "the supporting facts, where the data name them",
+        _golden,
+        with_evidence=True,
+    ),
 )

@@ -5,14 +5,13 @@ CALL (place) {
   MATCH (k:KeyElement {corpus: $corpus})
   WHERE k.embedding IS NOT NULL
   WITH k, vector.similarity.cosine(k.embedding, $vectors[place]) AS score
-  ORDER BY score DESC, k.id
+  ORDER BY score DESC, k.key
   LIMIT $wide
   OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
   WITH coalesce(a, k) AS k, max(score) AS score
-  WITH k.id AS id, k.name AS name, score
-  ORDER BY score DESC, id
+  ORDER BY score DESC, k.key
   LIMIT $limit
-  RETURN collect({id: id, name: name}) AS rows
+  RETURN collect(k {.id, .name}) AS rows
 }
 RETURN rows
 ORDER BY place

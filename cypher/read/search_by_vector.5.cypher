@@ -7,10 +7,9 @@ CALL (place) {
   WHERE k.corpus = $corpus
   OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
   WITH coalesce(a, k) AS k, max(score) AS score
-  WITH k.id AS id, k.name AS name, score
-  ORDER BY score DESC, id
+  ORDER BY score DESC, k.key
   LIMIT $limit
-  RETURN collect({id: id, name: name}) AS rows
+  RETURN collect(k {.id, .name}) AS rows
 }
 RETURN rows
 ORDER BY place

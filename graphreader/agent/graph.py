@@ -3,6 +3,7 @@
 Nothing but wiring: the steps stand in `planning`, `exploration` and `answering`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +55,9 @@ AFTER_NEIGHBORS: dict[Any, str] = {
 class Steps:
     """Whose steps a run goes through. Others in their place make another mode of reading."""
 
-    planning: type[Planning] = Planning
-    exploration: type[Exploration] = Exploration
-    answering: type[Answering] = Answering
+    planning: Callable[[Parts], Planning] = Planning
+    exploration: Callable[[Parts], Exploration] = Exploration
+    answering: Callable[[Parts], Answering] = Answering
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from itertools import accumulate, takewhile
 from typing import Any
 
 from graphreader.baselines.passages import Passage
-from graphreader.baselines.sitting import Sitting
+from graphreader.baselines.sitting import NO_TEXT, Sitting
 from graphreader.deciding.passages import (
     Excerpt,
     FullTextChoiceTask,
@@ -81,10 +81,10 @@ async def answer_from(
     knows. Raises DecisionError.
     """
     if not sources:
-        return sitting.unanswered("There is no text that could be read.")
+        return sitting.unanswered(NO_TEXT)
     in_window = sources if how.whole else _within(window, sources)
     decided = await sitting.decide(how.task(question, options, in_window))
-    kept = in_window[: decided.task.choices]
+    kept = sorted(in_window[: decided.task.choices], key=lambda one: one.excerpt.place)
     if len(kept) < len(sources):
         sitting.notes.append(
             f"{len(sources) - len(kept):,} of {len(sources):,} passages did not fit into the "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from graphreader.baselines.passages import Passage, passages_of
-from graphreader.baselines.sitting import Sitting
+from graphreader.baselines.sitting import NO_TEXT, Sitting
 from graphreader.deciding.budget import Budget
 from graphreader.deciding.chunk_reading import ChunkRead as Read
 from graphreader.deciding.chunk_reading import ChunkReadTask, NotesRead, NotesReadTask
@@ -60,7 +60,7 @@ class ChunkRead:
         """Read until a chunk answers. Raises DecisionError (see the class)."""
         sitting = Sitting(self.name, question, self._decider, self._budget())
         if not self._chunks:
-            return sitting.unanswered("There is no text that could be read.")
+            return sitting.unanswered(NO_TEXT)
         progress = _Progress(question, tuple(options))
         for number, chunk in enumerate(self._chunks, 1):
             try:

@@ -21,6 +21,8 @@ from graphreader.usage import Phase, Usage
 
 D = TypeVar("D", bound=Decision)
 
+NO_TEXT = "There is no text that could be read."
+
 
 class Sitting:
     """Keeps count for one question of one reader, and makes the reading in the end.

@@ -17,7 +17,7 @@ def ask_another(
     with working("Opening the readers"):
         from graphreader import another_reader, readers
 
-        readers.check(name)
+        readers.check_for_corpus(name)
     opening = open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens)
     with opening as reader, working("Reading"):
         reading = another_reader.ask(name, reader.home, question)

@@ -17,18 +17,12 @@ from graphreader.cli.questions import Asked, read_questions
 from graphreader.cli.texts import STDIN
 from graphreader.errors import (
     DecisionError,
-    EmbeddingMismatchError,
     GraphReaderError,
-    ModelClosedError,
-    ModelUnavailableError,
-    Neo4jRefusedError,
-    Neo4jUnavailableError,
     RunsError,
-    SchemaError,
-    SettingsError,
     UnknownCorpusError,
     UsageError,
 )
+from graphreader.patience import FOR_ALL, Patience
 from graphreader.reading import Reading
 
 if TYPE_CHECKING:
@@ -36,18 +30,6 @@ if TYPE_CHECKING:
 
 Keep = Callable[[Mapping[str, Any]], None]
 
-_FOR_ALL = (
-    UnknownCorpusError,
-    EmbeddingMismatchError,
-    SettingsError,
-    SchemaError,
-    Neo4jRefusedError,
-    ModelClosedError,
-)
-"""What one question meets, and so every other one."""
-_GONE = (Neo4jUnavailableError, ModelUnavailableError)
-"""What may pass, but where it does not, each question would wait for it in vain."""
-_PATIENCE = 3  # questions that find a service gone, with no answer between them
 _GOES_ON = "What is answered so far is kept: the same command goes on."
 
 
@@ -130,16 +112,17 @@ def _ask(
             )
         ) as outcomes,
     ):
-        gone = 0
+        patience = Patience()
         for count, (place, found) in enumerate(outcomes, 1):
-            if isinstance(found, _FOR_ALL):
+            if isinstance(found, (UnknownCorpusError, *FOR_ALL)):
                 raise found
             asked, outcome = questions[place], _outcome(found)
             keep({"id": asked.id, "question": asked.question, **_told(outcome)})
             drawing.take(asked.id, outcome)
-            gone = 0 if isinstance(outcome, Reading) else gone + isinstance(found, _GONE)
-            if gone >= _PATIENCE and count < len(questions):
-                raise GraphReaderError(f"{found} No more questions are asked meanwhile.")
+            if isinstance(outcome, Reading):
+                patience.answered()
+            elif (end := patience.after(outcome)) and count < len(questions):
+                raise end
 
 
 def _outcome(found: Reading | GraphReaderError) -> Reading | GraphReaderError:

@@ -21,12 +21,17 @@ _GOES_ON = "What is read so far is kept: the same command goes on."
 
 
 Data = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="DATA",
-        help="Data files, folders of them, `samples` or `samples/NAME`, or hf:OWNER/NAME/PART.",
+        help="Data files, folders of them, hf:OWNER/NAME/PART, or `samples`: samples/musique, "
+        "samples/hotpotqa, samples/cmrc2018_zh.",
         show_default=False,
     ),
+]
+MoreData = Annotated[
+    list[str] | None,
+    typer.Option("--data", metavar="DATA", help="More of it, or all: it may be given often."),
 ]
 Readers = Annotated[
     str,
@@ -54,7 +59,9 @@ Lengths = Annotated[
 PoolFile = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help="The passages for longer contexts; else those beside the data."
+        metavar="FILE",
+        help='The passages for longer contexts, a line each: {"title": "...", "text": "..."}; '
+        "else corpus/NAME beside the data.",
     ),
 ]
 Models = Annotated[
@@ -81,10 +88,17 @@ EqualReading = Annotated[
     ),
 ]
 Against = Annotated[str, typer.Option(metavar="NAME", help="Another reader for --equal-reading.")]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Another draw of contexts.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        min=0, metavar="N", help="Another draw: of contexts, nodes by chance, a model's replies."
+    ),
+]
 Concurrency = Annotated[
     int | None,
-    typer.Option(min=1, max=256, metavar="N", help="So many questions at once."),
+    typer.Option(
+        min=1, max=256, metavar="N", help="So many questions at once; without a model two."
+    ),
 ]
 MaxCost = Annotated[
     float | None, typer.Option(min=0, metavar="DOLLARS", help="End when so much is spent.")
@@ -104,7 +118,8 @@ EstimateOnly = Annotated[
 
 
 def evaluate(
-    data: Data,
+    data: Data = None,
+    more_data: MoreData = None,
     readers: Readers = "graphreader,rag-bm25-3,rag-embedding-3,full-text,read-agent-s",
     out: Out = None,
     limit: Limit = None,
@@ -129,6 +144,7 @@ def evaluate(
     Each reading is kept as soon as it is there: the same command goes on after an interruption,
     and with more readers, questions or lengths it asks for what is missing.
     """
+    sources = _sources(data, more_data)
     if out is None and not estimate_only:
         raise UsageError("Name a folder for what is read: --out DIR.")
     with working("Reading the data"):
@@ -137,7 +153,7 @@ def evaluate(
         from graphreader.evaluation.plan import Wanted
 
         asked = Asked(
-            sources=tuple(data),
+            sources=sources,
             readers=_names(readers),
             wanted=Wanted(_names(lengths), limit, preset, pool, seed),
             models=_names(models),
@@ -159,10 +175,20 @@ def evaluate(
             _run(evaluation, settings, out or "", json)
 
 
+def _sources(*data: list[str] | None) -> tuple[str, ...]:
+    """All data that is named in either way."""
+    if not any(data):
+        raise UsageError(
+            "Name the data: files, folders of them, or `samples`, which come with the program."
+        )
+    return tuple(source for named in data for source in named or ())
+
+
 def _is_agreed(evaluation: "Evaluation", asked: "Asked", yes: bool) -> bool:
     """Whether it may go on; nothing is asked where nothing costs anything, or is left to do."""
     tally = evaluation.tally
-    if not evaluation.uses_model or tally.done - tally.failed == tally.total:
+    is_left = tally.done - tally.failed < tally.total or evaluation.unrated
+    if not evaluation.uses_model or not is_left:
         return True  # what failed is asked again
     from graphreader.cli.evaluating import costs_told, whole_cost
 
@@ -197,7 +223,7 @@ def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -
 
     tally = evaluation.tally
     before = tally.done - tally.failed
-    if evaluation.needs_graph and not settings.neo4j_uri and before < tally.total:
+    if evaluation.needs_graph and not settings.neo4j_uri:
         from graphreader.cli.starting import start_embedded
 
         start_embedded(settings)
@@ -218,6 +244,12 @@ def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -
             f"{plural(tally.failed, 'reading')} failed, and why stands in {out}: the same command "
             "asks for them again."
         )
+    if unrated := evaluation.unrated:
+        complain(
+            f"{plural(unrated, 'reading')} could not be rated, and why stands in {out}: the same "
+            "command has them rated, and asks nothing else."
+        )
+    if tally.failed or unrated:
         raise typer.Exit(1)
 
 
@@ -226,11 +258,13 @@ def _tell_outcome(evaluation: "Evaluation", out: str, json: bool) -> None:
     from graphreader.cli.evaluating import print_table
 
     tally, spent = evaluation.tally, evaluation.spent
+    notes = [note for note in (*evaluation.notes, evaluation.notice) if note]
     if json:
         told = {"done": tally.done, "total": tally.total, "failed": tally.failed}
-        print_json({**told, "out": out, "rows": [row.as_dict() for row in tally.rows]})
+        rows = [row.as_dict() for row in tally.rows]
+        print_json({**told, "out": out, "rows": rows, "notes": notes})
         return
-    print_table(tally)
+    print_table(tally, notes)
     if evaluation.uses_model and spent.tokens:  # offline they are only counted
         price = f", {money(spent.dollars)}" if spent.dollars else ""
         print(f"Spent: {plural(spent.calls, 'call')}, {spent.tokens:,} tokens{price}.")

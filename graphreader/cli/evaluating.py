@@ -16,7 +16,15 @@ from rich.text import Text
 
 from graphreader.cli.living import Living
 from graphreader.cli.pace import duration
-from graphreader.cli.printing import as_line, money, plural, printable, roughly, table_console
+from graphreader.cli.printing import (
+    as_line,
+    as_text,
+    money,
+    plural,
+    printable,
+    roughly,
+    table_console,
+)
 from graphreader.ingestion.estimating import Spending
 
 if TYPE_CHECKING:
@@ -99,9 +107,12 @@ class EvaluationDrawing(Living):
         self.console.print(line, soft_wrap=not self.in_terminal)
 
 
-def print_table(tally: "Tally") -> None:
-    """All rows, on stdout."""
-    table_console().print(table_of(tally))
+def print_table(tally: "Tally", notes: "Sequence[str]" = ()) -> None:
+    """All rows, on stdout, and what must be seen beside them."""
+    console = table_console()
+    console.print(table_of(tally))
+    for note in notes:
+        console.print(as_text(note, "yellow"))
 
 
 def table_of(tally: "Tally", room: int | None = None) -> Table:

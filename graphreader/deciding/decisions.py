@@ -7,7 +7,7 @@ The schema asks for every field; a list that is ours and not the paper's may be 
 and is empty then.
 """
 
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -167,3 +167,17 @@ class Answer(Decision):
     contradictions: list[Contradiction] = Field(
         default_factory=list, description="Where quotes contradict each other."
     )
+
+
+class Worded(Protocol):
+    """What gives an answer in free words, or says that there is none."""
+
+    answer: str
+    answered: bool
+
+
+def wordless(decision: Worded) -> str | None:
+    """Why an answer cannot be taken that is said to be one, and has no words."""
+    if decision.answered and not decision.answer.strip():
+        return "The answer is empty: give it, or set answered to false."
+    return None

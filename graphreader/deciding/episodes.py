@@ -11,9 +11,9 @@ from typing import ClassVar, Self, TypeVar
 
 from pydantic import Field
 
-from graphreader.deciding.decisions import Decision
+from graphreader.deciding.decisions import Decision, wordless
 from graphreader.deciding.passages import TextAnswer, TextChoice, no_option
-from graphreader.deciding.tasks import Task, folded, numbered, wordless
+from graphreader.deciding.tasks import Task, folded, numbered
 from graphreader.usage import Phase
 
 D = TypeVar("D", bound=Decision)

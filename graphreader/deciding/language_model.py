@@ -97,6 +97,10 @@ class LanguageModelDecider:
         """What a person should know of the replies that are kept, if anything."""
         return self._kept.trouble if self._kept else ""
 
+    def prompts_of(self, task: type[Task[Any]]) -> str:
+        """The version of what tasks of this class are asked by; others' prompts change nothing."""
+        return self._prompts.version_of(task.prompt)
+
     def measure(self, task: Task[Any]) -> int:
         """How many tokens the task's prompt has. Raises WindowError."""
         return self._fit(task).tokens

@@ -12,8 +12,8 @@ from typing import ClassVar, Self, TypeVar
 
 from pydantic import Field
 
-from graphreader.deciding.decisions import Decision
-from graphreader.deciding.tasks import Task, folded, names, wordless
+from graphreader.deciding.decisions import Decision, wordless
+from graphreader.deciding.tasks import Task, folded, names
 from graphreader.usage import Phase
 
 _GAP = "\n[...]\n"

@@ -63,11 +63,13 @@ class Prompts:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._prompts = {**_ours(), **(_of_folder(folder.expanduser()) if folder else {})}
-        sent = "\x00".join(
-            f"{name}\x00{prompt.system}\x00{prompt.user}"
-            for name, prompt in sorted(self._prompts.items())
-        )
-        self.version = sha256(sent.encode()).hexdigest()[:8]
+        self.version = self.version_of(*self._prompts)
+
+    def version_of(self, *names: str) -> str:
+        """The same of these prompts alone. Raises KeyError where there is none of a name."""
+        prompts = [(name, self.named(name)) for name in sorted(names)]
+        sent = "\x00".join(f"{name}\x00{one.system}\x00{one.user}" for name, one in prompts)
+        return sha256(sent.encode()).hexdigest()[:8]
 
     def of(self, task: Task[Any]) -> Prompt:
         """The prompt that belongs to the task."""

@@ -12,7 +12,7 @@ can write a line of the prompt.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from graphreader import tokens
 from graphreader.deciding.decisions import (
@@ -22,6 +22,7 @@ from graphreader.deciding.decisions import (
     Extraction,
     InitialNodes,
     RationalPlan,
+    wordless,
 )
 from graphreader.usage import Phase
 
@@ -279,20 +280,6 @@ class AnswerTask(Task[Answer]):
     def keeping(self, number: int) -> Self:
         """The first quotes."""
         return replace(self, evidence=self.evidence[:number])
-
-
-class Worded(Protocol):
-    """What gives an answer in free words, or says that there is none."""
-
-    answer: str
-    answered: bool
-
-
-def wordless(decision: Worded) -> str | None:
-    """Why an answer cannot be taken that is said to be one, and has no words."""
-    if decision.answered and not decision.answer.strip():
-        return "The answer is empty: give it, or set answered to false."
-    return None
 
 
 def folded(text: str) -> str:

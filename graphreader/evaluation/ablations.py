@@ -1,8 +1,9 @@
 """The agent with a part taken away (paper, section 4.3 and table 4), as steps of its own.
 
-Chance is seeded: the same question takes the same way again.
+Chance is seeded: with the same seed the same question takes the same way again.
 """
 
+from functools import cache, partial
 from random import Random
 
 from langgraph.runtime import Runtime
@@ -11,14 +12,11 @@ from graphreader.agent.events import NodesChosen, PlanMade
 from graphreader.agent.exploration import Exploration
 from graphreader.agent.graph import Steps
 from graphreader.agent.neighborhood import neighbors_of
-from graphreader.agent.parts import Update
+from graphreader.agent.parts import Parts, Update
 from graphreader.agent.path import FIRST_PAGE, called
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import Exploring, Run
 from graphreader.deciding.decisions import NeighborDecision
-
-SEED = 0
-_ID_DIGITS = 24  # of a key element
 
 
 class WithoutPlan(Planning):
@@ -33,12 +31,16 @@ class WithoutPlan(Planning):
 class RandomInitialNodes(Planning):
     """Any N key elements of the graph as initial nodes."""
 
+    def __init__(self, parts: Parts, seed: int) -> None:
+        super().__init__(parts)
+        self._seed = seed
+
     async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
         """Take N nodes by chance; none twice."""
-        chance = Random(f"{SEED} {state['question']}")
+        chance = Random(f"{self._seed} {state['question']}")
         wanted = self._parts.limits.initial_nodes
-        ids = [f"{chance.getrandbits(4 * _ID_DIGITS):0{_ID_DIGITS}x}" for _ in range(4 * wanted)]
-        found = dict.fromkeys(await self._parts.explorer.behind(ids))
+        shares = [chance.random() for _ in range(4 * wanted)]
+        found = dict.fromkeys(await self._parts.explorer.drawn(shares))
         nodes = list(found)[:wanted]
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         chosen = [{"id": node.id, "name": node.name} for node in nodes]
@@ -48,13 +50,18 @@ class RandomInitialNodes(Planning):
 class RandomNeighbors(Exploration):
     """Any unvisited neighbor next, as long as there is one."""
 
+    def __init__(self, parts: Parts, seed: int) -> None:
+        super().__init__(parts)
+        self._seed = seed
+
     async def explore_neighbors(self, state: Exploring, runtime: Runtime[None]) -> Update:
         """Go on at a neighbor by chance; it counts as a call, as a chosen one does."""
         found = await neighbors_of(self._parts, state)
         if not found:
             return {"stopped": "nothing_left"}
-        chance = Random(f"{SEED} {state['question']} {state['path']} {len(state['functions'])}")
-        node = chance.choice(sorted(found, key=lambda one: one.id))
+        place = f"{state['path']} {len(state['functions'])}"
+        chance = Random(f"{self._seed} {state['question']} {place}")
+        node = chance.choice(sorted(found, key=lambda one: one.name))
         decision = NeighborDecision(
             rationale="Chosen by chance.", function="read_neighbor_node", neighbor=1
         )
@@ -67,4 +74,10 @@ class RandomNeighbors(Exploration):
 
 
 WITHOUT_PLAN = Steps(planning=WithoutPlan)
-WITHOUT_NODE_SELECTION = Steps(planning=RandomInitialNodes, exploration=RandomNeighbors)
+
+
+@cache
+def without_node_selection(seed: int) -> Steps:
+    """Initial nodes and neighbors by chance; another seed, other nodes."""
+    planning = partial(RandomInitialNodes, seed=seed)
+    return Steps(planning=planning, exploration=partial(RandomNeighbors, seed=seed))

@@ -4,14 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphreader.deciding.clients import open_chat_model, open_embeddings
 from graphreader.errors import UsageError
 from graphreader.evaluation.entrants import entrants
 from graphreader.evaluation.entry import Entry
 from graphreader.evaluation.plan import Wanted
-from graphreader.settings import OFFLINE, Settings
+from graphreader.settings import OFFLINE, Settings, variable
+from graphreader.usage import Phase
 
 RATER_TEMPERATURE = 0.1
 """That of the papers' raters (appendix B)."""
+
+_PHASES: tuple[Phase, ...] = ("extract", "explore", "answer")
+"""Those that may have a model of their own, but for that of the raters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class Asked:
 
     Without `models` that of the settings is asked. `rate` None: where a model is there to do it.
     `against` is the reader with which rankings are compared at equal reading; empty: the first
-    GraphReader among them, None: nothing is compared. Graphs are kept, if not said otherwise, where
+    GraphReader among them; None: nothing is compared. Graphs are kept, if not said otherwise, where
     a model builds them.
     """
 
@@ -49,17 +54,18 @@ def entries_of(asked: Asked, settings: Settings, place: str = "") -> list[Entry]
         raise UsageError("A reader or a model is named twice: name each once.")
     found: list[Entry] = []
     for repeat in range(asked.repeats):
+        draw = asked.wanted.seed + repeat
         for model in asked.models or (None,):
             changes: dict[str, Any] = {}
             if settings.seed is not None:
-                changes = {"seed": settings.seed + asked.wanted.seed + repeat}
+                changes = {"seed": settings.seed + draw}
             if model is not None:
                 changes |= {"model": model, "explore_model": None, "answer_model": None}
             own = settings.model_copy(update=changes)
             keep = asked.keep_graphs
             if keep is None:
                 keep = own.model_for("extract") != OFFLINE
-            made = entrants(asked.readers, own, keep=keep, place=place)
+            made = entrants(asked.readers, own, keep=keep, place=place, seed=draw)
             found += [Entry(one, own, repeat) for one in made]
     return found
 
@@ -85,6 +91,25 @@ def rater_of(asked: Asked, settings: Settings) -> Settings | None:
     return settings.model_copy(update=changes)
 
 
+def check_models(entries: Sequence[Entry], rater: Settings | None) -> None:
+    """Raise SettingsError where a model cannot be asked, for want of its key, name or package.
+
+    So that is said at once, and not when graphs are built. Nothing is sent.
+    """
+    asking = [(entry.settings, phase) for entry in entries for phase in _PHASES]
+    rating: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
+    models = {
+        (settings.model_for(phase), settings.model_variable_for(phase)): settings
+        for settings, phase in (*asking, *rating)
+    }
+    for (name, setting), settings in models.items():
+        if name != OFFLINE:
+            open_chat_model(settings, name, setting)
+    for name, settings in {one.settings.chosen_embeddings: one.settings for one in entries}.items():
+        if name != OFFLINE:
+            open_embeddings(settings, name, variable("embeddings"))
+
+
 def against_of(asked: Asked, entries: Sequence[Entry]) -> str | None:
     """The reader with which rankings are compared."""
     if asked.against is None:
@@ -97,4 +122,9 @@ def against_of(asked: Asked, entries: Sequence[Entry]) -> str | None:
                 "--readers."
             )
         return asked.against
-    return next((name for name in names if name.startswith("graphreader")), names[0])
+    if own := [name for name in names if name.startswith("graphreader")]:
+        return own[0]
+    raise UsageError(
+        "--equal-reading compares rankings with graphreader, which takes no part: name it in "
+        "--readers, or another reader with --against."
+    )

@@ -7,40 +7,20 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from graphreader.errors import (
-    DecisionError,
-    EmbeddingMismatchError,
-    GraphReaderError,
-    ModelClosedError,
-    ModelUnavailableError,
-    Neo4jRefusedError,
-    Neo4jUnavailableError,
-    SchemaError,
-    SettingsError,
-)
+from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation import scoring
 from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.entrant import Opened
 from graphreader.evaluation.entry import Entry
+from graphreader.evaluation.lines_file import Line
 from graphreader.evaluation.made_group import MadeGroup
 from graphreader.evaluation.plan import Group, Plan
 from graphreader.evaluation.reading_line import line_of
 from graphreader.evaluation.readings_file import ReadingsFile
 from graphreader.evaluation.record_documents import digest_of
+from graphreader.patience import Patience
 from graphreader.side_by_side import side_by_side
 from graphreader.usage import Usage
-
-_FOR_ALL = (
-    EmbeddingMismatchError,
-    SettingsError,
-    SchemaError,
-    Neo4jRefusedError,
-    ModelClosedError,
-)
-"""What one reading meets, and so every other one."""
-_GONE = (Neo4jUnavailableError, ModelUnavailableError)
-"""What may pass, but where it does not, each reading would wait for it in vain."""
-_PATIENCE = 3  # readings that find a service gone, with nothing read between them
 
 
 class Benchmark:
@@ -67,7 +47,7 @@ class Benchmark:
         self._at_once = at_once
         self._max_dollars = max_dollars
         self._questions = asyncio.Semaphore(at_once)
-        self._gone = 0
+        self._patience = Patience()
         self._halt: GraphReaderError | None = None
         self.spent = Usage()
 
@@ -89,9 +69,18 @@ class Benchmark:
             if not self._file.is_done(entry.key(group, record), digest_of(record))
         ]
 
+    def unrated(self, entry: Entry, group: Group) -> list[tuple[Record, Line]]:
+        """Which of its readings are to be judged still, because a rater failed."""
+        if not self._scorer.rates:
+            return []
+        lines = ((one, self._file.unrated(entry.key(group, one))) for one in entry.asked(group))
+        return [(record, line) for record, line in lines if line is not None]
+
     async def _ask_group(self, group: Group) -> None:
         left = [(entry, self.missing(entry, group)) for entry in self._entries]
         left = [(entry, places) for entry, places in left if places]
+        for entry in self._entries:
+            await side_by_side(self.unrated(entry, group), self._rate, self._at_once)
         if left:
             made = await asyncio.to_thread(MadeGroup.of, group)
             for entry, places in left:
@@ -99,6 +88,14 @@ class Benchmark:
                     await self._sit(entry, made, records)
             for entry, _ in left:
                 await entry.entrant.forget(made.documents)
+
+    async def _rate(self, read: tuple[Record, Line]) -> None:
+        """Have a reading judged that is there."""
+        record, line = read
+        async with self._questions:
+            self._go_on()
+            rated, spent = await self._scorer.rated_again(record, line)
+        self._keep(rated, spent)
 
     async def _sit(self, entry: Entry, made: MadeGroup, records: Sequence[Record]) -> None:
         """Open a reader on the documents, and ask it these questions."""
@@ -110,7 +107,8 @@ class Benchmark:
             except GraphReaderError as error:
                 self._look_at(error)
                 for record in records:
-                    self._file.append(line_of(entry, made, record, None, _failed(error, 0.0)))
+                    found = _failed(record, error, 0.0)
+                    self._file.append(line_of(entry, made, record, None, found))
                 self._spend(error.spent if isinstance(error, DecisionError) else Usage())
                 return
             self._spend(opened.building)
@@ -128,11 +126,18 @@ class Benchmark:
                 found = await self._figures(made, record, opened)
             except GraphReaderError as error:
                 self._look_at(error)
-                found = _failed(error, time.monotonic() - began)
+                found = _failed(record, error, time.monotonic() - began)
             else:
-                self._gone = 0
-        self._file.append(line_of(entry, made, record, opened, found))
-        self._spend(Usage(**found["usage"]) + Usage(**found["rating_usage"]))
+                self._patience.answered()
+        spent = Usage(**found["usage"]) + Usage(**found["rating_usage"])
+        self._keep(line_of(entry, made, record, opened, found), spent)
+
+    def _keep(self, line: Line, spent: Usage) -> None:
+        """A reading is kept before anything ends the evaluation: it is not asked for again."""
+        self._file.append(line)
+        if self._scorer.refused:
+            self._look_at(self._scorer.refused)
+        self._spend(spent)
 
     async def _figures(self, made: MadeGroup, record: Record, opened: Opened) -> dict[str, Any]:
         reading = await opened.reader.aask(record.question, options=record.options)
@@ -163,11 +168,7 @@ class Benchmark:
 
     def _look_at(self, error: GraphReaderError) -> None:
         """Whether a failure is that of one reading, or ends all of them."""
-        if isinstance(error, _FOR_ALL):
-            self._halt = error
-        self._gone = self._gone + 1 if isinstance(error, _GONE) else 0
-        if self._gone >= _PATIENCE:
-            self._halt = GraphReaderError(f"{error} No more questions are asked meanwhile.")
+        self._halt = self._patience.after(error) or self._halt
         self._go_on()
 
 
@@ -178,6 +179,6 @@ def _sittings(entry: Entry, records: Sequence[Record]) -> list[Sequence[Record]]
     return [records]
 
 
-def _failed(error: GraphReaderError, seconds: float) -> dict[str, Any]:
+def _failed(record: Record, error: GraphReaderError, seconds: float) -> dict[str, Any]:
     spent = error.spent if isinstance(error, DecisionError) else Usage()
-    return scoring.failed(str(error), replace(spent, seconds=round(seconds, 3)))
+    return scoring.failed(record, str(error), replace(spent, seconds=round(seconds, 3)))

@@ -1,16 +1,23 @@
 """Three kinds of pictures: dots with intervals, lines with intervals, bars of parts.
 
-They draw on axes that they are given and know nothing of evaluations. Colours are those of Okabe
-and Ito, which colour-blind people tell apart; what is told by colour is told by a name beside, too.
+They draw on axes that they are given, in colours that they are given, and know nothing of
+evaluations.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-GREY = "#8C8C8C"
+from graphreader.evaluation.colours import GREY
+
 _MARKS = "osD^vP*"
+_STROKES = ("-", "--", "-.", (0, (1, 1)))
+"""For series of the same colour."""
+LINE = 0.22
+"""Inches that a name takes in height."""
+_LONGEST = 44
+"""Characters of a name; what is longer loses its middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,7 @@ class Dot:
     name: str
     ours: Point | None
     paper: float | None = None
+    colour: str = GREY
     stands_out: bool = False
 
 
@@ -45,6 +53,7 @@ class Series:
 
     name: str
     points: tuple[tuple[float, Point], ...]
+    colour: str = GREY
     paper: bool = False
     stands_out: bool = False
 
@@ -52,21 +61,24 @@ class Series:
 def dots(axes: Any, rows: Sequence[Dot]) -> None:
     """One line a row, the first on top; a hollow diamond is the paper's."""
     for at, row in enumerate(rows):
-        colour = COLOURS[1] if row.stands_out else COLOURS[0]
         if row.ours:
             down, up = row.ours.reach
-            axes.errorbar(
-                row.ours.value, at, xerr=[[down], [up]], fmt="o", color=colour, ms=5, lw=1.5
-            )
+            reach = [[down], [up]]
+            axes.errorbar(row.ours.value, at, xerr=reach, fmt="o", color=row.colour, ms=5, lw=1.5)
         if row.paper is not None:
             axes.plot(row.paper, at, "D", mfc="white", mec=GREY, ms=5, zorder=1)
-    axes.set_yticks(range(len(rows)), [row.name for row in rows])
+    axes.set_yticks(range(len(rows)), [shortened(row.name) for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         if row.stands_out:
             label.set_fontweight("bold")
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(-2, 102)
     _bare(axes, "x")
+
+
+def name(axes: Any, dataset: str, rest: str) -> None:
+    """Say above the axes, on the left, what is in them."""
+    axes.set_title(shortened(dataset) + rest, loc="left")
 
 
 def explain(axes: Any, words: str) -> None:
@@ -84,10 +96,10 @@ def explain(axes: Any, words: str) -> None:
 
 
 def lines(axes: Any, series: Sequence[Series], ticks: Sequence[tuple[float, str]]) -> None:
-    """A line a series, named at its end; what stands out is orange and on top."""
+    """A line a series, named at its end; what stands out is thick and on top."""
     apart = 0.05  # intervals at the same place would hide each other
     ours = [one for one in series if not one.paper]
-    colours = _colours(ours)
+    alike: Counter[str] = Counter()
     for number, one in enumerate(ours):
         shift = (number - (len(ours) - 1) / 2) * apart
         reach = [point.reach for _, point in one.points]
@@ -95,14 +107,16 @@ def lines(axes: Any, series: Sequence[Series], ticks: Sequence[tuple[float, str]
             [at + shift for at, _ in one.points],
             [point.value for _, point in one.points],
             yerr=[[down for down, _ in reach], [up for _, up in reach]],
-            color=colours[one.name],
-            ecolor=(colours[one.name], 0.45),
+            color=one.colour,
+            ecolor=(one.colour, 0.45),
+            linestyle=_STROKES[alike[one.colour] % len(_STROKES)],
             marker=_MARKS[number % len(_MARKS)],
             ms=5,
             lw=2.4 if one.stands_out else 1.4,
             elinewidth=1.2,
             zorder=4 if one.stands_out else 3,
         )
+        alike[one.colour] += 1
     for one in series:
         if one.paper:
             x = [at for at, _ in one.points]
@@ -110,23 +124,13 @@ def lines(axes: Any, series: Sequence[Series], ticks: Sequence[tuple[float, str]
     axes.set_xticks([at for at, _ in ticks], [name for _, name in ticks])
     axes.set_xlim(ticks[0][0] - 0.3, ticks[-1][0] + 0.25)
     most = max((point.value + point.reach[1] for one in series for _, point in one.points))
-    axes.set_ylim(0, min(102, most * 1.04 + 1))
+    top = min(102, most * 1.04 + 1)
+    axes.set_ylim(-0.015 * top, top)  # room for the marks of what is 0
     _bare(axes, "y")
-    _name_ends(axes, series, colours, ticks[-1][0])
+    _name_ends(axes, series, ticks[-1][0])
 
 
-def _colours(series: Sequence[Series]) -> dict[str, str]:
-    """What stands out is orange, nothing else is, unless nothing stands out."""
-    first, *rest = [COLOURS[1], COLOURS[0], *COLOURS[2:]]
-    rest = rest if any(one.stands_out for one in series) else [*rest, first]
-    others = [one.name for one in series if not one.stands_out]
-    told = {name: rest[at % len(rest)] for at, name in enumerate(others)}
-    return told | {one.name: first for one in series if one.stands_out}
-
-
-def _name_ends(
-    axes: Any, series: Sequence[Series], colours: Mapping[str, str], right: float
-) -> None:
+def _name_ends(axes: Any, series: Sequence[Series], right: float) -> None:
     """Each series' name beside its last point, at least a line of text from the next one."""
     bottom, top = axes.get_ylim()
     line = (top - bottom) * 0.052
@@ -140,11 +144,11 @@ def _name_ends(
     for place, at in places:
         one = series[at]
         axes.annotate(
-            one.name,
+            shortened(one.name),
             (right + 0.25, place - over),
             (4, 0),
             textcoords="offset points",
-            color=GREY if one.paper else colours[one.name],
+            color=GREY if one.paper else one.colour,
             va="center",
             fontsize=8,
             annotation_clip=False,
@@ -153,27 +157,34 @@ def _name_ends(
         )
 
 
-def bars(
-    axes: Any, names: Sequence[str], parts: Sequence[tuple[str, Sequence[float]]], legend: bool
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of each bar of a chart."""
+
+    name: str
+    colour: str
+    values: tuple[float, ...]
+
+
+def bars(axes: Any, names: Sequence[str], parts: Sequence[Part], legend: bool) -> None:
     """A bar a name, made of parts, the sum at its end; with `legend` the parts' names above."""
     ends = [0.0] * len(names)
-    for number, (part, values) in enumerate(parts):
+    for part in parts:
         axes.barh(
             range(len(names)),
-            values,
+            part.values,
             left=list(ends),
-            color=COLOURS[number % len(COLOURS)],
-            label=part,
+            color=part.colour,
+            label=part.name,
             height=0.7,
             edgecolor="white",
         )
-        ends = [end + value for end, value in zip(ends, values, strict=True)]
+        ends = [end + value for end, value in zip(ends, part.values, strict=True)]
     for at, end in enumerate(ends):
         axes.annotate(
             _thousands(end), (end, at), (4, 0), textcoords="offset points", va="center", fontsize=8
         )
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), list(map(shortened, names)))
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, max(ends, default=0) * 1.12 or 1)
     axes.xaxis.set_major_formatter(lambda value, _: _thousands(value))
@@ -187,6 +198,14 @@ def bars(
             handlelength=1,
         )
     _bare(axes, "x")
+
+
+def shortened(name: str) -> str:
+    """The name, without its middle where there is no room for all of it."""
+    if len(name) <= _LONGEST:
+        return name
+    half = _LONGEST // 2
+    return f"{name[:half]}…{name[-half + 1 :]}"
 
 
 def _thousands(value: float) -> str:

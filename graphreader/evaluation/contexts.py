@@ -2,14 +2,16 @@
 
 This is LV-Eval's "mixup" (paper, appendix C) on any question set with a pool. The passages that are
 added never tell the answer, so that it is to be found in the record's own documents only. What is
-added and where it stands depends on the record's id alone: a longer context has all that a
-shorter one has, and another run builds the same. Tokens are those of texts, without titles.
+added and where it stands depends on the record's id and the seed alone: another run builds the
+same, and a longer context has all that one of a rung has (1k, 2k, 4k and so on, always doubled).
+Tokens are those of texts, without titles.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from unicodedata import normalize
@@ -21,6 +23,14 @@ from graphreader.tokens import count
 
 NATIVE = "native"
 """The length of a context that is as its dataset has it."""
+
+FORMAT = '{"title": "...", "text": "..."}'
+"""A line of a pool; the title may be left out."""
+
+MISSING = 0.01
+"""Of a context's length, at most so much is missing where the pool has passages that fit."""
+
+_FIRST_RUNG = 1_000
 
 _LENGTH = re.compile(r"(\d+)(k?)", re.IGNORECASE)
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -41,8 +51,17 @@ class Pool:
     @classmethod
     def read(cls, path: Path) -> "Pool":
         """The pool of a file of JSON Lines with `title` and `text`. Raises DatasetError."""
-        rows = tables.read(path)
-        return cls(SourceText(row.written("title"), row.text("text")) for row in rows)
+        try:
+            rows = tables.read(path)
+            return cls(SourceText(row.written("title"), row.text("text")) for row in rows)
+        except DatasetError as error:
+            raise DatasetError(f"{error} A pool has a passage a line: {FORMAT}.") from None
+
+    @cached_property
+    def digest(self) -> str:
+        """Another one for other passages."""
+        told = repr([(passage.title, passage.text) for passage in self.texts])
+        return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     @cached_property
     def tokens(self) -> tuple[int, ...]:
@@ -50,33 +69,43 @@ class Pool:
         return tuple(count(passage.text) for passage in self.texts)
 
     @cached_property
-    def _words(self) -> tuple[str, ...]:
-        return tuple(_words(f"{passage.title}\n{passage.text}") for passage in self.texts)
+    def _told(self) -> tuple[tuple[str, str], ...]:
+        told = (f"{passage.title}\n{passage.text}" for passage in self.texts)
+        return tuple((_folded(text), _words(text)) for text in told)
 
     def fit_for(self, record: Record) -> list[int]:
         """The passages that may stand beside a record's own, by index.
 
-        None tells one of its answers (compared by words, whatever their case and the punctuation;
-        yes and no are no such answers), has a title of its evidence, or is a document of its own.
+        None tells one of its answers: neither as a part of its text, be it inside of a word, nor
+        by words, whatever the punctuation; case makes no difference, and yes and no are no such
+        answers. None has a title of its evidence, or is a document of its own.
         """
-        answers = [words for answer in record.answers if _tells(words := _words(answer))]
+        answers = [
+            (_folded(answer.strip()), words)
+            for answer in record.answers
+            if _tells(words := _words(answer))
+        ]
         gold = {record.documents[n].title for n in record.gold_documents} - {""}
         own = {document.text for document in record.documents}
         return [
             n
-            for n, (passage, words) in enumerate(zip(self.texts, self._words, strict=True))
+            for n, (passage, (text, words)) in enumerate(zip(self.texts, self._told, strict=True))
             if passage.title not in gold
             and passage.text not in own
-            and not any(answer in words for answer in answers)
+            and not any(part in text or answer in words for part, answer in answers)
         ]
+
+    def can_fill(self, record: Record, own: int, tokens: int) -> bool:
+        """Whether it has enough for a record of `own` tokens to become so long."""
+        return own + sum(self.tokens[n] for n in self.fit_for(record)) > tokens * (1 - MISSING)
 
 
 def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Record:
-    """The record with passages of the pool until no further one fits into `tokens` tokens.
+    """The record with passages of the pool up to `tokens` tokens, and never above.
 
-    So the context is short of the target by less than a passage. All documents are shuffled, and
-    evidence points to where they stand now. Raises DatasetError where the record is longer
-    already, or the pool too small.
+    What does not fit is passed over until less than `MISSING` is missing, or nothing fits. Each
+    rung is filled first. All documents are shuffled, and evidence points to where they stand now.
+    Raises DatasetError where the record is longer already, or the pool too small.
     """
     own = sum(count(document.text) for document in record.documents)
     label = length_label(tokens)
@@ -84,22 +113,24 @@ def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Rec
         raise DatasetError(
             f"{record.id} has {own:,} tokens: it is too long for {label}, and is not cut."
         )
-    order = pool.fit_for(record)
-    Random(f"passages {seed} {record.id}").shuffle(order)
-    added: list[SourceText] = []
-    total = own
-    for n in order:
-        if total + pool.tokens[n] > tokens:
-            break
-        total += pool.tokens[n]
-        added.append(pool.texts[n])
-    else:
-        if total < tokens:
-            raise DatasetError(
-                f"The pool is too small for {record.id} at {label}: with all of it there are "
-                f"{total:,} tokens. Give a larger pool or a shorter length."
-            )
-    return _shuffled(record, (*record.documents, *added), label, seed)
+    left = pool.fit_for(record)
+    Random(f"passages {seed} {record.id}").shuffle(left)
+    documents, total = list(record.documents), own
+    for target in _rungs(tokens):
+        passed_over = []
+        for n in left:
+            if total + pool.tokens[n] <= target and target - total >= MISSING * target:
+                documents.append(pool.texts[n])
+                total += pool.tokens[n]
+            else:
+                passed_over.append(n)
+        left = passed_over
+    if not left and tokens - total >= MISSING * tokens:
+        raise DatasetError(
+            f"The pool is too small for {record.id} at {label}: with all of it there are "
+            f"{total:,} tokens. Give a larger pool or a shorter length."
+        )
+    return _shuffled(record, tuple(documents), label, seed)
 
 
 def pool_beside(path: Path) -> Path | None:
@@ -129,6 +160,15 @@ def length_label(tokens: int) -> str:
     return f"{tokens // 1_000}k" if tokens % 1_000 == 0 else str(tokens)
 
 
+def _rungs(tokens: int) -> Iterator[int]:
+    """The lengths that are filled one after the other, the last one being the target."""
+    rung = _FIRST_RUNG
+    while rung < tokens:
+        yield rung
+        rung *= 2
+    yield tokens
+
+
 def _shuffled(record: Record, documents: tuple[SourceText, ...], label: str, seed: int) -> Record:
     order = list(range(len(documents)))
     Random(f"places {seed} {record.id}").shuffle(order)
@@ -145,8 +185,12 @@ def _shuffled(record: Record, documents: tuple[SourceText, ...], label: str, see
 
 def _words(text: str) -> str:
     """The words of a text but articles, each between spaces; a Chinese character is a word."""
-    words = _WORD.findall(normalize("NFKC", text).casefold())
+    words = _WORD.findall(_folded(text))
     return f" {' '.join(word for word in words if word not in _ARTICLES)} "
+
+
+def _folded(text: str) -> str:
+    return normalize("NFKC", text).casefold()
 
 
 def _tells(words: str) -> bool:

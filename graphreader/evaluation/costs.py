@@ -71,11 +71,17 @@ def built_by(entry: Entry) -> tuple[object, ...]:
 
 
 async def cost_of(
-    entry: Entry, missing: Missing, rater: Settings | None, *, is_built: bool = False
+    entry: Entry,
+    missing: Missing,
+    rater: Settings | None,
+    *,
+    unrated: Missing = (),
+    is_built: bool = False,
 ) -> Cost:
     """What is missing of one reader. `rater` are the settings of the raters, None without any.
 
-    With `is_built` its graphs and gists are there, built by another reader.
+    `unrated` are readings that are there, and only to be rated. With `is_built` its graphs and
+    gists are there, built by another reader.
     Raises SettingsError where the file of prices, or a model's name, makes no sense.
     """
     name, settings = entry.entrant.name, entry.settings
@@ -98,7 +104,7 @@ async def cost_of(
         of_rater = _Pricing(rater)
         rating = _sum(
             of_rater.spending(one).times(number)
-            for group, number in missing
+            for group, number in (*missing, *unrated)
             for one in rated(name, group, settings)
         )
     return Cost(name, entry.model, questions, built, asked, rating)

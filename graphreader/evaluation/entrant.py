@@ -48,6 +48,10 @@ class Entrant(Protocol):
         """Throw away what was built of these documents, but for what is to be kept."""
         ...
 
+    async def clear(self) -> None:
+        """Throw away what earlier runs at the same place were to forget, and left behind."""
+        ...
+
     async def aclose(self) -> None:
         """Let go of connections."""
         ...

@@ -19,7 +19,7 @@ from graphreader.deciding.opening import Purpose, open_decider
 from graphreader.deciding.prompting import Prompts
 from graphreader.documents import Document
 from graphreader.errors import UsageError
-from graphreader.evaluation.ablations import WITHOUT_NODE_SELECTION, WITHOUT_PLAN
+from graphreader.evaluation.ablations import WITHOUT_PLAN, without_node_selection
 from graphreader.evaluation.contexts import parse_length
 from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.entrant import Entrant, Opened
@@ -31,30 +31,36 @@ from graphreader.settings import Settings
 
 OWN = "graphreader"
 
-_CHANGES: Mapping[str, tuple[Mapping[str, Any], Steps | None]] = {
-    OWN: ({}, None),
-    f"{OWN}-paper": ({"mode": "paper", "initial_nodes": None, "calls": None}, None),
-    f"{OWN}-fast": ({"mode": "fast", "initial_nodes": None, "calls": None}, None),
-    f"{OWN}-no-plan": ({}, WITHOUT_PLAN),
-    f"{OWN}-random-nodes": ({}, WITHOUT_NODE_SELECTION),
-    f"{OWN}-no-normalization": ({"normalize": "none"}, None),
-    f"{OWN}-one-path": ({"initial_nodes": 1}, None),
+_NO_PLAN, _RANDOM_NODES = f"{OWN}-no-plan", f"{OWN}-random-nodes"
+_CHANGES: Mapping[str, Mapping[str, Any]] = {
+    OWN: {},
+    f"{OWN}-paper": {"mode": "paper", "initial_nodes": None, "calls": None},
+    f"{OWN}-fast": {"mode": "fast", "initial_nodes": None, "calls": None},
+    _NO_PLAN: {},
+    _RANDOM_NODES: {},
+    f"{OWN}-no-normalization": {"normalize": "none"},
+    f"{OWN}-one-path": {"initial_nodes": 1},
 }
 _SWEEPS: Mapping[str, str] = {"nodes": "initial_nodes", "chunk": "chunk_tokens"}
 
 
 def entrants(
-    names: Sequence[str], settings: Settings, *, keep: bool = False, place: str = ""
+    names: Sequence[str],
+    settings: Settings,
+    *,
+    keep: bool = False,
+    place: str = "",
+    seed: int = 0,
 ) -> list[Entrant]:
     """The readers of these names.
 
     With `keep` the graphs that they build stay in the database; others are those of the `place`.
-    Nothing is opened before it is needed. Raises UsageError, which names the readers that there
-    are, for one that there is not.
+    `seed` is that of what is left to chance. Nothing is opened before it is needed. Raises
+    UsageError, which names the readers that there are, for one that there is not.
     """
     minds = Minds(settings, opened_by=_counting)
     return [
-        GraphEntrant(name, *_changed(name, settings), keep=keep, place=place)
+        GraphEntrant(name, _changed(name, settings), _steps(name, seed), keep=keep, place=place)
         if name == OWN or name.startswith(f"{OWN}-")
         else Baseline(name, minds)
         for name in dict.fromkeys(names)
@@ -74,18 +80,25 @@ def own_names() -> list[str]:
     return [*_CHANGES, *(f"{OWN}-{sweep}-N" for sweep in _SWEEPS)]
 
 
-def _changed(name: str, settings: Settings) -> tuple[Settings, Steps | None]:
-    """The settings and steps of a variant."""
+def _steps(name: str, seed: int) -> Steps | None:
+    """The steps of a variant; None: those of every GraphReader."""
+    if name == _NO_PLAN:
+        return WITHOUT_PLAN
+    return without_node_selection(seed) if name == _RANDOM_NODES else None
+
+
+def _changed(name: str, settings: Settings) -> Settings:
+    """The settings of a variant."""
     if name in _CHANGES:
-        given, steps = _CHANGES[name]
+        given = _CHANGES[name]
     elif found := re.fullmatch(rf"{OWN}-(nodes|chunk)-(\d+)", name):
-        given, steps = {_SWEEPS[found[1]]: int(found[2])}, None
+        given = {_SWEEPS[found[1]]: int(found[2])}
     else:
         raise UsageError(
             f"There is no reader {name!r}: of GraphReader there are {', '.join(own_names())}."
         )
     # Read anew, not copied, so that what makes no sense is refused.
-    return Settings.read(**{**settings.model_dump(exclude_unset=True), **given}), steps
+    return Settings.read(**{**settings.model_dump(exclude_unset=True), **given})
 
 
 class Baseline:
@@ -113,6 +126,9 @@ class Baseline:
 
     async def forget(self, documents: Sequence[Document]) -> None:
         """There is nothing: gists are kept, as they are expensive and small."""
+
+    async def clear(self) -> None:
+        """There is nothing of an earlier run, either."""
 
     async def aclose(self) -> None:
         """Close the deciders."""

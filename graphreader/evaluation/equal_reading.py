@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from graphreader.baselines.passages import Passage, passages_of
 from graphreader.baselines.ranking import BM25, Likeness, Ranking
@@ -50,28 +49,16 @@ def equal(ranked: Sequence[Passage], tokens: int) -> Equal:
     return Equal(tuple(ranked[:k]), totals[k])
 
 
-class EqualReading:
-    """Ranks for what one reader has read, and keeps a line for each ranking and reading.
+class EqualReading(LinesFile):
+    """Ranks for what one reader has read; a file that has a line for each ranking and reading.
 
     What stands in the file already, about the same number of tokens, is not ranked again.
     """
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
-        self._lines = LinesFile(path, frozenset((*_KEYS, "wanted")), self._note)
+        super().__init__(path, frozenset((*_KEYS, "wanted")))
         self._embedder = embedder
         self._known: dict[tuple[Any, ...], int] = {}
-
-    def __enter__(self) -> Self:
-        self._lines.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lines.__exit__(kind, error, trace)
 
     async def run(
         self,
@@ -116,10 +103,10 @@ class EqualReading:
                 "wanted": tokens,
                 "gold_documents": list(record.gold_documents),
             }
-            self._lines.append(line)
-            self._note(line)
+            self.append(line)
 
-    def _note(self, line: Line) -> None:
+    def note(self, line: Line) -> None:
+        """Remember what was ranked, and for how many tokens."""
         self._known[tuple(line[name] for name in _KEYS)] = line["wanted"]
 
 

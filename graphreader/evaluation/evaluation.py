@@ -1,18 +1,21 @@
 """A whole evaluation: from data, readers and a folder to the readings that lie in it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict
-from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from platform import node
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from graphreader.background import Background
+from graphreader.deciding.offline.decider import OfflineDecider
 from graphreader.deciding.opening import open_decider, open_embedder
-from graphreader.evaluation.asked import Asked, against_of, entries_of, rater_of
+from graphreader.evaluation.about_run import about, fixed
+from graphreader.evaluation.asked import Asked, against_of, check_models, entries_of, rater_of
 from graphreader.evaluation.benchmark import Benchmark
 from graphreader.evaluation.costs import Cost, built_by, cost_of
-from graphreader.evaluation.datasets import statistics
 from graphreader.evaluation.entry import Entry, keys
 from graphreader.evaluation.equal_reading import EqualReading
 from graphreader.evaluation.folder import Folder
@@ -24,34 +27,23 @@ from graphreader.evaluation.record_documents import digest_of
 from graphreader.evaluation.scoring import Scorer
 from graphreader.evaluation.tally import Tally
 from graphreader.settings import OFFLINE, Settings
-from graphreader.usage import Usage
+from graphreader.usage import Phase, Usage
 
 OFFLINE_AT_ONCE = 2
 """Without a model nothing is waited for but the graph."""
 
-_FIXED = (
-    "window",
-    "long_window",
-    "chunk_tokens",
-    "mode",
-    "initial_nodes",
-    "calls",
-    "normalize",
-    "temperature",
-)
-"""Settings without which figures could not be compared."""
+_ASKING: tuple[Phase, ...] = ("explore", "answer")
 
 
 class Evaluation:
     """Asks into a folder, which is its own while it is entered; None: costs can be told only.
 
-    Raises UsageError where the data, the readers or the folder cannot be used as asked. `told`
-    hears every new line, in a thread of the evaluation's own.
+    Raises UsageError where the data, the readers, the models or the folder cannot be used as
+    asked. `told` hears every new line, in a thread of the evaluation's own.
     """
 
     def __init__(self, asked: Asked, settings: Settings, out: str | None) -> None:
-        self.plan: Plan = plan(asked.sources, asked.wanted)
-        self.entries = entries_of(asked, settings, out or "")
+        self.entries = entries_of(asked, settings, place_of(out) if out is not None else "")
         self.tally = Tally()
         self.told: Callable[[Line], None] = lambda line: None
         self.spent = Usage()
@@ -59,6 +51,10 @@ class Evaluation:
         self._settings = settings
         self._rater = rater_of(asked, settings)
         self._against = against_of(asked, self.entries)
+        if out is not None:
+            check_models(self.entries, self._rater)
+        self.plan: Plan = plan(asked.sources, asked.wanted)
+        self._fixed = fixed(asked, settings, self._rater, self.entries, self.plan)
         self._folder = Folder(out) if out is not None else None
         self._readings: ReadingsFile | None = None
         self._tokens: dict[Key, int] = {}
@@ -71,7 +67,7 @@ class Evaluation:
             opening.callback(self._background.close)
             if self._folder:
                 opening.enter_context(self._folder)
-                self._folder.check(self._fixed())
+                self._folder.check(self._fixed)
                 readings = ReadingsFile(self._folder.readings, self._take)
                 self._readings = opening.enter_context(readings)
             self.tally.expect(keys(self.plan, self.entries))
@@ -95,6 +91,18 @@ class Evaluation:
         return (building | asking | others) != {OFFLINE}
 
     @property
+    def notice(self) -> str:
+        """What must be seen beside figures that were got without a language model, or nothing."""
+        asking = (entry.settings.model_for(one) for entry in self.entries for one in _ASKING)
+        return OfflineDecider.notice if OFFLINE in asking else ""
+
+    @property
+    def unrated(self) -> int:
+        """How many readings are there that are to be rated still, because a rater failed."""
+        places = product(self.entries, self.plan.groups)
+        return sum(self._unrated(entry, group) for entry, group in places)
+
+    @property
     def notes(self) -> Sequence[str]:
         """What of the data is left out, and why."""
         lacking = {
@@ -111,8 +119,11 @@ class Evaluation:
 
     @property
     def needs_graph(self) -> bool:
-        """Whether a reader takes part that needs Neo4j."""
-        return any(entry.entrant.name.startswith("graphreader") for entry in self.entries)
+        """Whether Neo4j is needed for what is to be asked still, or to be thrown away."""
+        ours = [one for one in self.entries if one.entrant.name.startswith("graphreader")]
+        is_left = any(self._left(entry, group) for entry, group in product(ours, self.plan.groups))
+        leaves_graphs = self._folder is not None and self._folder.leaves_graphs
+        return is_left or (bool(ours) and leaves_graphs)
 
     def costs(self) -> list[Cost]:
         """What will be spent on what is missing, a reader and model at a time.
@@ -124,8 +135,10 @@ class Evaluation:
         for entry in self.entries:
             counted = ((group, self._left(entry, group)) for group in self.plan.groups)
             missing = [(group, number) for group, number in counted if number]
+            judged = ((group, self._unrated(entry, group)) for group in self.plan.groups)
+            unrated = [(group, number) for group, number in judged if number]
             is_built = built_by(entry) in built
-            one = cost_of(entry, missing, self._rater, is_built=is_built)
+            one = cost_of(entry, missing, self._rater, unrated=unrated, is_built=is_built)
             cost = self._background.run(one)
             if missing:
                 built.add(built_by(entry))
@@ -137,10 +150,14 @@ class Evaluation:
         """Ask whatever is missing; see `Benchmark.run`. What is read stays, however it ends."""
         assert self._folder is not None
         estimate = [asdict(one) for one in self.costs()]
-        self._folder.tell(self._fixed(), {**self._about(), "estimate": estimate})
-        self._background.run(self._run(self._folder))
+        with_graph = self.needs_graph
+        leaves_graphs = with_graph or self._folder.leaves_graphs
+        noted = {"notice": self.notice, "notes": list(self.notes)}
+        told = {**about(self._asked, self.entries, self.plan), **noted, "estimate": estimate}
+        self._folder.tell(self._fixed, {**told, "leaves_graphs": leaves_graphs})
+        self._background.run(self._run(self._folder, with_graph))
 
-    async def _run(self, folder: Folder) -> None:
+    async def _run(self, folder: Folder, with_graph: bool) -> None:
         assert self._readings is not None
         async with AsyncExitStack() as stack:
             for entry in self.entries:
@@ -164,6 +181,10 @@ class Evaluation:
                 await benchmark.run()
             finally:
                 self.spent = benchmark.spent
+            if with_graph:
+                for entry in self.entries:
+                    await entry.entrant.clear()
+                folder.graphs_are_gone()
             if self._against:
                 await self._compare(folder)
 
@@ -183,57 +204,19 @@ class Evaluation:
         done = (self._readings.is_done(entry.key(group, one), digest_of(one)) for one in asked)
         return sum(not one for one in done)
 
+    def _unrated(self, entry: Entry, group: Group) -> int:
+        if self._readings is None or self._rater is None:
+            return 0
+        lines = (self._readings.unrated(entry.key(group, one)) for one in entry.asked(group))
+        return sum(line is not None for line in lines)
+
     def _take(self, line: Line) -> None:
         if line.get("error") is None and line["reader"] == self._against:
             self._tokens[Key.of(line)] = line["tokens_read"]
         self.tally.take(line)
         self.told(line)
 
-    def _fixed(self) -> Mapping[str, Any]:
-        settings = {name: getattr(self._settings, name) for name in _FIXED}
-        return {
-            "seed": self._asked.wanted.seed,
-            "rater": self._rater.model_for("rate") if self._rater else None,
-            "embeddings": self._settings.chosen_embeddings,
-            **settings,
-        }
 
-    def _about(self) -> Mapping[str, Any]:
-        asked = asdict(self._asked)
-        pool = asked["wanted"].pop("pool")
-        return {
-            "command": asked.pop("command"),
-            "version": version("graphreader"),
-            "arguments": {**asked, "pool": str(pool) if pool else None},
-            "readers": [
-                {
-                    "reader": entry.entrant.name,
-                    "model": entry.model,
-                    "building": entry.settings.model_for("extract"),
-                    "window": entry.entrant.window,
-                }
-                for entry in self.entries
-                if not entry.repeat
-            ],
-            "datasets": _statistics(self.plan.groups),
-            "notes": list(self.notes),
-        }
-
-
-def _statistics(groups: Iterable[Group]) -> list[dict[str, Any]]:
-    """How large the contexts are (table 1); of longer ones the target is told."""
-    by: dict[tuple[str, str], list[Group]] = {}
-    for group in groups:
-        by.setdefault((group.dataset, group.length), []).append(group)
-    return [
-        {"dataset": dataset, "length": length, **_sizes(members)}
-        for (dataset, length), members in by.items()
-    ]
-
-
-def _sizes(groups: Sequence[Group]) -> dict[str, Any]:
-    target = groups[0].tokens
-    records = [record for group in groups for record in group.records]
-    if target is not None:
-        return {"average_tokens": target, "max_tokens": target, "samples": len(records)}
-    return asdict(statistics(records))
+def place_of(out: str) -> str:
+    """Where a folder is: no other evaluation may throw away the graphs of this one."""
+    return f"{node()} {Path(out).expanduser().resolve()}"

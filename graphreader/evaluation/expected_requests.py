@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from graphreader.baselines.read_agent.look_up import MOST_PAGES
 from graphreader.baselines.read_agent.presets import preset_for
+from graphreader.baselines.read_agent.reader import TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.evaluation.contexts import parse_length
 from graphreader.evaluation.plan import Group
@@ -50,19 +51,17 @@ def with_vectors(name: str) -> bool:
 
 
 def building(name: str, group: Group) -> Iterator[Requests]:
-    """Pages, and gists of them.
+    """Pages, and gists of them unless these are made for each question.
 
     Pauses are looked for in as many words as a largest page has, and may end a smallest one.
     """
     if not name.startswith(WITH_PAGES):
         return
     text, sizes = group.own_tokens, preset_for(parse_length(group.length))
-    pages = max(1, math.ceil(text / TOKENS_A_WORD / sizes.min_words))
     page = min(text, round(sizes.max_words * TOKENS_A_WORD))
-    yield Requests("paginate", pages, page + PROMPT, 20)
-    if not name.startswith("rag-pages"):
-        part = math.ceil(text / pages)
-        yield Requests("gist", pages, part + PROMPT, round(GIST * part))
+    yield Requests("paginate", _most_pages(group), page + PROMPT, 20)
+    if not name.startswith("rag-pages") and not name.endswith(TASK_AWARE):
+        yield _gists(group)
 
 
 def asking(name: str, group: Group, settings: Settings) -> Iterator[Requests]:
@@ -96,10 +95,24 @@ def _asking_pages(name: str, group: Group, window: int) -> Iterator[Requests]:
     elif name.startswith("gistmem"):
         yield Requests("answer", 1, min(gists + _number(name, 0) * page + PROMPT, window))
     else:
-        pages = _number(name, MOST_PAGES)
+        if name.endswith(TASK_AWARE):
+            yield _gists(group)
+        pages = _number(name.removesuffix(TASK_AWARE), MOST_PAGES)
         rounds = pages if name.startswith("read-agent-s") else 1
         yield Requests("look_up", rounds, gists + PROMPT, 50)
         yield Requests("answer", 1, min(gists + pages * page, text) + PROMPT)
+
+
+def _most_pages(group: Group) -> int:
+    """The pages of a context where each is a smallest one."""
+    sizes = preset_for(parse_length(group.length))
+    return max(1, math.ceil(group.own_tokens / TOKENS_A_WORD / sizes.min_words))
+
+
+def _gists(group: Group) -> Requests:
+    pages = _most_pages(group)
+    part = math.ceil(group.own_tokens / pages)
+    return Requests("gist", pages, part + PROMPT, round(GIST * part))
 
 
 def rated(name: str, group: Group, settings: Settings) -> Iterator[Requests]:

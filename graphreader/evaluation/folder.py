@@ -63,7 +63,8 @@ class Folder:
         """See that `fixed` is what it was when the folder was begun.
 
         What is asked into one folder must be asked the same way, or its figures could not be
-        compared. Raises UsageError, which names what is not.
+        compared. What was not told yet is as good as the same. Raises UsageError, which names what
+        is not.
         """
         before = self._run()
         if before is None and self.readings.exists() and self.readings.stat().st_size:
@@ -72,7 +73,7 @@ class Folder:
             )
         begun = before["fixed"] if before else fixed
         for name, value in fixed.items():
-            if (was := begun.get(name)) != value:
+            if (was := begun.get(name, value)) != value:
                 raise UsageError(
                     f"{self.path} was begun with {name} {_shown(was)}, not {_shown(value)}: name "
                     "another --out, or say the same again."
@@ -82,9 +83,20 @@ class Folder:
         """Write down what is asked, and how. `told` is that of this command, and has its words."""
         before = self._run() or {}
         commands = [*before.get("commands", []), told["command"]]
-        whole_run = {"fixed": fixed, **told, "commands": commands}
+        self._write({"fixed": {**before.get("fixed", {}), **fixed}, **told, "commands": commands})
+
+    @property
+    def leaves_graphs(self) -> bool:
+        """Whether graphs may stand in Neo4j that were to be thrown away."""
+        return bool((self._run() or {}).get("leaves_graphs"))
+
+    def graphs_are_gone(self) -> None:
+        """Write down that none of them does."""
+        self._write({**(self._run() or {}), "leaves_graphs": False})
+
+    def _write(self, run: Mapping[str, Any]) -> None:
         with whole(self.path / RUN) as file:
-            line = json.dumps(whole_run, ensure_ascii=False, indent=1)
+            line = json.dumps(run, ensure_ascii=False, indent=1)
             file.write(line.encode("utf-8", "replace") + b"\n")
 
     def _run(self) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """GraphReader as an entrant: each record's documents become a corpus of their own."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -8,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from graphreader.agent.graph import Steps
+from graphreader.baselines.sitting import NO_TEXT, Sitting
 from graphreader.deciding.offline.sized import SizedOfflineDecider
 from graphreader.deciding.passages import Excerpt, PassagesChoiceTask
 from graphreader.deciding.prompting import Prompts
@@ -16,6 +18,7 @@ from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, Wi
 from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.entrant import Opened
 from graphreader.evaluation.metrics.choices import chosen_option
+from graphreader.evaluation.record_documents import PREFIX
 from graphreader.graph_reader import GraphReader
 from graphreader.minds import Minds
 from graphreader.reading import Reading
@@ -39,7 +42,7 @@ class GraphEntrant:
     """GraphReader with some settings and steps.
 
     Entrants that build alike share their corpora; with `keep` these stay when they are done with,
-    else they are those of the `place` alone.
+    else they are those of the `place` alone, and bear its mark.
     """
 
     def __init__(
@@ -60,12 +63,18 @@ class GraphEntrant:
         self._reader = GraphReader(settings=self._settings, steps=steps, decider=decider)
         self._minds = Minds(self._settings, decider)
         self._keep = keep
-        self._place = "" if keep else place
+        self._mark = sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         self._building: dict[str, asyncio.Lock] = {}
 
     @asynccontextmanager
     async def opened(self, record: Record, documents: Sequence[Document]) -> AsyncIterator[Opened]:
-        """Read the documents in, unless they are; of the graph nothing is changed by asking."""
+        """Read the documents in, unless they are; of the graph nothing is changed by asking.
+
+        Without documents there is none, and nobody is asked anything.
+        """
+        if not documents:
+            yield Opened(_WithoutText(self.name, self.window, self._minds))
+            return
         corpus = self._corpus(documents)
         reader = self._reader.at(corpus)
         texts = [_Text(one.text, {"title": one.title}, one.id) for one in documents]
@@ -80,11 +89,19 @@ class GraphEntrant:
         )
 
     async def forget(self, documents: Sequence[Document]) -> None:
-        """Delete the corpus, unless it is to be kept."""
-        if self._keep:
+        """Delete the corpus, unless it is to be kept, or there is none."""
+        if self._keep or not documents:
             return
         with suppress(UnknownCorpusError):  # another entrant did
             await self._reader.at(self._corpus(documents)).adelete(everything=True)
+
+    async def clear(self) -> None:
+        """Delete the corpora that runs at this place left, because they were killed or stopped."""
+        ours = re.compile(rf"{PREFIX}[0-9a-f]{{16}}-[0-9a-f]{{8}}-{self._mark}")
+        for one in await self._reader.acorpora():
+            if ours.fullmatch(one.corpus):
+                with suppress(UnknownCorpusError):
+                    await self._reader.at(one.corpus).adelete(everything=True)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -99,11 +116,24 @@ class GraphEntrant:
             given.chosen_embeddings,
             given.chunk_tokens,
             given.stages,
-            self._place,
             *(one.id for one in documents),
         )
-        corpus = documents[0].corpus if documents else "evaluation"
-        return f"{corpus}-{sha256(repr(made).encode()).hexdigest()[:8]}"
+        name = f"{documents[0].corpus}-{sha256(repr(made).encode()).hexdigest()[:8]}"
+        return name if self._keep else f"{name}-{self._mark}"
+
+
+class _WithoutText:
+    """GraphReader where there is nothing to be read: every question stays unanswered."""
+
+    def __init__(self, name: str, window: int, minds: Minds) -> None:
+        self.name = name
+        self.window = window
+        self._minds = minds
+
+    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+        """Say so."""
+        sitting = Sitting(self.name, question, self._minds.asker(self.window))
+        return sitting.unanswered(NO_TEXT)
 
 
 class _Asked:

@@ -6,7 +6,8 @@ for. What stands behind the last line's end was cut off in the middle of writing
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -16,21 +17,20 @@ from graphreader.errors import UsageError
 Line = Mapping[str, Any]
 
 
-class LinesFile:
+class LinesFile(ABC):
     """Lines in a file that this process alone writes; `folder.Folder` sees to that.
 
-    Each line that is there already is told to `take` when the file is entered. Raises UsageError
+    Each line is noted, those that are there already when the file is entered. Raises UsageError
     for a file that holds anything else than lines with all `keys`: it is not touched then.
     """
 
-    def __init__(self, path: Path, keys: frozenset[str], take: Callable[[Line], None]) -> None:
+    def __init__(self, path: Path, keys: frozenset[str]) -> None:
         self.path = path
         self._keys = keys
-        self._take = take
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Tell what is there, and open the file for more."""
+        """Note what is there, and open the file for more."""
         size = self._read() if self.path.exists() else 0
         self._file = self.path.open("ab")
         self._file.truncate(size)
@@ -47,10 +47,15 @@ class LinesFile:
         if self._file:
             self._file.close()
 
+    @abstractmethod
+    def note(self, line: Line) -> None:
+        """Take notice of a line that is in the file."""
+
     def append(self, line: Line) -> None:
-        """Write one line; it is on the disk when this returns."""
+        """Write one line, and note it; it is on the disk when this returns."""
         # A lone surrogate in what a model wrote would otherwise fail a line that is paid for.
         self._write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self.note(line)
 
     def _write(self, data: bytes) -> None:
         assert self._file is not None
@@ -59,7 +64,7 @@ class LinesFile:
         os.fsync(self._file.fileno())
 
     def _read(self) -> int:
-        """Tell all lines; return where the last whole one ends."""
+        """Note all lines; return where the last whole one ends."""
         size = 0
         with self.path.open("rb") as file:
             for number, data in enumerate(file, 1):
@@ -71,7 +76,7 @@ class LinesFile:
                         f"{self.path}, line {number}: this is no line of an evaluation; name "
                         "another --out."
                     )
-                self._take(line)
+                self.note(line)
                 size += len(data)
         return size
 

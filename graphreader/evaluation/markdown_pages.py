@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from graphreader.evaluation.tables.table import Column, Row, Section, Table, best, reasons, shown
+from graphreader.evaluation.tables.table import Column, Row, Section, Table, best, footnotes, shown
 from graphreader.evaluation.tables.written import DASH, written
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&@]|(?<=:)/(?=/)|(?<=www)\.)")
@@ -30,14 +30,15 @@ def _is_of(plot: str, table: Table) -> bool:
 
 def _table(table: Table) -> Iterable[str]:
     yield f"## {plain(table.title)}"
+    if table.warning:
+        yield plain(table.warning)
     for section in table.sections:
         if not section.rows:
             continue
         if section.title:
             yield f"### {plain(section.title)}"
         yield _section(table, section)
-    notes = [*table.notes, *reasons(table)]
-    if notes:
+    if notes := footnotes(table):
         yield "\n".join(f"- {plain(note)}" for note in notes)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from graphreader.evaluation import charts, papers
-from graphreader.evaluation.charts import Dot, Point, Series
+from graphreader.evaluation import charts, colours, papers
+from graphreader.evaluation.charts import Dot, Part, Point, Series
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.costs import PHASES
 from graphreader.evaluation.tables.lines import NATIVE
-from graphreader.evaluation.tables.table import Cell, Row, Section, Table
+from graphreader.evaluation.tables.table import Cell, Row, Section, Table, varies
 
 _PAPER = "paper: "
 _MOST_SERIES = 6
@@ -44,13 +44,13 @@ class Dots:
         """In inches; 0 where there is nothing to draw."""
         rows = self._rows(section)
         is_drawn = section in self._drawn and sum(row.ours is not None for row in rows) > 1
-        return 0.75 + 0.22 * len(rows) if is_drawn else 0
+        return charts.LINE * len(rows) if is_drawn else 0
 
     def draw(self, axes: Any, section: Section) -> None:
         """The section in these axes."""
         rows = self._rows(section)
         charts.dots(axes, rows)
-        axes.set_title(f"{section.title}: {self._name(section)}, %", loc="left")
+        charts.name(axes, section.title, f": {self._name(section)}, %")
         if any(row.paper is not None for row in rows):
             charts.explain(axes, "◇ the paper's")
 
@@ -68,17 +68,18 @@ class Dots:
         printed = {
             self._readers.get(str(row.cells[0].value), ""): row for row in section.rows if row.paper
         }
+        own = {str(row.cells[0].value) for row in section.rows if not row.paper}
+        alone = [row for reader, row in printed.items() if reader not in own]
         found: list[Dot] = []
         for row in section.rows:
             name, reader = _name(self._table, row), str(row.cells[0].value)
             if not row.paper:
-                beside = printed.pop(reader, None)
+                beside = printed.get(reader)
                 paper = _percent(beside.cells[place].value) if beside else None
-                found.append(Dot(name, point(row.cells[place]), paper, _is_own(reader)))
-        for row in section.rows:
-            if row in printed.values() and row.cells[place].value is not None:
-                name = str(row.cells[0].value)
-                found.append(Dot(name, None, _percent(row.cells[place].value)))
+                colour = colours.of_reader(reader)
+                found.append(Dot(name, point(row.cells[place]), paper, colour, _is_own(reader)))
+            elif row in alone and row.cells[place].value is not None:
+                found.append(Dot(reader, None, _percent(row.cells[place].value)))
         return found
 
 
@@ -96,14 +97,14 @@ class Lines:
 
     def height(self, section: Section) -> float:
         """In inches; 0 where there is nothing to draw."""
-        return 3.8 if self._series(section) else 0
+        return 3.2 if self._series(section) else 0
 
     def draw(self, axes: Any, section: Section) -> None:
         """The section in these axes."""
         series = self._series(section)
         used = {place for one in series for place, _ in one.points}
         charts.lines(axes, series, [tick for tick in self._ticks if tick[0] in used])
-        axes.set_title(f"{section.title}, %", loc="left")
+        charts.name(axes, section.title, ", %")
         axes.set_xlabel(self._axis)
 
     def _series(self, section: Section) -> list[Series]:
@@ -112,7 +113,8 @@ class Lines:
             reader, is_best = str(row.cells[0].value), row.cells[0].value == grouping.DEFAULT
             points = self._points(row)
             if len(points) > 1 and (not row.paper or reader == f"{_PAPER}GraphReader"):
-                found.append(Series(_name(self._table, row), points, row.paper, is_best))
+                colour = colours.of_reader(reader)
+                found.append(Series(_name(self._table, row), points, colour, row.paper, is_best))
         ours = [one for one in found if not one.paper][:_MOST_SERIES]
         return ours + [one for one in found if one.paper]
 
@@ -126,33 +128,39 @@ class Bars:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._places = [(name, table.place(name)) for name in PHASES.values()]
         rows = [row for section in table.sections for row in section.rows]
-        self._used = [
-            name for name, place in self._places if any(_number(row.cells[place]) for row in rows)
-        ]
+        places = {phase: table.place(name) for phase, name in PHASES.items()}
+        self._places = {
+            phase: place
+            for phase, place in places.items()
+            if any(_number(row.cells[place]) for row in rows)
+        }
 
     def height(self, section: Section) -> float:
         """In inches; 0 where there is nothing to draw."""
         rows = self._rows(section)
-        return 0.8 + 0.24 * len(rows) if rows else 0
+        return charts.LINE * len(rows)
 
     def draw(self, axes: Any, section: Section) -> None:
         """The section in these axes."""
         rows = self._rows(section)
         parts = [
-            (name, [_number(row.cells[place]) for row in rows]) for name, place in self._places
+            Part(
+                PHASES[phase],
+                colours.PHASES[phase],
+                tuple(_number(row.cells[place]) for row in rows),
+            )
+            for phase, place in self._places.items()
         ]
-        told = [(name, values) for name, values in parts if name in self._used]
         is_first = axes.figure.axes[0] is axes
-        charts.bars(axes, [_name(self._table, row) for row in rows], told, legend=is_first)
-        axes.set_title(f"{section.title}: tokens a question, by phase", loc="left")
+        charts.bars(axes, [_name(self._table, row) for row in rows], parts, legend=is_first)
+        charts.name(axes, section.title, ": tokens by phase")
 
     def _rows(self, section: Section) -> list[Row]:
         return [
             row
             for row in section.rows
-            if not row.paper and any(_number(row.cells[place]) for _, place in self._places)
+            if not row.paper and any(_number(row.cells[one]) for one in self._places.values())
         ]
 
 
@@ -164,12 +172,12 @@ class Pairs:
 
     def height(self, section: Section) -> float:
         """In inches."""
-        return 0.75 + 0.22 * len(self._rows(section))
+        return charts.LINE * len(self._rows(section))
 
     def draw(self, axes: Any, section: Section) -> None:
         """The section in these axes."""
         charts.dots(axes, self._rows(section))
-        axes.set_title(f"{section.title}: FCR at equal reading, %", loc="left")
+        charts.name(axes, section.title, ": FCR, %")
 
     def _rows(self, section: Section) -> list[Dot]:
         ours, theirs = self._table.place("FCR of reader"), self._table.place("FCR of retrieval")
@@ -178,9 +186,12 @@ class Pairs:
             reader, retrieval = (
                 str(row.cells[self._table.place(one)].value) for one in ("Reader", "Retrieval")
             )
-            found.setdefault(reader, Dot(reader, point(row.cells[ours]), stands_out=True))
+            own, other = map(colours.of_reader, (reader, retrieval))
+            found.setdefault(
+                reader, Dot(reader, point(row.cells[ours]), colour=own, stands_out=True)
+            )
             beside = f"{retrieval}, as much as {reader}"
-            found[beside] = Dot(beside, point(row.cells[theirs]))
+            found[beside] = Dot(beside, point(row.cells[theirs]), colour=other)
         return list(found.values())
 
 
@@ -201,8 +212,9 @@ def _dataset(section: Section) -> str:
 
 def _name(table: Table, row: Row) -> str:
     """The reader, with its window, and its model where there are several."""
-    told = [str(row.cells[table.place(one)].value or "") for one in ("Model", "Window")]
-    return ", ".join(one for one in (str(row.cells[0].value), *told) if one)
+    model, window = (table.place(one) for one in ("Model", "Window"))
+    places = (0, model, window) if varies(table, model) else (0, window)
+    return ", ".join(str(value) for one in places if (value := row.cells[one].value))
 
 
 def point(cell: Cell) -> Point | None:

@@ -37,7 +37,7 @@ class Group:
     seed: int = 0
 
     def made(self) -> list[Record]:
-        """The records as they are asked. Raises DatasetError where the pool is too small."""
+        """The records as they are asked."""
         if self.pool is None or self.tokens is None:
             return list(self.records)
         made = (lengthened(one, self.pool, self.tokens, seed=self.seed) for one in self.records)
@@ -72,7 +72,8 @@ def plan(sources: Sequence[str], wanted: Wanted) -> Plan:
     """What is asked of these sources. Raises DatasetError or UsageError where one cannot be used.
 
     A record that has a length of its own (LV-Eval) is never made longer: it is asked where its
-    length, or native, is wanted.
+    length, or native, is wanted. Where there is no pool, or too small a one, contexts are not made
+    longer, and a note says so; UsageError where nothing is left.
     """
     targets = {length_label(size) if size else NATIVE: size for size in _sizes(wanted.lengths)}
     planning = _Planning(targets, wanted.seed)
@@ -84,7 +85,8 @@ def plan(sources: Sequence[str], wanted: Wanted) -> Plan:
             pool = given or (_beside(file) if any(targets.values()) else None)
             planning.take(str(file or source), records, pool)
     if not planning.groups:
-        raise UsageError("Nothing of the data has one of these lengths: name others.")
+        told = planning.notes or ["Nothing of the data has one of these lengths: name others."]
+        raise UsageError(" ".join(told))
     # All short contexts come before long ones: what they show is there soon.
     groups = sorted(planning.groups, key=lambda group: group.tokens or 0)
     return Plan(tuple(groups), tuple(planning.notes))
@@ -111,13 +113,13 @@ class _Planning:
             ready = [one for one in kept if one.length != NATIVE]
             self._take_as_they_are(ready)
             kept = [one for one in kept if one.length == NATIVE]
-            if kept and pool is None:
-                raise UsageError(
-                    f"There is no pool of passages beside {file} to make its contexts "
-                    f"{label} long: name one with --pool, or ask at the length native."
-                )
             if pool is not None:
                 self._lengthen(kept, pool, label, size)
+            elif kept:
+                self.notes.append(
+                    f"There is no pool of passages beside {file} to make its contexts {label} "
+                    "long, and they are left out: name one with --pool."
+                )
 
     def _is_wanted(self, record: Record, label: str) -> bool:
         if record.length == NATIVE:
@@ -136,13 +138,19 @@ class _Planning:
 
     def _lengthen(self, records: list[Record], pool: Pool, label: str, size: int) -> None:
         fitting = [one for one in records if self._tokens(one) <= size]
-        for one in fitting:
+        filled = [one for one in fitting if pool.can_fill(one, self._tokens(one), size)]
+        for one in filled:
             self._note(one, label)
             group = Group(one.dataset, label, (one,), size, pool, size, self._seed)
             self.groups.append(group)
-        if left := len(records) - len(fitting):
-            whose = f"{left} of {len(records)} records of {records[0].dataset}"
-            self.notes.append(f"{whose} are longer than {label} already, and left out there.")
+        too_long, too_short = len(records) - len(fitting), len(fitting) - len(filled)
+        for left, why in (
+            (too_long, f"are longer than {label} already, and left out there."),
+            (too_short, f"have too small a pool for {label}, and are left out there."),
+        ):
+            if left:
+                whose = f"{left} of {len(records)} records of {records[0].dataset}"
+                self.notes.append(f"{whose} {why}")
 
     def _note(self, record: Record, label: str) -> None:
         key = record.dataset, label, record.id

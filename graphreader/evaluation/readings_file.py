@@ -1,10 +1,8 @@
 """The readings of an evaluation: one JSON line each, as soon as it is there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 
 from graphreader.errors import UsageError
 from graphreader.evaluation.lines_file import Line, LinesFile
@@ -31,29 +29,19 @@ _FIGURES = ("em", "f1", "documents_read", "gold_documents", "tokens_read", "usag
 _NEEDED = frozenset((*Key.__slots__, "digest", "error", *_FIGURES))
 
 
-class ReadingsFile:
+class ReadingsFile(LinesFile):
     """The file `readings.jsonl`, which a later run goes on with.
 
-    A reading that failed has an `error`, and is asked again. `take` is told every line, those that
-    are there already when the file is entered.
+    A reading that failed has an `error`, and is asked again; one of which a rater failed has
+    `unrated`, and is rated again. `take` is told every line, those that are there already when the
+    file is entered.
     """
 
     def __init__(self, path: Path, take: Callable[[Line], None]) -> None:
-        self._lines = LinesFile(path, _NEEDED, self._note)
+        super().__init__(path, _NEEDED)
         self._take = take
         self._digests: dict[Key, str] = {}
-
-    def __enter__(self) -> Self:
-        self._lines.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lines.__exit__(kind, error, trace)
+        self._unrated: dict[Key, Line] = {}
 
     def is_done(self, key: Key, digest: str) -> bool:
         """Whether this is read; `digest` tells what the data ask, and of what.
@@ -63,18 +51,21 @@ class ReadingsFile:
         done = self._digests.get(key)
         if done not in (None, digest):
             raise UsageError(
-                f"{self._lines.path} has another question, text or right answer of the id {key.id} "
+                f"{self.path} has another question, text or right answer of the id {key.id} "
                 f"in {key.dataset}: name another --out for other data."
             )
         return done is not None
 
-    def append(self, line: Mapping[str, Any]) -> None:
-        """Keep one more; it is on the disk when this returns."""
-        self._lines.append(line)
-        self._note(line)
+    def unrated(self, key: Key) -> Line | None:
+        """The line of a reading that raters have not judged as they should."""
+        return self._unrated.get(key)
 
-    def _note(self, line: Line) -> None:
+    def note(self, line: Line) -> None:
+        """Remember what it is about, and tell it."""
         key = Key.of(line)
         if line["error"] is None:
             self._digests[key] = line["digest"]
+        self._unrated.pop(key, None)
+        if line.get("unrated") is not None:
+            self._unrated[key] = line
         self._take(line)

@@ -7,6 +7,9 @@ from graphreader.documents import Document
 from graphreader.evaluation.datasets import Record
 from graphreader.ingestion.loading.content import from_text, is_blank
 
+PREFIX = "evaluation-"
+"""How the names of an evaluation's corpora begin."""
+
 _SOURCE = "document "
 
 
@@ -20,7 +23,7 @@ def corpus_of(record: Record) -> str:
         for part in (one.title, one.text):
             data = part.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "big") + data)
-    return f"evaluation-{digest.hexdigest()[:16]}"
+    return f"{PREFIX}{digest.hexdigest()[:16]}"
 
 
 def digest_of(record: Record) -> str:

@@ -11,6 +11,7 @@ from graphreader.evaluation.markdown_pages import page, plain
 from graphreader.evaluation.plots import draw_plots
 from graphreader.evaluation.tables.all_tables import all_tables
 from graphreader.evaluation.tables.lines import Results, read_results
+from graphreader.evaluation.tables.one_reader import as_one
 from graphreader.evaluation.tables.table import Table
 from graphreader.evaluation.tables_as_data import as_csv, as_json
 from graphreader.whole_file import whole
@@ -33,7 +34,7 @@ def write_report(folder: Path) -> Report:
     An earlier report's files of the same name are replaced. Raises UsageError where there is no
     evaluation, or one whose lines cannot be read.
     """
-    results = read_results(folder)
+    results = as_one(read_results(folder))
     tables = tuple(all_tables(results))
     out = folder / REPORT
     out.mkdir(exist_ok=True)
@@ -43,7 +44,8 @@ def write_report(folder: Path) -> Report:
     except UsageError as error:  # matplotlib is an extra
         plots, notes = [], [f"No plots: {error}."]
     pictures = [path.name for path in plots if path.suffix == ".svg"]
-    lead = [*_lead(results), *(plain(note) for note in notes)]
+    warned = dict.fromkeys(table.warning for table in tables if table.warning)
+    lead = [*map(plain, warned), *_lead(results), *map(plain, notes)]
     texts = {"report.md": page("Evaluation", lead, tables, pictures)}
     texts["report.json"] = _as_json(results, tables)
     texts.update({f"{table.name}.csv": as_csv(table) for table in tables})
@@ -59,12 +61,19 @@ def _lead(results: Results) -> Sequence[str]:
     models = sorted({line.model for line in lines if line.model})
     questions = {(line.dataset, line.id) for line in lines}
     readers = {line.reader for line in lines}
-    counted = f"{len(lines):,} readings of {len(questions):,} questions by {len(readers):,} readers"
+    counted = (
+        f"{_many(len(lines), 'reading')} of {_many(len(questions), 'question')} by "
+        f"{_many(len(readers), 'reader')}"
+    )
     asked = f"{counted}; models: {', '.join(models)}." if models else f"{counted}."
     told = [plain(asked)]
     if commands := _commands(results.run):
         told.append("\n".join(["Made by:", "", *(f"    {one}" for one in commands)]))
     return told
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _commands(run: Mapping[str, Any]) -> list[str]:

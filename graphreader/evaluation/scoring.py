@@ -10,6 +10,7 @@ from typing import Any
 
 from graphreader.errors import DecisionError, ModelClosedError
 from graphreader.evaluation.datasets import Record
+from graphreader.evaluation.lines_file import Line
 from graphreader.evaluation.metrics.answers import exact_match, f1
 from graphreader.evaluation.metrics.choices import accuracy
 from graphreader.evaluation.metrics.evidence import chunk_recall, fact_recall
@@ -30,28 +31,43 @@ RATED_TOKENS = 32_000
 """Tokens of a text in which a rater looks for supporting facts, at most: each costs money."""
 
 _TOO_LONG = "The evidence is too long to be rated: only its words were compared."
+_FAILED = "The rater failed: "
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """What raters say of a reading; nothing where none is asked."""
+    """What raters say of a reading; nothing where none is asked.
+
+    `left` are the texts, by their figures' names, in which a rater that failed did not look; None
+    where nothing is left to be rated.
+    """
 
     verdict: str | None = None
     recalls: dict[str, list[int]] = field(default_factory=dict)
+    left: Mapping[str, str] | None = None
     usage: Usage = field(default_factory=Usage)
     notes: tuple[str, ...] = ()
 
 
 class Scorer:
-    """Measures readings; with `raters`, a model is asked as well."""
+    """Measures readings; with `raters`, a model is asked as well.
+
+    `refused` is why these are of no more use: their service refuses every request.
+    """
 
     def __init__(self, raters: Raters | None = None) -> None:
         self._raters = raters
+        self.refused: ModelClosedError | None = None
+
+    @property
+    def rates(self) -> bool:
+        """Whether a model is asked."""
+        return self._raters is not None
 
     def check(self, records: Sequence[Record]) -> None:
         """Raise UsageError where a package is missing that measuring these needs."""
         rouge("a", ["a"], "en")
-        for language in {one.language for one in records if one.keywords}:
+        for language in {one.language for one in records if one.keywords is not None}:
             f1_star("a", ["a"], "a", language)
 
     async def scored(
@@ -59,10 +75,11 @@ class Scorer:
     ) -> dict[str, Any]:
         """The figures of a reading. `places` says which document of the record an id means.
 
-        A rater that fails leaves its figure null, with a note. Raises ModelClosedError where its
-        service refuses every request.
+        A rater that fails leaves its figure null, with a note, and in `unrated` what it was to look
+        at.
         """
-        rated = await self._rated(record, reading)
+        answer = reading.answer if reading.answered else ""
+        rated = await self._rated(record, answer, _evidence(reading))
         measured = await asyncio.to_thread(_measured, record, reading)
         measured["chunk_recall"] = _chunk_recall(record, reading, places)
         for name, counted in rated.recalls.items():
@@ -78,6 +95,7 @@ class Scorer:
             "seconds": reading.usage.seconds,
             **measured,
             "rating": rated.verdict,
+            "unrated": rated.left,
             "phases": {phase: asdict(usage) for phase, usage in reading.phases.items()},
             "paths": [_path(one) for one in reading.paths] or None,
             "pages_looked_up": reading.pages_looked_up,
@@ -86,29 +104,49 @@ class Scorer:
             "rating_usage": asdict(rated.usage),
         }
 
-    async def _rated(self, record: Record, reading: Reading) -> Rated:
-        raters = self._raters
+    async def rated_again(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
+        """The line of a reading with what raters that failed left open, and what that cost now.
+
+        Nothing is asked of the reader again, and of the raters only what they did not say yet.
+        """
+        answer = line["answer"] if line["answered"] else ""
+        rated = await self._rated(record, answer, line["unrated"], line["rating"])
+        recalls = {name: {**line[name], "rated": two} for name, two in rated.recalls.items()}
+        told = [note for note in line["notes"] if not note.startswith(_FAILED)]
+        figures = {
+            "rating": rated.verdict,
+            "unrated": rated.left,
+            "notes": [*told, *rated.notes],
+            "rating_usage": asdict(Usage(**line["rating_usage"]) + rated.usage),
+        }
+        return {**line, **recalls, **figures}, rated.usage
+
+    async def _rated(
+        self, record: Record, answer: str, texts: Mapping[str, str], verdict: str | None = None
+    ) -> Rated:
+        """The answer rated, unless there is a verdict, and then each text."""
+        raters, rated = self._raters, Rated(verdict)
         if raters is None:
-            return Rated()
-        rated = Rated()
+            return rated
+        facts = [fact for some in supporting_facts(record) for fact in some]
+        left = dict(texts) if facts else {}
         try:
-            if record.answers:
-                answer = reading.answer if reading.answered else ""
+            if record.answers and record.answerable and verdict is None:
                 found = await raters.rate(record.question, answer, record.answers)
                 rated = replace(rated, verdict=found.verdict, usage=found.usage)
-            facts = [fact for some in supporting_facts(record) for fact in some]
-            for name, text in _evidence(reading).items() if facts else ():
+            for name, text in list(left.items()):
                 if count(text) > RATED_TOKENS:
                     rated = replace(rated, notes=(*rated.notes, _TOO_LONG))
-                    continue
-                recall = await raters.recall(record.question, facts, text)
-                rated.recalls[name] = [recall.covered, recall.relevant]
-                rated = replace(rated, usage=rated.usage + recall.usage)
-        except ModelClosedError:
-            raise
+                else:
+                    recall = await raters.recall(record.question, facts, text)
+                    rated.recalls[name] = [recall.covered, recall.relevant]
+                    rated = replace(rated, usage=rated.usage + recall.usage)
+                del left[name]
         except DecisionError as error:
-            notes = (*rated.notes, f"The rater failed: {error}")
-            return replace(rated, usage=rated.usage + error.spent, notes=notes)
+            if isinstance(error, ModelClosedError):
+                self.refused = error
+            notes = (*rated.notes, f"{_FAILED}{error}")
+            return replace(rated, usage=rated.usage + error.spent, notes=notes, left=left)
         return rated
 
 
@@ -128,22 +166,19 @@ def _chunk_recall(record: Record, reading: Reading, places: Mapping[str, int]) -
     return chunk_recall(chunks, supporting_facts(record)[0], record.language)
 
 
-def failed(error: str, spent: Usage) -> dict[str, Any]:
+def failed(record: Record, error: str, spent: Usage) -> dict[str, Any]:
     """The figures of a reading that came to nothing: it counts as unanswered."""
     return {
         "answer": "",
         "answered": False,
-        "em": 0.0,
-        "f1": 0.0,
+        **_of_answer(record, None),
         "documents_read": [],
         "documents_cited": [],
         "tokens_read": 0,
         "usage": asdict(spent),
         "seconds": spent.seconds,
-        "f1_star": None,
-        "rouge": None,
-        "choice": None,
         "rating": None,
+        "unrated": None,
         "recall": None,
         "facts_recall": None,
         "chunk_recall": None,
@@ -158,20 +193,35 @@ def failed(error: str, spent: Usage) -> dict[str, Any]:
 
 
 def _measured(record: Record, reading: Reading) -> dict[str, Any]:
-    """What needs no model. Of a question without a known answer no answer is measured."""
-    answer = reading.answer if reading.answered else ""
-    references, language = record.answers, record.language
+    """What needs no model."""
     return {
-        "em": exact_match(answer, references, language) if references else None,
-        "f1": f1(answer, references, language) if references else None,
-        "f1_star": f1_star(answer, references, record.keywords, language)
-        if record.keywords
-        else None,
-        "rouge": _rouge(answer, references, language) if references else None,
-        "choice": _choice(record, answer),
+        **_of_answer(record, reading.answer if reading.answered else ""),
         "facts_recall": None,
         **{name: _recall(record, text) for name, text in _evidence(reading).items()},
         "error": None,
+    }
+
+
+def _of_answer(record: Record, answer: str | None) -> dict[str, Any]:
+    """How good an answer is, empty where none was given, None where the reading failed.
+
+    It is null of a question whose answer is not known. Of one that cannot be answered EM and F1
+    are 1 where that was found, else 0. `choice` is null of a question without options, and of no
+    other.
+    """
+    references, language = record.answers, record.language
+    if not record.answerable:
+        right = float(answer == "")
+        return {"em": right, "f1": right, "f1_star": None, "rouge": None, "choice": None}
+    given = answer or ""
+    keywords = record.keywords
+    starred = references and keywords is not None
+    return {
+        "em": exact_match(given, references, language) if references else None,
+        "f1": f1(given, references, language) if references else None,
+        "f1_star": f1_star(given, references, keywords, language) if starred else None,
+        "rouge": _rouge(given, references, language) if references else None,
+        "choice": _choice(record, given),
     }
 
 

@@ -1,12 +1,13 @@
 """How tables are drawn that vary one number: initial nodes, a chunk's size, most pages."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from graphreader.evaluation import charts
+from graphreader.evaluation import charts, colours
 from graphreader.evaluation.charts import Point, Series
 from graphreader.evaluation.panels import point
-from graphreader.evaluation.tables.table import Row, Section, Table
+from graphreader.evaluation.tables.table import Row, Section, Table, varies
 
 _MOST_PAGES = re.compile(
     r"(?:read-agent-(?P<ours>[ps])(?:-(?P<up>\d{1,3}))?$"
@@ -14,6 +15,7 @@ _MOST_PAGES = re.compile(
 )
 _UNNUMBERED = 5
 """Pages that `read-agent-p` and `read-agent-s` look up at most."""
+_READ_AGENT = colours.of_reader("read-agent")
 
 
 class Sweep:
@@ -24,20 +26,31 @@ class Sweep:
 
     def height(self, section: Section) -> float:
         """In inches; 0 where there is nothing to draw."""
-        return 3.0 if len(section.rows) > 1 else 0
+        return 2.4 if len({_varied(row) for row in section.rows}) > 1 else 0
 
     def draw(self, axes: Any, section: Section) -> None:
         """The section in these axes."""
-        rows = [row for row in section.rows if isinstance(row.cells[0].value, int | float)]
-        series = []
-        for name in ("LR-1", "F1", "FCR"):
-            place = self._table.place(name)
-            points = ((at, point(row.cells[place])) for at, row in enumerate(rows))
-            told = tuple((float(at), point) for at, point in points if point)
-            series += [Series(name, told)] if told else []
-        charts.lines(axes, series, [(at, f"{row.cells[0].value:g}") for at, row in enumerate(rows)])
-        axes.set_title(f"{section.title}, %", loc="left")
+        numbers = sorted({_varied(row) for row in section.rows})
+        ticks = [(float(at), f"{number:g}") for at, number in enumerate(numbers)]
+        charts.lines(axes, self._series(section, numbers), ticks)
+        charts.name(axes, section.title, ", %")
         axes.set_xlabel(self._table.columns[0].name)
+
+    def _series(self, section: Section, numbers: Sequence[float]) -> list[Series]:
+        """Each score of each model."""
+        model = self._table.place("Model")
+        several = varies(self._table, model)
+        found: dict[tuple[str, str], list[tuple[float, Point]]] = {}
+        for row in section.rows:
+            for score in colours.SCORES:
+                if value := point(row.cells[self._table.place(score)]):
+                    name = f"{score}, {row.cells[model].value}" if several else score
+                    at = float(numbers.index(_varied(row)))
+                    found.setdefault((score, name), []).append((at, value))
+        return [
+            Series(name, tuple(points), colours.SCORES[score])
+            for (score, name), points in found.items()
+        ]
 
 
 class Pages:
@@ -48,14 +61,14 @@ class Pages:
 
     def height(self, section: Section) -> float:
         """In inches; 0 where there is nothing to draw."""
-        return 3.0 if any(not one.paper for one in self._series(section)) else 0
+        return 2.4 if any(not one.paper for one in self._series(section)) else 0
 
     def draw(self, axes: Any, section: Section) -> None:
         """The section in these axes."""
         series = self._series(section)
         numbers = sorted({int(at) for one in series for at, _ in one.points})
         charts.lines(axes, series, [(at, str(at)) for at in numbers])
-        axes.set_title(f"{section.title}: {self._score(section)}, %", loc="left")
+        charts.name(axes, section.title, f": {self._score(section)}, %")
         axes.set_xlabel("Pages looked up at most")
 
     def _score(self, section: Section) -> str:
@@ -68,17 +81,25 @@ class Pages:
 
     def _series(self, section: Section) -> list[Series]:
         """ReadAgent-P and -S, ours and the paper's, each that has several numbers."""
-        place = self._table.place(self._score(section))
+        place, model = map(self._table.place, (self._score(section), "Model"))
+        several = varies(self._table, model)
         found: dict[tuple[str, bool], list[tuple[float, Point]]] = {}
         for row in section.rows:
             told, value = _told(row), point(row.cells[place])
             if told and value:
-                found.setdefault((told[0], row.paper), []).append((told[1], value))
+                of = f", {row.cells[model].value}" if several and not row.paper else ""
+                found.setdefault((told[0] + of, row.paper), []).append((told[1], value))
         return [
-            Series(name, tuple(sorted(points, key=lambda one: one[0])), paper)
+            Series(name, tuple(sorted(points, key=lambda one: one[0])), _READ_AGENT, paper)
             for (name, paper), points in found.items()
             if len(points) > 1
         ]
+
+
+def _varied(row: Row) -> float:
+    """The number that is varied."""
+    value = row.cells[0].value
+    return value if isinstance(value, int | float) else 0
 
 
 def _told(row: Row) -> tuple[str, int] | None:

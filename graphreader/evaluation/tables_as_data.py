@@ -5,21 +5,23 @@ import io
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphreader.evaluation.tables.table import Cell, Row, Table, reasons
+from graphreader.evaluation.tables.table import Cell, Row, Table, footnotes
 
+_BESIDE = ("low", "high", "n")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(table: Table) -> str:
-    """One line a row, with its section and source; an interval has two columns of its own."""
+    """One line a row, with its section and source.
+
+    An interval has two columns of its own, and the n of a column's means one, where they have any.
+    """
     kept = [place for place in range(len(table.columns)) if _is_told(table, place)]
-    wide = {
-        place for place in kept if any(row.cells[place].low is not None for row in _rows(table))
-    }
+    parts = {place: _parts(table, place) for place in kept}
     heads = ["section", "source"]
     for place in kept:
         name = table.columns[place].name
-        heads += [name, f"{name} low", f"{name} high"] if place in wide else [name]
+        heads += [name, *(f"{name} {part}" for part in parts[place])]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(map(_harmless, heads))
@@ -27,17 +29,22 @@ def as_csv(table: Table) -> str:
         for row in section.rows:
             values: list[Any] = [section.title, _source(row)]
             for place in kept:
-                values += _values(row.cells[place], place in wide)
+                cell = row.cells[place]
+                values += [
+                    _exact(cell.value),
+                    *(_exact(getattr(cell, one)) for one in parts[place]),
+                ]
             writer.writerow(map(_harmless, values))
     return file.getvalue()
 
 
 def as_json(table: Table) -> Mapping[str, Any]:
-    """Plain JSON types; a cell is its value, or value, low and high."""
+    """Plain JSON types; a cell is its value, or value, low and high, and n."""
     names = [column.name for column in table.columns]
     return {
         "name": table.name,
         "title": table.title,
+        "warning": table.warning,
         "sections": [
             {
                 "title": section.title,
@@ -51,7 +58,7 @@ def as_json(table: Table) -> Mapping[str, Any]:
             }
             for section in table.sections
         ],
-        "notes": [*table.notes, *reasons(table)],
+        "notes": footnotes(table),
     }
 
 
@@ -68,15 +75,16 @@ def _source(row: Row) -> str:
     return "paper" if row.paper else "ours"
 
 
-def _values(cell: Cell, with_interval: bool) -> list[float | str | None]:
-    values = (cell.value, cell.low, cell.high) if with_interval else (cell.value,)
-    return [_exact(value) for value in values]
+def _parts(table: Table, place: int) -> list[str]:
+    """What a column's cells have beside their values."""
+    cells = [row.cells[place] for row in _rows(table)]
+    return [part for part in _BESIDE if any(getattr(cell, part) is not None for cell in cells)]
 
 
 def _told(cell: Cell) -> Any:
-    if cell.low is None or cell.high is None:
-        return _exact(cell.value)
-    return {"value": _exact(cell.value), "low": _exact(cell.low), "high": _exact(cell.high)}
+    beside = {part: _exact(getattr(cell, part)) for part in _BESIDE}
+    known = {part: value for part, value in beside.items() if value is not None}
+    return {"value": _exact(cell.value), **known} if known else _exact(cell.value)
 
 
 def _exact(value: float | str | None) -> float | str | None:

@@ -59,12 +59,13 @@ class GraphExplorer:
         """Key elements, those with the most facts first. It looks at each: for small corpora."""
         return _nodes(await self._read("key_elements", limit=limit))
 
-    async def behind(self, ids: Sequence[str]) -> list[Node]:
-        """For each id the first key element behind it in the order of the ids, if there is one.
+    async def drawn(self, shares: Sequence[float]) -> list[Node]:
+        """For each number from 0 to 1 the key element at that share of all of them.
 
-        Ids are digests, so made-up ones give key elements at random.
+        They are in the order of their keys, so the same numbers give the same ones wherever these
+        texts are read in. It looks at each: for small corpora.
         """
-        return _nodes(await self._rows("nodes_behind", ids=list(ids)))
+        return _nodes(await self._rows("drawn", shares=list(shares)))
 
     async def nearest(self, vectors: Sequence[Sequence[float]], limit: int) -> list[list[Node]]:
         """For each vector the key elements whose embeddings are nearest to it, nearest first."""
@@ -259,7 +260,7 @@ def _nodes(rows: Sequence[Row]) -> list[Node]:
 
 def _by_words(text: str, rows: Sequence[Row]) -> list[Node]:
     """The nodes by how well their wordings match a text."""
-    wordings = {row["id"]: chain.from_iterable(row["wordings"]) for row in rows}
+    wordings = {row["id"]: sorted(chain.from_iterable(row["wordings"])) for row in rows}
     names = {row["id"]: row["name"] for row in rows}
     return [Node(id_, names[id_]) for id_ in by_words(text, wordings)]
 

@@ -8,7 +8,7 @@ text never depends on what else is in the database.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 MOST_TERMS = 200
@@ -46,10 +46,10 @@ def lucene(text: str, corpus: str) -> str | None:
     return f"+corpus_word:{corpus_word(corpus)} +({either})"
 
 
-def by_words(text: str, wordings: Mapping[str, Iterable[str]]) -> list[str]:
+def by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
     """Ids by how well their wordings match `text`, best first: BM25 over all words of each.
 
-    Those that share no word with it come last; equal ones are in the order of their ids.
+    Those that share no word with it come last; equal ones are in the order of their wordings.
     """
     asked = _asked(text)
     held = {id_: Counter(_terms(" ".join(words))) for id_, words in wordings.items()}
@@ -62,7 +62,7 @@ def by_words(text: str, wordings: Mapping[str, Iterable[str]]) -> list[str]:
         longer = _SATURATION * (1 - _LENGTH + _LENGTH * terms.total() / average)
         return sum(weights[term] * terms[term] / (terms[term] + longer) for term in weights)
 
-    return sorted(held, key=lambda id_: (-score(id_), id_))
+    return sorted(held, key=lambda id_: (-score(id_), wordings[id_]))
 
 
 def corpus_word(corpus: str) -> str:

@@ -1,8 +1,14 @@
-"""Which key elements of a corpus are alike: found by the vector index once, remembered as LIKE."""
+"""Which key elements of a corpus are alike: found once, remembered as LIKE.
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+The vector index finds those of a few key elements. Where many are new, comparing all vectors here,
+in one go, is many times faster.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from graphreader.store.connection import Connection, Row, Run
 from graphreader.store.locking import alone
@@ -14,6 +20,12 @@ FARTHEST = 2_500
 """More are never looked at: of a crowd of wordings that are all alike, some pairs are not found."""
 
 KEYS_A_PAGE = 5_000
+VECTORS_A_PAGE = 2_000
+
+MOST_VALUES = 20_000_000
+"""Numbers of the vectors that are compared here, at most: 80 MB."""
+
+_AT_ONCE = 500  # rows of the table of cosines
 
 SHORTENED = 0.02
 """By how much the index may be wrong about a cosine: it compares vectors of whole numbers."""
@@ -35,6 +47,7 @@ class Likenesses:
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
+        self._all: _Vectors | None = None
 
     async def count_fresh(self) -> tuple[int, int]:
         """How many key elements were not compared yet, and how many there are."""
@@ -60,11 +73,29 @@ class Likenesses:
             "read/fresh_key_elements", corpus=self._corpus, after=after, limit=limit
         )
 
-    async def of(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
-        """Return for each key element all that have at least this cosine with it.
+    async def gather(self) -> None:
+        """Take all vectors in, so that the index need not be asked; not if they are too many."""
+        rows: list[Row] = []
+        while True:
+            after = rows[-1]["id"] if rows else ""
+            page = await self._connection.read(
+                "read/embeddings", corpus=self._corpus, after=after, limit=VECTORS_A_PAGE
+            )
+            rows += page
+            if rows and len(rows) * len(rows[0]["embedding"]) > MOST_VALUES:
+                return
+            if len(page) < VECTORS_A_PAGE:
+                break
+        self._all = _Vectors(rows) if rows else None
 
-        The index is asked for more and more of the nearest ones until the last is too far.
-        """
+    async def of(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
+        """Return for each key element all that have at least this cosine with it."""
+        if self._all:
+            return dict(self._all.alike(ids, least))
+        return await self._searched(ids, least)
+
+    async def _searched(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
+        """The same by the index: it is asked for more of the nearest until the last is too far."""
         found: dict[str, list[Alike]] = {}
         wide, left = NEAREST, list(ids)
         while left:
@@ -94,6 +125,28 @@ class Likenesses:
         """Return every pair that is remembered, of at least this cosine."""
         rows = await self._connection.read("read/likenesses", corpus=self._corpus, least=least)
         return [(row["a"], row["b"], row["score"]) for row in rows]
+
+
+class _Vectors:
+    """All vectors of a corpus, each of length 1."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = [(row["id"], row["key"], row["name"]) for row in rows]
+        self._places = {row["id"]: place for place, row in enumerate(rows)}
+        table = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        lengths = np.linalg.norm(table, axis=1, keepdims=True)
+        self._table = table / np.where(lengths == 0, 1, lengths)
+
+    def alike(self, ids: Sequence[str], least: float) -> Iterator[tuple[str, list[Alike]]]:
+        """For each id what has at least this cosine with it."""
+        known = [self._places[id_] for id_ in ids if id_ in self._places]
+        for start in range(0, len(known), _AT_ONCE):
+            places = known[start : start + _AT_ONCE]
+            cosines = self._table[places] @ self._table.T
+            for place, row in zip(places, cosines, strict=True):
+                others = (other for other in np.flatnonzero(row >= least) if other != place)
+                alike = [Alike(*self._rows[other], float(row[other])) for other in others]
+                yield self._rows[place][0], alike
 
 
 def _goes_on(row: Row, wide: int, least: float) -> bool:

@@ -1,4 +1,4 @@
-"""What was shown of chunks, and key elements behind made-up ids; both of one corpus alone."""
+"""What was shown of chunks, and key elements drawn by chance; both of one corpus alone."""
 
 from collections.abc import AsyncIterator
 
@@ -14,7 +14,6 @@ from tests.neo4j.texts import Facts, write
 FIRST: Facts = {"Ada met Bede.": ["Ada", "Bede"], "Bede met Ada.": ["Ada", "Bede"]}
 SECOND: Facts = {"Cyril met Ada.": ["Cyril", "Ada"], "Dora sang.": ["Dora"], "It rained.": ["rain"]}
 PARTS = [("Ada and Bede. ", FIRST), ("Cyril, Dora, rain.", SECOND)]
-LOWEST, HIGHEST = "0" * 24, "f" * 24
 
 
 @pytest.fixture
@@ -73,50 +72,37 @@ async def test_shown_of_another_corpus(
     assert len(await explorer.shown({chunk.id: ShownChunk(True, [0])})) == 1
 
 
-# Behind an id stands the next key element in the order of the ids; behind the last one nothing.
-async def test_behind(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    await write(writer, "one", PARTS)
-    nodes = sorted(await explorer.nodes(100), key=lambda node: node.id)
-    ids = [node.id for node in nodes]
-
-    assert await explorer.behind([LOWEST]) == nodes[:1]
-    assert await explorer.behind(ids) == nodes
-    assert await explorer.behind([f"{id_}0" for id_ in ids]) == nodes[1:]
-    assert await explorer.behind([HIGHEST]) == []
-    assert await explorer.behind([]) == []
-
-
-# They come in the order in which they were asked for, the same one as often as it stands behind.
-async def test_behind_in_order(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    await write(writer, "one", PARTS)
-    first, *_, last = sorted(await explorer.nodes(100), key=lambda node: node.id)
-
-    assert await explorer.behind([last.id, LOWEST, HIGHEST, last.id]) == [last, first, last]
-
-
-# Ids of another corpus lead to key elements of one's own.
-async def test_behind_in_another_corpus(
-    writer: GraphWriter, explorer: GraphExplorer, other: GraphExplorer
-) -> None:
+# What is drawn depends on keys alone: in another corpus of the same texts it is the same.
+async def test_drawn(writer: GraphWriter, explorer: GraphExplorer, other: GraphExplorer) -> None:
     await write(writer, "one", PARTS)
     mine, theirs = await explorer.nodes(100), await other.nodes(100)
-    asked = [LOWEST, *(node.id for node in (*mine, *theirs))]
+    shares = [n / 50 for n in range(50)]
+    drawn = await explorer.drawn(shares)
 
     assert {node.name for node in mine} == {node.name for node in theirs}
-    assert not {node.id for node in mine} & {node.id for node in theirs}
-    assert set(await explorer.behind(asked)) == set(mine)
-    assert set(await other.behind(asked)) <= set(theirs)
+    assert set(drawn) == set(mine)
+    assert [node.name for node in drawn] == [node.name for node in await other.drawn(shares)]
+    assert set(await other.drawn(shares)) == set(theirs)
 
 
-# What was merged into another key element does not stand behind any id.
-async def test_behind_merged(
+# They come in the order in which they were asked for; there is none at the end of all.
+async def test_drawn_in_order(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    await write(writer, "one", PARTS)
+    first, last = await explorer.drawn([0, 0.999])
+
+    assert await explorer.drawn([0.999, 0, 1, 0.999]) == [last, first, last]
+    assert await explorer.drawn([]) == []
+
+
+# What was merged into another key element is not drawn.
+async def test_drawn_merged(
     connection: Connection, writer: GraphWriter, explorer: GraphExplorer
 ) -> None:
     await write(writer, "one", PARTS)
-    first, second, *_ = sorted(await explorer.nodes(100), key=lambda node: node.id)
+    first, second = await explorer.drawn([0, 0.999])
     async with connection._driver.session() as session:
         await session.run(
             "MATCH (k:KeyElement {id: $id}) SET k.merged_into = $into", id=first.id, into=second.id
         )
 
-    assert await explorer.behind([LOWEST, first.id]) == [second, second]
+    assert first not in await explorer.drawn([n / 50 for n in range(50)])

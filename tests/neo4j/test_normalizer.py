@@ -14,7 +14,7 @@ from graphreader.store.connection import Connection, Row
 from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.library import Library
-from graphreader.store.likenesses import Likenesses
+from graphreader.store.likenesses import Alike, Likenesses
 from graphreader.store.writer import GraphWriter
 from tests.neo4j.texts import Facts, by_vector, by_words, document, write
 
@@ -397,3 +397,24 @@ async def test_a_crowd_is_alike(connection: Connection, writer: GraphWriter) -> 
         id_: everybody - {id_} for id_ in everybody
     }
     assert min(one.score for found in alike.values() for one in found) > 0.999
+
+
+# Comparing all vectors here finds the same pairs as searching the index for each key element.
+async def test_gathered_vectors(connection: Connection, writer: GraphWriter) -> None:
+    names = [
+        f"{word}{end}" for word in ("bridge", "harbour master", "old mill") for end in ("", "s")
+    ]
+    facts = {f"{name} {n}.": [name, f"{name} {n}"] for n, name in enumerate(names)}
+    await put(writer, "one", facts)
+    searching, gathered = (Likenesses(connection, writer.corpus) for _ in range(2))
+    ids = [row["id"] for row in await searching.fresh("", 100)]
+    await gathered.gather()
+    wanted, found = await searching.of(ids, 0.6), await gathered.of(ids, 0.6)
+
+    def pairs(alike: dict[str, list[Alike]]) -> dict[tuple[str, str], float]:
+        return {(id_, one.id): one.score for id_, others in alike.items() for one in others}
+
+    assert pairs(found).keys() == pairs(wanted).keys()
+    assert len(pairs(found)) >= len(names)
+    assert pairs(found) == pytest.approx(pairs(wanted), abs=1e-6)
+    assert {one.name for one in found[ids[0]]} == {one.name for one in wanted[ids[0]]}

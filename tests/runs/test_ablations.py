@@ -16,10 +16,11 @@ from graphreader.agent.events import CandidatesFound, Event, NodesChosen, PlanMa
 from graphreader.agent.graph import Steps
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
-from graphreader.evaluation.ablations import WITHOUT_NODE_SELECTION, WITHOUT_PLAN
+from graphreader.evaluation.ablations import WITHOUT_PLAN, without_node_selection
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 
+WITHOUT_NODE_SELECTION = without_node_selection(0)
 QUESTION = "Who in the guild taught Person7?"
 TAUGHT = [(f"Person{n}", f"Person{(n + 1) % 40}", f"Person{(n + 7) % 40}") for n in range(40)]
 FACTS = {f"{a} of the guild taught {b} and {c}.": [a, b, c, "guild"] for a, b, c in TAUGHT}
@@ -129,13 +130,29 @@ def test_random_nodes(guild: Guild, paths: int) -> None:
     assert [task.question for task in asked.of(PlanTask)] == [QUESTION]
 
 
-# The same question takes the same way again, another one another way.
+# With one seed a question takes the same way again; another question, or seed, takes another.
 def test_seeded(guild: Guild) -> None:
     first, again = guild.ask(WITHOUT_NODE_SELECTION), guild.ask(WITHOUT_NODE_SELECTION)
     other = guild.ask(WITHOUT_NODE_SELECTION, question="Who was taught by Person31?")
 
+    seeded = guild.ask(without_node_selection(1))
+
     assert first.ways == again.ways
+    assert seeded.ways == guild.ask(without_node_selection(1)).ways
     assert first.nodes != other.nodes
+    assert first.ways != other.ways
+    assert set(first.nodes) != set(seeded.nodes)
+
+
+# Neighbors have the seed as well: from the same node on, another one takes another way.
+def test_seeded_neighbors(guild: Guild) -> None:
+    def steps(seed: int) -> Steps:
+        chosen = without_node_selection(0).planning
+        return Steps(planning=chosen, exploration=without_node_selection(seed).exploration)
+
+    first, other = guild.ask(steps(0)), guild.ask(steps(1))
+
+    assert first.nodes == other.nodes
     assert first.ways != other.ways
 
 

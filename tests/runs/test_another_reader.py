@@ -138,14 +138,16 @@ def test_graphreader_itself(terminal: Terminal, shelf: str) -> None:
     assert len(ended.json["paths"]) == 2
 
 
-# Without supporting facts, which no corpus has, the reader that is given them cannot answer.
+# The reader that is given supporting facts is refused, since no corpus names any, and is not
+# proposed either; an evaluation asks it.
 def test_golden(terminal: Terminal, shelf: str) -> None:
     ended = terminal.run("ask", QUESTION, "--corpus", shelf, "--reader", "golden", "--json")
+    proposed = terminal.run("ask", QUESTION, "--corpus", shelf, "--reader", "gold")
 
-    assert ended.code == 0, ended.err
-    assert not ended.json["answered"]
-    assert ended.json["notes"]
-    assert ended.json["tokens_read"] == 0
+    assert ended.code == proposed.code == 2
+    assert "a corpus names none: `graphreader evaluate DATA --readers golden` asks it" in ended.err
+    assert "search-agent" in proposed.err
+    assert "golden" not in proposed.err
 
 
 # Asking changes nothing in the graph, and leaves no run behind.

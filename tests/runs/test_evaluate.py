@@ -1,13 +1,20 @@
 """`graphreader evaluate` from the command to the files that it leaves."""
 
 import json
+import re
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
 
 from graphreader import GraphReader, Settings
+from graphreader.errors import GraphReaderError
+from graphreader.evaluation.datasets import data_files
+from graphreader.evaluation.entrants import OWN
+from graphreader.evaluation.graph_entrant import GraphEntrant
 from tests.runs import world
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
@@ -77,6 +84,20 @@ def about(line: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(line[name] for name in ("dataset", "id", "length", "reader", "model", "repeat"))
 
 
+def flat(text: str) -> str:
+    """The words without the lines' ends, and without the frame of a help."""
+    return " ".join(text.replace("│", " ").split())
+
+
+def prompts(folder: Path) -> Path:
+    """A folder of prompts of one's own."""
+    ours = files("graphreader.deciding") / "prompts" / "answer_reasoning.md"
+    (folder / "prompts").mkdir()
+    text = ours.read_text(encoding="utf-8").replace("# User", "Be brief.\n\n# User", 1)
+    (folder / "prompts" / "answer_reasoning.md").write_text(text, encoding="utf-8")
+    return folder / "prompts"
+
+
 @pytest.fixture
 def terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -126,8 +147,10 @@ def test_samples(terminal: Terminal) -> None:
     assert "full-text" in ended.out
     assert "graphreader report o" in ended.out
     assert "Spent" not in ended.out
+    assert "No language model is in use: answers are sentences picked" in flat(ended.out)
     run = json.loads((terminal.folder / "o" / "run.json").read_text())
     assert run["fixed"]["seed"] == 0
+    assert run["notice"].startswith("No language model is in use")
     assert {one["dataset"]: one["samples"] for one in run["datasets"]}["hotpotqa"] == 2
 
 
@@ -154,16 +177,106 @@ def test_refused(terminal: Terminal, data: str) -> None:
     seeded = terminal.run(*begun, "--seed", "7")
     terminal.set(GRAPHREADER_CHUNK_TOKENS="500")
     smaller = terminal.run(*begun)
-    terminal.set(GRAPHREADER_CHUNK_TOKENS="")
+    terminal.set(GRAPHREADER_CHUNK_TOKENS="", GRAPHREADER_MAX_CALLS="7")
+    limited = terminal.run(*begun)
+    terminal.set(GRAPHREADER_MAX_CALLS="", GRAPHREADER_PROMPTS=str(prompts(terminal.folder)))
+    prompted = terminal.run(*begun)
+    terminal.set(GRAPHREADER_PROMPTS="")
     other = Path(data).read_text().replace("Where was", "When was")
     Path(data).write_text(other)
     asked = terminal.run(*begun)
 
-    assert (seeded.code, smaller.code, asked.code) == (2, 2, 2)
+    assert {one.code for one in (seeded, smaller, limited, prompted, asked)} == {2}
     assert "was begun with seed 0, not 7: name another --out" in seeded.err
     assert "was begun with chunk_tokens 2000, not 500" in smaller.err
+    assert "was begun with max_calls null, not 7" in limited.err
+    assert re.search(r'was begun with prompts "\w{8}", not "\w{8}": name another', prompted.err)
     assert "another question, text or right answer of the id q0 in bands" in asked.err
     assert len(lines_of(terminal.folder / "o")) == 6
+
+
+# Another model for building would make other graphs and gists, so it is refused as well; that of
+# another reader of texts, which took no part, is not.
+def test_other_building(terminal: Terminal, data: str, server: OpenAIServer) -> None:
+    words = ["evaluate", data, "--limit", "1", "--readers", "golden", "--no-rate", "--out", "o"]
+    first = terminal.run(*words)
+    terminal.set(GRAPHREADER_BUILD_MODEL="openai:gpt-4.1")
+    other = terminal.run(*words)
+    beside = terminal.run(*words, "--models", "openai:gpt-4o")
+
+    assert (first.code, other.code, beside.code) == (0, 2, 0), beside.err
+    told = 'was begun with the building model of openai:gpt-4o-mini "openai:gpt-4o-mini", not'
+    assert f'{told} "openai:gpt-4.1": name another --out' in other.err
+
+
+# Longer contexts of another pool are other contexts, whatever their questions are.
+def test_other_pool(terminal: Terminal, data: str) -> None:
+    def pool(name: str) -> str:
+        rows = [{"title": f"P{n}", "text": f"{name} {n} tells of sheep."} for n in range(60)]
+        (terminal.folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        return f"{name}.jsonl"
+
+    words = ["evaluate", data, "--limit", "1", "--readers", "golden", "--out", "o"]
+    native = terminal.run(*words)
+    longer = terminal.run(*words, "--lengths", "100", "--pool", pool("Passage"))
+    other = terminal.run(*words, "--lengths", "100", "--pool", pool("Page"))
+
+    assert (native.code, longer.code, other.code) == (0, 0, 2), longer.err
+    assert "was begun with the pool of bands" in other.err
+
+
+# Data is named with --data as well, beside other data or alone; without any that is said.
+def test_data_as_an_option(terminal: Terminal, data: str) -> None:
+    words = ["--readers", "golden", "--limit", "1", "--out"]
+    alone = terminal.run("evaluate", "--data", data, "--data", "samples/musique", *words, "o")
+    beside = terminal.run("evaluate", data, "--data", "samples/musique", *words, "p")
+    neither = terminal.run("evaluate", *words, "q")
+
+    assert (alone.code, beside.code, neither.code) == (0, 0, 2), alone.err
+    asked = [[line["dataset"] for line in lines_of(terminal.folder / out)] for out in "op"]
+    assert sorted(asked[0]) == sorted(asked[1]) == ["bands", "musique"]
+    assert "Name the data: files, folders of them, or `samples`" in neither.err
+
+
+# What is left out for want of a pool is told beside the table, and in the folder.
+def test_without_a_pool(terminal: Terminal, data: str) -> None:
+    words = ["evaluate", data, "--readers", "golden", "--lengths", "native,64k", "--out", "o"]
+    ended = terminal.run(*words)
+    told = terminal.run(*words, "--json")
+
+    assert (ended.code, told.code) == (0, 0), ended.err
+    assert "There is no pool of passages beside" in flat(ended.out)
+    run = json.loads((terminal.folder / "o" / "run.json").read_text())
+    assert [note for note in run["notes"] if "contexts 64k long, and they are left out" in note]
+    assert set(run["notes"]) < set(told.json["notes"])
+    assert {line["length"] for line in lines_of(terminal.folder / "o")} == {"native"}
+
+
+# A record all of whose documents are empty is a question unanswered for GraphReader, too, and so is
+# one in whose documents there are signs alone; rankings have nothing to read there.
+def test_nothing_to_read(terminal: Terminal, data: str, neo4j: Settings) -> None:
+    first, second, *_ = (json.loads(line) for line in Path(data).read_text().splitlines())
+    blank = [{"title": "Nothing", "text": ""}, {"title": "White", "text": " \n"}]
+    signs = [{"title": "Signs", "text": "!!! ???"}]
+    rows = [first | {"documents": blank}, second | {"documents": signs}]
+    Path(data).write_text("\n".join(json.dumps(row | {"supporting": []}) for row in rows))
+    with pytest.MonkeyPatch.context() as patch:
+        world.at_home(neo4j, patch, terminal.folder)
+        readers = "graphreader,graphreader-no-plan,full-text"
+        ended = terminal.run(
+            "evaluate", data, "--readers", readers, "--equal-reading", "--out", "o"
+        )
+
+    assert ended.code == 0, ended.err
+    lines = lines_of(terminal.folder / "o")
+    assert all((line["answered"], line["error"], line["em"]) == (False, None, 0) for line in lines)
+    without = [line for line in lines if line["id"] == "q0"]
+    assert [line["reader"] for line in without] == readers.split(",")
+    assert all("There is no text that could be read." in line["notes"] for line in without)
+    assert {line["tokens_read"] + line["usage"]["calls"] for line in without} == {0}
+    (signs_only,) = (line for line in lines if (line["id"], line["reader"]) == ("q1", OWN))
+    assert "The corpus has nothing to start from." in signs_only["notes"]
+    assert {one["k"] for one in lines_of(terminal.folder / "o", "equal_reading")} == {0}
 
 
 # Nothing is made where the words of the command make no sense.
@@ -178,6 +291,22 @@ def test_refused(terminal: Terminal, data: str) -> None:
         (["--readers", "golden", "--preset", "mine", "--out", "o"], 'no preset "mine"'),
         (["--readers", "golden", "--rate", "--out", "o"], "GRAPHREADER_RATER_MODEL"),
         (["--readers", "golden", "--against", "full-text", "--out", "o"], "takes no part"),
+        (
+            ["--readers", "golden,full-text", "--equal-reading", "--out", "o"],
+            "--equal-reading compares rankings with graphreader, which takes no part: name it in",
+        ),
+        (
+            ["--readers", "graphreader", "--models", "openai:gpt-4o", "--out", "o"],
+            "OPENAI_API_KEY",
+        ),
+        (
+            ["--readers", "graphreader", "--models", "offline,nobody:x", "--out", "o"],
+            "nobody",
+        ),
+        (
+            ["--readers", "golden", "--pool", "data.csv", "--out", "o"],
+            "A pool has a passage a line",
+        ),
     ],
 )
 def test_wrong_words(terminal: Terminal, data: str, words: list[str], sentence: str) -> None:
@@ -188,7 +317,56 @@ def test_wrong_words(terminal: Terminal, data: str, words: list[str], sentence: 
     assert not (terminal.folder / "o").exists()
 
 
-# GraphReader takes part with its graph, and rankings read as much as it did; the graph goes again.
+# The help names each of the samples, and the form of a pool's lines.
+def test_help(terminal: Terminal) -> None:
+    terminal.set(COLUMNS="200", NO_COLOR="1")
+    told = flat(terminal.run("evaluate", "--help").out)
+
+    assert all(f"samples/{path.stem}" in told for path in data_files("samples"))
+    assert '{"title": "...", "text": "..."}' in told
+    assert "nodes by chance" in told
+
+
+# A killed run leaves its graph behind: the same command throws it away, also where nothing is left
+# to be asked, and no other corpus, whatever its name; then it needs no Neo4j any more.
+def test_graphs_left(
+    terminal: Terminal, data: str, neo4j: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def killed(*given: object) -> None:
+        raise GraphReaderError("The plug is pulled.")
+
+    world.at_home(neo4j, monkeypatch, terminal.folder)
+    words = ["evaluate", data, "--limit", "2", "--readers", "graphreader", "--out"]
+    with monkeypatch.context() as patch:
+        patch.setattr(GraphEntrant, "forget", killed)
+        first = [terminal.run(*words, out) for out in ("o", "p")]
+    made = lines_of(terminal.folder / "o")[0]["corpus"]
+    with GraphReader(f"{made}-mine", settings=neo4j) as reader:
+        reader.ingest(Document(page_content="Ann lives in Rome.", id="mine"))
+        left = {name for name in names(reader) if name.startswith(made)}
+        again = terminal.run(*words, "o")
+        after = {name for name in names(reader) if name.startswith(made)}
+        monkeypatch.setenv("NEO4J_URI", "bolt://localhost:1")
+        offline = terminal.run(*words, "o")
+        monkeypatch.setenv("NEO4J_URI", neo4j.neo4j_uri or "")
+        last = terminal.run(*words, "p")
+        rest = {name for name in names(reader) if name.startswith(made)}
+        reader.delete(everything=True)
+
+    assert [one.code for one in first] == [1, 1]
+    assert (again.code, offline.code, last.code) == (0, 0, 0), offline.err
+    assert len(left) == 3
+    assert len(after) == 2
+    assert rest == {f"{made}-mine"}
+    assert len(lines_of(terminal.folder / "o")) == 2
+
+
+def names(reader: GraphReader) -> set[str]:
+    return {one.corpus for one in reader.corpora()}
+
+
+# GraphReader takes part with its graph, and rankings read as much as it did; the graph goes again,
+# and what is asked of others later needs no Neo4j.
 def test_graph_reader(terminal: Terminal, data: str, neo4j: Settings) -> None:
     with pytest.MonkeyPatch.context() as patch:
         world.at_home(neo4j, patch, terminal.folder)
@@ -196,8 +374,11 @@ def test_graph_reader(terminal: Terminal, data: str, neo4j: Settings) -> None:
         ended = terminal.run(*words, "--equal-reading", "--out", "o")
         equal = (terminal.folder / "o" / "equal_reading.jsonl").read_bytes()
         again = terminal.run(*words, "--equal-reading", "--out", "o")
+        patch.setenv("NEO4J_URI", "bolt://localhost:1")
+        words[-1] += ",full-text"
+        more = terminal.run(*words, "--equal-reading", "--out", "o")
 
-    assert (ended.code, again.code) == (0, 0), ended.err
+    assert (ended.code, again.code, more.code) == (0, 0, 0), ended.err + more.err
     lines = {line["id"]: line for line in lines_of(terminal.folder / "o") if line["paths"]}
     assert set(lines) == {"q0", "q1"}
     assert lines["q0"]["graph"]["chunks"] == 2
@@ -264,6 +445,8 @@ def test_models_and_repeats(terminal: Terminal, data: str, server: OpenAIServer)
     assert asked == [("gpt-4.1", 0), ("gpt-4.1", 1), ("gpt-4o", 0), ("gpt-4o", 1)]
     assert {line["rating"] for line in lines} == {None}
     assert "bands, native, openai:gpt-4o" in ended.out
+    assert "No language model" not in ended.out
+    assert json.loads((terminal.folder / "o" / "run.json").read_text())["notice"] == ""
     assert "Spent: 4 calls" in ended.out
 
 
@@ -330,6 +513,40 @@ def test_failing_readings(terminal: Terminal, data: str, server: OpenAIServer) -
     assert [line["id"] for line in lines_of(terminal.folder / "o")[6:]] == ["q3"]
 
 
+# What a rater failed to judge is told; the same command, once told what that costs, has it judged,
+# asks nothing else, and then there is nothing left to be done.
+def test_failing_raters(terminal: Terminal, data: str, server: OpenAIServer) -> None:
+    broken = [True]
+
+    def fail(body: Body, times: int) -> Fault | None:
+        asked = body["response_format"]["json_schema"]["name"]
+        hit = "number 3 formed?" in json.dumps(body) and asked == "StrictRating"
+        return Fault(status=400) if broken and hit else None
+
+    server.script = fail
+    words = ["evaluate", data, "--readers", "golden", "--out", "o", "--yes"]
+    ended = terminal.run(*words)
+    broken.clear()
+    server.requests.clear()
+    again = terminal.run(*words)
+    asked = [one["response_format"]["json_schema"]["name"] for one in server.chats]
+    done = terminal.run(*words)
+
+    assert ended.code == 1
+    assert "1 reading could not be rated, and why stands in o: the same command has" in ended.err
+    assert (again.code, done.code) == (0, 0)
+    assert "rating" in again.err
+    assert asked == ["StrictRating", "RecallRating"]
+    lines = lines_of(terminal.folder / "o")
+    first, last = (line for line in lines if line["id"] == "q3")
+    assert len(lines) == 7
+    assert (first["rating"], first["recall"]["rated"]) == (None, None)
+    assert (last["rating"], last["recall"]["rated"], last["notes"]) == ("exact", [1, 1], [])
+    same = set(first) - {"rating", "recall", "rating_usage", "notes", "unrated"}
+    assert {name: first[name] for name in same} == {name: last[name] for name in same}
+    assert last["rating_usage"]["calls"] == 2
+
+
 # A service that refuses the key ends it at once.
 def test_refused_key(terminal: Terminal, data: str, server: OpenAIServer) -> None:
     server.always = Fault(status=401)
@@ -339,3 +556,26 @@ def test_refused_key(terminal: Terminal, data: str, server: OpenAIServer) -> Non
     assert "OPENAI_API_KEY" in ended.err
     assert len(server.requests) <= 8
     assert not lines_of(terminal.folder / "o")
+
+
+# Raters whose key is refused end it, but what was read is kept, and only rated later.
+def test_refused_raters(terminal: Terminal, data: str, server: OpenAIServer) -> None:
+    broken = [True]
+
+    def refuse(body: Body, times: int) -> Fault | None:
+        is_rating = body["response_format"]["json_schema"]["name"] == "StrictRating"
+        return Fault(status=401) if broken and is_rating else None
+
+    server.script = refuse
+    words = ["evaluate", data, "--readers", "golden", "--concurrency", "1", "--yes", "--out", "o"]
+    ended = terminal.run(*words)
+    kept = [line["id"] for line in lines_of(terminal.folder / "o")]
+    broken.clear()
+    again = terminal.run(*words)
+
+    assert (ended.code, again.code) == (1, 0), again.err
+    assert "OPENAI_API_KEY" in ended.err
+    assert kept == ["q0"]
+    asked = [one["response_format"]["json_schema"]["name"] for one in server.chats]
+    assert asked.count("TextAnswer") == 6
+    assert {line["rating"] for line in lines_of(terminal.folder / "o")[1:]} == {"exact"}

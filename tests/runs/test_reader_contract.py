@@ -83,6 +83,7 @@ READERS: Mapping[str, tuple[Build, int]] = {
     "search-agent": (search_agent, SMALL),
     "read-agent-p": (read_agent(strategy="parallel"), LARGE),
     "read-agent-s": (read_agent(strategy="sequential"), LARGE),
+    "read-agent-s-task-aware": (read_agent(strategy="sequential", task_aware=True), LARGE),
     "gistmem": (read_agent(strategy="gists"), LARGE),
     "gistmem-retrieval-1": (gist_mem_retrieval, LARGE),
 }
@@ -92,6 +93,7 @@ SPARING = {
     "search-agent",
     "read-agent-p",
     "read-agent-s",
+    "read-agent-s-task-aware",
     "gistmem-retrieval-1",
     "gistmem",
 }
@@ -121,7 +123,7 @@ class Asked:
 
     async def read(self, options: Sequence[str] = ()) -> Reading:
         if isinstance(self.reader, ReadAgent):
-            await self.reader.memory()
+            await self.reader.memory(QUESTION)
         self.before = len(self.model.requests)
         return await self.reader.aask(QUESTION, options=options)
 

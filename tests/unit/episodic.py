@@ -22,6 +22,7 @@ from graphreader.deciding.episodes import (
 )
 from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.passages import TextAnswer, TextChoice
+from graphreader.deciding.prompting import Prompts
 from graphreader.deciding.service.service import ModelService
 from graphreader.documents import Document
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
@@ -82,7 +83,9 @@ def kinds_of(decider: ScriptedDecider) -> list[str]:
 
 
 def modelled(
-    function: Callable[[ChatRequest], Any], window: int = 128_000
+    function: Callable[[ChatRequest], Any],
+    window: int = 128_000,
+    prompts: Prompts | None = None,
 ) -> tuple[LanguageModelDecider, FunctionChatModel]:
     """A decider that asks a model which is that function."""
     model = FunctionChatModel(function=function)
@@ -91,5 +94,6 @@ def modelled(
         ModelService("fake:model"),
         window=window,
         dialect=dialect_of("openai", model),
+        prompts=prompts,
     )
     return decider, model

@@ -208,6 +208,17 @@ async def test_middle() -> None:
     assert reading.documents_read == ("d0",)
 
 
+# What was read is told in the order in which it was shown, not in that in which it was chosen.
+async def test_order_of_the_middle() -> None:
+    texts = [paragraphs(name, 20) for name in "abcde"]
+
+    _, notes, reading = await shown_by("middle", 4_096, *texts)
+
+    assert notes
+    assert reading.documents_read == tuple(sorted(reading.documents_read))
+    assert len(reading.documents_read) > 3
+
+
 # With refusal a text that does not fit is not read at all, and the reading says why.
 @pytest.mark.parametrize("number", [40, 90])
 async def test_refuse(number: int) -> None:

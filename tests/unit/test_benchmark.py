@@ -85,6 +85,9 @@ class Fake:
     async def forget(self, documents: Sequence[Document]) -> None:
         self.forgotten += 1
 
+    async def clear(self) -> None:
+        pass
+
     async def aclose(self) -> None:
         pass
 
@@ -324,6 +327,38 @@ def test_too_long(tmp_path: File) -> None:
     assert what.notes == ("1 of 2 records of own are longer than 100 already, and left out there.",)
 
 
+# A set without a pool is asked as it is, and a note says that its longer contexts are left out; the
+# others are made longer all the same.
+def test_one_set_without_a_pool(tmp_path: File) -> None:
+    (tmp_path / "corpus").mkdir()
+    with_pool = write(tmp_path, {"q1": "one"}, "a.jsonl")
+    File(pool(tmp_path)).rename(tmp_path / "corpus" / "a.jsonl")
+    without = write(tmp_path, {"q2": "two"}, "b.jsonl")
+
+    what = plan([without, with_pool], Wanted(lengths=("native", "100")))
+
+    asked = [(group.records[0].id, group.length) for group in what.groups]
+    assert asked == [("q2", "native"), ("q1", "native"), ("q1", "100")]
+    (note,) = what.notes
+    assert "no pool of passages beside" in note
+    assert "b.jsonl to make its contexts 100 long, and they are left out: name one" in note
+
+
+# A record for which the pool has too little that does not tell its answer is left out with a note,
+# and not met in the middle of the evaluation; the others are made longer.
+def test_too_small_for_one(tmp_path: File) -> None:
+    data = File(write(tmp_path, {"q1": "a", "q2": "b"}))
+    rows = [json.loads(line) for line in data.read_text().splitlines()]
+    rows[1]["answers"] = ["sheep"]
+    data.write_text("\n".join(json.dumps(row) for row in rows))
+
+    what = plan([str(data)], Wanted(lengths=("100",), pool=pool(tmp_path)))
+
+    assert [group.records[0].id for group in what.groups] == ["q1"]
+    told = "1 of 2 records of own have too small a pool for 100, and are left out there."
+    assert what.notes == (told,)
+
+
 # A length without a pool, a pool that is too small, a file named twice: each is a sentence.
 def test_plans_that_cannot_be(data: str, tmp_path: File) -> None:
     with pytest.raises(UsageError, match=r"There is no pool of passages beside .*--pool"):
@@ -334,5 +369,5 @@ def test_plans_that_cannot_be(data: str, tmp_path: File) -> None:
         plan([data], Wanted(lengths=("far",)))
     with pytest.raises(UsageError, match="at least one length"):
         plan([data], Wanted(lengths=()))
-    with pytest.raises(DatasetError, match="pool is too small"):
-        plan([data], Wanted(lengths=("64k",), pool=pool(tmp_path, 5))).groups[0].made()
+    with pytest.raises(UsageError, match="3 of 3 records of own have too small a pool for 64k"):
+        plan([data], Wanted(lengths=("64k",), pool=pool(tmp_path, 5)))

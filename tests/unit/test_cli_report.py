@@ -1,8 +1,10 @@
 """`graphreader report`: what a person sees of it, and a program."""
 
+import re
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from tests.terminal import Terminal
 from tests.unit.evaluated_report import as_line
@@ -29,6 +31,33 @@ def test_printed(terminal: Terminal) -> None:
     assert "paper: GraphReader" in outcome.out
     assert Path("report/report.md").as_posix() in outcome.out
     assert (terminal.folder / "report" / "scores.csv").exists()
+
+
+# In a terminal no line is wider than it is, whatever it takes: first the intervals go, then the
+# columns that tell least; the files' names say where the rest is.
+@pytest.mark.parametrize(
+    ("columns", "there", "gone"),
+    [
+        (60, ["LR-1", "F1"], ["Window", "Answered", "(50.0"]),
+        (80, ["LR-1", "LR-2", "EM", "F1"], ["Window", "(50.0"]),
+        (100, ["Window", "Answered", "F1"], ["(50.0"]),
+        (160, ["Window", "Answered", "75.0 (50.0–100.0)"], []),
+    ],
+)
+def test_narrow(terminal: Terminal, columns: int, there: list[str], gone: list[str]) -> None:
+    told = {"window": 4096, "model": "offline"}
+    evaluated(terminal.folder, as_line(id="a", f1=0.5, **told), as_line(id="b", f1=1.0, **told))
+    terminal.set(COLUMNS=str(columns), FORCE_COLOR="1", TERM="xterm")
+    outcome = terminal.run("report", ".")
+
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", outcome.out)
+    assert max(map(cell_len, shown.splitlines())) <= columns
+    assert shown.startswith("No language model answered here")
+    head = next(line for line in shown.splitlines() if line.startswith("Reader"))
+    assert all(one in head or one in shown for one in there)
+    assert not any(one in shown for one in gone)
+    assert "report/report.md" in shown
+    assert "Pictures there" not in shown  # one reader is compared with nobody
 
 
 # What somebody named a reader or dataset is shown, never obeyed.

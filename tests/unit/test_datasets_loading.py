@@ -58,6 +58,17 @@ def test_a_limit(tmp_path: Path) -> None:
     assert len(load(str(tmp_path), limit=100)) == 7
 
 
+# A limit holds for each dataset of one file, too, and the file is read no further than for these.
+def test_a_limit_of_two_datasets(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.jsonl"
+    rows = [row(0, "a"), row(1, "a"), row(2, "a"), row(0, "b"), row(1, "b"), row(3, "a")]
+    written(path, row(9, "b"), *rows, {"broken": True})
+
+    assert [one.id for one in load(path, limit=2)] == ["b-9", "a-0", "a-1", "b-0"]
+    with pytest.raises(DatasetError, match="line 8"):
+        load(path, limit=4)
+
+
 # The preset of the paper takes the first 50 of each level of LV-Eval, and no more than a limit.
 def test_the_preset_of_the_paper(tmp_path: Path) -> None:
     for level in ("16k", "32k"):
@@ -135,7 +146,8 @@ def test_nothing_there(tmp_path: Path) -> None:
 
     with pytest.raises(DatasetError, match="does not exist: give a data file"):
         load(tmp_path / "absent.jsonl")
-    with pytest.raises(DatasetError, match="does not exist"):
+    known = r'There is no sample "absent"; there are: cmrc2018_zh, hotpotqa, musique\.'
+    with pytest.raises(DatasetError, match=known):
         load("samples/absent")
     with pytest.raises(DatasetError, match="has no data file"):
         load(empty)

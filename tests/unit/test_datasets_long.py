@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from graphreader.errors import DatasetError
 from graphreader.evaluation.datasets import SourceText, load
 from graphreader.evaluation.datasets.passages import split
 
@@ -73,6 +74,45 @@ def test_longbench_in_chinese(tmp_path: Path) -> None:
     )
 
 
+# A set of LongBench that asks the same of all contexts leaves the question open: it has ours.
+@pytest.mark.parametrize(
+    ("name", "language", "asked"),
+    [
+        ("gov_report", "en", "What does the report say?"),
+        ("multi_news_e", "en", "these news articles"),
+        ("passage_count", "en", "How many different ones"),
+        ("vcsum", "zh", "这次会议讲了什么？"),
+    ],
+)
+def test_longbench_without_input(tmp_path: Path, name: str, language: str, asked: str) -> None:
+    row = {**LONGBENCH, "input": "", "dataset": name, "language": language}
+    (record,) = load(written(tmp_path / f"{name}.jsonl", row))
+
+    assert asked in record.question
+    assert record.dataset == f"longbench-{name.removesuffix('_e')}"
+
+
+# Where a question is given it is asked; where one is missing, and is not the same for all, that is
+# said.
+def test_longbench_with_input(tmp_path: Path) -> None:
+    given = written(tmp_path / "a.jsonl", {**LONGBENCH, "dataset": "gov_report"})
+    missing = written(tmp_path / "b.jsonl", {**LONGBENCH, "input": " "})
+
+    assert load(given)[0].question == LONGBENCH["input"]
+    with pytest.raises(DatasetError, match='line 1: "input" must be a text that is not empty'):
+        load(missing)
+
+
+# LongBench's code to be completed is refused, and so its file is to be left out.
+@pytest.mark.parametrize("name", ["lcc", "repobench-p", "lcc_e"])
+def test_code(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / f"{name}.jsonl", {**LONGBENCH, "input": "", "dataset": name})
+    told = rf"line 1: {name.removesuffix('_e')} has code .*: leave its file out"
+
+    with pytest.raises(DatasetError, match=told):
+        load(path)
+
+
 # LV-Eval: keywords and level are kept, and passages are called by their marks.
 def test_lv_eval(tmp_path: Path) -> None:
     (record,) = load(written(tmp_path / "hotpotwikiqa_mixup_16k.jsonl", LV_EVAL))
@@ -112,6 +152,14 @@ def test_lv_eval_without_keywords(tmp_path: Path) -> None:
     (record,) = load(written(tmp_path / "data.jsonl", row))
 
     assert (record.dataset, record.length, record.keywords) == ("cmrc-mixup", "32k", "")
+
+
+# What LV-Eval's published code does not score by F1* has no keywords, whatever the data say.
+@pytest.mark.parametrize("name", ["factrecall_en_16k", "factrecall_zh_16k", "dureader_mixup_16k"])
+def test_lv_eval_without_f1_star(tmp_path: Path, name: str) -> None:
+    (record,) = load(written(tmp_path / f"{name}.jsonl", {**LV_EVAL, "dataset": name}))
+
+    assert record.keywords is None
 
 
 # Only marks in their order cut a context, and only one that begins with the first of them.

@@ -35,7 +35,7 @@ def written(tmp_path: Path) -> Written:
     return write
 
 
-# A record of our own schema is read as it stands; keys that are not ours are looked past.
+# A record of our own schema is read as it stands; what its set tells beside it is looked past.
 def test_a_record(written: Written) -> None:
     records = load(written({**RECORD, "decomposition": [{"question": "x"}], "hops": 2}))
 
@@ -145,3 +145,43 @@ def test_broken_lines(tmp_path: Path, line: str, told: str) -> None:
 
     with pytest.raises(DatasetError, match=told):
         load(path)
+
+
+# A misspelt field is told with its line, those that are known, and what was meant perhaps.
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"suporting": []}, '"suporting" is no field of it: known are id, dataset, question,'),
+        ({"suporting": []}, 'Did you mean "supporting"?'),
+        ({"gold": 1}, '"gold" is no field of it'),
+        ({"documents": [{"titel": "T", "text": "x"}]}, 'documents[0]: "titel" is no field of it'),
+        ({"documents": [{"titel": "T", "text": "x"}]}, 'Did you mean "title"?'),
+        ({"supporting": [{"doc": 0, "line": [0, 0]}]}, 'supporting[0]: "line" is no field of it'),
+    ],
+)
+def test_unknown_fields(written: Written, change: dict[str, Any], told: str) -> None:
+    path = written(RECORD, {**RECORD, "id": "boats-2", **change})
+
+    with pytest.raises(DatasetError) as raised:
+        load(path)
+
+    assert str(raised.value).startswith("boats.jsonl, line 2")
+    assert told in str(raised.value)
+
+
+# What a person wants to keep beside it stands in metadata, which may hold anything.
+def test_metadata(written: Written) -> None:
+    documents = [{**one, "metadata": {"page": 3}} for one in RECORD["documents"]]
+    (record,) = load(written({**RECORD, "documents": documents, "metadata": {"author": "me"}}))
+
+    assert record == load(written(RECORD))[0]
+
+
+# A language by which answers cannot be compared is refused; without one it is compared by words.
+def test_languages(written: Written) -> None:
+    without = {name: value for name, value in RECORD.items() if name != "language"}
+
+    assert load(written(without))[0].language == "en"
+    for language in ("de", "zh-CN", "English"):
+        with pytest.raises(DatasetError, match=rf'line 1: "language" is "{language}", but must be'):
+            load(written({**RECORD, "language": language}))

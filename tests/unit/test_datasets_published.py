@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets import SourceText, Supporting, load
+from graphreader.evaluation.datasets import SourceText, Supporting, data_files, load
 
 MUSIQUE = {
     "id": "2hop__101_202",
@@ -96,12 +96,17 @@ def test_musique(tmp_path: Path) -> None:
     assert (record.kind, record.hops) == ("2hop", 2)
 
 
-# MuSiQue-Full: what cannot be answered has no answer and no evidence.
+# MuSiQue-Full: the two of a pair, which have one id, are told apart; what cannot be answered has no
+# evidence, and its answer is known, so that no longer context tells it.
 def test_musique_unanswerable(tmp_path: Path) -> None:
-    (record,) = load(lines(tmp_path / "full.jsonl", {**MUSIQUE, "answerable": False}))
+    lacking = {**MUSIQUE, "answerable": False, "paragraphs": MUSIQUE["paragraphs"][:2]}
+    first, second = load(lines(tmp_path / "full.jsonl", MUSIQUE, lacking))
 
-    assert record.answers == ()
-    assert record.supporting == ()
+    assert (first.id, first.dataset, first.answerable) == ("musique-2hop__101_202", "musique", True)
+    assert second.id == "musique-2hop__101_202 (unanswerable)"
+    assert (second.dataset, second.answerable) == ("musique-unanswerable", False)
+    assert (second.answers, second.supporting) == (first.answers, ())
+    assert first.gold_documents == (1, 2)
 
 
 # HotpotQA: a paragraph is its sentences joined, evidence the sentence in it.
@@ -178,6 +183,31 @@ def test_quality_in_html(tmp_path: Path) -> None:
     assert " ".join(first.documents[0].text.split()) == "The lamp & the cat. Gone."
 
 
+# QuALITY's files are found in a folder by their published names: those that have answers, and those
+# in HTML only where there is no text beside them.
+def test_published_names_of_quality(tmp_path: Path) -> None:
+    def article(name: str) -> dict[str, Any]:
+        asked = [
+            {**one, "question_unique_id": f"{name}{n}"}
+            for n, one in enumerate(QUALITY["questions"])
+        ]
+        return {**QUALITY, "questions": asked}
+
+    for name in ("htmlstripped.dev", "dev", "train", "htmlstripped.test", "zip"):
+        lines(tmp_path / f"QuALITY.v1.0.1.{name}", article(name))
+
+    records = load(tmp_path)
+
+    assert [file.name for file in data_files(tmp_path)] == [
+        "QuALITY.v1.0.1.htmlstripped.dev",
+        "QuALITY.v1.0.1.train",
+    ]
+    assert [one.id for one in records] == [
+        *("quality-htmlstripped.dev0", "quality-htmlstripped.dev1"),
+        *("quality-train0", "quality-train1"),
+    ]
+
+
 # QMSum: a turn is a line, spans are lines with their text, and meetings may be a file each.
 def test_qmsum(tmp_path: Path) -> None:
     general, specific = load(lines(tmp_path / "val.jsonl", QMSUM))
@@ -224,3 +254,12 @@ def test_qmsum(tmp_path: Path) -> None:
 def test_what_is_wrong(tmp_path: Path, row: dict[str, Any], told: str) -> None:
     with pytest.raises(DatasetError, match=told):
         load(lines(tmp_path / "data.jsonl", row))
+
+
+# Fields of their own that published files have beside those of their format do not keep them out.
+@pytest.mark.parametrize("row", [MUSIQUE, HOTPOT, QUALITY, QMSUM])
+def test_more_fields(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text(json.dumps({**row, "suporting": [], "source": "web"}), encoding="utf-8")
+
+    assert load(path)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graphreader.errors import SettingsError, UsageError
-from graphreader.evaluation.ablations import WITHOUT_NODE_SELECTION, WITHOUT_PLAN
+from graphreader.evaluation.ablations import WITHOUT_PLAN, without_node_selection
 from graphreader.evaluation.datasets import Record, SourceText
 from graphreader.evaluation.entrant import Entrant
 from graphreader.evaluation.entrants import Baseline, entrants, own_names
@@ -25,6 +25,7 @@ SHORT += ["chunk-read", "chunk-read-notes", "search-agent", "golden"]
 LONG = ["full-text", "full-text-middle", "full-text-refuse", "read-agent-p", "read-agent-s"]
 LONG += ["read-agent-p-3", "read-agent-s-1", "gistmem", "gistmem-retrieval-1"]
 LONG += ["rag-pages-bm25-3", "rag-pages-embedding-3"]
+LONG += ["read-agent-s-task-aware", "read-agent-p-2-task-aware"]
 
 Open = Callable[..., list[Entrant]]
 
@@ -100,7 +101,7 @@ def test_windows(opened: Open) -> None:
         ("graphreader-paper", {"mode": "paper", "paths": 5, "path_calls": 10}, None),
         ("graphreader-fast", {"mode": "fast", "paths": 2, "path_calls": 5}, None),
         ("graphreader-no-plan", {}, WITHOUT_PLAN),
-        ("graphreader-random-nodes", {}, WITHOUT_NODE_SELECTION),
+        ("graphreader-random-nodes", {}, without_node_selection(0)),
         ("graphreader-no-normalization", {"normalize": "none", "stages": ()}, None),
         ("graphreader-one-path", {"paths": 1, "path_calls": 10}, None),
         ("graphreader-nodes-7", {"paths": 7}, None),
@@ -200,3 +201,14 @@ def test_unknown_names(opened: Open, name: str, told: list[str]) -> None:
 def test_senseless_numbers(opened: Open, name: str, variable: str) -> None:
     with pytest.raises(SettingsError, match=variable):
         opened(name)
+
+
+# Chance has the seed that is given, and each entrant that of its own.
+def test_seeds(given: Settings) -> None:
+    names = ["graphreader-random-nodes", "graphreader"]
+    first, plain = entrants(names, given, seed=7)
+
+    assert isinstance(first, GraphEntrant)
+    assert isinstance(plain, GraphEntrant)
+    assert first._reader._session.steps == without_node_selection(7) != without_node_selection(0)
+    assert plain._reader._session.steps is None

@@ -109,6 +109,16 @@ async def test_read_agent(settings: Settings, story: Plan) -> None:
     assert (found.asking.calls, parallel.asking.calls) == (2 * 4, 2 * 2)
 
 
+# Gists that are made for each question cost so much more with each of them.
+async def test_task_aware(settings: Settings, story: Plan) -> None:
+    found = await cost("read-agent-s-3", settings, story)
+    aware = await cost("read-agent-s-3-task-aware", settings, story)
+    pages = found.building.calls - aware.building.calls
+
+    assert pages > 0
+    assert aware.asking.calls == found.asking.calls + 2 * pages
+
+
 # A text that comes as long as those of LV-Eval has larger pages: fewer of them, but finding pauses
 # sends the text more often.
 async def test_large_pages(settings: Settings, story: Plan) -> None:

@@ -1,10 +1,12 @@
 """Bootstrap intervals and the paired comparison of two readers."""
 
+import tracemalloc
 from math import sqrt
 
+import numpy as np
 import pytest
 
-from graphreader.evaluation.metrics.intervals import compare, mean_interval
+from graphreader.evaluation.metrics.intervals import FLIPS, RESAMPLES, compare, mean_interval
 
 
 # Of 0/1 scores the interval is close to the normal one: 0.6 ± 1.96 · sqrt(0.6 · 0.4 / 100).
@@ -97,3 +99,29 @@ def test_no_difference() -> None:
     assert same is not None
     assert (same.p, same.difference.low, same.difference.high, same.ties) == (1, 0, 0, 2)
     assert compare({"a": 1.0}, {"b": 1.0}) is None
+
+
+# What is drawn in blocks is what would be drawn at once, and so are the figures.
+def test_blocks() -> None:
+    values = np.random.default_rng(5).normal(0.05, 1, size=700)
+    interval = mean_interval(values)
+    compared = compare(dict(enumerate(values)), dict.fromkeys(range(700), 0.0))
+
+    drawn = np.random.default_rng(0).integers(700, size=(RESAMPLES, 700))
+    signs = np.random.default_rng(0).choice((-1, 1), size=(FLIPS, 700))
+    as_far = np.sum(abs(signs @ values) >= abs(values.sum()) - 1e-9)
+    assert interval is not None
+    assert compared is not None
+    assert interval.low == pytest.approx(np.quantile(values[drawn].mean(axis=1), 0.025))
+    assert compared.p == pytest.approx((1 + as_far) / (1 + FLIPS))
+
+
+# Thousands of questions take no more memory than hundreds: 160 megabytes would be one draw of all.
+def test_memory() -> None:
+    better = {str(n): 1.0 if n % 3 else 0.5 for n in range(2_000)}
+    tracemalloc.start()
+    compare(better, dict.fromkeys(better, 0.25))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 60_000_000

@@ -1,29 +1,37 @@
 """What of a table is drawn; how it looks, only eyes can tell."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.figure
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.image import imread
+from matplotlib.text import Text
 
 from graphreader.evaluation.charts import Point
 from graphreader.evaluation.panels import Dots, Lines, Pairs
-from graphreader.evaluation.plots import draw_plots
-from graphreader.evaluation.sweep_panels import Pages
+from graphreader.evaluation.plots import draw_plots, figure_of
+from graphreader.evaluation.sweep_panels import Pages, Sweep
 from graphreader.evaluation.tables.by_length import score_by_length
+from graphreader.evaluation.tables.costs import costs
 from graphreader.evaluation.tables.found_evidence import equal_reading
 from graphreader.evaluation.tables.lines import EqualReading
 from graphreader.evaluation.tables.read_agent import read_agent
 from graphreader.evaluation.tables.scores import scores
+from graphreader.evaluation.tables.variants import initial_nodes
 from tests.unit.evaluated_report import reading
 
 
-# The paper's value stands in the line of the same reader of ours, else in one of its own.
+# The paper's value stands in the line of the same reader of ours, else in one of its own, where
+# that reader's place is.
 def test_dots() -> None:
     table = scores([reading(dataset="longbench-hotpotqa", reader="rag-bm25-3", rating="exact")])
     dots = Dots(table, ("LR-1", "F1"))._rows(table.sections[0])
 
-    assert dots[0].name == "rag-bm25-3"
-    assert dots[0].ours == Point(100, 100, 100)
-    assert dots[0].paper == pytest.approx(74.7)
+    assert [dot.name for dot in dots[:2]] == ["paper: BM25 (top-1)", "rag-bm25-3"]
+    assert dots[1].ours == Point(100, 100, 100)
+    assert dots[1].paper == pytest.approx(74.7)
     assert (dots[-1].name, dots[-1].ours) == ("paper: Golden", None)
     assert len(dots) == 10
 
@@ -77,6 +85,80 @@ def test_pages() -> None:
     assert (ours.name, [at for at, _ in ours.points]) == ("ReadAgent-P", [1, 5, 6])
     assert paper.name == "paper: ReadAgent-P"
     assert [point.value for _, point in paper.points][:2] == pytest.approx([84.13, 86.16])
+
+
+# A reader has the same colour in every picture, whoever else is there; each kind has another one.
+def test_colours_of_readers() -> None:
+    def drawn(*readers: str) -> dict[str, str]:
+        lines = [
+            reading(reader=reader, length=length, rating="exact")
+            for reader in readers
+            for length in ("16k", "64k")
+        ]
+        table = score_by_length(lines)
+        assert table
+        by_length = Lines(table, "tokens")._series(table.sections[0])
+        below = scores(lines)
+        dots = Dots(below, ("LR-1",))._rows(below.sections[0])
+        assert {one.name: one.colour for one in by_length} == {one.name: one.colour for one in dots}
+        return {one.name: one.colour for one in by_length}
+
+    few = drawn("graphreader", "search-agent")
+    many = drawn("rag-bm25-3", "full-text", "chunk-read", "graphreader", "search-agent")
+    assert few.items() <= many.items()
+    assert len(set(many.values())) == len(many)
+
+
+# A phase has the same colour whichever others there are.
+def test_colours_of_phases() -> None:
+    def drawn(*phases: str) -> dict[str, str]:
+        spent = {phase: {"calls": 1, "input_tokens": 10} for phase in phases}
+        figure = figure_of(matplotlib.figure, costs([reading(phases=spent)]))
+        bars = figure.axes[0].containers
+        return {bar.get_label(): to_hex(bar.patches[0].get_facecolor()) for bar in bars}
+
+    every = drawn("plan", "select", "explore", "look_up", "read", "answer")
+    assert drawn("read", "answer").items() < every.items()
+    assert len(set(every.values())) == 6
+
+
+# A score has the same colour whichever others there are.
+def test_colours_of_scores() -> None:
+    def drawn(**told: object) -> dict[str, str]:
+        lines = [reading(reader=f"graphreader-nodes-{n}", **told) for n in (1, 5)]
+        table = initial_nodes(lines)
+        assert table
+        return {one.name: one.colour for one in Sweep(table)._series(table.sections[0], [1, 5])}
+
+    assert drawn(f1=0.5).items() < drawn(f1=0.5, rating="no", gold_documents=[1]).items()
+
+
+# However long names are, no word is cut at an edge of the picture or stands on another.
+@pytest.mark.parametrize("many", [2, 40])
+def test_room(tmp_path: Path, many: int) -> None:
+    lines = [
+        reading(
+            dataset="a dataset with a long name that goes on and on, longer than there is room for",
+            reader=f"graphreader-of-somebody-{number}",
+            model=f"provider:a-model-with-a-long-name-and-a-date-{number}",
+            window=128_000,
+        )
+        for number in range(many)
+    ]
+    table = replace(scores(lines), warning="These figures are not to be compared. " * 5)
+    figure = figure_of(matplotlib.figure, table)
+    figure.draw_without_rendering()
+    words = [text for text in figure.findobj(Text) if len(text.get_text()) > len("100")]
+    boxes = [one.get_window_extent() for one in words if one.get_visible()]
+
+    picture = imread(draw_plots([table], tmp_path)[0])[:, :, :3]
+    edges = (picture[0], picture[-1], picture[:, 0], picture[:, -1])
+
+    assert all((edge == 1).all() for edge in edges)
+    assert len(boxes) > many
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes)
+    assert all(box.y0 >= 0 and box.y1 <= figure.bbox.height for box in boxes)
+    assert not any(one.overlaps(other) for at, one in enumerate(boxes) for other in boxes[at + 1 :])
 
 
 # A table in which nothing can be compared has no picture.

@@ -1,6 +1,7 @@
 """Making the gist memory: gists, what is kept of them, what a killed reading leaves."""
 
 import asyncio
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from graphreader.baselines.read_agent.reader import ReadAgent
 from graphreader.deciding.decisions import Decision
 from graphreader.deciding.episodes import Gist, GistTask, PausePoint, PauseTask
 from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.deciding.prompting import Prompts
 from graphreader.documents import Document
 from graphreader.errors import ModelUnavailableError, ReplyError, WindowError
-from graphreader.testing import ScriptedDecider
+from graphreader.testing import ChatRequest, ScriptedDecider
 from tests.unit.episodic import SMALL, STORY, document, kinds_of, modelled, scripted
 
 WIDE = Pagination(7, 22)
@@ -307,3 +309,33 @@ async def test_offline() -> None:
 
     assert memories[0].gists == memories[1].gists
     assert 0.7 < memories[0].compression() < 0.85
+
+
+# Gists that a model made stay when the prompt of another task changes, such as that of the answer;
+# when that of the gists changes they are made anew, and pauses are not.
+async def test_other_prompts(tmp_path: Path) -> None:
+    counts = []
+    for name in (None, "memory_answer", "gist", "pause"):
+        folder = tmp_path / f"prompts-{name}"
+        folder.mkdir()
+        if name:
+            prompt = files("graphreader.deciding") / "prompts" / f"{name}.md"
+            text = prompt.read_text("utf-8").replace("# System", "# System\n\nBe careful.", 1)
+            (folder / f"{name}.md").write_text(text, "utf-8")
+        builder, model = modelled(_shortened, prompts=Prompts(folder))
+        agent = ReadAgent(
+            [document(STORY)], builder=builder, decider=builder, pages=WIDE, gists_home=tmp_path
+        )
+        await agent.memory()
+        counts.append([request.decision for request in model.requests])
+
+    assert counts[0] == ["PausePoint"] * 3 + ["Gist"] * 4
+    assert counts[1] == []
+    assert counts[2] == ["Gist"] * 4
+    assert counts[3] == ["PausePoint"] * 3
+
+
+def _shortened(request: ChatRequest) -> dict[str, Any]:
+    if request.decision == "Gist":
+        return {"gist": "Short."}
+    return {"rationale": "", "pause": 0}

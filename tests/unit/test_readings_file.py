@@ -199,3 +199,47 @@ def test_damaged_run(tmp_path: Path, words: str) -> None:
 
     with Folder(tmp_path) as folder, pytest.raises(UsageError, match="none of an evaluation"):
         folder.check({"seed": 0})
+
+
+# A reading that a rater failed to judge is done, and told until a later line has its rating.
+def test_unrated(tmp_path: Path) -> None:
+    path = tmp_path / "readings.jsonl"
+    path.write_bytes(whole({**line(ONE), "unrated": {}}, line(TWO)))
+
+    with ReadingsFile(path, lambda line: None) as file:
+        open_one = file.unrated(ONE)
+        assert file.is_done(ONE, "Who?")
+        assert file.unrated(TWO) is None
+        file.append({**line(ONE), "unrated": None})
+        rated = file.unrated(ONE)
+    later, _ = entered(path)
+
+    assert open_one == {**line(ONE), "unrated": {}}
+    assert rated is None
+    assert later.unrated(ONE) is None
+
+
+# What is told for the first time is taken down beside the rest, and holds from then on.
+def test_further_settings(tmp_path: Path) -> None:
+    with Folder(tmp_path) as folder:
+        folder.tell({"seed": 0, "the building model of a": "x"}, {"command": "one"})
+        folder.check({"seed": 0, "the building model of b": "y"})
+        folder.tell({"seed": 0, "the building model of b": "y"}, {"command": "two"})
+        with pytest.raises(UsageError, match='begun with the building model of a "x", not "z"'):
+            folder.check({"the building model of a": "z"})
+        with pytest.raises(UsageError, match='begun with the building model of b "y", not "z"'):
+            folder.check({"the building model of b": "z"})
+
+
+# Whether graphs were left is kept until they are gone; all else that was told stays.
+def test_graphs_left(tmp_path: Path) -> None:
+    with Folder(tmp_path) as folder:
+        before = folder.leaves_graphs
+        folder.tell({"seed": 0}, {"command": "one", "leaves_graphs": True})
+        during = folder.leaves_graphs
+        folder.graphs_are_gone()
+        after = folder.leaves_graphs
+
+    assert (before, during, after) == (False, True, False)
+    told = json.loads((tmp_path / "run.json").read_text())
+    assert (told["command"], told["fixed"]) == ("one", {"seed": 0})

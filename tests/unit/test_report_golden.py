@@ -80,6 +80,21 @@ def test_json(report: Report) -> None:
     assert section["rows"][0]["cells"]["F1"] == {"value": 0.0, "low": 0.0, "high": 0.0}
 
 
+# A page on which a paper's figures stand beside those of no model begins with that; what was asked
+# in the same way under two names is one reader on it.
+def test_no_model(tmp_path: Path) -> None:
+    lines = [as_line(model="offline", reader=f"graphreader{mode}") for mode in ("", "-paper")]
+    (tmp_path / "readings.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run = {"fixed": {"mode": "paper", "initial_nodes": None, "calls": None}}
+    (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    made = write_report(tmp_path)
+    page = text(made, "report.md")
+
+    assert page.splitlines()[2].startswith("No language model answered here")
+    assert "2 readings of 1 question by 1 reader;" in page
+    assert "they are one reader" in page
+
+
 # What somebody named a dataset or reader is never markup, a formula, a mention or a row of its own.
 def test_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "readings.jsonl").write_text(

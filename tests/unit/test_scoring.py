@@ -1,6 +1,7 @@
 """One reading and what its line says of it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from graphreader.errors import ModelClosedError, ReplyError
 from graphreader.evaluation.datasets import Record, SourceText, Supporting
 from graphreader.evaluation.raters import Raters
 from graphreader.evaluation.record_documents import corpus_of, documents_of, places_of
-from graphreader.evaluation.scoring import EVIDENCE_KEPT, RATED_TOKENS, Scorer
+from graphreader.evaluation.scoring import EVIDENCE_KEPT, RATED_TOKENS, Scorer, failed
 from graphreader.reading import Citation, FunctionCall, Path, Reading
 from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage
@@ -135,6 +136,32 @@ async def test_options_and_keywords() -> None:
     assert (await scored(reading("Paris"), record))["f1_star"] == 0
 
 
+# F1* is LV-Eval's also where it has no keywords: plain F1 in English, and in Chinese the reference
+# is what an answer must hold. Elsewhere there is none.
+async def test_without_keywords() -> None:
+    english = replace(RECORD, keywords="")
+    chinese = replace(RECORD, keywords="", answers=("北京，上海，广州",), language="zh")
+
+    assert (await scored(reading("In Toronto."), english))["f1_star"] == pytest.approx(2 / 3)
+    assert (await scored(reading("北京"), chinese))["f1_star"] == 0
+    assert (await scored(reading("北京，上海"), chinese))["f1_star"] == pytest.approx(4 / 5)
+    assert (await scored(reading("Toronto")))["f1_star"] is None
+    assert (await scored(reading("Toronto"), replace(english, answers=())))["f1_star"] is None
+
+
+# A question that cannot be answered is answered rightly by saying so: not by its answer, not by a
+# reading that failed, and no rater is asked.
+async def test_unanswerable() -> None:
+    record = replace(RECORD, answerable=False, supporting=())
+    left = await scored(reading("Nobody tells.", answered=False), record, raters({}))
+    given = await scored(reading("Toronto"), record, raters({}))
+    broken = failed(record, "No.", Usage())
+
+    assert [(one["em"], one["f1"]) for one in (left, given, broken)] == [(1, 1), (0, 0), (0, 0)]
+    assert left["rating"] is left["rouge"] is given["rating"] is None
+    assert left["rating_usage"]["calls"] == given["rating_usage"]["calls"] == 0
+
+
 # The way of a path is told function by function; a long evidence is measured whole and kept short.
 async def test_paths_and_evidence() -> None:
     function = FunctionCall("read_chunk", "chunk 1", "why")
@@ -194,12 +221,78 @@ async def test_failing_rater() -> None:
     assert line["rating"] == "partial"
     assert line["recall"] == {"strings": [1, 2], "rated": None}
     assert line["notes"] == ["The rater failed: The reply makes no sense."]
+    assert line["unrated"] == {"recall": SENTENCE}
 
 
-# A service that refuses every rating ends the evaluation.
+# Later only what is missing is rated: the whole evidence, not the verdict that is there.
+async def test_rated_again() -> None:
+    def fail(task: RecallRatingTask) -> RecallRating:
+        raise ReplyError("The reply makes no sense.")
+
+    evidence = "x" * EVIDENCE_KEPT + SENTENCE
+    given = reading(evidence=evidence, facts_read=("A fact.",), notes=("Chunk 3 is too long.",))
+    line = await scored(given, raters=raters({RecallRatingTask: fail}))
+    decider = ScriptedDecider(
+        {RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1)}
+    )
+    rated, spent = await Scorer(Raters(decider)).rated_again(RECORD, line)
+
+    assert [task.values()["text"] for task in decider.asked] == [evidence, "A fact."]
+    assert rated["recall"] == {"strings": [1, 2], "rated": [1, 2]}
+    assert rated["facts_recall"]["rated"] == [1, 2]
+    assert (rated["rating"], rated["unrated"]) == ("partial", None)
+    assert rated["notes"] == ["Chunk 3 is too long."]
+    assert spent.calls == 2
+    assert rated["rating_usage"]["calls"] == line["rating_usage"]["calls"] + 2
+    assert rated["usage"] == line["usage"]
+    assert rated.keys() == line.keys()
+
+
+# What failed a second time stays open, with the newer reason.
+async def test_rated_in_vain() -> None:
+    def fail(why: str) -> Any:
+        def rate(task: StrictRatingTask) -> StrictRating:
+            raise ReplyError(why)
+
+        return rate
+
+    line = await scored(reading(evidence="x"), raters=raters({StrictRatingTask: fail("Once.")}))
+    again = Scorer(raters({StrictRatingTask: fail("Twice.")}))
+    rated, _ = await again.rated_again(RECORD, line)
+
+    assert line["unrated"] == rated["unrated"] == {"recall": "x"}
+    assert rated["rating"] is None
+    assert rated["notes"] == ["The rater failed: Twice."]
+
+
+# Without raters, and where all is rated, nothing stays open.
+async def test_nothing_open() -> None:
+    assert (await scored(reading(evidence="x")))["unrated"] is None
+    assert (await scored(reading(evidence="x"), raters=raters({})))["unrated"] is None
+
+
+# A reading that failed has the figures of an empty answer: a choice only where there are options,
+# and nothing where no answer is known.
+def test_failed() -> None:
+    choosing = replace(RECORD, options=("Paris", "Toronto"), gold_option=1, keywords="Toronto")
+    plain, chosen = failed(RECORD, "No.", Usage(2)), failed(choosing, "No.", Usage())
+    unknown = failed(replace(RECORD, answers=()), "No.", Usage())
+
+    assert (plain["em"], plain["f1"], plain["rouge"]["L"]) == (0, 0, 0)
+    assert plain["choice"] is plain["f1_star"] is None
+    assert (chosen["choice"], chosen["f1_star"]) == (False, 0)
+    assert unknown["em"] is unknown["f1"] is unknown["rouge"] is None
+    assert (plain["error"], plain["usage"]["calls"]) == ("No.", 2)
+
+
+# A service that refuses every rating is told, and the reading, which is paid for, is kept.
 async def test_closed_rater() -> None:
     def refuse(task: StrictRatingTask) -> StrictRating:
         raise ModelClosedError("The key is refused.")
 
-    with pytest.raises(ModelClosedError):
-        await scored(reading(), raters=raters({StrictRatingTask: refuse}))
+    scorer = Scorer(raters({StrictRatingTask: refuse}))
+    line = await scorer.scored(RECORD, reading(), places_of(DOCUMENTS))
+
+    assert isinstance(scorer.refused, ModelClosedError)
+    assert line["answer"] == "Toronto"
+    assert line["unrated"] == {"recall": ""}

@@ -64,8 +64,8 @@ async def test_same_decisions(task: Task[Any]) -> None:
 async def test_tokens_of_a_prompt(task: Task[Any], window: int) -> None:
     decided = await SizedOfflineDecider(window, Prompts()).decide(task)
 
-    usage = decided.usage
-    assert 0 < usage.input_tokens == asking_a_model(window).measure(task) <= window
+    usage, measured = decided.usage, SizedOfflineDecider(window, Prompts()).measure(task)
+    assert 0 < usage.input_tokens == asking_a_model(window).measure(task) == measured <= window
     assert (usage.output_tokens, usage.estimated) == (0, 1)
 
 

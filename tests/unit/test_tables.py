@@ -5,29 +5,36 @@ import pytest
 from graphreader.evaluation.tables.costs import costs
 from graphreader.evaluation.tables.found_evidence import equal_reading, found_evidence
 from graphreader.evaluation.tables.lines import EqualReading
+from graphreader.evaluation.tables.measures import main_measure
 from graphreader.evaluation.tables.recalls import recalls
 from graphreader.evaluation.tables.scores import scores
-from graphreader.evaluation.tables.table import Row, Section, best
+from graphreader.evaluation.tables.table import Row, Section, best, footnotes
+from graphreader.evaluation.tables.written import written
 from tests.unit.evaluated_report import printed, reading, rows, values
 
 
 # Of three questions two have all gold documents read (FCR 2/3), one of them is also answered
 # rightly (JSR 1/3); five of six gold documents are read; cited are 1 of 2 and 1 of 1 gold ones.
+# Of the supporting sentences a half and all were read in full; of one question none is known.
 def test_evidence() -> None:
     lines = [
         reading(id="a", gold_documents=[0, 1], documents_read=[0, 1, 5], documents_cited=[0, 5]),
         reading(id="b", gold_documents=[2, 3], documents_read=[3], documents_cited=[3]),
         reading(id="c", gold_documents=[1, 4], documents_read=[4, 1], em=0.0),
     ]
+    recalls = zip(lines, (0.5, 1.0, None), strict=True)
+    lines = [line.model_copy(update={"chunk_recall": recall}) for line, recall in recalls]
     (row,) = rows(found_evidence(lines))
 
     assert row["FCR"].value == pytest.approx(2 / 3)
     assert row["JSR"].value == pytest.approx(1 / 3)
     assert row["Document recall"].value == pytest.approx(5 / 6)
+    assert row["Chunk recall"].value == pytest.approx(3 / 4)
     assert row["Citation precision"].value == pytest.approx(3 / 4)
 
 
-# Right is what the raters say; without them the option, without options an exact match.
+# Right is what the raters say; without them the option, without options an exact match. Where no
+# answer is known, that is not measured.
 @pytest.mark.parametrize(
     ("told", "right"),
     [
@@ -36,13 +43,86 @@ def test_evidence() -> None:
         ({"em": 1.0, "choice": False}, 0),
         ({"em": 0.0, "choice": True}, 1),
         ({"em": 1.0}, 1),
-        ({"em": None}, 0),
+        ({"em": 1.0, "error": "gone"}, 0),
+        ({"em": None}, None),
     ],
 )
-def test_answered_rightly(told: dict[str, object], right: int) -> None:
+def test_answered_rightly(told: dict[str, object], right: int | None) -> None:
     line = reading(gold_documents=[0], documents_read=[0], **told)
 
     assert values(found_evidence([line]), "JSR") == [right]
+
+
+# The footnote says by what JSR was counted, in which set where that differs.
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ([{"rating": "no"}], "by LR-1 (the raters call it exact)."),
+        ([{}], "by an exact match (EM), for no rater was asked."),
+        ([{"choice": True}], "by the right option, for no rater was asked."),
+        ([{"choice": True}, {"id": "b"}], "by the right option or an exact match (EM), for"),
+        (
+            [{"rating": "no"}, {"dataset": "x"}],
+            "by LR-1 (the raters call it exact), in musique; by",
+        ),
+    ],
+)
+def test_right_by(told: list[dict[str, object]], said: str) -> None:
+    table = found_evidence([reading(**{"gold_documents": [0], **one}) for one in told])
+    assert table
+
+    assert any(note.startswith("JSR") and said in note for note in table.notes)
+
+
+# A rating that is missing while others are there is left out, and its row says of how many the mean
+# is; nothing else takes its place, also not in JSR. What failed is no missing rating.
+def test_missing_rating() -> None:
+    gold = {"gold_documents": [0], "documents_read": [0], "recall": {"strings": [1, 1]}}
+    lines = [
+        reading(id="a", rating="exact", **{**gold, "recall": {"strings": [1, 1], "rated": [1, 1]}}),
+        reading(id="b", rating="no", **gold),
+        reading(id="c", rating=None, em=1.0, **gold),
+        reading(id="d", error="gone", em=0.0, gold_documents=[0]),
+    ]
+    (scored,), (found,), (recalled,) = (
+        rows(one(lines)) for one in (scores, found_evidence, recalls)
+    )
+
+    assert (scored["n"].value, scored["LR-1"].n, scored["EM"].n) == (4, 3, None)
+    assert scored["LR-1"].value == pytest.approx(1 / 3)
+    assert (found["JSR"].n, found["FCR"].n) == (3, None)
+    assert found["JSR"].value == pytest.approx(1 / 3)
+    assert (recalled["SF-wise, rated"].n, recalled["SF-wise, by words"].n) == (1, None)
+    assert written(scored["LR-1"], "percent").endswith("; n 3)")
+    assert any(note.startswith("n in brackets") for note in footnotes(scores(lines)))
+    assert not any(note.startswith("n in brackets") for note in footnotes(scores(lines[:2])))
+    assert main_measure(lines)[0] == "LR-1"
+    assert main_measure([*lines, reading(reader="full-text")])[0] == "F1"
+
+
+# Where some questions have options accuracy is over these, EM and F1 over the others, and the cells
+# and a note say how many they are; a failed reading has those of its question.
+def test_options_and_others() -> None:
+    lines = [
+        reading(id="a", choice=True, em=0.0, f1=0.1),
+        reading(id="b", choice=False, em=0.0, f1=0.1),
+        reading(id="c", em=1.0, f1=0.9),
+        reading(id="a", reader="full-text", error="gone", em=0.0, f1=0.0),
+        reading(id="b", reader="full-text", choice=True),
+        reading(id="c", reader="full-text", em=0.0, f1=0.2),
+    ]
+    table = scores(lines)
+    without, own = rows(table)
+
+    assert (own["Accuracy"].value, own["Accuracy"].n) == (0.5, 2)
+    assert (own["EM"].value, own["F1"].value, own["F1"].n) == (1.0, 0.9, 1)
+    assert (without["Accuracy"].value, without["F1"].value) == (0.5, 0.2)
+    assert any("accuracy over 2 questions with options" in one for one in table.notes)
+    assert any("over 1 without" in one for one in table.notes)
+    assert rows(scores(lines[:2]))[0]["F1"].value is None
+    name, measure = main_measure(lines)
+    assert (name, [measure(line) for line in lines[:3]]) == ("Accuracy or F1", [1, 0, 0.9])
+    assert main_measure(lines[:2])[0] == "Accuracy"
 
 
 # Questions whose dataset names no evidence take no part; where there are no others is no table.
@@ -67,6 +147,23 @@ def test_of_golden() -> None:
 
     assert found["graphreader"]["Of golden"].value == pytest.approx(0.75)
     assert found["golden"]["Of golden"].value == 1
+
+
+# Of next to nothing there is no share: golden must have 10 of 100 for sure.
+@pytest.mark.parametrize(
+    ("golden", "share"),
+    [([0.0, 0.0], None), ([0.03, 0.02], None), ([1.0, 0.05], None), ([0.11, 0.1], 1.0)],
+)
+def test_of_weak_golden(golden: list[float], share: float | None) -> None:
+    lines = [
+        reading(id=str(number), reader=reader, f1=f1)
+        for reader in ("graphreader", "golden")
+        for number, f1 in enumerate(golden)
+    ]
+    table = scores(lines)
+
+    assert values(table, "Of golden") == [share, share]
+    assert any("begins below 10" in note for note in table.notes)
 
 
 # The paper's own: 0.95, 0.955 and 0.85 of golden, by the F1 of its table 2.

@@ -4,6 +4,7 @@ import pytest
 
 from graphreader.evaluation.tables.lines import Line
 from graphreader.evaluation.tables.pairs import pairs
+from graphreader.evaluation.tables.table import shown
 from tests.unit.evaluated_report import reading, rows, values
 
 
@@ -90,7 +91,7 @@ def test_no_pair(other: dict[str, str]) -> None:
     assert pairs([lines[0], reading(model="one", reader="full-text")]) is not None
 
 
-# Where there are several models each has its own GraphReader, and is named.
+# Where there are several models each has its own GraphReader, and is named; one alone is not shown.
 def test_models() -> None:
     lines = [
         reading(reader=reader, model=model)
@@ -98,5 +99,11 @@ def test_models() -> None:
         for reader in ("graphreader", "full-text")
     ]
 
-    assert values(pairs(lines), "Model") == ["one", "two"]
-    assert values(pairs(lines[:2]), "Model") == [None]
+    both, one = pairs(lines), pairs(lines[:2])
+    assert both
+    assert one
+    assert values(both, "Model") == ["one", "two"]
+    assert [both.place("Model") in shown(table, table.sections[0]) for table in (both, one)] == [
+        True,
+        False,
+    ]

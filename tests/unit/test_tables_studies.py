@@ -31,6 +31,19 @@ def test_ablations() -> None:
     assert ablations(lines[:2]) is None
 
 
+# Each model has its own GraphReader to be compared with, and its own points of a sweep.
+def test_studies_of_models() -> None:
+    lines = [
+        reading(reader=reader, model=model, f1=f1)
+        for model, f1 in (("one", 0.2), ("two", 0.8))
+        for reader in ("graphreader", "graphreader-no-plan", "graphreader-nodes-3")
+    ]
+
+    assert values(ablations(lines), "Model") == ["one", "one", "two", "two"]
+    assert values(ablations(lines), "F1") == [0.2, 0.2, 0.8, 0.8]
+    assert values(initial_nodes(lines), "F1") == [0.2, 0.8]
+
+
 # Beside LongBench's HotpotQA stand the paper's rows, with what random nodes cost there.
 def test_printed_ablations() -> None:
     lines = [
@@ -189,6 +202,15 @@ def test_printed() -> None:
         ["Final Notebook", 90.5, 85.3],
     ]
     assert papers.graphreader("table_8")["sizes"]["musique"][""][0] == 1029.4
+
+
+# What cannot be in a printed table is printed, and told.
+def test_slip() -> None:
+    (bm25, *_) = printed(table := scores([reading(dataset="hotpotwikiqa-mixup", length="128k")]))
+
+    assert (bm25["LR-1"].value, bm25["LR-2"].value) == (0.1, 0.08)
+    assert any("cannot be less" in one and one.endswith("BM25 (top-1).") for one in table.notes)
+    assert not any("cannot be less" in one for one in scores([reading()]).notes)
 
 
 # LongBench's samples are the paper's very sets; the originals are told to be others.

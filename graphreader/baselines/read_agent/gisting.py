@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from graphreader.agent.parts import costs_of
 from graphreader.agent.state import Costs, add_costs
@@ -23,7 +23,8 @@ from graphreader.baselines.read_agent.words import words_in
 from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.decisions import Decision
-from graphreader.deciding.episodes import GistForTask, GistTask
+from graphreader.deciding.episodes import GistForTask, GistTask, PauseTask
+from graphreader.deciding.language_model import LanguageModelDecider
 from graphreader.deciding.tasks import Task
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, WindowError
@@ -124,8 +125,9 @@ class Gisting:
         self, pages: Sequence[Passage], question: str, making: Making, budget: Budget | None
     ) -> tuple[str, ...]:
         documents = {page.document.text: page.document for page in pages}
+        kind = GistForTask if question else GistTask
         shelves = {
-            text: await self._shelf(document, "gists", question)
+            text: await self._shelf(document, kind, "gists", question)
             for text, document in documents.items()
         }
         texts: dict[str, Passage] = {}
@@ -141,16 +143,22 @@ class Gisting:
         await side_by_side(texts.values(), work, self._decider.concurrency)
         return tuple(found[page.text] for page in pages)
 
-    async def _shelf(self, document: Document, *kind: str) -> Shelf:
+    async def _shelf(self, document: Document, task: type[Task[Any]], *kind: str) -> Shelf:
+        """Where decisions of that task about the text are kept, as long as its prompt is the same.
+
+        Another prompt of another task, such as that of the answer, changes nothing of them.
+        """
         sizes = (self._pagination.min_words, self._pagination.max_words)
-        decider = (self._decider.name, self._decider.prompts)
+        decider, prompts = self._decider, self._decider.prompts
+        if isinstance(decider, LanguageModelDecider):
+            prompts = decider.prompts_of(task)
         text = sha256(document.text.encode(errors="surrogatepass")).hexdigest()
-        return await self._kept.of(text, *sizes, *decider, *kind)
+        return await self._kept.of(text, *sizes, decider.name, prompts, *kind)
 
     async def _paginated(
         self, document: Document, making: Making, budget: Budget | None
     ) -> list[Passage]:
-        shelf = await self._shelf(document, "pauses")
+        shelf = await self._shelf(document, PauseTask, "pauses")
 
         async def choose(stretch: Stretch) -> int:
             name = name_of("pause", stretch.start)

@@ -1,7 +1,7 @@
 """Pauses and gists that were paid for, kept in a folder: each is a file of its own.
 
 What is kept is found by what it was made from and by whom: the text, the size of pages, the
-decider and the version of its prompts, the question of a gist for a task. So nothing becomes wrong
+decider and the version of the prompt, the question of a gist for a task. So nothing becomes wrong
 when a text changes, and a reading that was killed goes on at the next page. A file is whole or not
 there: processes that read the same text at once may both pay, but none spoils the other's work.
 """

@@ -34,6 +34,10 @@ WINDOW = 128_000
 """Tokens of a prompt at most (GraphReader paper, table 2)."""
 
 
+TASK_AWARE = "-task-aware"
+"""The end of the name of one that makes its gists for a question."""
+
+
 class ReadAgent:
     """Answers from a gist memory of its documents and the pages that it looks up in it.
 
@@ -59,7 +63,7 @@ class ReadAgent:
     ) -> None:
         if max_pages < 1:
             raise UsageError("ReadAgent looks up at least one page: set the number to 1 or more.")
-        self.name = _name(strategy, max_pages)
+        self.name = _name(strategy, max_pages) + (TASK_AWARE if task_aware else "")
         self.window = window
         self._documents = documents
         self._decider = decider

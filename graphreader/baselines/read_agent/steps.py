@@ -14,6 +14,7 @@ from graphreader.baselines.read_agent.gist_memory import GistMemory
 from graphreader.baselines.read_agent.gisting import Gisting
 from graphreader.baselines.read_agent.look_up import Looked, Looking, LookUp
 from graphreader.baselines.read_agent.state import PageRef, Run
+from graphreader.baselines.sitting import NO_TEXT
 from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decider
 from graphreader.deciding.episodes import MemoryAnswerTask, MemoryChoiceTask, MemoryTask
@@ -24,7 +25,6 @@ T = TypeVar("T", bound=MemoryTask[Any])
 Update = Mapping[str, Any]
 
 UNANSWERED: Run = {"answer": "", "analysis": "", "answered": False, "quotes": [], "evidence": ""}
-NO_TEXT = "There is no text that could be read."
 
 
 @dataclass(frozen=True, slots=True)

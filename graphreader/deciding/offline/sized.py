@@ -1,12 +1,12 @@
 """The offline decider inside a window: it is shown what a model would have been sent, no more."""
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from graphreader.deciding.budget import Budget
 from graphreader.deciding.decider import Decided, Heard
 from graphreader.deciding.decisions import Decision
-from graphreader.deciding.fitting import fit
+from graphreader.deciding.fitting import Fitted, fit
 from graphreader.deciding.offline.decider import OfflineDecider
 from graphreader.deciding.prompting import Prompts
 from graphreader.deciding.tasks import Task
@@ -25,11 +25,18 @@ class SizedOfflineDecider(OfflineDecider):
         self._window = window
         self._prompts_shown = prompts
 
+    def measure(self, task: Task[Any]) -> int:
+        """How many tokens the task's prompt has. Raises WindowError."""
+        return self._fit(task).tokens
+
     async def decide(
         self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
     ) -> Decided[D]:
         """Take one decision. Raises WindowError for a prompt that does not fit."""
-        fitted = fit(task, "schema", self._window, prompts=self._prompts_shown)
+        fitted = self._fit(task)
         decided = await super().decide(fitted.task, budget, heard)
         usage = replace(decided.usage, input_tokens=fitted.tokens, estimated=1)
         return replace(decided, usage=usage)
+
+    def _fit(self, task: Task[D]) -> Fitted[D]:
+        return fit(task, "schema", self._window, prompts=self._prompts_shown)

@@ -57,17 +57,22 @@ def load(source: str | Path, *, limit: int | None = None, preset: str = "") -> l
     lies at a path of that name comes first.
 
     `limit` keeps the first records of each dataset and length, a preset as many as it says (see
-    `preset_limit`); the smaller of both counts. A file is read no further than its limit: one file
-    is taken to hold one dataset at one length. Raises DatasetError, naming file and line.
+    `preset_limit`); the smaller of both counts. A file is read until there are as many of all that
+    it held so far, be they one dataset or several. Raises DatasetError, naming file and line.
     """
     kept: list[Record] = []
     counts: Counter[tuple[str, str]] = Counter()
     places: set[tuple[str, str, str]] = set()
     for name, records in _tables(source):
+        wanting: dict[tuple[str, str], bool] = {}
         for record in records:
             group = (record.dataset, record.length)
-            if counts[group] == _least(limit, preset_limit(record.dataset, preset)):
+            most = _least(limit, preset_limit(record.dataset, preset))
+            wanting[group] = counts[group] != most
+            if not any(wanting.values()):
                 break
+            if not wanting[group]:
+                continue
             if (*group, record.id) in places:
                 raise DatasetError(f'{name}: the id "{record.id}" comes twice at one length.')
             places.add((*group, record.id))
@@ -83,7 +88,9 @@ def data_files(source: str | Path) -> list[Path]:
     if str(source).startswith(hugging_face.PREFIX):
         return []
     path = _path(source)
-    return [path] if narrativeqa.is_folder(path) else tables.data_files(path)
+    if narrativeqa.is_folder(path):
+        return [path]
+    return tables.data_files(path, also=quality.is_published)
 
 
 def _tables(source: str | Path) -> Iterator[tuple[str, Iterator[Record]]]:
@@ -103,7 +110,13 @@ def _path(source: str | Path) -> Path:
     first, *rest = path.parts or ("",)
     if path.exists() or first != SAMPLES.name or len(rest) > 1:
         return path
-    return SAMPLES.joinpath(*(f"{name.removesuffix('.jsonl')}.jsonl" for name in rest))
+    if not rest:
+        return SAMPLES
+    named = {sample.stem: sample for sample in tables.data_files(SAMPLES)}
+    name = rest[0].removesuffix(".jsonl")
+    if name not in named:
+        raise DatasetError(f'There is no sample "{name}"; there are: {", ".join(named)}.')
+    return named[name]
 
 
 def _records(name: str, rows: Iterator[Row]) -> Iterator[Record]:

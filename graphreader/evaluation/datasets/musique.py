@@ -1,9 +1,12 @@
-"""MuSiQue, as published (github.com/StonyBrookNLP/musique), answerable or full.
+"""MuSiQue, as published (github.com/StonyBrookNLP/musique): MuSiQue-Ans, or MuSiQue-Full.
 
 `{"id", "paragraphs": [{"idx", "title", "paragraph_text", "is_supporting"}], "question",
 "question_decomposition", "answer", "answer_aliases", "answerable"}`. The id begins with hops and
-shape of the question ("3hop1__..."). A question that cannot be answered has no answers here, and no
-evidence.
+shape of the question ("3hop1__..."). MuSiQue-Full has each question twice under one id: with other
+paragraphs, among which some of the evidence is missing, it cannot be answered. These are a dataset
+of their own here, "musique-unanswerable": the published evaluation, too, computes EM and F1 of the
+answerable ones alone. Its grouped scores, for which both of a pair must be known as what they are,
+are not computed here. Those that cannot be answered have no evidence.
 """
 
 import re
@@ -33,10 +36,10 @@ def records(rows: Iterable[Row]) -> Iterator[Record]:
             n for n, paragraph in enumerate(paragraphs) if paragraph.values.get("is_supporting")
         ]
         yield Record(
-            id=f"musique-{id}",
-            dataset="musique",
+            id=f"musique-{id}" + ("" if answerable else " (unanswerable)"),
+            dataset="musique" if answerable else "musique-unanswerable",
             question=row.text("question"),
-            answers=_answers(row) if answerable else (),
+            answers=_answers(row),
             documents=tuple(
                 SourceText(paragraph.written("title"), paragraph.text("paragraph_text"))
                 for paragraph in paragraphs
@@ -44,6 +47,7 @@ def records(rows: Iterable[Row]) -> Iterator[Record]:
             supporting=tuple(Supporting(n) for n in gold) if answerable else (),
             kind=kind,
             hops=int(hops[1]) if hops else 0,
+            answerable=answerable,
         )
 
 

@@ -3,16 +3,36 @@
 A document is `title` and `text`, or `text_file`: a path from the file's folder, and not out of it.
 A place of evidence is `doc` (index into documents) with `sentence`, or with `lines`: [first, last],
 from 0; `exact` is false where the sentence is no part of the document. More keys: `options`,
-`gold_option` (from 0), `type`, `hops`, `answer_keywords`, `subset`. Other keys are looked past.
+`gold_option` (from 0), `type`, `hops`, `answer_keywords`, `subset`. What some sets tell beside
+these is looked past, and whatever stands in `metadata`; any other key is refused: it may be one of
+these, misspelt.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from graphreader.evaluation.datasets.records import Record, SourceText, Supporting
 from graphreader.evaluation.datasets.rows import Row, distinct
 from graphreader.evaluation.datasets.tables import text_of
+
+LANGUAGES = ("en", "zh")
+"""Chinese is compared by characters; all else, as English is, by words."""
+
+_RECORD = (
+    *("id", "dataset", "question", "answers", "documents", "supporting", "language", "options"),
+    *("gold_option", "type", "hops", "answer_keywords", "subset", "metadata"),
+)
+_DOCUMENT = ("title", "text", "text_file", "metadata")
+_SUPPORTING = ("doc", "sentence", "lines", "exact", "metadata")
+_OF_SETS = frozenset(
+    {
+        *("answerable", "decomposition", "evidences", "level", "narrativeqa_document_id", "note"),
+        "sentence_idx",
+    }
+)
+"""What MuSiQue, HotpotQA, 2WikiMultihopQA and NarrativeQA tell beside that, as it was cut."""
 
 
 def fits(values: Mapping[str, Any]) -> bool:
@@ -24,6 +44,7 @@ def records(rows: Iterable[Row]) -> Iterator[Record]:
     """The records of a file. A text file that several of them name is read once."""
     read: dict[str, SourceText] = {}
     for row in rows:
+        _check(row, _RECORD)
         documents = tuple(_document(document, read) for document in row.rows("documents"))
         if not documents:
             raise row.wrong('"documents" is empty: there is nothing to read.')
@@ -35,17 +56,40 @@ def records(rows: Iterable[Row]) -> Iterator[Record]:
             answers=distinct(row.texts("answers")),
             documents=documents,
             supporting=_supporting(row, documents),
-            language=row.written("language") or "en",
+            language=_language(row),
             options=options,
             gold_option=row.number("gold_option", len(options)) if options else None,
             kind=row.written("type"),
             hops=row.number("hops") if row.values.get("hops") else 0,
-            keywords=row.written("answer_keywords"),
+            keywords=row.written("answer_keywords") or None,
             subset=row.written("subset"),
         )
 
 
+def _check(row: Row, known: Sequence[str]) -> None:
+    """Refuse a key that is not known: what it tells would be missing without a word."""
+    for key in row.values:
+        if key not in known and key not in _OF_SETS:
+            near = get_close_matches(key, known, 1)
+            hint = f' Did you mean "{near[0]}"?' if near else ""
+            raise row.wrong(
+                f'"{key}" is no field of it: known are {", ".join(known)} (metadata may hold '
+                f"anything).{hint}"
+            )
+
+
+def _language(row: Row) -> str:
+    language = row.written("language") or "en"
+    if language not in LANGUAGES:
+        raise row.wrong(
+            f'"language" is "{language}", but must be en or zh: it says whether answers are '
+            "compared by words (en, also for other languages with spaces) or by characters (zh)."
+        )
+    return language
+
+
 def _document(row: Row, read: dict[str, SourceText]) -> SourceText:
+    _check(row, _DOCUMENT)
     title = row.written("title")
     if "text_file" not in row.values:
         return SourceText(title, row.written("text"))
@@ -65,6 +109,7 @@ def _supporting(row: Row, documents: tuple[SourceText, ...]) -> tuple[Supporting
 
 
 def _place(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
+    _check(row, _SUPPORTING)
     document = row.number("doc", len(documents))
     exact = row.values.get("exact") is not False
     if "lines" not in row.values:

@@ -2,11 +2,12 @@
 
 A row is an article with its questions: `{"article_id", "set_unique_id", "title", "article",
 "questions": [{"question", "question_unique_id", "options", "gold_label", "difficult"}]}`, where
-`gold_label` counts from 1.
+`gold_label` counts from 1. Its files are called `QuALITY.v1.0.1.htmlstripped.dev` and the like.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from graphreader.evaluation.datasets.records import Record, SourceText
@@ -14,6 +15,18 @@ from graphreader.evaluation.datasets.rows import Row
 from graphreader.ingestion.loading.markup import read_html
 
 _HTML = re.compile(r"</(?:p|div|html|body)>|<br */?>", re.IGNORECASE)
+
+_FILE = re.compile(
+    r"(?P<version>QuALITY\.v[\d.]*\d)(?P<stripped>\.htmlstripped)?\.(?P<split>train|dev)"
+)
+
+
+def is_published(path: Path) -> bool:
+    """Whether a file has the name of one with answers, and none beside it has the same as text."""
+    named = _FILE.fullmatch(path.name)
+    if named is None or named["stripped"]:
+        return named is not None
+    return not path.with_name(f"{named['version']}.htmlstripped.{named['split']}").exists()
 
 
 def fits(values: Mapping[str, Any]) -> bool:

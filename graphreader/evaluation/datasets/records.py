@@ -31,11 +31,13 @@ class Supporting:
 class Record:
     """A question of a dataset, with the documents to read for it.
 
-    `answers` are equally good references; none where the dataset says that the documents do not
-    tell it, or says nothing. `gold_option` counts from 0. `supporting` names all evidence of the
-    dataset or is empty: then nothing is known of evidence. `kind` is the dataset's own class of the
-    question, `hops` the documents that must be combined (0: unknown), `keywords` what an answer
-    must have to count in LV-Eval, `subset` a part of the dataset that tables keep apart.
+    `answers` are equally good references; none where the dataset does not say them. Where it says
+    that the documents do not tell the answer, it is not `answerable`, and right is to say so.
+    `gold_option` counts from 0. `supporting` names all evidence of the dataset or is empty: then
+    nothing is known of evidence. `kind` is the dataset's own class of the question, `hops` the
+    documents that must be combined (0: unknown), `subset` a part of the dataset that tables keep
+    apart. `keywords` is what an answer must have to count in LV-Eval, empty where LV-Eval has none,
+    and None for what is not scored by its F1*.
 
     `length` is "native", or the target that the context was built for, such as "64k"; the same
     question has the same id at every length.
@@ -53,8 +55,9 @@ class Record:
     kind: str = ""
     hops: int = 0
     length: str = "native"
-    keywords: str = ""
+    keywords: str | None = None
     subset: str = ""
+    answerable: bool = True
 
     @property
     def gold_documents(self) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Data files as rows: JSON Lines, and JSON files of one list or one object."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,18 @@ from graphreader.evaluation.datasets.rows import Row
 SUFFIXES = (".jsonl", ".json")
 
 
-def data_files(source: Path) -> list[Path]:
-    """The data files of a source: the file itself, or those right within the folder, by name."""
+def data_files(source: Path, also: Callable[[Path], bool] = lambda path: False) -> list[Path]:
+    """The data files of a source: the file itself, or those right within the folder, by name.
+
+    Of a folder these are its .jsonl and .json, and what is a data file `also`.
+    """
     if source.is_file():
         return [source]
     if not source.is_dir():
         raise DatasetError(f"{source} does not exist: give a data file or a folder of data files.")
-    files = sorted(path for path in source.iterdir() if path.suffix.lower() in SUFFIXES)
+    files = sorted(
+        path for path in source.iterdir() if path.suffix.lower() in SUFFIXES or also(path)
+    )
     if not files:
         raise DatasetError(f"{source} has no data file (.jsonl or .json).")
     return files

@@ -4,7 +4,7 @@ Questions are drawn as if they were independent; several questions about one tex
 All is seeded: the same values give the same interval.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -15,6 +15,8 @@ LEVEL = 0.95
 RESAMPLES = 2_000
 FLIPS = 10_000
 _TRIED_ALL = 12  # differences of which all 4,096 signs are tried
+_AT_ONCE = 1_000_000
+"""Numbers drawn at a time: of many questions all of them would take gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,13 @@ def mean_interval(
     known = np.array([value for value in values if value is not None], dtype=float)
     if not len(known):
         return None
-    drawn = np.random.default_rng(seed).integers(len(known), size=(resamples, len(known)))
+    chance = np.random.default_rng(seed)
+    means = [
+        known[chance.integers(len(known), size=(rows, len(known)))].mean(axis=1)
+        for rows in _blocks(resamples, len(known))
+    ]
     edge = (1 - LEVEL) / 2
-    low, high = np.quantile(known[drawn].mean(axis=1), [edge, 1 - edge])
+    low, high = np.quantile(np.concatenate(means), [edge, 1 - edge])
     return Interval(float(known.mean()), float(low), float(high), len(known))
 
 
@@ -88,5 +94,16 @@ def _sign_flip(differences: "np.ndarray[Any, np.dtype[np.float64]]", seed: int) 
             2 ** len(unlike), len(unlike)
         )
         return float(np.mean(abs(signs @ unlike) >= seen))
-    signs = np.random.default_rng(seed).choice((-1, 1), size=(FLIPS, len(unlike)))
-    return float((1 + np.sum(abs(signs @ unlike) >= seen)) / (1 + FLIPS))
+    chance = np.random.default_rng(seed)
+    as_far = sum(
+        int(np.sum(abs(chance.choice((-1, 1), size=(rows, len(unlike))) @ unlike) >= seen))
+        for rows in _blocks(FLIPS, len(unlike))
+    )
+    return (1 + as_far) / (1 + FLIPS)
+
+
+def _blocks(rows: int, width: int) -> Iterator[int]:
+    """So many rows in blocks that are small enough. Chance goes on from one to the next."""
+    block = max(1, _AT_ONCE // width)
+    for start in range(0, rows, block):
+        yield min(block, rows - start)

@@ -9,6 +9,7 @@ tells it otherwise, and the code counts:
 - README: the recall must exceed the threshold. Code: reaching it is enough.
 - README: silent. Code: where a record has no keywords, a Chinese reference takes their place, while
   an English answer has no gate at all.
+- README: factrecall has answer keywords. Code: it is scored by plain F1, and dureader by ROUGE-L.
 - README: `answers` are all true answers. Code: only the first of them is compared with.
 """
 

@@ -7,9 +7,15 @@ from graphreader.evaluation import papers
 from graphreader.evaluation.metrics.intervals import Interval
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import Line
-from graphreader.evaluation.tables.measures import document_recall, main_measure, mean, score
+from graphreader.evaluation.tables.measures import (
+    document_recall,
+    main_measure,
+    mean,
+    questions,
+    score,
+)
 from graphreader.evaluation.tables.scores import printed_scores
-from graphreader.evaluation.tables.table import Cell, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Cell, Column, Row, Section, Table
 
 Measured = Callable[[Sequence[Line]], Interval | None]
 
@@ -55,7 +61,7 @@ def _by_length(
         return None
     columns = (
         Column("Reader"),
-        Column("Model"),
+        MODEL,
         Column("Window"),
         *(Column(one, "percent", True) for one in lengths),
     )
@@ -65,20 +71,23 @@ def _by_length(
 
 
 def _rows(lines: Sequence[Line], lengths: Sequence[str], measure: Measured) -> list[Row]:
-    models = {line.model for line in lines}
     rows = []
     for (reader, model), members in grouping.by_reader(lines).items():
         at = grouping.grouped(members, lambda line: line.length)
         rows.append(
             Row.of(
                 reader,
-                model if len(models) > 1 else None,
+                model,
                 grouping.window(members[0].window),
-                *(measure(at[one]) if one in at else None for one in lengths),
+                *(_cell(measure, at.get(one, ())) for one in lengths),
                 ranked=reader != grouping.GOLDEN,
             )
         )
     return rows
+
+
+def _cell(measure: Measured, lines: Sequence[Line]) -> Cell:
+    return Cell.of(measure(lines), questions(lines)) if lines else Cell()
 
 
 def _score(lines: Sequence[Line]) -> tuple[str, Measured]:

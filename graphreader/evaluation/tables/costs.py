@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from graphreader.evaluation import papers
 from graphreader.evaluation.tables import grouping
-from graphreader.evaluation.tables.lines import Line, Spent
+from graphreader.evaluation.tables.lines import Line
 from graphreader.evaluation.tables.measures import average, questions
-from graphreader.evaluation.tables.table import Column, Row, Section, Table
-from graphreader.usage import BUILDING
+from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table
+from graphreader.settings import OFFLINE
+from graphreader.usage import BUILDING, Usage
 
 PHASES: Mapping[str, str] = {
     "plan": "Plan",
@@ -25,7 +26,7 @@ def costs(lines: Sequence[Line]) -> Table:
     kept = [line for line in lines if not grouping.is_studied(line.reader) and not line.error]
     columns = (
         Column("Reader"),
-        Column("Model"),
+        MODEL,
         Column("Window"),
         Column("n", "count"),
         Column("Context", "tokens"),
@@ -46,22 +47,24 @@ def costs(lines: Sequence[Line]) -> Table:
     ]
     if any(row.paper for section in sections for row in section.rows):
         notes.append(f"In italics table 5 of the {papers.graphreader('source')}.")
-    if not any(_asking(line).tokens for line in kept):
-        notes.append("No tokens were spent: no language model took part.")
+    if any(line.model == OFFLINE for line in kept):
+        notes.append(
+            "Without a model (offline) nothing was spent: these are the prompts that a model would "
+            "have been sent, without its replies."
+        )
     if any(line.usage.unpriced for line in kept):
         notes.append("The price of some calls is not known: dollars lack them.")
     return Table("costs", "Tokens a question (table 5)", columns, tuple(sections), tuple(notes))
 
 
 def _rows(lines: Sequence[Line], key: tuple[str, str]) -> list[Row]:
-    models = {line.model for line in lines}
     rows = []
     for (reader, model), members in grouping.by_reader(lines).items():
         spent = list(map(_asking, members))
         rows.append(
             Row.of(
                 reader,
-                model if len(models) > 1 else None,
+                model,
                 grouping.window(members[0].window),
                 questions(members),
                 average(line.record_tokens or None for line in members),
@@ -76,17 +79,10 @@ def _rows(lines: Sequence[Line], key: tuple[str, str]) -> list[Row]:
     return rows + _printed(*key)
 
 
-def _asking(line: Line) -> Spent:
+def _asking(line: Line) -> Usage:
     """What the question cost: all phases but building and rating."""
     told = [spent for phase, spent in line.phases.items() if phase not in _NOT_ASKING]
-    if not told:
-        return line.usage
-    return Spent(
-        calls=sum(one.calls for one in told),
-        input_tokens=sum(one.input_tokens for one in told),
-        output_tokens=sum(one.output_tokens for one in told),
-        dollars=sum(one.dollars for one in told),
-    )
+    return sum(told, Usage()) if told else line.usage
 
 
 def _phase(lines: Sequence[Line], phase: str) -> float | None:

@@ -8,6 +8,7 @@ from graphreader.evaluation.tables.lines import EqualReading, Line
 from graphreader.evaluation.tables.measures import (
     average,
     by_question,
+    chunk_recall,
     citation_precision,
     document_recall,
     fcr,
@@ -17,22 +18,28 @@ from graphreader.evaluation.tables.measures import (
     seconds,
     share_read,
     tokens_read,
+    what_is_right,
 )
 from graphreader.evaluation.tables.pairs import paired
-from graphreader.evaluation.tables.table import Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table
+from graphreader.settings import OFFLINE
+
+_RECALLS = (document_recall, chunk_recall, fcr)
 
 
 def found_evidence(lines: Sequence[Line]) -> Table | None:
     """Retrieval quality; None where no dataset names its evidence."""
     kept = [line for line in lines if line.gold_documents and not grouping.is_studied(line.reader)]
-    if not kept:
+    found = grouping.by_set(kept)
+    if not found:
         return None
     columns = (
         Column("Reader"),
-        Column("Model"),
+        MODEL,
         Column("Window"),
         Column("n", "count"),
         Column("Document recall", "percent", True),
+        Column("Chunk recall", "percent", True),
         Column("FCR", "percent", True),
         Column("JSR", "percent", True),
         Column("Citation precision", "percent", True),
@@ -41,28 +48,44 @@ def found_evidence(lines: Sequence[Line]) -> Table | None:
         Column("Seconds", "seconds"),
     )
     sections = [
-        Section(grouping.set_name(*key), tuple(_rows(members)))
-        for key, members in grouping.by_set(kept).items()
+        Section(grouping.set_name(*key), tuple(_rows(members))) for key, members in found.items()
     ]
     notes = (
-        "FCR: the share of questions all of whose gold documents were read in full; JSR: and "
-        "answered rightly (LR-1, without raters the option or an exact match).",
+        "Chunk recall: the share of supporting sentences that stand in what was read in full.",
+        "FCR: the share of questions all of whose gold documents were read in full.",
+        *_on_jsr(found),
         "Citation precision is the mean over readings that cite anything.",
     )
     return Table("evidence", "Evidence found", columns, tuple(sections), notes)
 
 
+def _on_jsr(found: Mapping[tuple[str, str], Sequence[Line]]) -> list[str]:
+    """What JSR is, and by which measure it was counted in which set."""
+    sets: dict[str, list[str]] = {}
+    for key, lines in found.items():
+        sets.setdefault(what_is_right(lines)[0], []).append(grouping.set_name(*key))
+    told = "; ".join(
+        f"by {by}" + (f", in {', '.join(names)}" if len(sets) > 1 else "")
+        for by, names in sets.items()
+    )
+    notes = [f"JSR: those of them that were answered rightly as well, {told}."]
+    if any(line.model == OFFLINE and line.choice is None for one in found.values() for line in one):
+        notes.append("Answers without a model are whole sentences, hardly ever an exact match.")
+    return notes
+
+
 def _rows(lines: Sequence[Line]) -> list[Row]:
-    models = {line.model for line in lines}
+    right = what_is_right(lines)[1]
     return [
         Row.of(
             reader,
-            model if len(models) > 1 else None,
+            model,
             grouping.window(members[0].window),
             questions(members),
-            *(mean(members, one) for one in (document_recall, fcr, jsr, citation_precision)),
+            *(mean(members, one) for one in (*_RECALLS, jsr(right), citation_precision)),
             *(average(map(one, members)) for one in (tokens_read, share_read, seconds)),
             ranked=reader != grouping.GOLDEN,
+            n=questions(members),
         )
         for (reader, model), members in grouping.by_reader(lines).items()
     ]

@@ -9,7 +9,7 @@ from graphreader.evaluation.stages import STAGES, Stage
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import NATIVE, Line, PathTold
 from graphreader.evaluation.tables.measures import average
-from graphreader.evaluation.tables.table import Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table
 
 FUNCTIONS: Mapping[Stage, Sequence[str]] = {
     "facts": ("read_chunk", "stop_and_read_neighbor"),
@@ -35,10 +35,10 @@ def function_calls(lines: Sequence[Line]) -> Table | None:
     for key, members in grouping.by_set(kept).items():
         printed = papers.graphreader("table_7").get(papers.set_of(key[0]))
         rows: list[Row] = []
-        for reader, own in grouping.by_name(members).items():
+        for (reader, model), own in grouping.by_reader(members).items():
             paths = [path for line in own for path in line.paths or ()]
             unplaced += sum(one.stage is None for path in paths for one in path.functions)
-            rows += _rows(reader, own, paths)
+            rows += _rows(reader, model, own, paths)
         if printed and key[1] == NATIVE:
             rows += _printed(printed)
         sections.append(Section(grouping.set_name(*key), tuple(rows)))
@@ -46,6 +46,7 @@ def function_calls(lines: Sequence[Line]) -> Table | None:
         return None
     columns = (
         Column("Reader"),
+        MODEL,
         Column("Window"),
         Column("Calls a path", "decimal"),
         Column("Calls a question", "decimal"),
@@ -58,7 +59,7 @@ def function_calls(lines: Sequence[Line]) -> Table | None:
     return Table("functions", "Function calls (table 7)", columns, tuple(sections), notes)
 
 
-def _rows(reader: str, lines: Sequence[Line], paths: Sequence[PathTold]) -> list[Row]:
+def _rows(reader: str, model: str, lines: Sequence[Line], paths: Sequence[PathTold]) -> list[Row]:
     called = Counter(
         (one.stage, one.name) for path in paths for one in path.functions if one.stage is not None
     )
@@ -75,6 +76,7 @@ def _rows(reader: str, lines: Sequence[Line], paths: Sequence[PathTold]) -> list
             rows.append(
                 Row.of(
                     reader,
+                    model,
                     grouping.window(lines[0].window),
                     calls if is_first and stage == STAGES[0] else None,
                     a_question if is_first and stage == STAGES[0] else None,
@@ -102,6 +104,7 @@ def _printed(told: Mapping[str, Any]) -> Iterable[Row]:
             calls = told["calls"] if is_first and stage == STAGES[0] else None
             yield Row.of(
                 "paper: GraphReader",
+                None,
                 "4k",
                 calls,
                 None,

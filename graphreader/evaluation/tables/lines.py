@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from graphreader.errors import UsageError
 from graphreader.evaluation.folder import EQUAL_READING, READINGS, RUN
 from graphreader.evaluation.stages import OF_ONE_STAGE, Stage
+from graphreader.usage import Usage
 
 NATIVE = "native"
 
@@ -36,22 +37,6 @@ Length = Annotated[str, BeforeValidator(_length)]
 
 class _Known(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Spent(_Known):
-    """What decisions cost, as in `usage.Usage`."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    seconds: float = 0.0
-    dollars: float = 0.0
-    unpriced: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Tokens in and out."""
-        return self.input_tokens + self.output_tokens
 
 
 class Function(_Known):
@@ -88,7 +73,7 @@ class Line(_Known):
     documents_read: tuple[int, ...]
     documents_cited: tuple[int, ...]
     tokens_read: int
-    usage: Spent
+    usage: Usage
     seconds: float
     model: Text = ""
     repeat: int = 0
@@ -100,11 +85,12 @@ class Line(_Known):
     rating: Literal["exact", "partial", "no"] | None = None
     recall: Recall | None = None
     facts_recall: Recall | None = None
+    chunk_recall: float | None = None
     gold_documents: tuple[int, ...] = ()
     record_tokens: int = 0
     documents: int = 0
-    phases: Mapping[str, Spent] = Field(default_factory=dict)
-    building: Spent | None = None
+    phases: Mapping[str, Usage] = Field(default_factory=dict)
+    building: Usage | None = None
     paths: tuple[PathTold, ...] | None = None
     graph: Mapping[str, Any] | None = None
     compression: Mapping[str, Any] | None = None
@@ -140,11 +126,12 @@ class EqualReading(_Known):
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All that one evaluation left in its folder."""
+    """All that one evaluation left in its folder; `notes` say what a report must tell of it."""
 
     lines: tuple[Line, ...]
     equal: tuple[EqualReading, ...]
     run: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def read_results(folder: Path) -> Results:
@@ -158,7 +145,9 @@ def read_results(folder: Path) -> Results:
     if not lines:
         raise UsageError(f"{folder / READINGS} is empty: nothing has been evaluated yet.")
     equal = {one.key: one for one in _lines(folder / EQUAL_READING, EqualReading)}
-    return Results(tuple(lines.values()), tuple(equal.values()), _run(folder / RUN))
+    run = _run(folder / RUN)
+    notes = tuple(str(note) for note in run.get("notes") or ())
+    return Results(tuple(lines.values()), tuple(equal.values()), run, notes)
 
 
 _Told = TypeVar("_Told", bound=BaseModel)

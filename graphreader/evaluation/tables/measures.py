@@ -1,6 +1,6 @@
 """What is measured of one reading, and the mean of it over many."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphreader.evaluation.metrics import evidence
@@ -55,14 +55,29 @@ def document_recall(line: Line) -> float | None:
     return evidence.document_recall(line.documents_read, line.gold_documents)
 
 
+def chunk_recall(line: Line) -> float | None:
+    """The share of the supporting sentences that stand in chunks that were read."""
+    return line.chunk_recall
+
+
 def fcr(line: Line) -> float | None:
     """All gold documents were read."""
     return evidence.fcr(line.documents_read, line.gold_documents)
 
 
-def jsr(line: Line) -> float | None:
-    """All gold documents were read, and the answer is right."""
-    return evidence.jsr(line.documents_read, line.gold_documents, is_right(line))
+def jsr(right: Measure) -> Measure:
+    """All gold documents were read, and the answer is right, which `right` tells.
+
+    A reading that failed is not right; one of which that is not known is not measured.
+    """
+
+    def measured(line: Line) -> float | None:
+        told = 0.0 if line.error else right(line)
+        if told is None:
+            return None
+        return evidence.jsr(line.documents_read, line.gold_documents, told == 1)
+
+    return measured
 
 
 def citation_precision(line: Line) -> float | None:
@@ -70,11 +85,42 @@ def citation_precision(line: Line) -> float | None:
     return evidence.citation_precision(line.documents_cited, line.gold_documents)
 
 
-def is_right(line: Line) -> bool:
-    """What the raters call exact; without raters the right option, or an exact match."""
-    if line.rating is not None:
-        return line.rating == "exact"
-    return line.choice if line.choice is not None else line.em == 1
+def what_is_right(lines: Sequence[Line]) -> tuple[str, Measure]:
+    """By what the answers to these are right: LR-1 where raters were asked, else what is exact.
+
+    That is the right option where there are options, and an exact match elsewhere.
+    """
+    if any(line.rating is not None for line in lines):
+        return "LR-1 (the raters call it exact)", lr1
+    kinds = {line.choice is not None for line in lines if not line.error}
+    names = {True: "the right option", False: "an exact match (EM)"}
+    told = " or ".join(names[kind] for kind in sorted(kinds, reverse=True)) or names[False]
+    return f"{told}, for no rater was asked", lambda line: _either(line, exact)
+
+
+def option_or_f1(line: Line) -> float | None:
+    """Accuracy where there are options, F1 elsewhere."""
+    return _either(line, f1)
+
+
+def _either(line: Line, in_words: Measure) -> float | None:
+    chosen = choice(line)
+    return in_words(line) if chosen is None else chosen
+
+
+def with_options(lines: Sequence[Line]) -> frozenset[str]:
+    """The questions that have options, by their ids; a failed reading does not tell that itself."""
+    if all(line.choice is None for line in lines):
+        return frozenset()
+    without = {line.id for line in lines if line.choice is None and not line.error}
+    return frozenset(line.id for line in lines if line.id not in without)
+
+
+def measured_by(name: str, lines: Sequence[Line], options: Collection[str]) -> list[Line]:
+    """The lines that a score is for: accuracy for `options`, a rating for all, else the rest."""
+    if name.startswith("LR-"):
+        return list(lines)
+    return [line for line in lines if (line.id in options) == (name == "Accuracy")]
 
 
 def tokens_read(line: Line) -> float | None:
@@ -152,9 +198,16 @@ MAIN: tuple[tuple[str, Measure], ...] = (
 def main_measure(lines: Sequence[Line]) -> tuple[str, Measure]:
     """By what readers of a dataset are compared in one number: the first that all have.
 
-    What is rated, else options chosen, else LV-Eval's F1*, else F1.
+    What is rated, else options chosen (and F1 where a question has none), else LV-Eval's F1*, else
+    F1. Here and there a rating may be missing, for raters fail; but each reader must have some.
     """
-    for name, measure in MAIN:
-        if all(line.error or measure(line) is not None for line in lines):
+    sound = [line for line in lines if not line.error]
+    rated = {(line.reader, line.model) for line in sound if line.rating is not None}
+    if rated and rated == {(line.reader, line.model) for line in sound}:
+        return MAIN[0]
+    if len({line.choice is None for line in sound}) > 1:
+        return "Accuracy or F1", option_or_f1
+    for name, measure in MAIN[1:]:
+        if sound and all(measure(line) is not None for line in sound):
             return name, measure
     return MAIN[-1]

@@ -6,7 +6,7 @@ from graphreader.evaluation.metrics.intervals import compare, mean_interval
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import Line
 from graphreader.evaluation.tables.measures import by_question, fcr, main_measure, scored
-from graphreader.evaluation.tables.table import Cell, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Cell, Column, Row, Section, Table
 
 
 def pairs(lines: Sequence[Line]) -> Table | None:
@@ -25,7 +25,7 @@ def pairs(lines: Sequence[Line]) -> Table | None:
     columns = (
         Column("Reader"),
         Column("Against"),
-        Column("Model"),
+        MODEL,
         Column("Measure"),
         Column("n", "count"),
         Column("Mean of reader", "percent"),
@@ -69,9 +69,8 @@ def _rows(lines: Sequence[Line]) -> list[Row]:
         name: {key: scored(told, measure) for key, told in readers.items()},
         "FCR": {key: by_question(told, fcr) for key, told in readers.items()},
     }
-    several = len({line.model for line in lines}) > 1
     return [
-        Row.of(reader, other, model if several else None, told, *paired(own, values[other, model]))
+        Row.of(reader, other, model, told, *paired(own, values[other, model]))
         for told, values in by_measure.items()
         for reader, other, model in _opponents(list(readers))
         if (own := values[reader, model]).keys() & values[other, model].keys()

@@ -12,13 +12,15 @@ from graphreader.evaluation.tables.measures import (
     choice,
     lr1,
     lr2,
+    measured_by,
     number,
     questions,
     rouge,
     score,
+    with_options,
 )
 from graphreader.evaluation.tables.scores import NO_RATERS
-from graphreader.evaluation.tables.table import Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table
 
 _READERS = re.compile(r"^(read-agent|gistmem|rag-pages-bm25|rag-pages-embedding|full-text)")
 _OWN = re.compile(r"^(read-agent|gistmem)")
@@ -53,6 +55,7 @@ def read_agent(lines: Sequence[Line]) -> Table | None:
         return None
     columns = (
         Column("Reader"),
+        MODEL,
         Column("Window"),
         Column("n", "count"),
         Column("Compression, gists", "percent"),
@@ -70,19 +73,23 @@ def read_agent(lines: Sequence[Line]) -> Table | None:
 
 
 def _rows(lines: Sequence[Line]) -> list[Row]:
-    by_choice = any(line.choice is not None for line in lines)
-    names = ("Accuracy",) if by_choice else tuple(name for name in _SCORES if name != "Accuracy")
+    options = with_options(lines)
     return [
         Row.of(
             reader,
+            model,
             grouping.window(members[0].window),
             questions(members),
             _mean(members, lambda line: number(line.compression, "gists")),
             _mean(members, lambda line: number(line.compression, "final_query")),
             _mean(members, lambda line: line.pages_looked_up),
-            *(score(members, _SCORES[name]) if name in names else None for name in _SCORES),
+            *(
+                score(measured_by(name, members, options), measure)
+                for name, measure in _SCORES.items()
+            ),
+            n=questions(members),
         )
-        for reader, members in grouping.by_name(lines).items()
+        for (reader, model), members in grouping.by_reader(lines).items()
     ]
 
 
@@ -114,6 +121,7 @@ def _printed(dataset: str, subset: str, kinds: Collection[str]) -> list[Row]:
             rows.append(
                 Row.of(
                     f"paper: {label}" + (f" ({part})" if part else ""),
+                    None,
                     None,
                     None,
                     compressed if is_gist else None,

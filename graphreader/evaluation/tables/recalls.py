@@ -7,7 +7,7 @@ from graphreader.evaluation.metrics.evidence import FactRecall, fact_wise, sampl
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import NATIVE, Line, Recall
 from graphreader.evaluation.tables.measures import fcr, mean, questions
-from graphreader.evaluation.tables.table import Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Cell, Column, Row, Section, Table
 
 _NO_RATER = "Rated recall is a model's: no rater was asked here."
 
@@ -17,11 +17,10 @@ def recalls(lines: Sequence[Line]) -> Table | None:
     kept = [line for line in lines if not grouping.is_studied(line.reader)]
     sections = []
     for key, members in grouping.by_set(kept).items():
-        several = len({line.model for line in members}) > 1
         rows = [
             row
             for (reader, model), own in grouping.by_reader(members).items()
-            for row in _rows(reader, model if several else None, own)
+            for row in _rows(reader, model, own)
         ]
         if rows:
             sections.append(Section(grouping.set_name(*key), (*rows, *_printed(*key))))
@@ -29,7 +28,7 @@ def recalls(lines: Sequence[Line]) -> Table | None:
         return None
     columns = (
         Column("Reader"),
-        Column("Model"),
+        MODEL,
         Column("Window"),
         Column("Text"),
         Column("n", "count"),
@@ -51,7 +50,7 @@ def recalls(lines: Sequence[Line]) -> Table | None:
     )
 
 
-def _rows(reader: str, model: str | None, lines: Sequence[Line]) -> list[Row]:
+def _rows(reader: str, model: str, lines: Sequence[Line]) -> list[Row]:
     is_agent = reader.startswith("graphreader")
     told: list[tuple[str, Callable[[Line], Recall | None]]] = [
         ("atomic facts", lambda line: line.facts_recall),
@@ -63,20 +62,27 @@ def _rows(reader: str, model: str | None, lines: Sequence[Line]) -> list[Row]:
         if not known:
             continue
         found = mean(known, fcr) if text != "atomic facts" else None
+        n = questions(known)
         figures = (
             figure
             for kind in ("rated", "strings")
-            for figure in _counted([getattr(recall(line), kind) for line in known])
+            for figure in _counted([(one.id, getattr(recall(one), kind)) for one in known], n)
         )
         window = grouping.window(known[0].window)
-        rows.append(Row.of(reader, model, window, text, questions(known), *figures, found))
+        rows.append(Row.of(reader, model, window, text, n, *figures, found))
     return rows
 
 
-def _counted(pairs: Sequence[tuple[int, int] | None]) -> tuple[float | None, float | None]:
-    """(covered, all) of each sample, fact-wise and sample-wise; without facts it is no sample."""
-    known = [FactRecall(relevant=one[1], covered=one[0]) for one in pairs if one and one[1]]
-    return fact_wise(known), sample_wise(known)
+def _counted(samples: Sequence[tuple[str, tuple[int, int] | None]], n: int) -> tuple[Cell, Cell]:
+    """Fact-wise and sample-wise, of (id, (covered, all)); without facts it is no sample.
+
+    `n` questions there are; where not all are counted, the cells say how many.
+    """
+    known = [(id_, pair) for id_, pair in samples if pair and pair[1]]
+    counted = len({id_ for id_, _ in known})
+    told = counted if 0 < counted < n else None
+    recalls_ = [FactRecall(relevant=of, covered=covered) for _, (covered, of) in known]
+    return Cell(fact_wise(recalls_), n=told), Cell(sample_wise(recalls_), n=told)
 
 
 def _printed(dataset: str, length: str) -> list[Row]:

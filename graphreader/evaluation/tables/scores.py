@@ -1,9 +1,10 @@
 """Answer quality of every reader on every dataset and length (paper, tables 2 and 3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphreader.evaluation import papers
+from graphreader.evaluation.metrics.intervals import mean_interval
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import NATIVE, Line
 from graphreader.evaluation.tables.measures import (
@@ -15,12 +16,15 @@ from graphreader.evaluation.tables.measures import (
     f1_star,
     lr1,
     lr2,
+    measured_by,
+    option_or_f1,
     questions,
     rouge,
     score,
     scored,
+    with_options,
 )
-from graphreader.evaluation.tables.table import Cell, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Cell, Column, Row, Section, Table
 
 NO_RATERS = "LR-1 and LR-2 are a model's ratings: no rater was asked here."
 
@@ -41,13 +45,16 @@ _FREE_WORDS = ("narrativeqa", "qmsum", "loogle")
 
 _MISSING = {"LR-1": NO_RATERS, "LR-2": NO_RATERS}
 
+_LEAST = 0.1
+"""What golden must have for sure, that a share of it may say something."""
+
 
 def scores(lines: Sequence[Line]) -> Table:
     """The main table: one section a dataset and length; ablations and sweeps have their own."""
     kept = [line for line in lines if not grouping.is_studied(line.reader)]
     columns = (
         Column("Reader"),
-        Column("Model"),
+        MODEL,
         Column("Window"),
         Column("n", "count"),
         Column("Answered", "percent"),
@@ -60,8 +67,8 @@ def scores(lines: Sequence[Line]) -> Table:
 
 
 def _section(dataset: str, length: str, lines: Sequence[Line]) -> Section:
-    names = _names(dataset, lines)
-    models = {line.model for line in lines}
+    names = _names(dataset)
+    options = with_options(lines)
     printed = printed_scores(dataset, length)
     paper = {row["reader"]: _paper_row(row, printed) for row in printed["rows"]}
     placed = []
@@ -69,13 +76,17 @@ def _section(dataset: str, length: str, lines: Sequence[Line]) -> Section:
         golden = [line for line in lines if (line.reader, line.model) == (grouping.GOLDEN, model)]
         row = Row.of(
             reader,
-            model if len(models) > 1 else None,
+            model,
             grouping.window(members[0].window),
             questions(members),
             score(members, answered),
-            *(score(members, _SCORES[name]) if name in names else None for name in _SCORES),
-            _relative(members, golden, choice if "Accuracy" in names else f1),
+            *(
+                score(measured_by(name, members, options), measure) if name in names else None
+                for name, measure in _SCORES.items()
+            ),
+            _relative(members, golden),
             ranked=reader != grouping.GOLDEN,
+            n=questions(members),
         )
         placed.append((grouping.place(reader), 0, row))
     placed += [(grouping.place(reader), 1, row) for reader, row in paper.items()]
@@ -83,24 +94,24 @@ def _section(dataset: str, length: str, lines: Sequence[Line]) -> Section:
     return Section(grouping.set_name(dataset, length), tuple(rows))
 
 
-def _names(dataset: str, lines: Sequence[Line]) -> list[str]:
-    """The scores by which this dataset is measured."""
-    if any(line.choice is not None for line in lines):
-        return ["LR-1", "LR-2", "Accuracy"]
+def _names(dataset: str) -> list[str]:
+    """The scores by which this dataset may be measured."""
     in_words = any(name in dataset for name in _FREE_WORDS)
-    return ["LR-1", "LR-2", "EM", "F1", "F1*", *(_ROUGE if in_words else ())]
+    return [name for name in _SCORES if in_words or name not in _ROUGE]
 
 
-def _relative(lines: Sequence[Line], golden: Sequence[Line], measure: Measure) -> float | None:
+def _relative(lines: Sequence[Line], golden: Sequence[Line]) -> float | None:
     """The score as a share of what the same model has with the supporting facts given.
 
-    Over the questions that both were asked.
+    Over the questions that both were asked; None where that is next to nothing.
     """
-    own = scored(lines, measure)
-    best = scored(golden, measure)
-    both = own.keys() & best.keys()
-    whole = sum(best[id_] for id_ in both)
-    return sum(own[id_] for id_ in both) / whole if whole else None
+    own = scored(lines, option_or_f1)
+    best = scored(golden, option_or_f1)
+    both = [id_ for id_ in best if id_ in own]
+    whole = mean_interval(best[id_] for id_ in both)
+    if whole is None or whole.low < _LEAST:
+        return None
+    return sum(own[id_] for id_ in both) / sum(best[id_] for id_ in both)
 
 
 def printed_scores(dataset: str, length: str) -> Mapping[str, Any]:
@@ -136,10 +147,13 @@ def _notes(lines: Sequence[Line], found: Mapping[tuple[str, str], Sequence[Line]
     if any(line.reader == grouping.GOLDEN for line in lines):
         notes.append(
             "Of golden: F1 (accuracy where there are options) as a share of what the same model "
-            "has when the supporting facts are given."
+            "has when the supporting facts are given; left out where the interval of that begins "
+            f"below {100 * _LEAST:.0f}, for a share of next to nothing says nothing."
         )
+    notes += _of_two_kinds(found)
     if any(printed_scores(*key)["rows"] for key in found):
         notes += _of_the_paper([dataset for dataset, _ in found])
+        notes += _slips(found)
     if failed := sum(line.error is not None for line in lines):
         many = "1 reading" if failed == 1 else f"{failed:,} readings"
         notes.append(f"{many} failed: unanswered, with scores of 0.")
@@ -152,6 +166,33 @@ def _notes(lines: Sequence[Line], found: Mapping[tuple[str, str], Sequence[Line]
     if uneven:
         notes.append(f"Not all readers were asked the same questions: {'; '.join(uneven)}.")
     return notes
+
+
+def _of_two_kinds(found: Mapping[tuple[str, str], Sequence[Line]]) -> list[str]:
+    """Which sets have questions with options and others, and how many of each."""
+    told = []
+    for key, lines in found.items():
+        chosen = len(with_options(lines))
+        if 0 < chosen < questions(lines):
+            rest = questions(lines) - chosen
+            told.append(
+                f"{grouping.set_name(*key)}: accuracy over {chosen:,} questions with options, EM, "
+                f"F1, F1* and ROUGE over {rest:,} without; LR-1 and LR-2 over all."
+            )
+    return told
+
+
+def _slips(keys: Iterable[tuple[str, str]]) -> list[str]:
+    """What the paper prints that cannot be: an exact match is a partial one as well."""
+    found = [
+        f"{grouping.set_name(*key)}: {row['label']}"
+        for key in keys
+        for row in printed_scores(*key)["rows"]
+        if row["scores"][0] > row["scores"][1]
+    ]
+    if not found:
+        return []
+    return [f"As printed, though LR-2 cannot be less than LR-1: {'; '.join(found)}."]
 
 
 def _of_the_paper(datasets: Sequence[str]) -> list[str]:

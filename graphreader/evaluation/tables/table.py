@@ -15,27 +15,38 @@ class Column:
     """A column. `ranked`: more is better, and the best of a section stands out.
 
     `missing` says why there may be nothing in it; such a column is shown, and the reason told,
-    where others are left out.
+    where others are left out. A `varied` one is shown to people only where our rows differ in it.
     """
 
     name: str
     style: Style = "text"
     ranked: bool = False
     missing: str = ""
+    varied: bool = False
+
+
+MODEL = Column("Model", varied=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value, perhaps with its 95 % interval. None is written as a dash."""
+    """A value, perhaps with its 95 % interval. None is written as a dash.
+
+    `n` is of how many questions it is the mean, where not of all of its row.
+    """
 
     value: float | str | None = None
     low: float | None = None
     high: float | None = None
+    n: int | None = None
 
     @classmethod
-    def of(cls, found: Interval | None) -> "Cell":
-        """The mean and its interval."""
-        return cls(found.mean, found.low, found.high) if found else cls()
+    def of(cls, found: Interval | None, n: int | None = None) -> "Cell":
+        """The mean and its interval; `n` is how many questions there are, if that is to be told."""
+        if found is None:
+            return cls()
+        told = found.number if n not in (None, found.number) else None
+        return cls(found.mean, found.low, found.high, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +66,10 @@ class Row:
         *values: "Cell | Interval | float | str | None",
         paper: bool = False,
         ranked: bool = True,
+        n: int | None = None,
     ) -> "Row":
-        """A row of values, cells and intervals as they come."""
-        return cls(tuple(map(_cell, values)), paper, ranked and not paper)
+        """A row of values, cells and intervals as they come; `n` is how many questions it is of."""
+        return cls(tuple(_cell(value, n) for value in values), paper, ranked and not paper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +82,22 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. `name` is that of its file; `notes` say what a reader of it must know."""
+    """A table. `name` is that of its file; `notes` say what a reader of it must know.
+
+    `warning` is what must be known before anything else.
+    """
 
     name: str
     title: str
     columns: tuple[Column, ...]
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = field(default=())
+    warning: str = ""
+
+    @property
+    def is_beside_a_paper(self) -> bool:
+        """Whether a paper's figures stand in it."""
+        return any(row.paper for section in self.sections for row in section.rows)
 
     def place(self, column: str) -> int:
         """Where a column stands."""
@@ -88,19 +109,33 @@ def shown(table: Table, section: Section) -> list[int]:
     return [
         place
         for place, column in enumerate(table.columns)
-        if column.missing or any(row.cells[place].value is not None for row in section.rows)
+        if column.missing
+        or (
+            any(row.cells[place].value is not None for row in section.rows)
+            and (not column.varied or varies(table, place))
+        )
     ]
 
 
-def reasons(table: Table) -> list[str]:
-    """Why there are dashes, for the columns in which we have nothing at all."""
-    ours = [row for section in table.sections for row in section.rows if not row.paper]
+def varies(table: Table, place: int) -> bool:
+    """Whether our rows have several values in a column."""
+    return len({row.cells[place].value for row in _ours(table)}) > 1
+
+
+def footnotes(table: Table) -> list[str]:
+    """Its notes; why there are dashes, for the columns in which we have nothing at all; what n is.
+
+    No note stands there twice.
+    """
+    ours = _ours(table)
     lacking = [
         column.missing
         for place, column in enumerate(table.columns)
         if column.missing and all(row.cells[place].value is None for row in ours)
     ]
-    return list(dict.fromkeys(lacking))
+    of_some = any(cell.n is not None for row in ours for cell in row.cells)
+    told = ["n in brackets: over so many questions, not over all of the row."] if of_some else []
+    return list(dict.fromkeys((*table.notes, *lacking, *told)))
 
 
 def best(section: Section, place: int) -> tuple[float | None, float | None]:
@@ -119,7 +154,11 @@ def _numbers(values: Iterable[float | str | None]) -> Sequence[float]:
     return [value for value in values if isinstance(value, int | float)]
 
 
-def _cell(value: Cell | Interval | float | str | None) -> Cell:
+def _ours(table: Table) -> list[Row]:
+    return [row for section in table.sections for row in section.rows if not row.paper]
+
+
+def _cell(value: Cell | Interval | float | str | None, n: int | None) -> Cell:
     if isinstance(value, Cell):
         return value
-    return Cell.of(value) if isinstance(value, Interval) else Cell(value)
+    return Cell.of(value, n) if isinstance(value, Interval) else Cell(value)

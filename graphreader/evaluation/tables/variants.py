@@ -22,10 +22,13 @@ from graphreader.evaluation.tables.measures import (
     tokens_read,
 )
 from graphreader.evaluation.tables.scores import NO_RATERS
-from graphreader.evaluation.tables.table import Cell, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Cell, Column, Row, Section, Table
 
 _SWEEP = re.compile(r"^graphreader-(nodes|chunk)-(\d{1,9})$")
 _OF_BOTH = (grouping.DEFAULT, grouping.PAPER)
+
+_Drops = dict[tuple[str, str, str], list[float]]
+"""What was lost in each set, by reader, model and measure."""
 
 _MEASURED = (
     Column("n", "count"),
@@ -39,22 +42,24 @@ _MEASURED = (
 def ablations(lines: Sequence[Line]) -> Table | None:
     """Table 4: what is lost when a part of GraphReader is taken away."""
     sections = []
-    drops: dict[tuple[str, str], list[float]] = {}
+    drops: _Drops = {}
     for key, members in grouping.by_set(lines).items():
-        rows = _ablated(key, members, drops)
+        by_model = grouping.grouped(members, lambda line: line.model)
+        rows = [row for model in sorted(by_model) for row in _ablated(by_model[model], drops)]
         if rows:
-            sections.append(Section(grouping.set_name(*key), tuple(rows)))
+            sections.append(Section(grouping.set_name(*key), (*rows, *_printed(*key))))
     if not sections:
         return None
     if len(sections) > 1:
         none = [None] * len(_MEASURED)
         means = [
-            Row.of(reader, None, *none, average(told), name)
-            for (reader, name), told in drops.items()
+            Row.of(reader, model, None, *none, average(told), name)
+            for (reader, model, name), told in drops.items()
         ]
         sections.append(Section("Mean over these", tuple(means)))
     columns = (
         Column("Reader"),
+        MODEL,
         Column("Window"),
         *_MEASURED,
         Column("Change", "percent"),
@@ -73,9 +78,8 @@ def ablations(lines: Sequence[Line]) -> Table | None:
     return Table("ablations", "Ablations (table 4)", columns, tuple(sections), tuple(notes))
 
 
-def _ablated(
-    key: tuple[str, str], lines: Sequence[Line], drops: dict[tuple[str, str], list[float]]
-) -> list[Row]:
+def _ablated(lines: Sequence[Line], drops: _Drops) -> list[Row]:
+    """Those of one model."""
     readers = grouping.by_name(lines)
     changed = [
         reader for reader in readers if grouping.is_studied(reader) and not _SWEEP.match(reader)
@@ -87,12 +91,14 @@ def _ablated(
     rows = []
     for reader in [*(one for one in reversed(_OF_BOTH) if one in readers), *changed]:
         members = readers[reader]
+        model = members[0].model
         lost = _change(members, base, measure) if reader in changed else None
         if lost:
-            drops.setdefault((reader, name), []).append(lost.mean)
+            drops.setdefault((reader, model, name), []).append(lost.mean)
         window = grouping.window(members[0].window)
-        rows.append(Row.of(reader, window, *_measured(members), lost, name if lost else None))
-    return [*rows, *_printed(*key)]
+        told = (*_measured(members), lost, name if lost else None)
+        rows.append(Row.of(reader, model, window, *told, n=questions(members)))
+    return rows
 
 
 def _change(lines: Sequence[Line], base: Sequence[Line], measure: Measure) -> Interval | None:
@@ -114,7 +120,7 @@ def _printed(dataset: str, length: str) -> list[Row]:
     for label, figures in zip(told["labels"], printed, strict=False):
         shares = [papers.share(one) for one in figures]
         lost = None if figures is printed[0] else papers.share(figures[0] - printed[0][0])
-        row = (f"paper: {label}", "4k", None, *shares, None, lost, "LR-1" if lost else None)
+        row = (f"paper: {label}", None, "4k", None, *shares, None, lost, "LR-1" if lost else None)
         rows.append(Row.of(*row, paper=True))
     return rows
 
@@ -151,17 +157,20 @@ def _sweep(
         rows = [
             Row.of(
                 Cell(at[reader]),
+                model,
                 grouping.window(told[0].window),
                 *_measured(told),
                 average(map(tokens_read, told)),
+                n=questions(told),
             )
-            for reader, told in sorted(
-                grouping.by_name(members).items(), key=lambda one: at[one[0]]
+            for (reader, model), told in sorted(
+                grouping.by_reader(members).items(), key=lambda one: (one[0][1], at[one[0][0]])
             )
         ]
         sections.append(Section(grouping.set_name(*key), tuple(rows)))
     columns = (
         Column(column, "count"),
+        MODEL,
         Column("Window"),
         *_MEASURED,
         Column("Tokens read", "tokens"),

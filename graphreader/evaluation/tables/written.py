@@ -1,6 +1,7 @@
-"""How a cell is written for people: 45.0 (38.2–52.1), 4,096, 9.4k; a dash for nothing."""
+"""How a cell is written for people: 45.0 (38.2–52.1; n 38), 4,096, 9.4k; a dash for nothing."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from graphreader.evaluation.tables.table import Cell, Style
 
@@ -8,12 +9,20 @@ DASH = "–"
 
 
 def written(cell: Cell, style: Style) -> str:
-    """The value, with its interval where it has one."""
+    """The value, with its interval where it has one, and its n."""
+    beside = []
+    if cell.low is not None and cell.high is not None:
+        between = "–" if cell.low >= 0 else " to "
+        beside.append(f"{figure(cell.low, style)}{between}{figure(cell.high, style)}")
+    if cell.n is not None:
+        beside.append(f"n {cell.n:,}")
     value = figure(cell.value, style)
-    if cell.low is None or cell.high is None:
-        return value
-    between = "–" if cell.low >= 0 else " to "
-    return f"{value} ({figure(cell.low, style)}{between}{figure(cell.high, style)})"
+    return f"{value} ({'; '.join(beside)})" if beside else value
+
+
+def briefly(cell: Cell, style: Style) -> str:
+    """The same without the interval."""
+    return written(replace(cell, low=None), style)
 
 
 def figure(value: float | str | None, style: Style) -> str:

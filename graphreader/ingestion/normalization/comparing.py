@@ -14,6 +14,9 @@ COMPARED_AT_ONCE = 1000
 MUCH_NEWS = 0.02
 """The part of a corpus that must be new so that looking all of it over saves searches."""
 
+MOST_NEWS = 0.1
+"""The part that must be new so that comparing all vectors in one go is faster than searches."""
+
 Pair = tuple[str, str, float]
 
 
@@ -28,6 +31,8 @@ async def likenesses(
     store = Likenesses(connection, corpus)
     fresh, elements = await store.count_fresh()
     shared = await _shared_marks(store) if fresh > MUCH_NEWS * elements else None
+    if fresh > MOST_NEWS * elements:
+        await store.gather()
     found: set[Pair] = set()
     compared, after = 0, ""
     while fresh and (page := await store.fresh(after, COMPARED_AT_ONCE)):

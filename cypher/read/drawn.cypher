@@ -1,0 +1,10 @@
+// The key elements of a corpus at some shares, from 0 to 1, of all of them in the order of their keys,
+// which is the same wherever these texts are read in. It goes through the whole corpus.
+MATCH (k:KeyElement {corpus: $corpus})
+WHERE k.merged_into IS NULL
+WITH k ORDER BY k.key
+WITH collect(k) AS elements
+UNWIND $shares AS share
+WITH elements[toInteger(share * size(elements))] AS k
+WHERE k IS NOT NULL
+RETURN collect(k {.id, .name}) AS rows
