@@ -121,12 +121,14 @@ async def test_initial_nodes_chinese() -> None:
 
 # The chunk that holds most of the question is read; those that hold less, and read ones, are not.
 async def test_chunks_chosen() -> None:
+    all_of_it = ("designed", "lighthouse", "port", "wessel")
+    told = ("Ilse Holt designed the lighthouse of Port Wessel.",)
     decision = await facts_for(
-        FactGroup("A, chunk 0", ("Port Wessel exports herring.",)),
-        FactGroup("B, chunk 0", ("Port Wessel has a lighthouse.",)),
-        FactGroup("C, chunk 0", ("Ilse Holt designed the lighthouse of Port Wessel.",)),
-        FactGroup("D, chunk 0", ("Tom Orr designed the lighthouse of Port Wessel.",), read=True),
-        FactGroup("E, chunk 0", ("The lighthouse of Port Wessel was designed in Kiel.",)),
+        FactGroup("A, chunk 0", ("Port Wessel exports herring.",), holds=("port", "wessel")),
+        FactGroup("B, chunk 0", ("Port Wessel has a lighthouse.",), holds=all_of_it[1:]),
+        FactGroup("C, chunk 0", told, holds=all_of_it),
+        FactGroup("D, chunk 0", ("Tom Orr designed it.",), read=True, holds=all_of_it),
+        FactGroup("E, chunk 0", ("It was designed in Kiel.",), holds=all_of_it),
     )
 
     assert decision.function == "read_chunk"
@@ -184,18 +186,58 @@ async def test_document_of_another() -> None:
     assert (await OfflineDecider().decide(task)).decision.chunks == [2]
 
 
-# Only the first groups are looked at, as far as they promise nearly as much as the best one.
+# Of the chunk that will be read all facts are looked at, of the other promising ones the titles.
 async def test_little_is_looked_at() -> None:
     facts = ("Port Wessel has a lighthouse.", "Port Wessel has a lighthouse keeper.")
     groups = tuple(
-        FactGroup(f"A, chunk {n}", facts, promise=promise)
+        FactGroup(f"A, chunk {n}", facts, holds=("designed",) * n, promise=promise)
         for n, promise in enumerate((1, 0.9, 0.5))
     )
-    shown = (await OfflineDecider().decide(FactsTask(QUESTION, "", (), "", "x", groups))).task
+    task = FactsTask(QUESTION, "", (), "", "Port Wessel", groups)
+    shown = (await OfflineDecider().decide(task)).task
 
     assert isinstance(shown, FactsTask)
-    assert shown.groups == groups[:2]
-    assert shown.remaining == 2
+    assert [group.facts for group in shown.groups] == [(), facts]
+    assert shown.remaining == 4
+
+
+# Where nothing is worth reading, one fact is looked at.
+async def test_one_fact_is_looked_at() -> None:
+    facts = ("Tom Orr keeps herring.", "Tom Orr keeps salt.")
+    groups = tuple(FactGroup(f"A, chunk {n}", facts) for n in range(2))
+    decided = await OfflineDecider().decide(FactsTask(QUESTION, "", (), "", "herring", groups))
+
+    assert isinstance(decided.task, FactsTask)
+    assert [group.facts for group in decided.task.groups] == [facts[:1], ()]
+    assert decided.decision.function == "stop_and_read_neighbor"
+
+
+# From a word that is no name of the question a chunk is read if much else of it stands there, too.
+@pytest.mark.parametrize(
+    ("holds", "function"),
+    [
+        (("lighthouse", "wessel"), "stop_and_read_neighbor"),
+        (("designed", "lighthouse", "port", "wessel"), "read_chunk"),
+    ],
+)
+async def test_from_a_word(holds: tuple[str, ...], function: str) -> None:
+    group = FactGroup("A, chunk 0", ("It is a lighthouse.",), holds=holds)
+    decision = await facts_for(group, node="lighthouse")
+
+    assert decision.function == function
+
+
+# A path that went on by a word of the question reads only what is called as the question says.
+@pytest.mark.parametrize(
+    ("title", "function"), [("Notes", "stop_and_read_neighbor"), ("Port Wessel", "read_chunk")]
+)
+async def test_on_by_a_word(title: str, function: str) -> None:
+    holds = ("designed", "lighthouse", "port", "wessel")
+    group = FactGroup(f"{title}, chunk 0", ("It is a lighthouse.",), holds=holds)
+    actions = ("at winter: read_neighbor_node(lighthouse)",)
+    task = FactsTask(QUESTION, "", actions, "", "lighthouse", (group,))
+
+    assert (await OfflineDecider().decide(task)).decision.function == function
 
 
 # What was noted stays, nothing is noted twice, and the notebook does not grow without end.

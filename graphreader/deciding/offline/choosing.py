@@ -1,7 +1,7 @@
 """Where to look next, by weighted word overlap and by following names from fact to fact."""
 
-import re
 from collections import Counter
+from dataclasses import replace
 from typing import Literal
 
 from graphreader.deciding.decisions import (
@@ -11,39 +11,28 @@ from graphreader.deciding.decisions import (
     NeighborDecision,
     ProposedNode,
 )
-from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.offline.leads import lead, nearness
+from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.deciding.offline.leads import lead
 from graphreader.deciding.offline.notes import bridges_of, covers, noted
 from graphreader.deciding.offline.question import Question, understand
 from graphreader.deciding.offline.words import fold, terms_of, title_terms
+from graphreader.deciding.offline.worth import worth_reading
 from graphreader.deciding.tasks import InitialNodesTask
 from graphreader.sentences import sentence_spans
 
 Onward = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
 
 AGAIN = 0.6  # of its score is left to a node that shares the same words as one before it
-PROMISING = 0.8  # of the best chunk's promise makes another one's facts worth a look
-MOST_GROUPS = 3  # looked at on one page
+PROMISING = 0.6  # of the best chunk's promise makes another one worth a look
+MOST_GROUPS = 6  # looked at on one page
 MOST_FACTS = 3  # noted at one node
 MOST_QUOTES = 4  # taken from one chunk
 LEAST_SHARE = 0.1  # of the question's weight, for a sentence to be worth a quote
 BRIDGE = 1.0  # what a name that leads on from the notes is worth, beside the words' own weights
 KNOWN = 0.6  # what a word of the document's title counts in a sentence
 
-# Shares of the question's weight that a chunk must be worth to be read.
-LEAST_ASKED = 0.2  # where a path sets out from a name of the question
-LEAST_LED_TO = 0.5  # where the notes led to the node
-LEAST_CHUNK = 0.55
-IN_A_FACT = 0.3  # what it counts besides that one fact holds what the chunk holds
-ASKED_TITLE = 0.4  # what a document is worth that is called as the question says
-LED_TO_TITLE = 0.3  # ... and one that is called like the name that the notes led to
-LED_TO = 0.5  # what a chunk gains by the lead to its node
-NAMELESS = 0.8  # what counts of one that neither holds a name of the question nor was led to
-
 LEAST_LEAD = 0.1  # for a neighbor to be gone on at
 FARTHER = 0.5  # so much more with each step that the path is away from where it set out
-
-_QUALIFIER = re.compile(r" \([^)]*\)(?=, chunk \d+$)")
 
 
 def choose_initial_nodes(task: InitialNodesTask) -> InitialNodes:
@@ -77,74 +66,38 @@ def _likeness(node: str, question: Question) -> float:
 
 
 def promising(task: FactsTask) -> FactsTask:
-    """What this reader looks at: the first groups, as far as they promise nearly as much as any."""
-    groups = task.groups
-    weak = (n for n, group in enumerate(groups) if group.promise < PROMISING)
-    seen = groups[: min(MOST_GROUPS, max(1, next(weak, len(groups))))]
-    return task.keeping_own(sum(len(group.facts) for group in seen))
+    """What this reader looks at: of the first groups the titles, and the facts of one.
+
+    These are the facts of the chunk that it is going to read, so that they are not read besides.
+    Where no title, and nothing that is known to stand in the chunks, promises enough, one fact may
+    still lead on.
+    """
+    few = (n for n, group in enumerate(task.groups) if group.promise < PROMISING)
+    groups = task.groups[: min(MOST_GROUPS, max(1, next(few, len(task.groups))))]
+    chosen = worth_reading(task, [group.keeping(0) for group in groups])
+    opened, facts = (0, 1) if chosen is None else (chosen, len(groups[chosen].facts))
+    seen = tuple(
+        g.keeping(min(facts, len(g.facts)) if n == opened else 0) for n, g in enumerate(groups)
+    )
+    shown = sum(len(group.facts) for group in seen)
+    return replace(task, groups=seen, remaining=task.remaining + task.own_choices - shown)
 
 
 def choose_chunks(task: FactsTask) -> FactsDecision:
-    """The unread chunk that says most about the question, beside the node's own name, if enough.
-
-    It says more of it where a name in the notes led to the node, and enough with less.
-    """
+    """The unread chunk that says most about the question, beside the node's own name, if enough."""
     question = understand(task.question)
     own = terms_of(task.node)
-    led = 0.0 if own <= question.terms else nearness(task.node, task.notebook, question)
-    scores = {
-        number: _worth(group, question, own, led)
-        for number, group in enumerate(task.groups, 1)
-        if not group.read
-    }
-    sets_out = not task.actions and _is_asked_about(own, question)
-    # Chinese has no word ends to go by, so the shares of single pairs of characters must do.
-    is_easy = sets_out or question.language == "zh"
-    least = LEAST_ASKED if is_easy else LEAST_LED_TO if led else LEAST_CHUNK
-    if sets_out and len(scores) == 1:
-        # All that is told of who is asked about: it may lead on, whatever it is.
-        scores = {number: max(score, least) for number, score in scores.items()}
-    best = sorted((n for n in scores if scores[n] >= least), key=lambda n: -scores[n])
-    chosen = best[:1]  # what it says leads on better than the second best chunk
+    chosen = worth_reading(task, task.groups)
     facts = {f: question.overlap(terms_of(f), own) for g in task.groups for f in g.facts}
     useful = sorted((f for f in facts if facts[f] > 0), key=lambda f: -facts[f])[:MOST_FACTS]
     return FactsDecision(
         notebook=noted(task.notebook, useful, question),
-        rationale="This chunk holds the most of the question's words."
-        if chosen
-        else f"No unread chunk that names {task.node} says enough about the question.",
-        function="read_chunk" if chosen else "stop_and_read_neighbor",
-        chunks=chosen,
+        rationale=f"No unread chunk that names {task.node} says enough about the question."
+        if chosen is None
+        else "This chunk holds the most of the question's words.",
+        function="stop_and_read_neighbor" if chosen is None else "read_chunk",
+        chunks=[] if chosen is None else [chosen + 1],
     )
-
-
-def _worth(group: FactGroup, question: Question, own: frozenset[str], led: float) -> float:
-    """The share of the question's weight that the chunk holds, and what else speaks for it."""
-    if not question.weight:
-        return 0.0
-    facts = [terms_of(fact) for fact in group.facts]
-    title = title_terms(_QUALIFIER.sub("", group.label))
-    held = frozenset[str]().union(*facts, title, terms_of(" ".join(group.holds)))
-    is_asked = bool(title) and title <= question.terms and not _is_part_of_a_name(title, question)
-    is_led_to = bool(led) and own <= title
-    is_all_asked = question.terms <= own  # some questions are all name: that must do
-    if not (question.overlap(held, own) or is_all_asked or is_asked or is_led_to):
-        return 0.0
-    whole = question.overlap(held) / question.weight
-    in_a_fact = max((question.overlap(terms | title, own) for terms in facts), default=0.0)
-    follows = led * LED_TO * (1 + whole) + (LED_TO_TITLE + led) * is_led_to
-    if not led and not any(n.support(held) for n in question.needs if n.in_name):
-        whole *= NAMELESS if question.names else 1
-    return whole + IN_A_FACT * in_a_fact / question.weight + ASKED_TITLE * is_asked + follows
-
-
-def _is_part_of_a_name(title: frozenset[str], question: Question) -> bool:
-    return any(title < terms_of(name) for name in question.names)
-
-
-def _is_asked_about(own: frozenset[str], question: Question) -> bool:
-    """Whether a node of these terms is one of the question's names."""
-    return any(own == terms_of(name) for name in question.names)
 
 
 def read_chunk(task: ChunkTask) -> ChunkDecision:
