@@ -19,6 +19,7 @@ from graphreader.evaluation.expected_requests import (
     Requests,
     asking,
     building,
+    has_gists,
     rated,
     with_vectors,
 )
@@ -66,7 +67,7 @@ def built_by(entry: Entry) -> tuple[object, ...]:
     if name.startswith("graphreader"):
         return "graph", settings.model_for("extract"), settings.chunk_tokens
     if name.startswith(WITH_PAGES):
-        return "gists", settings.model_for("gist")
+        return "gists" if has_gists(name) else "pages", settings.model_for("gist")
     return name, entry.model
 
 

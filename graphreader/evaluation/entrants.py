@@ -115,7 +115,10 @@ class Baseline:
         """The reader over the documents; pages and gists, where it has any, are made now."""
         material = Material(documents, _made_for(record), _golden(record, documents))
         reader = readers.make(self.name, material, self._minds)
-        if isinstance(reader, ReadAgent):
+        if isinstance(reader, ReadAgent) and reader.task_aware:
+            await reader.pages()
+            yield Opened(reader, reader.building)
+        elif isinstance(reader, ReadAgent):
             memory = await reader.memory()
             yield Opened(reader, reader.building, compression=memory.sizes())
         elif isinstance(reader, PagesRetrieval):

@@ -50,6 +50,11 @@ def with_vectors(name: str) -> bool:
     return "embedding" in name or name.startswith(_WITH_VECTORS)
 
 
+def has_gists(name: str) -> bool:
+    """Whether a reader of pages has gists of them that serve for all questions."""
+    return not name.startswith("rag-pages") and not name.endswith(TASK_AWARE)
+
+
 def building(name: str, group: Group) -> Iterator[Requests]:
     """Pages, and gists of them unless these are made for each question.
 
@@ -60,7 +65,7 @@ def building(name: str, group: Group) -> Iterator[Requests]:
     text, sizes = group.own_tokens, preset_for(parse_length(group.length))
     page = min(text, round(sizes.max_words * TOKENS_A_WORD))
     yield Requests("paginate", _most_pages(group), page + PROMPT, 20)
-    if not name.startswith("rag-pages") and not name.endswith(TASK_AWARE):
+    if has_gists(name):
         yield _gists(group)
 
 

@@ -16,13 +16,14 @@ _SOURCE = "document "
 def corpus_of(record: Record) -> str:
     """The name of a corpus of the record's documents, made of what they hold.
 
-    Records about the same documents share it, and with it the graph, the gists and the indexes.
+    Records of a set about the same documents share it, and with it the graph, the gists and the
+    indexes; those of another set or length are asked at other times, and have their own.
     """
     digest = sha256()
-    for one in record.documents:
-        for part in (one.title, one.text):
-            data = part.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big") + data)
+    texts = [part for one in record.documents for part in (one.title, one.text)]
+    for part in (record.dataset, record.length, *texts):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
     return f"{PREFIX}{digest.hexdigest()[:16]}"
 
 

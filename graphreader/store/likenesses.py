@@ -23,9 +23,9 @@ KEYS_A_PAGE = 5_000
 VECTORS_A_PAGE = 2_000
 
 MOST_VALUES = 20_000_000
-"""Numbers of the vectors that are compared here, at most: 80 MB."""
+"""Numbers of the vectors that are compared here, at most: 80 MB, for a moment twice that."""
 
-_AT_ONCE = 500  # rows of the table of cosines
+_AT_ONCE = 100  # rows of the table of cosines
 
 SHORTENED = 0.02
 """By how much the index may be wrong about a cosine: it compares vectors of whole numbers."""
@@ -75,18 +75,17 @@ class Likenesses:
 
     async def gather(self) -> None:
         """Take all vectors in, so that the index need not be asked; not if they are too many."""
-        rows: list[Row] = []
-        while True:
-            after = rows[-1]["id"] if rows else ""
+        found = await self._connection.read("read/embedded_ids", corpus=self._corpus)
+        ids: list[str] = found[0]["ids"]
+        vectors = _Vectors()
+        for start in range(0, len(ids), VECTORS_A_PAGE):
             page = await self._connection.read(
-                "read/embeddings", corpus=self._corpus, after=after, limit=VECTORS_A_PAGE
+                "read/embeddings", ids=ids[start : start + VECTORS_A_PAGE]
             )
-            rows += page
-            if rows and len(rows) * len(rows[0]["embedding"]) > MOST_VALUES:
+            if page and len(ids) * len(page[0]["embedding"]) > MOST_VALUES:
                 return
-            if len(page) < VECTORS_A_PAGE:
-                break
-        self._all = _Vectors(rows) if rows else None
+            vectors.take(page)
+        self._all = vectors
 
     async def of(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
         """Return for each key element all that have at least this cosine with it."""
@@ -130,23 +129,36 @@ class Likenesses:
 class _Vectors:
     """All vectors of a corpus, each of length 1."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = [(row["id"], row["key"], row["name"]) for row in rows]
-        self._places = {row["id"]: place for place, row in enumerate(rows)}
-        table = np.array([row["embedding"] for row in rows], dtype=np.float32)
-        lengths = np.linalg.norm(table, axis=1, keepdims=True)
-        self._table = table / np.where(lengths == 0, 1, lengths)
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, str, str]] = []
+        self._pages: list[np.ndarray] = []
+
+    def take(self, page: Sequence[Row]) -> None:
+        """Add some: numbers take a twentieth of the room that the rows' own lists do."""
+        if page:
+            self._rows += [(row["id"], row["key"], row["name"]) for row in page]
+            table = np.array([row["embedding"] for row in page], dtype=np.float32)
+            lengths = np.linalg.norm(table, axis=1, keepdims=True)
+            self._pages.append(table / np.where(lengths == 0, 1, lengths))
 
     def alike(self, ids: Sequence[str], least: float) -> Iterator[tuple[str, list[Alike]]]:
         """For each id what has at least this cosine with it."""
-        known = [self._places[id_] for id_ in ids if id_ in self._places]
+        wanted = set(ids)
+        known = [place for place, (id_, _, _) in enumerate(self._rows) if id_ in wanted]
+        table = self._joined() if known else np.empty((0, 0), dtype=np.float32)
         for start in range(0, len(known), _AT_ONCE):
             places = known[start : start + _AT_ONCE]
-            cosines = self._table[places] @ self._table.T
+            cosines = table[places] @ table.T
             for place, row in zip(places, cosines, strict=True):
                 others = (other for other in np.flatnonzero(row >= least) if other != place)
                 alike = [Alike(*self._rows[other], float(row[other])) for other in others]
                 yield self._rows[place][0], alike
+
+    def _joined(self) -> np.ndarray:
+        """All pages as one table."""
+        if len(self._pages) > 1:
+            self._pages = [np.concatenate(self._pages)]
+        return self._pages[0]
 
 
 def _goes_on(row: Row, wide: int, least: float) -> bool:

@@ -14,7 +14,7 @@ from graphreader.evaluation.datasets import Record, SourceText
 from graphreader.evaluation.entrant import Entrant
 from graphreader.evaluation.entrants import Baseline, entrants, own_names
 from graphreader.evaluation.graph_entrant import GraphEntrant
-from graphreader.evaluation.record_documents import documents_of
+from graphreader.evaluation.record_documents import corpus_of, documents_of
 from graphreader.readers import KINDS
 from graphreader.settings import Settings
 
@@ -91,6 +91,26 @@ def test_windows(opened: Open) -> None:
     made = opened("golden", "full-text", "graphreader", window=2048, long_window=9000)
 
     assert [one.window for one in made] == [2048, 9000, 2048]
+
+
+# Whose gists are made for each question finds pages, but no gists, when it is opened.
+async def test_opened_task_aware(opened: Open) -> None:
+    plain, aware = opened("read-agent-s", "read-agent-s-task-aware")
+    async with plain.opened(RECORD, DOCUMENTS) as one, aware.opened(RECORD, DOCUMENTS) as other:
+        reading = await other.reader.aask(RECORD.question)
+
+        assert one.building.calls == other.building.calls + 1
+        assert one.compression
+        assert not other.compression
+    assert "gist" in reading.phases
+
+
+# Sets that are about the same documents have corpora of their own: one may be done with sooner.
+def test_corpora_of_sets() -> None:
+    others = [replace(RECORD, dataset="towns"), replace(RECORD, length="16k")]
+
+    assert len({corpus_of(one) for one in (RECORD, *others)}) == 3
+    assert corpus_of(replace(RECORD, id="r", question="Who?")) == corpus_of(RECORD)
 
 
 # GraphReader's variants are GraphReaders of which one thing is different.

@@ -183,6 +183,8 @@ async def test_built_already(settings: Settings, story: Plan) -> None:
     assert built_by(entries["graphreader"]) == built_by(entries["graphreader-fast"])
     assert built_by(entries["graphreader"]) != built_by(entries["graphreader-chunk-500"])
     assert built_by(entries["gistmem"]) == built_by(Entry(Fake("read-agent-p"), settings))
+    for without in ("rag-pages-bm25-3", "read-agent-p-task-aware"):  # these have no gists to share
+        assert built_by(Entry(Fake(without), settings)) != built_by(entries["gistmem"])
     assert not found.building.calls
     assert found.asking.calls
 

@@ -69,7 +69,7 @@ class ReadAgent:
         self._decider = decider
         self._look_up: LookUp = look_up_of(strategy, max_pages)
         self._gisting = Gisting(documents, builder, pages or Pagination(), gists_home)
-        self._task_aware = task_aware
+        self.task_aware = task_aware
         self._budget = budget
         self._memories: dict[str, GistMemory] = {}
         self._rates: list[float] = []
@@ -84,7 +84,7 @@ class ReadAgent:
 
         A task-aware reader has one for each question. Raises DecisionError.
         """
-        key = question if self._task_aware else ""
+        key = question if self.task_aware else ""
         if key not in self._memories:
             pages, paged = await self._gisting.pages()
             gists, gisted = await self._gisting.gists(pages, key)
@@ -118,7 +118,7 @@ class ReadAgent:
             self._look_up,
             self.window,
             self._budget(),
-            self._task_aware,
+            self.task_aware,
         )
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
