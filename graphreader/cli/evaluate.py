@@ -47,7 +47,7 @@ Out = Annotated[
 ]
 Limit = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="The first N questions of each dataset."),
+    typer.Option(min=1, metavar="N", help="The first N questions of each dataset of a file."),
 ]
 Lengths = Annotated[
     str,

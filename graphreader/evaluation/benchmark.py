@@ -47,6 +47,8 @@ class Benchmark:
         self._at_once = at_once
         self._max_dollars = max_dollars
         self._questions = asyncio.Semaphore(at_once)
+        # Two sets about the same documents share a graph, which who is done with it throws away.
+        self._corpora: dict[str, asyncio.Lock] = {}
         self._patience = Patience()
         self._halt: GraphReaderError | None = None
         self.spent = Usage()
@@ -83,11 +85,12 @@ class Benchmark:
             await side_by_side(self.unrated(entry, group), self._rate, self._at_once)
         if left:
             made = await asyncio.to_thread(MadeGroup.of, group)
-            for entry, places in left:
-                for records in _sittings(entry, [made.records[place] for place in places]):
-                    await self._sit(entry, made, records)
-            for entry, _ in left:
-                await entry.entrant.forget(made.documents)
+            async with self._corpora.setdefault(made.corpus, asyncio.Lock()):
+                for entry, places in left:
+                    for records in _sittings(entry, [made.records[place] for place in places]):
+                        await self._sit(entry, made, records)
+                for entry, _ in left:
+                    await entry.entrant.forget(made.documents)
 
     async def _rate(self, read: tuple[Record, Line]) -> None:
         """Have a reading judged that is there."""
@@ -135,9 +138,9 @@ class Benchmark:
     def _keep(self, line: Line, spent: Usage) -> None:
         """A reading is kept before anything ends the evaluation: it is not asked for again."""
         self._file.append(line)
-        if self._scorer.refused:
-            self._look_at(self._scorer.refused)
+        self._halt = self._scorer.ended or self._halt
         self._spend(spent)
+        self._go_on()
 
     async def _figures(self, made: MadeGroup, record: Record, opened: Opened) -> dict[str, Any]:
         reading = await opened.reader.aask(record.question, options=record.options)

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict
 from itertools import product
-from pathlib import Path
-from platform import node
 from types import TracebackType
 from typing import Self
 
@@ -43,7 +41,8 @@ class Evaluation:
     """
 
     def __init__(self, asked: Asked, settings: Settings, out: str | None) -> None:
-        self.entries = entries_of(asked, settings, place_of(out) if out is not None else "")
+        self._folder = Folder(out) if out is not None else None
+        self.entries = entries_of(asked, settings, self._folder.place if self._folder else "")
         self.tally = Tally()
         self.told: Callable[[Line], None] = lambda line: None
         self.spent = Usage()
@@ -55,7 +54,6 @@ class Evaluation:
             check_models(self.entries, self._rater)
         self.plan: Plan = plan(asked.sources, asked.wanted)
         self._fixed = fixed(asked, settings, self._rater, self.entries, self.plan)
-        self._folder = Folder(out) if out is not None else None
         self._readings: ReadingsFile | None = None
         self._tokens: dict[Key, int] = {}
         self._background = Background()
@@ -215,8 +213,3 @@ class Evaluation:
             self._tokens[Key.of(line)] = line["tokens_read"]
         self.tally.take(line)
         self.told(line)
-
-
-def place_of(out: str) -> str:
-    """Where a folder is: no other evaluation may throw away the graphs of this one."""
-    return f"{node()} {Path(out).expanduser().resolve()}"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
@@ -25,6 +26,7 @@ class Folder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).expanduser()
         self._lock = FileLock(self.path / ".lock")
+        self._mark = uuid4().hex
 
     def __enter__(self) -> Self:
         """Make it where it is missing, and take it. Raises UsageError where that cannot be."""
@@ -48,6 +50,12 @@ class Folder:
         trace: TracebackType | None,
     ) -> None:
         self._lock.release()
+
+    @property
+    def place(self) -> str:
+        """A name that no other folder has, nor a copy of it, for what is kept elsewhere for it."""
+        mark = (self._run() or {}).get("mark", self._mark)
+        return f"{mark} {self.path.resolve()}"
 
     @property
     def readings(self) -> Path:
@@ -83,7 +91,9 @@ class Folder:
         """Write down what is asked, and how. `told` is that of this command, and has its words."""
         before = self._run() or {}
         commands = [*before.get("commands", []), told["command"]]
-        self._write({"fixed": {**before.get("fixed", {}), **fixed}, **told, "commands": commands})
+        fixed = {**before.get("fixed", {}), **fixed}
+        mark = before.get("mark", self._mark)
+        self._write({"fixed": fixed, **told, "commands": commands, "mark": mark})
 
     @property
     def leaves_graphs(self) -> bool:

@@ -16,12 +16,11 @@ _SOURCE = "document "
 def corpus_of(record: Record) -> str:
     """The name of a corpus of the record's documents, made of what they hold.
 
-    Records of a set about the same documents share it, and with it the graph, the gists and the
-    indexes; those of another set or length are asked at other times, and have their own.
+    Records about the same documents share it, and with it the graph, the gists and the indexes.
     """
     digest = sha256()
     texts = [part for one in record.documents for part in (one.title, one.text)]
-    for part in (record.dataset, record.length, *texts):
+    for part in texts:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)
     return f"{PREFIX}{digest.hexdigest()[:16]}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from graphreader.errors import DecisionError, ModelClosedError
+from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.lines_file import Line
 from graphreader.evaluation.metrics.answers import exact_match, f1
@@ -19,6 +19,7 @@ from graphreader.evaluation.metrics.rouge import rouge
 from graphreader.evaluation.raters import Raters
 from graphreader.evaluation.record_documents import placed
 from graphreader.evaluation.stages import stages
+from graphreader.patience import Patience
 from graphreader.reading import Path, Reading
 from graphreader.tokens import count
 from graphreader.usage import Usage
@@ -52,12 +53,13 @@ class Rated:
 class Scorer:
     """Measures readings; with `raters`, a model is asked as well.
 
-    `refused` is why these are of no more use: their service refuses every request.
+    `ended` is why these are of no more use: their service refuses every request, or is gone.
     """
 
     def __init__(self, raters: Raters | None = None) -> None:
         self._raters = raters
-        self.refused: ModelClosedError | None = None
+        self.ended: GraphReaderError | None = None
+        self._patience = Patience()
 
     @property
     def rates(self) -> bool:
@@ -143,10 +145,10 @@ class Scorer:
                     rated = replace(rated, usage=rated.usage + recall.usage)
                 del left[name]
         except DecisionError as error:
-            if isinstance(error, ModelClosedError):
-                self.refused = error
+            self.ended = self._patience.after(error) or self.ended
             notes = (*rated.notes, f"{_FAILED}{error}")
             return replace(rated, usage=rated.usage + error.spent, notes=notes, left=left)
+        self._patience.answered()
         return rated
 
 

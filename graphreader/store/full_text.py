@@ -1,8 +1,8 @@
 """Full-text queries out of any words, without Lucene's syntax ever being triggered.
 
 Lucene weighs a word by how rare it is in its whole index, which has the names of all corpora. So
-what it finds is weighed here anew, by the names that were found in one corpus: what is read of a
-text never depends on what else is in the database.
+what it finds is weighed here anew, by the names that were found in one corpus. Only which of very
+many names are looked at at all is left to it.
 """
 
 import math

@@ -4,7 +4,8 @@ The vector index finds those of a few key elements. Where many are new, comparin
 in one go, is many times faster.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +91,7 @@ class Likenesses:
     async def of(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
         """Return for each key element all that have at least this cosine with it."""
         if self._all:
-            return dict(self._all.alike(ids, least))
+            return await asyncio.to_thread(self._all.alike, ids, least)
         return await self._searched(ids, least)
 
     async def _searched(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
@@ -141,8 +142,9 @@ class _Vectors:
             lengths = np.linalg.norm(table, axis=1, keepdims=True)
             self._pages.append(table / np.where(lengths == 0, 1, lengths))
 
-    def alike(self, ids: Sequence[str], least: float) -> Iterator[tuple[str, list[Alike]]]:
-        """For each id what has at least this cosine with it."""
+    def alike(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
+        """For each id what has at least this cosine with it, of a crowd the nearest."""
+        found = {}
         wanted = set(ids)
         known = [place for place, (id_, _, _) in enumerate(self._rows) if id_ in wanted]
         table = self._joined() if known else np.empty((0, 0), dtype=np.float32)
@@ -150,9 +152,11 @@ class _Vectors:
             places = known[start : start + _AT_ONCE]
             cosines = table[places] @ table.T
             for place, row in zip(places, cosines, strict=True):
-                others = (other for other in np.flatnonzero(row >= least) if other != place)
-                alike = [Alike(*self._rows[other], float(row[other])) for other in others]
-                yield self._rows[place][0], alike
+                near = np.flatnonzero(row >= least)
+                near = near[np.argsort(-row[near], kind="stable")][:FARTHEST]
+                others = [Alike(*self._rows[n], float(row[n])) for n in near if n != place]
+                found[self._rows[place][0]] = others
+        return found
 
     def _joined(self) -> np.ndarray:
         """All pages as one table."""

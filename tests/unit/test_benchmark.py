@@ -1,5 +1,6 @@
 """Questions put to readers: what is asked, how often, and what ends it."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -32,7 +33,7 @@ from graphreader.reading import Path, Reading
 from graphreader.settings import Settings
 from graphreader.usage import Usage
 
-ISSUE_KEYS = [
+KEYS = [
     "id",
     "dataset",
     "reader",
@@ -141,12 +142,32 @@ async def test_lines(data: str, tmp_path: File) -> None:
     assert sorted((line["id"], line["reader"]) for line in lines) == [
         (id_, name) for id_ in ("q1", "q2", "q3") for name in ("one", "other")
     ]
-    assert all(list(line)[: len(ISSUE_KEYS)] == ISSUE_KEYS for line in lines)
+    assert all(list(line)[: len(KEYS)] == KEYS for line in lines)
     assert {line["em"] for line in lines} == {1.0}
     assert lines[0]["building"]["calls"] == 2
     assert lines[0]["graph"] == {"chunks": 3}
     assert lines[0]["model"] == "offline"
     assert lines[0]["window"] == 4096
+
+
+# What sets about the same documents share is thrown away only when nobody is asked of it.
+async def test_sets_about_the_same_documents(tmp_path: File) -> None:
+    class Shared(Fake):
+        async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+            await asyncio.sleep(0.01)
+            return await super().aask(question, options=options)
+
+        async def forget(self, documents: Sequence[Document]) -> None:
+            assert not self.open
+            await super().forget(documents)
+
+    short = write(tmp_path, {"q1": "one"}, "short.jsonl")
+    long = write(tmp_path, {f"r{n}": "one" for n in range(6)}, "long.jsonl")
+    shared = Shared()
+    lines = await run(tmp_path, plan([short, long], Wanted()), shared)
+
+    assert len(lines) == 7
+    assert (shared.forgotten, shared.most_open) == (2, 1)
 
 
 # Questions about the same documents share one opened reader; what it built goes when all are done.
@@ -223,7 +244,7 @@ async def test_failing_reading(data: str, tmp_path: File) -> None:
     assert lines["q1"]["error"] == "The budget is used up."
     assert lines["q1"]["usage"]["calls"] == 4
     assert (lines["q1"]["answered"], lines["q1"]["em"]) == (False, 0)
-    assert list(lines["q1"])[: len(ISSUE_KEYS)] == ISSUE_KEYS
+    assert list(lines["q1"])[: len(KEYS)] == KEYS
     assert lines["q1"].keys() == lines["q2"].keys()
     assert lines["q2"]["error"] is lines["q3"]["error"] is None
 

@@ -14,7 +14,7 @@ from graphreader.evaluation.datasets import Record, SourceText
 from graphreader.evaluation.entrant import Entrant
 from graphreader.evaluation.entrants import Baseline, entrants, own_names
 from graphreader.evaluation.graph_entrant import GraphEntrant
-from graphreader.evaluation.record_documents import corpus_of, documents_of
+from graphreader.evaluation.record_documents import documents_of
 from graphreader.readers import KINDS
 from graphreader.settings import Settings
 
@@ -103,14 +103,6 @@ async def test_opened_task_aware(opened: Open) -> None:
         assert one.compression
         assert not other.compression
     assert "gist" in reading.phases
-
-
-# Sets that are about the same documents have corpora of their own: one may be done with sooner.
-def test_corpora_of_sets() -> None:
-    others = [replace(RECORD, dataset="towns"), replace(RECORD, length="16k")]
-
-    assert len({corpus_of(one) for one in (RECORD, *others)}) == 3
-    assert corpus_of(replace(RECORD, id="r", question="Who?")) == corpus_of(RECORD)
 
 
 # GraphReader's variants are GraphReaders of which one thing is different.

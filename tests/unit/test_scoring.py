@@ -14,7 +14,7 @@ from graphreader.deciding.rating import (
     StrictRating,
     StrictRatingTask,
 )
-from graphreader.errors import ModelClosedError, ReplyError
+from graphreader.errors import ModelClosedError, ModelUnavailableError, ReplyError
 from graphreader.evaluation.datasets import Record, SourceText, Supporting
 from graphreader.evaluation.raters import Raters
 from graphreader.evaluation.record_documents import corpus_of, documents_of, places_of
@@ -285,6 +285,26 @@ def test_failed() -> None:
     assert (plain["error"], plain["usage"]["calls"]) == ("No.", 2)
 
 
+# A rater that is gone is waited for a few times, not with every reading; a reply shows it is back.
+async def test_gone_rater() -> None:
+    replies: list[StrictRating | None] = [None, None, StrictRating(agrees="yes"), None, None, None]
+
+    def come_and_go(task: StrictRatingTask) -> StrictRating:
+        reply = replies.pop(0)
+        if reply is None:
+            raise ModelUnavailableError("The rater does not answer.")
+        return reply
+
+    scorer = Scorer(raters({StrictRatingTask: come_and_go}))
+    ended = []
+    for _ in range(len(replies)):
+        await scorer.scored(RECORD, reading(), places_of(DOCUMENTS))
+        ended.append(scorer.ended is not None)
+
+    assert ended == [False] * 5 + [True]
+    assert str(scorer.ended) == "The rater does not answer. No more questions are asked meanwhile."
+
+
 # A service that refuses every rating is told, and the reading, which is paid for, is kept.
 async def test_closed_rater() -> None:
     def refuse(task: StrictRatingTask) -> StrictRating:
@@ -293,6 +313,6 @@ async def test_closed_rater() -> None:
     scorer = Scorer(raters({StrictRatingTask: refuse}))
     line = await scorer.scored(RECORD, reading(), places_of(DOCUMENTS))
 
-    assert isinstance(scorer.refused, ModelClosedError)
+    assert isinstance(scorer.ended, ModelClosedError)
     assert line["answer"] == "Toronto"
     assert line["unrated"] == {"recall": ""}

@@ -5,7 +5,7 @@ import pytest
 from graphreader.evaluation.tables.costs import costs
 from graphreader.evaluation.tables.found_evidence import equal_reading, found_evidence
 from graphreader.evaluation.tables.lines import EqualReading
-from graphreader.evaluation.tables.measures import main_measure
+from graphreader.evaluation.tables.measures import main_measure, scored
 from graphreader.evaluation.tables.recalls import recalls
 from graphreader.evaluation.tables.scores import scores
 from graphreader.evaluation.tables.table import Row, Section, best, footnotes
@@ -298,3 +298,12 @@ def test_printed_costs(length: str, told: list[str]) -> None:
     table = costs([reading(dataset="hotpotwikiqa-mixup", length=length)])
 
     assert [row["Tokens a question"].value for row in printed(table)] == told
+
+
+# A question without a known answer has no score, whether its reading failed or not.
+def test_failed_without_an_answer() -> None:
+    lines = [reading(id="a"), reading(id="b", em=None, f1=None, error="gone")]
+    failed = reading(id="c", em=0.0, f1=0.0, error="gone")
+
+    assert scored(lines, (lambda line: line.f1)) == {"a": 1.0}
+    assert scored([*lines, failed], (lambda line: line.f1)) == {"a": 1.0, "c": 0.0}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from graphreader.baselines.read_agent.reader import TASK_AWARE
 from graphreader.evaluation import papers
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import Line
@@ -80,8 +81,9 @@ def _rows(lines: Sequence[Line], key: tuple[str, str]) -> list[Row]:
 
 
 def _asking(line: Line) -> Usage:
-    """What the question cost: all phases but building and rating."""
-    told = [spent for phase, spent in line.phases.items() if phase not in _NOT_ASKING]
+    """What the question cost: all phases but rating and building, unless that was for it alone."""
+    beside = _NOT_ASKING - {"gist"} if line.reader.endswith(TASK_AWARE) else _NOT_ASKING
+    told = [spent for phase, spent in line.phases.items() if phase not in beside]
     return sum(told, Usage()) if told else line.usage
 
 

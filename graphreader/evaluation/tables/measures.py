@@ -156,8 +156,12 @@ def score(lines: Sequence[Line], measure: Measure) -> Interval | None:
 
 
 def scored(lines: Iterable[Line], measure: Measure) -> dict[str, float]:
-    """A score by question: a reading that failed counts as 0."""
-    return by_question(lines, lambda line: 0.0 if line.error else measure(line))
+    """A score by question: a reading that failed counts as 0, where an answer is known."""
+
+    def measured(line: Line) -> float | None:
+        return 0.0 if line.error and line.em is not None else measure(line)
+
+    return by_question(lines, measured)
 
 
 def by_question(lines: Iterable[Line], measure: Measure) -> dict[str, float]:
