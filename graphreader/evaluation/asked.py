@@ -8,15 +8,13 @@ from graphreader.deciding.clients import open_chat_model, open_embeddings
 from graphreader.errors import UsageError
 from graphreader.evaluation.entrants import entrants
 from graphreader.evaluation.entry import Entry
+from graphreader.evaluation.graph_entrant import PHASES
 from graphreader.evaluation.plan import Wanted
 from graphreader.settings import OFFLINE, Settings, variable
 from graphreader.usage import Phase
 
 RATER_TEMPERATURE = 0.1
 """That of the papers' raters (appendix B)."""
-
-_PHASES: tuple[Phase, ...] = ("extract", "explore", "answer")
-"""Those that may have a model of their own, but for that of the raters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ def check_models(entries: Sequence[Entry], rater: Settings | None) -> None:
 
     So that is said at once, and not when graphs are built. Nothing is sent.
     """
-    asking = [(entry.settings, phase) for entry in entries for phase in _PHASES]
+    asking = [(entry.settings, phase) for entry in entries for phase in PHASES]
     rating: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
     models = {
         (settings.model_for(phase), settings.model_variable_for(phase)): settings

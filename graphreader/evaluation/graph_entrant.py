@@ -26,7 +26,7 @@ from graphreader.settings import OFFLINE, Settings
 from graphreader.usage import Phase, Usage
 
 PHASES: tuple[Phase, ...] = ("extract", "explore", "answer")
-"""Those that may have a model of their own."""
+"""Those that may have a model of their own, but for that of the raters."""
 
 
 @dataclass(slots=True)

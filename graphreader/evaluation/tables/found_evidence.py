@@ -1,6 +1,6 @@
 """Whether readers find the evidence: by documents, and against retrieval that may read as much."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from graphreader.evaluation.metrics import evidence
 from graphreader.evaluation.tables import grouping
@@ -137,7 +137,7 @@ def _compared(
 ) -> Row:
     gold = {line.id: line.gold_documents for line in ours}
     own = by_question(ours, fcr)
-    other = _means(theirs, lambda one: evidence.fcr(one.documents_read, gold.get(one.id, ())))
+    other = by_question(theirs, lambda one: evidence.fcr(one.documents_read, gold.get(one.id, ())))
     both = own.keys() & other.keys()
     return Row.of(
         against,
@@ -148,15 +148,3 @@ def _compared(
         average(one.tokens_read for one in theirs if one.id in both),
         average(one.k for one in theirs if one.id in both),
     )
-
-
-def _means(
-    told: Sequence[EqualReading], measure: Callable[[EqualReading], float | None]
-) -> Mapping[str, float]:
-    """The mean of each question."""
-    found: dict[str, list[float]] = {}
-    for one in told:
-        value = measure(one)
-        if value is not None:
-            found.setdefault(one.id, []).append(value)
-    return {id_: sum(values) / len(values) for id_, values in found.items()}

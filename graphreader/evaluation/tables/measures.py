@@ -1,13 +1,14 @@
 """What is measured of one reading, and the mean of it over many."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from graphreader.evaluation.metrics import evidence
 from graphreader.evaluation.metrics.intervals import Interval, mean_interval
-from graphreader.evaluation.tables.lines import Line
+from graphreader.evaluation.tables.lines import EqualReading, Line
 
 Measure = Callable[[Line], float | None]
+_OfQuestion = TypeVar("_OfQuestion", Line, EqualReading)
 
 
 def lr1(line: Line) -> float | None:
@@ -164,7 +165,9 @@ def scored(lines: Iterable[Line], measure: Measure) -> dict[str, float]:
     return by_question(lines, measured)
 
 
-def by_question(lines: Iterable[Line], measure: Measure) -> dict[str, float]:
+def by_question(
+    lines: Iterable[_OfQuestion], measure: Callable[[_OfQuestion], float | None]
+) -> dict[str, float]:
     """The mean of each question that is measured, by its id."""
     found: dict[str, list[float]] = {}
     for line in lines:
