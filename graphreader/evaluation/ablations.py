@@ -1,4 +1,4 @@
-"""The agent with a part taken away (paper, section 4.3 and table 4), as steps of its own.
+"""The agent with a part taken away (paper, section 4.3 and table 4; ours), as steps of its own.
 
 Chance is seeded: with the same seed the same question takes the same way again.
 """
@@ -47,6 +47,18 @@ class RandomInitialNodes(Planning):
         return {"nodes": chosen, "related": [], "costs": {}, "notes": []}
 
 
+class WithoutSharing(Planning):
+    """Paths are not told what the searches found for all of them: each ranks by its own node alone.
+
+    It is the only thing beside question and plan that they share on their way; ours, not the
+    paper's.
+    """
+
+    async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
+        """Choose them as ever, and keep what was found."""
+        return {**await super().initial_nodes(state, runtime), "related": []}
+
+
 class RandomNeighbors(Exploration):
     """Any unvisited neighbor next, as long as there is one."""
 
@@ -74,6 +86,7 @@ class RandomNeighbors(Exploration):
 
 
 WITHOUT_PLAN = Steps(planning=WithoutPlan)
+WITHOUT_SHARING = Steps(planning=WithoutSharing)
 
 
 @cache

@@ -19,7 +19,11 @@ from graphreader.deciding.opening import Purpose, open_decider
 from graphreader.deciding.prompting import Prompts
 from graphreader.documents import Document
 from graphreader.errors import UsageError
-from graphreader.evaluation.ablations import WITHOUT_PLAN, without_node_selection
+from graphreader.evaluation.ablations import (
+    WITHOUT_PLAN,
+    WITHOUT_SHARING,
+    without_node_selection,
+)
 from graphreader.evaluation.contexts import parse_length
 from graphreader.evaluation.datasets import Record
 from graphreader.evaluation.entrant import Entrant, Opened
@@ -31,7 +35,8 @@ from graphreader.settings import Settings
 
 OWN = "graphreader"
 
-_NO_PLAN, _RANDOM_NODES = f"{OWN}-no-plan", f"{OWN}-random-nodes"
+_NO_PLAN, _NO_SHARING = f"{OWN}-no-plan", f"{OWN}-no-sharing"
+_RANDOM_NODES = f"{OWN}-random-nodes"
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
     OWN: {},
     f"{OWN}-paper": {"mode": "paper", "initial_nodes": None, "calls": None},
@@ -40,6 +45,7 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
     _RANDOM_NODES: {},
     f"{OWN}-no-normalization": {"normalize": "none"},
     f"{OWN}-one-path": {"initial_nodes": 1},
+    _NO_SHARING: {},
 }
 _SWEEPS: Mapping[str, str] = {"nodes": "initial_nodes", "chunk": "chunk_tokens"}
 
@@ -82,9 +88,9 @@ def own_names() -> list[str]:
 
 def _steps(name: str, seed: int) -> Steps | None:
     """The steps of a variant; None: those of every GraphReader."""
-    if name == _NO_PLAN:
-        return WITHOUT_PLAN
-    return without_node_selection(seed) if name == _RANDOM_NODES else None
+    if name == _RANDOM_NODES:
+        return without_node_selection(seed)
+    return {_NO_PLAN: WITHOUT_PLAN, _NO_SHARING: WITHOUT_SHARING}.get(name)
 
 
 def _changed(name: str, settings: Settings) -> Settings:

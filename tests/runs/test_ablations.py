@@ -16,7 +16,12 @@ from graphreader.agent.events import CandidatesFound, Event, NodesChosen, PlanMa
 from graphreader.agent.graph import Steps
 from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
 from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
-from graphreader.evaluation.ablations import WITHOUT_PLAN, without_node_selection
+from graphreader.evaluation.ablations import (
+    WITHOUT_PLAN,
+    WITHOUT_SHARING,
+    without_node_selection,
+)
+from graphreader.store.explorer import GraphExplorer
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 
@@ -128,6 +133,26 @@ def test_random_nodes(guild: Guild, paths: int) -> None:
     assert not asked.of(NeighborTask)
     assert "select" not in asked.reading.phases
     assert [task.question for task in asked.of(PlanTask)] == [QUESTION]
+
+
+# Without sharing the same nodes are chosen, and no path hears of what was found for all of them.
+def test_without_sharing(guild: Guild, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[object] = []
+    facts = GraphExplorer.facts
+
+    async def listening(self: GraphExplorer, node: str, related: Any = (), *more: Any) -> Any:
+        heard.append(list(related))
+        return await facts(self, node, related, *more)
+
+    monkeypatch.setattr(GraphExplorer, "facts", listening)
+    sharing, heard_of = guild.ask(Steps()), heard.copy()
+    heard.clear()
+    alone = guild.ask(WITHOUT_SHARING)
+
+    assert alone.nodes == sharing.nodes
+    assert all(heard_of)
+    assert heard
+    assert not any(heard)
 
 
 # With one seed a question takes the same way again; another question, or seed, takes another.

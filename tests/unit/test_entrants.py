@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from graphreader.errors import SettingsError, UsageError
-from graphreader.evaluation.ablations import WITHOUT_PLAN, without_node_selection
+from graphreader.evaluation.ablations import (
+    WITHOUT_PLAN,
+    WITHOUT_SHARING,
+    without_node_selection,
+)
 from graphreader.evaluation.datasets import Record, SourceText
 from graphreader.evaluation.entrant import Entrant
 from graphreader.evaluation.entrants import Baseline, entrants, own_names
@@ -113,6 +117,7 @@ async def test_opened_task_aware(opened: Open) -> None:
         ("graphreader-paper", {"mode": "paper", "paths": 5, "path_calls": 10}, None),
         ("graphreader-fast", {"mode": "fast", "paths": 2, "path_calls": 5}, None),
         ("graphreader-no-plan", {}, WITHOUT_PLAN),
+        ("graphreader-no-sharing", {}, WITHOUT_SHARING),
         ("graphreader-random-nodes", {}, without_node_selection(0)),
         ("graphreader-no-normalization", {"normalize": "none", "stages": ()}, None),
         ("graphreader-one-path", {"paths": 1, "path_calls": 10}, None),
