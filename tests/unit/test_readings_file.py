@@ -181,6 +181,7 @@ def test_other_settings(tmp_path: Path) -> None:
         "fixed": {"seed": 0, "rater": None},
         "command": "two",
         "commands": ["one", "two"],
+        "mark": folder.place.partition(" ")[0],
     }
 
 
