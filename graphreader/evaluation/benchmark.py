@@ -17,7 +17,6 @@ from graphreader.evaluation.made_group import MadeGroup
 from graphreader.evaluation.plan import Group, Plan
 from graphreader.evaluation.reading_line import line_of
 from graphreader.evaluation.readings_file import ReadingsFile
-from graphreader.evaluation.record_documents import digest_of
 from graphreader.patience import Patience
 from graphreader.side_by_side import side_by_side
 from graphreader.usage import Usage
@@ -62,33 +61,20 @@ class Benchmark:
         """
         await side_by_side(self._plan.groups, self._ask_group, self._at_once)
 
-    def missing(self, entry: Entry, group: Group) -> list[int]:
-        """Which records of a group this reader has not read yet, by their place."""
-        places = {record.id: place for place, record in enumerate(group.records)}
-        return [
-            places[record.id]
-            for record in entry.asked(group)
-            if not self._file.is_done(entry.key(group, record), digest_of(record))
-        ]
-
-    def unrated(self, entry: Entry, group: Group) -> list[tuple[Record, Line]]:
-        """Which of its readings are to be judged still, because a rater failed."""
-        if not self._scorer.rates:
-            return []
-        lines = ((one, self._file.unrated(entry.key(group, one))) for one in entry.asked(group))
-        return [(record, line) for record, line in lines if line is not None]
-
     async def _ask_group(self, group: Group) -> None:
-        left = [(entry, self.missing(entry, group)) for entry in self._entries]
-        left = [(entry, places) for entry, places in left if places]
-        for entry in self._entries:
-            await side_by_side(self.unrated(entry, group), self._rate, self._at_once)
+        left = [(entry, entry.missing(group, self._file)) for entry in self._entries]
+        left = [(entry, records) for entry, records in left if records]
+        if self._scorer.rates:
+            for entry in self._entries:
+                unrated = entry.unrated(group, self._file)
+                await side_by_side(unrated, self._rate, self._at_once)
         if left:
             made = await asyncio.to_thread(MadeGroup.of, group)
+            made_of = {record.id: record for record in made.records}
             async with self._corpora.setdefault(made.corpus, asyncio.Lock()):
-                for entry, places in left:
-                    for records in _sittings(entry, [made.records[place] for place in places]):
-                        await self._sit(entry, made, records)
+                for entry, records in left:
+                    for sitting in _sittings(entry, [made_of[record.id] for record in records]):
+                        await self._sit(entry, made, sitting)
                 for entry, _ in left:
                     await entry.entrant.forget(made.documents)
 

@@ -21,7 +21,6 @@ from graphreader.evaluation.lines_file import Line
 from graphreader.evaluation.plan import Group, Plan, plan
 from graphreader.evaluation.raters import Raters
 from graphreader.evaluation.readings_file import Key, ReadingsFile
-from graphreader.evaluation.record_documents import digest_of
 from graphreader.evaluation.scoring import Scorer
 from graphreader.evaluation.tally import Tally
 from graphreader.settings import OFFLINE, Settings
@@ -196,17 +195,14 @@ class Evaluation:
             await comparing.run(self.plan, against, self._tokens.get)
 
     def _left(self, entry: Entry, group: Group) -> int:
-        asked = entry.asked(group)
         if self._readings is None:
-            return len(asked)
-        done = (self._readings.is_done(entry.key(group, one), digest_of(one)) for one in asked)
-        return sum(not one for one in done)
+            return len(entry.asked(group))
+        return len(entry.missing(group, self._readings))
 
     def _unrated(self, entry: Entry, group: Group) -> int:
         if self._readings is None or self._rater is None:
             return 0
-        lines = (self._readings.unrated(entry.key(group, one)) for one in entry.asked(group))
-        return sum(line is not None for line in lines)
+        return len(entry.unrated(group, self._readings))
 
     def _take(self, line: Line) -> None:
         if line.get("error") is None and line["reader"] == self._against:

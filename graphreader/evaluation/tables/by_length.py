@@ -15,7 +15,15 @@ from graphreader.evaluation.tables.measures import (
     score,
 )
 from graphreader.evaluation.tables.scores import printed_scores
-from graphreader.evaluation.tables.table import MODEL, Cell, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import (
+    MODEL,
+    Cell,
+    Column,
+    Row,
+    Section,
+    Table,
+    has_printed,
+)
 
 Measured = Callable[[Sequence[Line]], Interval | None]
 
@@ -65,7 +73,7 @@ def _by_length(
         Column("Window"),
         *(Column(one, "percent", True) for one in lengths),
     )
-    if any(row.paper for section in sections for row in section.rows):
+    if has_printed(sections):
         notes = [*notes, f"In italics table 3 of the {papers.graphreader('source')}."]
     return Table(name, title, columns, tuple(sections), tuple(notes))
 

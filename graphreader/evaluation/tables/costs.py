@@ -7,7 +7,7 @@ from graphreader.evaluation import papers
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import Line
 from graphreader.evaluation.tables.measures import average, questions
-from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table, has_printed
 from graphreader.settings import OFFLINE
 from graphreader.usage import BUILDING, Usage
 
@@ -46,7 +46,7 @@ def costs(lines: Sequence[Line]) -> Table:
         "Tokens of prompts and replies. Asking alone: what is spent once for a text (facts, pages, "
         "gists) is building, and raters are no part of either.",
     ]
-    if any(row.paper for section in sections for row in section.rows):
+    if has_printed(sections):
         notes.append(f"In italics table 5 of the {papers.graphreader('source')}.")
     if any(line.model == OFFLINE for line in kept):
         notes.append(

@@ -9,7 +9,7 @@ from graphreader.evaluation.stages import STAGES, Stage
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import NATIVE, Line, PathTold
 from graphreader.evaluation.tables.measures import average
-from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table, has_printed
 
 FUNCTIONS: Mapping[Stage, Sequence[str]] = {
     "facts": ("read_chunk", "stop_and_read_neighbor"),
@@ -134,7 +134,7 @@ def _notes(sections: Sequence[Section], unplaced: int) -> list[str]:
         "the paper has not, counts in neither; beside its name stands how many there are for 100 "
         "other calls of the stage.",
     ]
-    if any(row.paper for section in sections for row in section.rows):
+    if has_printed(sections):
         notes.append(
             f"In italics table 7 of the {papers.graphreader('source')}, as printed. Its average "
             "number of calls can only be that of a path: each of five paths has one at least. "

@@ -20,7 +20,7 @@ from graphreader.evaluation.tables.measures import (
     with_options,
 )
 from graphreader.evaluation.tables.scores import NO_RATERS
-from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import MODEL, Column, Row, Section, Table, has_printed
 
 _READERS = re.compile(r"^(read-agent|gistmem|rag-pages-bm25|rag-pages-embedding|full-text)")
 _OWN = re.compile(r"^(read-agent|gistmem)")
@@ -67,7 +67,7 @@ def read_agent(lines: Sequence[Line]) -> Table | None:
         ),
     )
     notes = ["Compression: words that are saved of those of the text, 1 - shown / whole."]
-    if any(row.paper for section in sections for row in section.rows):
+    if has_printed(sections):
         notes += [f"In italics: {papers.read_agent('source')}.", papers.read_agent("first_version")]
     return Table("read_agent", "ReadAgent's tables", columns, tuple(sections), tuple(notes))
 

@@ -7,7 +7,15 @@ from graphreader.evaluation.metrics.evidence import FactRecall, fact_wise, sampl
 from graphreader.evaluation.tables import grouping
 from graphreader.evaluation.tables.lines import NATIVE, Line, Recall
 from graphreader.evaluation.tables.measures import fcr, mean, questions
-from graphreader.evaluation.tables.table import MODEL, Cell, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import (
+    MODEL,
+    Cell,
+    Column,
+    Row,
+    Section,
+    Table,
+    has_printed,
+)
 
 _NO_RATER = "Rated recall is a model's: no rater was asked here."
 
@@ -43,7 +51,7 @@ def recalls(lines: Sequence[Line]) -> Table | None:
         "covered; FCR: questions all of whose gold documents were read. By words: a fact is "
         "covered where its words stand close together.",
     ]
-    if any(row.paper for section in sections for row in section.rows):
+    if has_printed(sections):
         notes.append(f"In italics table 6 of the {papers.graphreader('source')}, rated by GPT-4.")
     return Table(
         "recall", "Recall of supporting facts (table 6)", columns, tuple(sections), tuple(notes)

@@ -80,6 +80,11 @@ class Section:
     rows: tuple[Row, ...]
 
 
+def has_printed(sections: Iterable[Section]) -> bool:
+    """Whether a row of them is what a paper prints."""
+    return any(row.paper for section in sections for row in section.rows)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table. `name` is that of its file; `notes` say what a reader of it must know.
@@ -97,7 +102,7 @@ class Table:
     @property
     def is_beside_a_paper(self) -> bool:
         """Whether a paper's figures stand in it."""
-        return any(row.paper for section in self.sections for row in section.rows)
+        return has_printed(self.sections)
 
     def place(self, column: str) -> int:
         """Where a column stands."""

@@ -22,7 +22,15 @@ from graphreader.evaluation.tables.measures import (
     tokens_read,
 )
 from graphreader.evaluation.tables.scores import NO_RATERS
-from graphreader.evaluation.tables.table import MODEL, Cell, Column, Row, Section, Table
+from graphreader.evaluation.tables.table import (
+    MODEL,
+    Cell,
+    Column,
+    Row,
+    Section,
+    Table,
+    has_printed,
+)
 
 _SWEEP = re.compile(r"^graphreader-(nodes|chunk)-(\d{1,9})$")
 _OF_BOTH = (grouping.DEFAULT, grouping.PAPER)
@@ -69,7 +77,7 @@ def ablations(lines: Sequence[Line]) -> Table | None:
         "Change: against GraphReader with all its parts, question by question, with its 95 % "
         "interval.",
     ]
-    if any(row.paper for section in sections for row in section.rows):
+    if has_printed(sections):
         mean_drop = average(_printed_drops("graphreader-random-nodes"))
         notes.append(
             f"In italics table 4 of the {papers.graphreader('source')}; there random nodes cost "
