@@ -19,7 +19,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr, ValidationError
 
 from graphreader.deciding.providers import PROVIDERS, Provider, provider_and_model
-from graphreader.deciding.tasks import ROOM_TO_THINK, AnswerTask
+from graphreader.deciding.tasks import LONGEST_REPLY, ROOM_TO_THINK
 from graphreader.errors import SettingsError
 from graphreader.settings import DEFAULT_DIMENSION, Settings, secrets
 
@@ -135,7 +135,7 @@ def _ollama_context(window: int) -> int:
 
     Prompts are counted in another encoding than the model's own, which may need half as much more.
     """
-    return window + window // 2 + AnswerTask.reply_tokens + ROOM_TO_THINK
+    return window + window // 2 + LONGEST_REPLY + ROOM_TO_THINK
 
 
 def _options(settings: Settings, provider: Provider) -> dict[str, Any]:

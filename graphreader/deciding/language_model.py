@@ -38,7 +38,7 @@ from graphreader.deciding.replies.replies import Kind, UnusableReply, holds_json
 from graphreader.deciding.replies.thoughts import thought
 from graphreader.deciding.service.loops import PerLoop
 from graphreader.deciding.service.service import Declined, ModelService
-from graphreader.deciding.tasks import ROOM_TO_THINK, AnswerTask, Task
+from graphreader.deciding.tasks import ROOM_TO_THINK, Task
 from graphreader.errors import CutOffError, DecisionError
 from graphreader.usage import Usage
 
@@ -147,7 +147,7 @@ class LanguageModelDecider:
             asked = self._fit(task, correction)
             without, thinks = manner.without, manner.thinks
             limit = self._limit(task, budget.left(task.phase) - asked.tokens)
-            listener = heard if manner.streams and isinstance(task, AnswerTask) else None
+            listener = heard if manner.streams and task.streamed else None
             call = self._call(asked, limit, without, listener)
             most, cost = asked.tokens + limit, Usage()
             budget.take(most, task.phase)

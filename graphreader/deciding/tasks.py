@@ -37,6 +37,9 @@ NOTEBOOK_TOKENS = 480
 ROOM_TO_THINK = 4096
 """Tokens of output that a model which thinks first gets beside its reply."""
 
+LONGEST_REPLY = 1500
+"""Tokens of the longest reply that a task asks for."""
+
 QUOTES_AT_LEAST = 3
 """Quotes for which notebooks are joined where they would leave no room."""
 
@@ -50,7 +53,7 @@ class Task(Generic[D]):
 
     `phase` is what it is taken for; `reply_tokens` is how long the reply may be, without what a
     model thinks first. A `divisible` task whose reply is cut off is not asked again: whoever asks
-    makes two of it.
+    makes two of it. The `answer` of a `streamed` task can be followed while it is written.
     """
 
     prompt: ClassVar[str]
@@ -58,6 +61,7 @@ class Task(Generic[D]):
     phase: ClassVar[Phase]
     reply_tokens: ClassVar[int]
     divisible: ClassVar[bool] = False
+    streamed: ClassVar[bool] = False
 
     def values(self) -> Mapping[str, str]:
         """What stands in the prompt's `$name` places."""
@@ -227,7 +231,8 @@ class AnswerTask(Task[Answer]):
     prompt = "answer_reasoning"
     decision = Answer
     phase = "answer"
-    reply_tokens = 1500
+    reply_tokens = LONGEST_REPLY
+    streamed = True
     question: str
     plan: str
     notebooks: tuple[str, ...]

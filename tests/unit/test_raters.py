@@ -18,7 +18,7 @@ from graphreader.deciding.rating import (
     StrictRating,
     StrictRatingTask,
 )
-from graphreader.deciding.replies.replies import UnusableReply, read
+from graphreader.deciding.replies.replies import read
 from graphreader.deciding.service.service import ModelService
 from graphreader.deciding.tasks import Task
 from graphreader.errors import DecisionError, ReplyError, UsageError
@@ -194,22 +194,6 @@ async def test_prompts() -> None:
     assert "<text>\n(empty)\n</text>" in counting
 
 
-# Models that write no JSON rate in the words of the papers.
-async def test_plain_replies() -> None:
-    words = {"StrictRating": "No.", "PermissiveRating": "Yes, partially.", "RecallRating": (
-        "Fact 1 is needed and covered, fact 2 is not needed.\n"
-        "True number of supporting facts: 1\nNumber of recalls: 1"
-    )}  # fmt: skip
-    raters, model = asking(lambda request: words[request.decision])
-
-    rating = await raters.rate("Who won?", "Danny.", ["Danny and Alice"])
-    recall = await raters.recall("Who won?", ["Danny won.", "It rained."], "Danny won.")
-
-    assert rating.verdict == "partial"
-    assert (recall.relevant, recall.covered) == (1, 1)
-    assert len(model.requests) == 3
-
-
 # Wrong counts are sent back once, with what is wrong; a model that insists gives no rating.
 async def test_wrong_counts_are_sent_back() -> None:
     wrong = {"analysis": "", "relevant": 1, "covered": 2}
@@ -240,56 +224,6 @@ async def test_cost_of_a_failure() -> None:
         await raters.rate("Who?", "x", ["Danny", "Alice"])
 
     assert caught.value.spent.calls == 5  # two for Danny, one strict and two permissive for Alice
-
-
-# A verdict is read from the first words, from behind a heading, or from the last line.
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("Yes", "yes"), ("yes.", "yes"), ("**Yes**", "yes"), ("“No”", "no"), ("No, he lost.", "no"),
-        ("Yes, John's answer agrees in all but words.", "yes"),
-        ("Yes, partially", "partially"), ("**Yes, partially.** Both name Danny.", "partially"),
-        ("Yes - partially", "partially"), ("Yes, but only partially.", "partially"),
-        ("Partially.", "partially"), ("(Yes, partially)", "partially"),
-        ("Both name Danny, but one adds Alice.\n\nAnswer: Yes, partially.", "partially"),
-        ("First I said:\nAnswer: yes\nbut then\n**Answer:** No", "no"),
-        ("The answers have nothing in common.\n\nNo.", "no"),
-    ],
-)  # fmt: skip
-def test_plain_verdicts(text: str, verdict: str) -> None:
-    assert taken(text, PERMISSIVE).agrees == verdict
-
-
-# What is no verdict is not read; the strict rater may not answer "partially".
-@pytest.mark.parametrize(
-    "text",
-    ["Perhaps.", "Yes and no.", "No, but partially.", "Not at all sure", "Yesterday he won.",
-     "I would say yes if it were Danny."],
-)  # fmt: skip
-def test_unclear_verdicts(text: str) -> None:
-    for task in (STRICT, PERMISSIVE):
-        with pytest.raises(UnusableReply):
-            taken(text, task)
-    with pytest.raises(UnusableReply):
-        taken("Yes, partially.", STRICT)
-    assert taken("Yes.", STRICT).agrees == "yes"
-
-
-# Counts are read behind our names and the paper's; the last ones count, what stands before them
-# is the analysis.
-def test_plain_counts() -> None:
-    ours = taken("[1] is needed, covered: yes.\n**Relevant:** 2\n**Covered:** 1", RECALL)
-    papers = taken(
-        "Number of supporting facts: 3\nTrue number of supporting facts: 2\nNumber of recalls: 0",
-        RECALL,
-    )
-
-    assert (ours.relevant, ours.covered) == (2, 1)
-    assert ours.analysis == "1 is needed, covered: yes."
-    assert (papers.relevant, papers.covered) == (2, 0)
-    for text in ("Relevant: 2", "Covered: 1", "two of three are covered"):
-        with pytest.raises(UnusableReply):
-            taken(text, RECALL)
 
 
 # Without a language model there is no rating, and a sentence says so.

@@ -161,14 +161,6 @@ def test_replies_among_thoughts(message: AIMessage) -> None:
     assert read(message, ASKED).plan == "Find the year."
 
 
-# Words of a model that writes no JSON go before a draft in its thoughts.
-def test_words_before_thoughts() -> None:
-    message = AIMessage(f"<think>{TEXT}</think>First find the place.")
-
-    assert read(message, ASKED).plan == "First find the place."
-    assert not holds_json(message)
-
-
 # Whether a reply is in JSON is known even where it does not fit.
 @pytest.mark.parametrize(
     ("message", "is_json"),
@@ -268,25 +260,6 @@ def test_shorter_runs(unit: str) -> None:
 def test_endless_words(unit: str) -> None:
     with pytest.raises(UnusableReply):
         read(AIMessage(unit * (19_000 // len(unit))), ASKED)
-
-
-# An endless run inside a step's action names no chunk.
-@pytest.mark.parametrize("unit", ["(", '"', "“", "[", "_", "\nx", " "])
-def test_endless_runs_inside_an_action(unit: str) -> None:
-    reply = STEP + unit * (19_000 // len(unit))
-
-    assert read(AIMessage(reply), LOOK).chunks == []
-
-
-# Endless words inside a step's action are none that was shown.
-@pytest.mark.parametrize("unit", [" x", "x, ", "7", "()", "[1 ", "'x"])
-def test_endless_words_inside_an_action(unit: str) -> None:
-    reply = STEP + unit * (19_000 // len(unit))
-
-    with pytest.raises(UnusableReply) as caught:
-        read(AIMessage(reply), LOOK)
-
-    assert caught.value.kind == "misfit"
 
 
 # Brackets nested too deeply, and numbers too long, are no JSON; what stands before them counts.

@@ -35,7 +35,6 @@ from graphreader.deciding.offline.condensing import condense
 from graphreader.deciding.offline.facts import facts_of
 from graphreader.deciding.offline.planning import plan
 from graphreader.deciding.passages import TextAnswer, TextAnswerTask, TextChoice, TextChoiceTask
-from graphreader.deciding.rating import RatingTask
 from graphreader.deciding.searching import SearchStep, SearchStepTask
 from graphreader.deciding.tasks import (
     AnswerTask,
@@ -86,6 +85,11 @@ class OfflineDecider:
 
     @singledispatchmethod
     def _decision(self, task: Any) -> Decision:
+        if task.phase == "rate":
+            raise UsageError(
+                "Only a language model can rate answers: set GRAPHREADER_RATER_MODEL, or rate by "
+                "exact match and F1 alone."
+            )
         raise TypeError(f"{type(task).__name__} is no task that can be decided")
 
     @_decision.register
@@ -163,10 +167,3 @@ class OfflineDecider:
     @_decision.register
     def _(self, task: MemoryChoiceTask) -> TextChoice:
         return episodes.choose(task)
-
-    @_decision.register
-    def _(self, task: RatingTask) -> Decision:  # type: ignore[type-arg]  # singledispatch needs it
-        raise UsageError(
-            "Only a language model can rate answers: set GRAPHREADER_RATER_MODEL, or rate by "
-            "exact match and F1 alone."
-        )

@@ -2,8 +2,8 @@
 
 It may be the content, a tool call's arguments, or stand in plain text: after reasoning
 (`<think>`), inside a code fence, between sentences, or inside one more object. Where there is none,
-the paper's own text formats are read (`paper_format`), and last of all what the model only thought.
-Keys that the decision does not know are left out. What is missing or wrong is never made up.
+what the model only thought is read. Keys that the decision does not know are left out. What is
+missing or wrong is never made up.
 """
 
 import json
@@ -15,7 +15,6 @@ from langchain_core.messages import AIMessage
 from pydantic import ValidationError
 
 from graphreader.deciding.decisions import Decision
-from graphreader.deciding.replies import paper_format
 from graphreader.deciding.replies.thoughts import thoughts_of, without_thoughts
 from graphreader.deciding.tasks import Task
 from graphreader.errors import ReplyError
@@ -38,7 +37,6 @@ _SENTENCES: dict[Kind, str] = {
     "empty": "it was empty",
     "no_json": "it holds no JSON object that fits the schema",
 }
-_BEGINS_AS_JSON = re.compile(r"(?:```\w*\s*)?(?:\[\s*)?\{")
 _BRACKET = re.compile(r"[\[{]")
 _MOST_IN_VAIN = 2_000_000
 """Characters of broken JSON to go through, all tries together: a reply may be nothing else."""
@@ -64,7 +62,7 @@ def read(message: AIMessage, task: Task[D]) -> D:
     Raises UnusableReply. Whether the decision suits its task is not looked at.
     """
     problem = ""
-    for fields in _candidates(message, task):
+    for fields in _candidates(message, task.decision):
         try:
             return cast(D, _validated(fields, task.decision))
         except ValidationError as error:
@@ -108,35 +106,26 @@ def _has_refusal(message: AIMessage) -> bool:
     )
 
 
-def _candidates(message: AIMessage, task: Task[Any]) -> Iterator[Any]:
+def _candidates(message: AIMessage, decision: type[Decision]) -> Iterator[Any]:
     """What might be the decision's fields, the likeliest first.
 
-    Other readings are tried only where there is no JSON object in the reply: one that does not fit
-    is told to the model rather than guessed at.
+    Thoughts are searched only where there is no JSON object in the reply: one that does not fit is
+    reported to the model rather than guessed at.
     """
-    decision, text = task.decision, without_thoughts(message.text).strip()
+    text = without_thoughts(message.text).strip()
     called = [one for call in message.tool_calls for one in _cleaned(call["args"])]
     called += [one for call in message.invalid_tool_calls for one in _objects(call["args"] or "")]
     found = [form for one in [*called, *_objects(text)] for form in _forms(one, decision)]
     if not found and not _is_cut_or_refused(message):
-        if not called and not _tries_json(text, decision):
-            fields = paper_format.fields_of(text, task)
-            found = [] if fields is None else [_clean(fields)]
         # A model may also put its reply into its thoughts, or speak of them inside its reply.
         inside = "" if message.text.strip() == text else message.text
-        thought = [] if found else [*_objects(inside), *_objects(thoughts_of(message))]
-        found += [form for one in thought for form in _forms(one, decision)]
+        thought = [*_objects(inside), *_objects(thoughts_of(message))]
+        found = [form for one in thought for form in _forms(one, decision)]
     yield from found
 
 
 def _is_cut_or_refused(message: AIMessage) -> bool:
     return _kind(message, False) in ("cut_off", "refused")
-
-
-def _tries_json(text: str, decision: type[Decision]) -> bool:
-    """Whether the text looks like JSON that is broken."""
-    keys = "|".join(decision.model_fields)
-    return bool(_BEGINS_AS_JSON.match(text) or re.search(rf"[\"'](?:{keys})[\"']\s*:", text))
 
 
 def _objects(text: str) -> list[dict[str, Any] | list[Any]]:
