@@ -34,10 +34,10 @@ from benchmarks import texts
 from benchmarks.bare_agent import BareAgent, Shape
 from benchmarks.model_overhead import AT_ONCE, LATENCY, Server, answering, corpus, neo4j
 from benchmarks.sides import CPU
-from graphreader import GraphReader, Reading
+from graphreader.graph_reader import GraphReader
+from graphreader.reading import Reading
 from graphreader.settings import load_environment
-from graphreader.store.connection import Connection, Row
-from graphreader.store.opening import address_of
+from graphreader.store.connection import Connection, Row, address_of
 
 QUESTIONS = 20
 CHUNKS = 300

@@ -15,13 +15,12 @@ from neo4j.vector import Vector
 
 from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder, number_of
 from benchmarks.measured import Clock, Measured, peak_memory
-from graphreader.deciding.decisions import ExtractedFact
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.extraction import atomic_facts
+from graphreader.ingestion.extraction import ExtractedFact, atomic_facts
 from graphreader.ingestion.loading.sources import sources_of
-from graphreader.store.address import Address
-from graphreader.store.full_text import corpus_word
+from graphreader.store.connection import Address
+from graphreader.store.explorer import corpus_word
 from graphreader.store.writer import metadata_of
 
 VECTORS = 500

@@ -19,10 +19,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import D, Decided, Heard
-from graphreader.deciding.decisions import ExtractedFact, Extraction
-from graphreader.deciding.tasks import Task
+from graphreader.ingestion.extraction import ExtractedFact, Extraction
+from graphreader.llm.protocols import Budget, D, Decided, Heard, Task
 from graphreader.usage import Usage
 
 CHUNKS_A_DOCUMENT = 20

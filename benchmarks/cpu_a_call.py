@@ -18,14 +18,13 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 
 from benchmarks.texts import FACTS, passage
-from graphreader import Settings
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.decisions import Extraction
-from graphreader.deciding.fitting import fit
-from graphreader.deciding.opening import open_decider
-from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.schemas import response_format
-from graphreader.deciding.tasks import ExtractionTask
+from graphreader.ingestion.extraction import Extraction, ExtractionTask
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.protocols import Decider
+from graphreader.llm.structured_output import response_format
+from graphreader.llm.window import fit
+from graphreader.models import open_decider
+from graphreader.settings import Settings
 
 AT_ONCE = 64
 BLOCK = 2 * AT_ONCE

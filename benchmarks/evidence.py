@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from graphreader import GraphReader, Reading, Settings
-from graphreader.settings import load_environment
+from graphreader.graph_reader import GraphReader
+from graphreader.reading import Reading
+from graphreader.settings import Settings, load_environment
 from graphreader.store import embedded
 
 VARIANTS = (

@@ -31,16 +31,15 @@ from benchmarks import bare_loop, chronicle
 from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
 from benchmarks.measured import Clock, Measured, peak_memory
 from benchmarks.sides import Bench, Side
-from graphreader import GraphReader, Settings, tokens
+from graphreader import tokens
 from graphreader.errors import UnknownCorpusError
+from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import ChunksRead, DocumentEnded, ReadingEvent
-from graphreader.settings import load_environment
+from graphreader.settings import Settings, load_environment
 from graphreader.store import embedded
-from graphreader.store.address import Address
-from graphreader.store.connection import Connection
-from graphreader.store.opening import address_of
+from graphreader.store.connection import Address, Connection, address_of
 from graphreader.store.writer import GraphWriter
 
 WARMING = 400

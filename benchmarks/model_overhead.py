@@ -32,8 +32,9 @@ from uuid import uuid4
 import psutil
 
 from benchmarks import cpu_a_call, texts
-from graphreader import GraphReader, Reading, Settings
-from graphreader.settings import load_environment
+from graphreader.graph_reader import GraphReader
+from graphreader.reading import Reading
+from graphreader.settings import Settings, load_environment
 from graphreader.store import embedded
 
 LATENCY = 0.3

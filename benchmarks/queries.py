@@ -30,14 +30,14 @@ from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
 from benchmarks.ingest import opened
 from benchmarks.measured import Clock
 from benchmarks.sides import Bench
-from graphreader.agent.candidates import RELATED, SEARCHED, SMALL
-from graphreader.agent.neighborhood import RANKED
-from graphreader.agent.paging import CHUNKS_OF_A_PAGE
+from graphreader.agent.exploration import RANKED
+from graphreader.agent.fact_pages import CHUNKS_OF_A_PAGE
+from graphreader.agent.planning import RELATED, SEARCHED, SMALL
 from graphreader.ingestion.extraction import key_elements
 from graphreader.settings import load_environment
+from graphreader.store.catalog import Library
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.library import Library
 
 FACTS_A_CHUNK = 20
 HUBS = 20

@@ -15,8 +15,7 @@ from benchmarks import chronicle
 from benchmarks.chronicle import Chronicle, InstantEmbedder
 from benchmarks.measured import Measured
 from graphreader.store import schema
-from graphreader.store.address import Address
-from graphreader.store.connection import Connection
+from graphreader.store.connection import Address, Connection
 
 Work = Callable[[Address, str, Chronicle], Measured]
 """Writes a chronicle into a corpus. It is run in another process: a function of a module."""

@@ -8,7 +8,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from graphreader import GraphReader, GraphReaderError
+from graphreader.errors import GraphReaderError
+from graphreader.graph_reader import GraphReader
 from graphreader.settings import load_environment
 
 

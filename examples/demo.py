@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from graphreader import GraphReaderError
+from graphreader.errors import GraphReaderError
 from graphreader.settings import OFFLINE, Settings, load_environment
 
 TEXT = Path(__file__).with_name("joan_of_arc.txt")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
-from graphreader import GraphReader
+from graphreader.graph_reader import GraphReader
 from graphreader.settings import load_environment
 
 TEXT = Path(__file__).with_name("joan_of_arc.txt")

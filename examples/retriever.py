@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from graphreader import GraphReader
-from graphreader.integrations.retriever import GraphReaderRetriever
+from graphreader.graph_reader import GraphReader
+from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.settings import load_environment
 
 TEXT = Path(__file__).with_name("joan_of_arc.txt")

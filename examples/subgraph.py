@@ -6,7 +6,7 @@ from pathlib import Path
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from graphreader import GraphReader
+from graphreader.graph_reader import GraphReader
 from graphreader.settings import load_environment
 
 TEXT = Path(__file__).with_name("joan_of_arc.txt")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from langchain.agents import create_agent
 
-from graphreader import GraphReader, Settings
-from graphreader.settings import OFFLINE, load_environment
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import OFFLINE, Settings, load_environment
 
 TEXT = Path(__file__).with_name("joan_of_arc.txt")
 QUESTION = "Which pope canonized Joan of Arc?"

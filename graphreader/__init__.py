@@ -24,12 +24,12 @@ if TYPE_CHECKING:
         QuestionAnswered,
         RunBegan,
     )
+    from graphreader.agent.run_store import RunSummary
     from graphreader.errors import GraphReaderError
+    from graphreader.estimate import Estimate
     from graphreader.graph_reader import GraphReader
-    from graphreader.ingestion.estimating import Estimate
     from graphreader.ingestion.report import DocumentReport, IngestReport
-    from graphreader.integrations.retriever import GraphReaderRetriever
-    from graphreader.kept_runs import KeptRun
+    from graphreader.integrations.langchain import GraphReaderRetriever
     from graphreader.reading import (
         Citation,
         Claim,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         Reader,
         Reading,
     )
-    from graphreader.runs.register import RunSummary
+    from graphreader.runs import KeptRun
     from graphreader.settings import Settings
     from graphreader.usage import Usage
 
@@ -51,16 +51,16 @@ _PLACES = {
     "Claim": "reading",
     "Contradiction": "reading",
     "DocumentReport": "ingestion.report",
-    "Estimate": "ingestion.estimating",
+    "Estimate": "estimate",
     "Event": "agent.events",
     "FactsRead": "agent.events",
     "FunctionCall": "reading",
     "FunctionChosen": "agent.events",
     "GraphReader": "graph_reader",
     "GraphReaderError": "errors",
-    "GraphReaderRetriever": "integrations.retriever",
+    "GraphReaderRetriever": "integrations.langchain",
     "IngestReport": "ingestion.report",
-    "KeptRun": "kept_runs",
+    "KeptRun": "runs",
     "NeighborsSeen": "agent.events",
     "NodesChosen": "agent.events",
     "NoteTaken": "agent.events",
@@ -71,7 +71,7 @@ _PLACES = {
     "Reader": "reading",
     "Reading": "reading",
     "RunBegan": "agent.events",
-    "RunSummary": "runs.register",
+    "RunSummary": "agent.run_store",
     "Settings": "settings",
     "Usage": "usage",
 }

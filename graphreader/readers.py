@@ -1,26 +1,41 @@
-"""The readers by name: what can be asked in GraphReader's place, about the same documents."""
+"""The readers by name: what can be asked in GraphReader's place, about the same documents.
+
+Another reader in GraphReader's place, about the documents of a corpus.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from graphreader.baselines.chunk_reading import ChunkRead, ChunkReadWithNotes
-from graphreader.baselines.full_text import FullText, Policy
-from graphreader.baselines.golden import Golden
-from graphreader.baselines.passages import Passage, passages_of
-from graphreader.baselines.ranking import BM25, Likeness, Ranking
+from graphreader import runs, tokens
+from graphreader.baselines.answering import FullText, Golden, Policy
+from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
 from graphreader.baselines.read_agent.look_up import MOST_PAGES, Strategy
-from graphreader.baselines.read_agent.pages_retrieval import PagesRetrieval
-from graphreader.baselines.read_agent.presets import preset_for
-from graphreader.baselines.read_agent.reader import TASK_AWARE, GistMemRetrieval, ReadAgent
-from graphreader.baselines.retrieval import TOP_K_TOKENS, Retrieval, top_1_tokens
+from graphreader.baselines.read_agent.pages import preset_for
+from graphreader.baselines.read_agent.reader import (
+    TASK_AWARE,
+    GistMemRetrieval,
+    PagesRetrieval,
+    ReadAgent,
+)
+from graphreader.baselines.retrieval import (
+    BM25,
+    TOP_K_TOKENS,
+    Likeness,
+    Ranking,
+    Retrieval,
+    top_1_tokens,
+)
 from graphreader.baselines.search_agent import SearchAgent
+from graphreader.baselines.session import Passage, passages_of
 from graphreader.documents import Document
 from graphreader.errors import UsageError
-from graphreader.minds import Minds
-from graphreader.reading import Reader
+from graphreader.integrations.langgraph import Home
+from graphreader.models import Minds
+from graphreader.reading import Reader, Reading
+from graphreader.runs import asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +133,7 @@ def _full_text(found: re.Match[str], material: Material, minds: Minds) -> Reader
 
 
 def _chunk_read(found: re.Match[str], material: Material, minds: Minds) -> Reader:
-    kind = ChunkReadWithNotes if found["notes"] else ChunkRead
+    kind = ChunkReaderWithNotes if found["notes"] else ChunkReader
     return kind(
         material.documents,
         minds.asker(minds.window),
@@ -261,3 +276,27 @@ KINDS: tuple[Kind, ...] = (
         with_evidence=True,
     ),
 )
+
+
+async def material_of(home: Home) -> Material:
+    """The documents of the home's corpus, as they were read in. Raises UsageError without any."""
+    library = await home.session.library(home.corpus)
+    documents = await library.texts(home.corpus)
+    if not documents:
+        raise UsageError(runs.empty(home.corpus))
+    return Material(documents, sum(tokens.count(one.text) for one in documents))
+
+
+def ask(name: str, home: Home, question: str) -> Reading:
+    """Have the reader of that name answer from the corpus; nothing is changed.
+
+    Raises UsageError for a name that none has, or one that cannot be asked of a corpus, and
+    DecisionError.
+    """
+    check_for_corpus(name)
+    return home.background.run(_asked(name, home, asked(question)))
+
+
+async def _asked(name: str, home: Home, question: str) -> Reading:
+    reader = make(name, await material_of(home), home.session.minds)
+    return replace(await reader.aask(question), corpus=home.corpus)

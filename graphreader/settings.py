@@ -22,10 +22,8 @@ from graphreader.usage import Phase
 
 Mode = Literal["paper", "fast"]
 PATHS_AND_CALLS: dict[Mode, tuple[int, int]] = {"paper": (5, 10), "fast": (2, 5)}
-
 Stage = Literal["frequency", "semantic", "association", "linking"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
-
 OFFLINE = "offline"
 DEFAULT_MODEL = "openai:gpt-5.4-mini"
 DEFAULT_EMBEDDINGS = "openai:text-embedding-3-small"

@@ -1,10 +1,15 @@
-"""The graphs that LangGraph Studio shows (`langgraph.json`).
-
-`graphreader` asks, `ingest` reads in, `read_agent` asks ReadAgent about the same texts.
+"""The graph that LangGraph Studio shows (`langgraph.json`): GraphReader answering a question.
 
 The server calls a factory for every run, every schema and every drawing, and uses several event
 loops. So a graph is built once, and equal choices share one reader, whatever corpus they name. It
 is opened when first needed and works in a loop of its own.
+
+Who may talk to the server of LangGraph Studio: this machine, and Studio's own pages.
+
+The server knows no users, and a browser sends it whatever any page wants to be sent: that the page
+cannot read the reply does not undo what was done. So two things are refused before any route is
+reached: the requests of other pages, told by their `Origin`, and those of a page whose name was
+made to lead to this machine, told by their `Host`. Programs send no `Origin`.
 """
 
 import asyncio
@@ -13,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cache
 from threading import Lock, Thread
-from typing import Annotated, Any, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Self, TypeAlias
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -28,14 +33,18 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from graphreader.agent.state import Answered, Question, Run
-from graphreader.baselines.read_agent.graph import Agent as ReadAgent
 from graphreader.errors import SettingsError
 from graphreader.graph_reader import GraphReader
-from graphreader.graphs import Home, agent_graph
-from graphreader.ingest_graph import Ingested, Sources, ingest_graph
-from graphreader.read_agent_graph import read_agent_graph
+from graphreader.integrations.langgraph import Home, agent_graph
 from graphreader.settings import Mode, Settings, load_environment
 
 Open = SkipJsonSchema[None]
@@ -50,42 +59,17 @@ OF_THE_SERVER = re.compile(
 """What the server, or a client that still speaks of `configurable`, may put among the choices."""
 
 
-class Chosen(BaseModel):
+class Choices(BaseModel):
     """What can be chosen for a run; what is left open, the settings of the server decide."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    corpus: str = Field("default", description="The corpus that is asked, or read into.")
+    corpus: str = Field("default", description="The corpus that is asked.")
     model: str | Open = Field(
         None,
         description="The model, as provider:model, or offline for none. "
         "Left open: GRAPHREADER_MODEL, else OpenAI's with a key, else offline.",
     )
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _told_in_words(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Raise SettingsError where a value makes no sense; a form may send a field left empty."""
-        if isinstance(given, Mapping):
-            given = {
-                name: value
-                for name, value in given.items()
-                if value not in (None, "") and not OF_THE_SERVER.fullmatch(name)
-            }
-        try:
-            return handler(given)
-        except ValidationError as error:
-            raise SettingsError(_sentence(error, cls)) from None
-
-    def of_settings(self) -> Mapping[str, object]:
-        """The choices that take the place of settings."""
-        own = {"corpus", "step_by_step", "reader"}
-        return self.model_dump(exclude=own, exclude_none=True)
-
-
-class Choices(Chosen):
-    """Those for GraphReader, and for reading in."""
-
     mode: Mode | Open = Field(
         None,
         description="paper: 5 paths of at most 10 calls; fast: 2 paths of at most 5 calls. "
@@ -111,48 +95,34 @@ class Choices(Chosen):
         "edited. Go on without an input.",
     )
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _as_settings_error(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Raise SettingsError where a value makes no sense; a form may send a field left empty."""
+        if isinstance(given, Mapping):
+            given = {
+                name: value
+                for name, value in given.items()
+                if value not in (None, "") and not OF_THE_SERVER.fullmatch(name)
+            }
+        try:
+            return handler(given)
+        except ValidationError as error:
+            raise SettingsError(_sentence(error)) from None
 
-class ReadAgentChoices(Chosen):
-    """Those for ReadAgent."""
-
-    reader: str = Field(
-        "read-agent-s",
-        description="read-agent-s looks up pages one by one, read-agent-p at once, gistmem none; "
-        "read-agent-s-3 looks up 3 pages at most.",
-    )
-    long_window: Annotated[int, Field(ge=1024)] | Open = Field(
-        None,
-        description="Tokens of one prompt at most. Left open: GRAPHREADER_LONG_WINDOW, else "
-        "128000.",
-    )
+    def of_settings(self) -> Mapping[str, object]:
+        """The choices that take the place of settings."""
+        return self.model_dump(exclude={"corpus", "step_by_step"}, exclude_none=True)
 
 
 Agent: TypeAlias = CompiledStateGraph[Run, Choices, Question, Answered]
-Builder: TypeAlias = CompiledStateGraph[Ingested, Choices, Sources, Ingested]
-C = TypeVar("C", bound=Chosen)
 
 
 def graphreader(runtime: ServerRuntime[Any]) -> Agent:
     """The agent: a question is explored and answered."""
-    return _agent(_chosen(runtime, Choices).step_by_step)
-
-
-def ingest(runtime: ServerRuntime[Any]) -> Builder:
-    """Reading in: what it would cost, the reading, the comparing of key elements."""
-    _chosen(runtime, Choices)
-    return _builder()
-
-
-def read_agent(runtime: ServerRuntime[Any]) -> ReadAgent:
-    """ReadAgent: pages, gists, pages looked up, an answer."""
-    _chosen(runtime, ReadAgentChoices)
-    return _read_agent()
-
-
-def _chosen(runtime: ServerRuntime[Any], choices: type[C]) -> C:
-    """The choices of a run. A run itself is given what it knows of them, and no other name."""
-    run = runtime.execution_runtime
-    return choices.model_validate((run and run.context) or {})
+    run = runtime.execution_runtime  # None while the server reads the schema
+    choices = Choices.model_validate((run and run.context) or {})
+    return _agent(choices.step_by_step)
 
 
 @cache
@@ -160,32 +130,12 @@ def _agent(step_by_step: bool) -> Agent:
     return agent_graph(_home, Choices, step_by_step=step_by_step)
 
 
-@cache
-def _builder() -> Builder:
-    return ingest_graph(_reader, Choices)
-
-
-@cache
-def _read_agent() -> ReadAgent:
-    return read_agent_graph(_home_and_reader, ReadAgentChoices)
-
-
-async def _home_and_reader(runtime: Runtime[ReadAgentChoices]) -> tuple[Home, str]:
-    choices = runtime.context or ReadAgentChoices()
-    return (await _opened_for(choices)).home, choices.reader
-
-
 async def _home(runtime: Runtime[Choices]) -> Home:
-    return (await _reader(runtime)).home
+    """The execution context of the reader with the chosen settings.
 
-
-async def _reader(runtime: Runtime[Choices]) -> GraphReader:
-    return await _opened_for(runtime.context or Choices())
-
-
-async def _opened_for(choices: Chosen) -> GraphReader:
-    """Whoever does what was chosen. To open one reads files, so it is done in a thread."""
-    return await asyncio.to_thread(_READERS.of, choices)
+    Opening a reader reads files, so it is done in a thread.
+    """
+    return (await asyncio.to_thread(_READERS.of, runtime.context or Choices())).home
 
 
 class _Readers:
@@ -195,7 +145,7 @@ class _Readers:
         self._lock = Lock()
         self._readers: OrderedDict[frozenset[tuple[str, object]], GraphReader] = OrderedDict()
 
-    def of(self, choices: Chosen) -> GraphReader:
+    def of(self, choices: Choices) -> GraphReader:
         """The reader of these choices, at their corpus; the one unused for longest is closed."""
         chosen = choices.of_settings()
         key = frozenset(chosen.items())
@@ -216,15 +166,67 @@ def _opened(chosen: Mapping[str, object]) -> GraphReader:
     return GraphReader(settings=Settings.read(**chosen))
 
 
-def _sentence(error: ValidationError, choices: type[Chosen]) -> str:
+def _sentence(error: ValidationError) -> str:
     wrong = [one for one in error.errors(include_url=False) if one["type"] != "none_required"]
     if not all(one["loc"] for one in wrong):
         return "The choices are an object of names and values: give one."
-    told = [f"{one['loc'][0]}: {_fault(one, choices)}" for one in wrong]
+    told = [f"{one['loc'][0]}: {_fault(one)}" for one in wrong]
     return f"A choice makes no sense. {'; '.join(told)}."
 
 
-def _fault(one: ErrorDetails, choices: type[Chosen]) -> str:
+def _fault(one: ErrorDetails) -> str:
     if one["type"] == "extra_forbidden":
-        return f"there is no such choice, only {', '.join(choices.model_fields)}"
+        return f"there is no such choice, only {', '.join(Choices.model_fields)}"
     return one["msg"]
+
+
+_LOOPBACK = r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?"
+_HOST = re.compile(_LOOPBACK, re.IGNORECASE)
+_PAGE = re.compile(rf"https?://{_LOOPBACK}|https://(?:eu\.)?smith\.langchain\.com")
+
+_INSIDE = "/noauth"
+"""The root path of what the server asks itself, which comes over no network."""
+
+
+class OnlyFromHere:
+    """Answers 403, and in words, where a request comes from elsewhere."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on or refuse it."""
+        asked = scope["type"] in ("http", "websocket") and scope.get("root_path") != _INSIDE
+        refusal = _refusal(Headers(scope=scope)) if asked else None
+        if refusal is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(1008, refusal)(scope, receive, send)  # it is answered with 403
+        else:
+            await JSONResponse({"detail": refusal}, 403)(scope, receive, send)
+
+
+def _refusal(headers: Headers) -> str | None:
+    """Why it is refused, if it is."""
+    if not _HOST.fullmatch(headers.get("host", "")):
+        return "This server is asked by this machine alone: call it 127.0.0.1 or localhost."
+    if "origin" in headers and not _PAGE.fullmatch(headers["origin"]):
+        return "This server is asked by LangGraph Studio and by pages of this machine alone."
+    return None
+
+
+app = Starlette(
+    middleware=[
+        Middleware(OnlyFromHere),
+        # The server's own would let a browser ask neither with POST nor on the way into a private
+        # network, which this machine is for a page of the web.
+        Middleware(
+            CORSMiddleware,
+            allow_origin_regex=_PAGE.pattern,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            allow_private_network=True,
+        ),
+    ]
+)
+"""What `langgraph.json` names: the server puts its routes behind it."""

@@ -34,11 +34,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field
 
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import Decided, Heard
-from graphreader.deciding.decisions import Decision
-from graphreader.deciding.tasks import Task
 from graphreader.errors import ReplyError
+from graphreader.llm.protocols import Budget, Decided, Decision, Heard, Task
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)

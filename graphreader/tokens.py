@@ -46,6 +46,7 @@ _WORDS = {
         )
     ),
 }
+
 _SAME_WORDS = {"o200k_harmony": "o200k_base"}  # they differ in special tokens only
 
 # tiktoken panics on some 400,000 spaces in a row: such runs are counted in parts.

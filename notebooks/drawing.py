@@ -16,9 +16,9 @@ from langchain_core.runnables.graph import Graph
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from graphreader import Path, Reading
-from graphreader.baselines.read_agent.gist_memory import GistMemory
-from graphreader.baselines.read_agent.words import words_in
+from graphreader.baselines.read_agent.gists import GistMemory
+from graphreader.baselines.read_agent.pages import words_in
+from graphreader.reading import Path, Reading
 
 # The colors of cypher/inspect/colours.grass
 DOCUMENT, CHUNK, FACT, ELEMENT = "#4C8EDA", "#569480", "#FFC454", "#F79767"

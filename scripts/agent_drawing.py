@@ -4,11 +4,9 @@ import re
 from pathlib import Path
 from typing import cast
 
+from graphreader.agent.dependencies import Likeness, Limits, Parts
 from graphreader.agent.graph import build_agent
-from graphreader.agent.likeness import Likeness
-from graphreader.agent.parts import Limits, Parts
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.offline.embedding import OfflineEmbedder
+from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
 from graphreader.store.explorer import GraphExplorer
 
 _BLOCK = re.compile(r"(?<=<!-- agent: make pictures -->\n```mermaid\n).*?(?=```)", re.DOTALL)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from graphreader.store.embedded import RunningServer
+from graphreader.store.embedded.server import RunningServer
 
 WIDTH, HEIGHT, SCALE = 1200, 800, 1.25
 SETTLE = 5000

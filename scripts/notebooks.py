@@ -19,10 +19,10 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from graphreader import GraphReader, Settings
 from graphreader.errors import UnknownCorpusError
-from graphreader.settings import bare_environment, load_environment
-from graphreader.store.opening import address_of
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings, bare_environment, load_environment
+from graphreader.store.connection import address_of
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from examples.demo import QUESTION, TEXT
-from graphreader import GraphReader, Settings
-from graphreader.settings import load_environment
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings, load_environment
 from graphreader.store import embedded
 from scripts.agent_drawing import drawings_in, write_drawing
 from scripts.browser_picture import graph_pictures

@@ -17,8 +17,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from graphreader import GraphReaderError
 from graphreader.cli.starting import start_embedded
+from graphreader.errors import GraphReaderError
 from graphreader.settings import Settings, load_environment
 
 HOST, PORT, JOBS = "127.0.0.1", 2024, 10

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from graphreader import GraphReader
 from graphreader.cli.watching import watch
+from graphreader.graph_reader import GraphReader
 
 COLUMNS = 110
 

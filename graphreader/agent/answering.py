@@ -1,22 +1,111 @@
-"""Answer reasoning (paper, section 3.4): one answer out of all notebooks, with citations."""
+"""Answer reasoning (paper, section 3.4): one answer out of all notebooks, with citations.
+
+What an answer rests on: its claims with their quotes, and where the texts contradict it all.
+
+Telling an answer while it is written, so that what was told is the answer in the end.
+"""
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from langgraph.runtime import Runtime
 
-from graphreader.agent.claims import NO_BASIS, rested
-from graphreader.agent.condensing import join
-from graphreader.agent.parts import Parts, Update, spent
-from graphreader.agent.path import why_all_failed
-from graphreader.agent.state import Costs, Notes, Quote, Run, add_costs, in_all, label
-from graphreader.agent.telling import Telling
-from graphreader.deciding.decider import Heard
-from graphreader.deciding.decisions import Answer
-from graphreader.deciding.tasks import AnswerTask, Evidence
+from graphreader.agent.decisions import Answer
+from graphreader.agent.dependencies import Parts, Update, spent
+from graphreader.agent.events import AnswerToken
+from graphreader.agent.notebook import join
+from graphreader.agent.state import Costs, Notes, Quote, Run, Statement, add_costs, in_all, label
+from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.errors import DecisionError, WindowError
-from graphreader.sentences import language_of
+from graphreader.llm.protocols import Heard
+from graphreader.text.sentences import language_of
+
+NO_BASIS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
+"""That of what is no answer."""
+
+SIDES = 2
+"""Quotes that a contradiction must name: one of each side."""
+
+CLAIMS_NAMED = 3
+"""Unsupported claims that a note names; of the others it gives the number."""
+
+
+def rested(
+    decision: Answer, task: AnswerTask, quotes: Sequence[Quote]
+) -> tuple[Mapping[str, Any], list[str]]:
+    """Citations, claims and contradictions of the decision, and notes on them for a person.
+
+    `task` is what was shown, `quotes` begin with those of its evidence. Numbers of quotes that were
+    not shown are dropped. A claim that has none left is kept, and a note tells of it; a
+    contradiction that does not name both sides is dropped. An answer without claims is one claim.
+    """
+    if not decision.answered:
+        return NO_BASIS, []
+    claims = [(one.claim.strip(), task.shown(one.citations)) for one in decision.claims]
+    claims = [claim for claim in claims if claim[0]] or [(decision.answer.strip(), [])]
+    about = [(one.about.strip(), task.shown(one.citations)) for one in decision.contradictions]
+    contradictions = [one for one in about if one[0] and len(one[1]) >= SIDES]
+    cited = dict.fromkeys(n for _, numbers in (*claims, *contradictions) for n in numbers)
+    places = {number: place for place, number in enumerate(cited, 1)}
+    basis = {
+        "citations": [quotes[number - 1] for number in cited],
+        "claims": [_statement(text, numbers, places) for text, numbers in claims],
+        "contradictions": [_statement(text, numbers, places) for text, numbers in contradictions],
+    }
+    unsupported = [text for text, numbers in claims if not numbers]
+    return basis, _on_unsupported(unsupported, len(claims))
+
+
+def _statement(text: str, numbers: Sequence[int], places: Mapping[int, int]) -> Statement:
+    return {"text": text, "citations": [places[number] for number in numbers]}
+
+
+def _on_unsupported(unsupported: Sequence[str], claims: int) -> list[str]:
+    """The note that a person must see before trusting the answer, if there is reason for one."""
+    if not unsupported:
+        return []
+    which = f"{len(unsupported)} of {claims} claims"
+    verbs = (
+        "has no quote that supports it"
+        if len(unsupported) == 1
+        else ("have no quotes that support them")
+    )
+    named = "; ".join(unsupported[:CLAIMS_NAMED])
+    rest = len(unsupported) - CLAIMS_NAMED
+    return [f"{which} {verbs}: {named}{f'; and {rest} more' if rest > 0 else ''}"]
+
+
+class Telling:
+    """Hands the pieces of an answer on as events, and what of them was not told at the end."""
+
+    def __init__(self, write: Callable[[AnswerToken], None]) -> None:
+        self._write = write
+        self._told = ""
+
+    def __call__(self, piece: str, begins: bool) -> None:
+        """Tell a piece. Where it begins an answer, what was told before is void."""
+        begins = begins or not self._told
+        self._told = piece if begins else self._told + piece
+        self._write(AnswerToken(piece, begins))
+
+    def ends_with(self, answer: str) -> None:
+        """The whole answer is this: tell what is missing, or all of it if another was told."""
+        if not self._told or not answer.startswith(self._told):
+            self(answer, True)
+        elif rest := answer.removeprefix(self._told):
+            self(rest, False)
+
+
+def why_all_failed(paths: Sequence[Notes]) -> str:
+    """A sentence where every path ended with an error, else nothing."""
+    if not paths or any(one["stopped"] != "error" for one in paths):
+        return ""
+    return f"Every path failed, the first one so: {paths[0]['error']}"
+
 
 NOT_IN_THE_TEXTS = {"en": "The texts do not tell.", "zh": "文中没有提到。"}
+
 NOT_IN_TIME = {
     "en": "Nothing was found before the budget was used up.",
     "zh": "在预算用完之前没有找到任何内容。",

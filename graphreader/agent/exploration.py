@@ -2,12 +2,23 @@
 
 A call is one decision that names a function; reading a node's facts when it is entered is none.
 A step never changes the state that it is given. Where a step leads is wired in `graph`.
+
+What one path knows: how it sets out, what its steps are told, what is noted, how it ends.
+
+Nothing here asks or looks: new values out of old ones.
+
+The neighbors of a path's node in the order in which they promise most.
+
+Three things speak for a neighbor: words that it shares with the question, the plan and the
+notebook; likeness in meaning to what is still missing; facts that it shares with the node, measured
+by how many it has at all, so that what turns up everywhere does not crowd out the rare bridge.
 """
 
 from langgraph.runtime import Runtime
 
-from graphreader.agent.condensing import condense
-from graphreader.agent.context import in_context
+from graphreader.agent.citations import with_quotes
+from graphreader.agent.decisions import ChunkDecision, FactsDecision, NeighborDecision
+from graphreader.agent.dependencies import NOT_OURS, Parts, Update, spent, stop
 from graphreader.agent.events import (
     ChunkRead,
     FactsRead,
@@ -16,26 +27,143 @@ from graphreader.agent.events import (
     NoteTaken,
     PathEnded,
 )
-from graphreader.agent.neighborhood import neighbors_of
-from graphreader.agent.paging import FactPage, GroupedFacts, fact_page
-from graphreader.agent.parts import Parts, Update, spent
-from graphreader.agent.path import FIRST_PAGE, NOT_OURS, asked, beside, called, stop, turned
-from graphreader.agent.quoting import with_quotes
-from graphreader.agent.ranking import wordings
+from graphreader.agent.fact_pages import FactPage, GroupedFacts, fact_page, in_context
+from graphreader.agent.notebook import condense
+from graphreader.agent.ranking import fused, missing, sharing, wordings
 from graphreader.agent.state import (
     ChunkRef,
     Costs,
     Exploring,
     Function,
+    NodeRef,
     Notes,
+    Run,
     Seen,
     add_costs,
     label,
 )
-from graphreader.deciding.decisions import ChunkDecision, FactsDecision, NeighborDecision
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
+from graphreader.agent.tasks import ChunkTask, FactsTask, NeighborTask
+from graphreader.errors import DecisionError
 from graphreader.reading import FunctionCall
 from graphreader.store.explorer import OPENING
+from graphreader.store.records import Neighbor, Node, StoredChunk
+
+FIRST_PAGE: Update = {"page": 1, "shown": 0}
+
+
+def enter(state: Run, path: int, node: NodeRef) -> Exploring:
+    """What a path knows when it sets out from an initial node; `path` counts from 1."""
+    return {
+        "run": state.get("run", ""),
+        "before": state.get("costs", {}),
+        "question": state["question"],
+        "plan": state["plan"],
+        "needs": state["needs"],
+        "related": state["related"],
+        "path": path,
+        "initial_node": node,
+        "node": node,
+        "visited": [node["id"]],
+        "queue": [],
+        "read": [],
+        "seen": {},
+        "page": 1,
+        "shown": 0,
+        "notebook": "",
+        "quotes": [],
+        "functions": [],
+        "stopped": None,
+        "error": None,
+        "costs": {},
+    }
+
+
+def task_prefix(state: Exploring) -> tuple[str, str, tuple[str, ...], str]:
+    """What every exploring task begins with: question, plan, previous actions, notebook."""
+    actions = tuple(f"at {f['at']}: {f['name']}({f['argument']})" for f in state["functions"])
+    return state["question"], state["plan"], actions, state["notebook"]
+
+
+def called(
+    state: Exploring,
+    decision: FactsDecision | ChunkDecision | NeighborDecision,
+    argument: str = "",
+    at: str = "",
+    id_: str = "",
+) -> Function:
+    """The chosen function in words; `at` is where it was chosen, the current node if not given."""
+    return {
+        "name": decision.function,
+        "argument": argument,
+        "rationale": decision.rationale,
+        "at": at or state["node"]["name"],
+        "id": id_ or state["node"]["id"],
+    }
+
+
+def turned(state: Exploring, function: str, shown: int) -> Update:
+    """The next page where it was asked for, else the first one of whatever comes."""
+    if function != "next_page":
+        return FIRST_PAGE
+    return {"page": state["page"] + 1, "shown": state["shown"] + shown}
+
+
+def beside(
+    chunk: StoredChunk, function: str, queue: list[ChunkRef], read: list[str]
+) -> tuple[str, list[ChunkRef]]:
+    """The function's argument in words, and the queue: the chunk asked for goes to its front.
+
+    At an edge of the document, or beside a chunk that was read, the queue stays as it is.
+    """
+    sides = {"read_previous_chunk": chunk.previous, "read_subsequent_chunk": chunk.subsequent}
+    if function not in sides:
+        return "", queue
+    next_to = sides[function]
+    if next_to is None:
+        return "there is none", queue
+    name = label(chunk.document, next_to[1])
+    if next_to[0] in read:
+        return f"{name}, already read", queue
+    first: ChunkRef = {"id": next_to[0], "document": chunk.document, "index": next_to[1]}
+    return name, [first, *(ref for ref in queue if ref["id"] != next_to[0])]
+
+
+RANKED = 200
+"""Neighbors of a node that are looked at."""
+
+
+async def neighbors_of(parts: Parts, state: Exploring) -> list[Node]:
+    """Those that were not visited, best first; those that lead to unread chunks before others."""
+    found = await parts.explorer.neighbors(
+        state["node"]["id"],
+        state["visited"],
+        state["read"],
+        state["related"],
+        await _wanted(parts, state),
+        RANKED,
+        state["notebook"],
+    )
+    said = " ".join([state["question"], state["plan"], *state["needs"], state["notebook"]])
+    rankings = [found, sharing(found, lambda neighbor: neighbor.node.name, said)]
+    if any(neighbor.likeness for neighbor in found):
+        rankings.append(sorted(found, key=lambda neighbor: -neighbor.likeness))
+    ranked = fused(rankings, lambda neighbor: neighbor.node.id)
+    return [neighbor.node for neighbor in sorted(ranked, key=_is_read)]
+
+
+def _is_read(neighbor: Neighbor) -> bool:
+    return not neighbor.unread
+
+
+async def _wanted(parts: Parts, state: Exploring) -> list[float] | None:
+    """What is still missing, as a vector; None where none can be had: then words must do."""
+    try:
+        return await parts.likeness.middle(
+            [state["question"], *missing(state["needs"], state["notebook"])]
+        )
+    except DecisionError:
+        return None
+
 
 NEIGHBORS_SHOWN = 60
 
@@ -61,7 +189,9 @@ class Exploration:
         name = state["node"]["name"]
         page = fact_page(found.groups, wanted, state["shown"], state["read"], name)
         groups = await in_context(self._parts.explorer, page.groups, state["read"])
-        task = FactsTask(*asked(state), name, groups, page.remaining, state["page"], found.unlisted)
+        task = FactsTask(
+            *task_prefix(state), name, groups, page.remaining, state["page"], found.unlisted
+        )
         decision: FactsDecision
         decision, task, costs = await self._parts.decide(task)
         looked_at, seen = _looked_at(state, page, task)
@@ -94,7 +224,7 @@ class Exploration:
             ChunkRead(state["path"], name, chunk.document, chunk.document_id, chunk.index)
         )
         task = ChunkTask(
-            *asked(state),
+            *task_prefix(state),
             name,
             label(chunk.document, chunk.index),
             chunk.text,
@@ -123,7 +253,7 @@ class Exploration:
         names = tuple(node.name for node in nodes[:NEIGHBORS_SHOWN])
         remaining = len(nodes) - len(names)
         here = state["node"]["name"]
-        task = NeighborTask(*asked(state), here, names, remaining, state["page"])
+        task = NeighborTask(*task_prefix(state), here, names, remaining, state["page"])
         runtime.stream_writer(NeighborsSeen(state["path"], here, names))
         decision: NeighborDecision
         decision, task, costs = await self._parts.decide(task)

@@ -13,10 +13,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Checkpointer, Send
 
 from graphreader.agent.answering import Answering
-from graphreader.agent.exploration import Exploration
-from graphreader.agent.logbook import written_down
-from graphreader.agent.parts import Parts, Step, Update, spent
-from graphreader.agent.path import NOT_OURS, enter, stop
+from graphreader.agent.dependencies import NOT_OURS, Parts, Step, Update, spent, stop
+from graphreader.agent.events import logged
+from graphreader.agent.exploration import Exploration, enter
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import Answered, Exploring, PathNotes, Question, Run
 
@@ -39,11 +38,13 @@ AFTER_FACTS: dict[Any, str] = {
     NEXT_PAGE: "explore_atomic_facts",
     END_OF_PATH: "end_path",
 }
+
 AFTER_CHUNK: dict[Any, str] = {
     READ_ON: "explore_chunks",
     QUEUE_EMPTY: "explore_neighbors",
     END_OF_PATH: "end_path",
 }
+
 AFTER_NEIGHBORS: dict[Any, str] = {
     READ_NEIGHBOR: "explore_atomic_facts",
     NEXT_PAGE: "explore_neighbors",
@@ -86,7 +87,7 @@ class Nodes:
             path.end_path,
             steps.answering(parts).answer_reasoning,
         )
-        return cls(*map(written_down, taken))
+        return cls(*map(logged, taken))
 
 
 def build_agent(

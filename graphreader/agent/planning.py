@@ -1,20 +1,106 @@
-"""Agent initialization (paper, section 3.3.1): the rational plan and the initial nodes."""
+"""Agent initialization (paper, section 3.3.1): the rational plan and the initial nodes.
 
-from collections.abc import Mapping
+The key elements that may become initial nodes: all of a small graph, the best of a large one.
+
+The paper shows all of them (section 3.3.1); in a graph of thousands most are noise to whoever has
+to choose, and they fit no window.
+
+Initial nodes that lead to different places (paper, figure 8: non-repetitive and diverse).
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
 from graphreader import tokens
-from graphreader.agent.beginning import diverse
-from graphreader.agent.candidates import Candidates
+from graphreader.agent.decisions import InitialNodes, RationalPlan
+from graphreader.agent.dependencies import Parts, Update, spent
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
-from graphreader.agent.parts import Parts, Update, spent
+from graphreader.agent.ranking import fused
 from graphreader.agent.state import Run
-from graphreader.deciding.decisions import InitialNodes, RationalPlan
-from graphreader.deciding.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
-from graphreader.errors import BudgetError, ReplyError, WindowError
-from graphreader.sentences import language_of, sentence_spans
-from graphreader.store.found import Node, Profile
+from graphreader.agent.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
+from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
+from graphreader.store.records import Node, Profile
+from graphreader.text.sentences import language_of, sentence_spans
+
+CANDIDATES = 100
+"""Key elements that may become initial nodes."""
+
+SMALL = 2_000
+"""Key elements of a graph in which those with the most facts are looked for quickly."""
+
+SEARCHED = 50
+"""Key elements that one search brings."""
+
+RELATED = 15
+"""Key elements that are taken to have to do with the question, wherever a path is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates, best first; `related` are the ids of the best of those that searches found."""
+
+    nodes: list[Node]
+    related: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Candidates:
+    """Finds candidates, by meaning and by words, for the question, the plan and each need."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def of(self, state: Run) -> Found:
+        """The best of all searches together, and behind them what else a small graph has."""
+        texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
+        ranked, notes = await self._searched(texts)
+        related = tuple(node.id for node in ranked[:RELATED])
+        nodes = ranked[:CANDIDATES]
+        if len(nodes) < CANDIDATES and await self._parts.explorer.has_at_most(SMALL):
+            nodes = list(dict.fromkeys([*nodes, *await self._parts.explorer.nodes(CANDIDATES)]))
+        return Found(nodes[:CANDIDATES], related, notes)
+
+    async def _searched(self, texts: list[str]) -> tuple[list[Node], tuple[str, ...]]:
+        """What the searches find. Where no vectors can be had, words must do."""
+        by_words, (by_meaning, notes) = await asyncio.gather(
+            self._parts.explorer.matching(texts, SEARCHED), self._by_meaning(texts)
+        )
+        return fused([*by_words, *by_meaning], lambda node: node.id), notes
+
+    async def _by_meaning(self, texts: list[str]) -> tuple[list[list[Node]], tuple[str, ...]]:
+        try:
+            vectors = await self._parts.likeness.vectors(texts)
+        except DecisionError as error:
+            return [], (f"Initial nodes were searched for by words alone: {error}",)
+        return await self._parts.explorer.nearest(vectors, SEARCHED), ()
+
+
+def diverse(ranked: Iterable[Node], profiles: Mapping[str, Profile], number: int) -> list[Node]:
+    """The first nodes of which no two are aliases of each other or have the same facts.
+
+    Nodes without a profile, or without any fact, are passed over. There may be fewer than `number`:
+    two paths that set out from the same facts would be one path, paid for twice.
+    """
+    chosen: list[Node] = []
+    called: set[str] = set()
+    told: set[frozenset[str]] = set()
+    for node in ranked:
+        profile = profiles.get(node.id)
+        if len(chosen) == number:
+            break
+        if profile is None or profile.facts == frozenset():
+            continue
+        if profile.aliases & called or profile.facts in told:
+            continue
+        chosen.append(node)
+        called |= profile.aliases
+        if profile.facts is not None:
+            told.add(profile.facts)
+    return chosen
+
 
 NEEDS = 8
 """Information needs that are searched for on their own, at most."""

@@ -10,10 +10,9 @@ from itertools import pairwise
 from math import fsum, log
 from typing import TypeVar
 
-from graphreader.deciding.offline.words import is_stop_word
+from graphreader.text.words import is_stop_word
 
 T = TypeVar("T")
-
 _WORD = re.compile(r"[^\W_\u3400-\u9fff]+")
 _DIGIT = re.compile(r"\d")
 _CHINESE = re.compile(r"[\u3400-\u9fff]+")

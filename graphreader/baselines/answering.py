@@ -1,13 +1,21 @@
-"""One answer from passages that are shown together."""
+"""One answer from passages that are shown together.
 
-from collections.abc import Sequence
+Full Text Read: the whole text in one prompt, as far as a large window holds it (appendix D).
+
+Golden: the supporting facts are given, as an upper bound for every way of finding them.
+
+The paper's "Golden" in table 2. What is measured is answering alone.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
-from typing import Any
+from itertools import accumulate, pairwise, takewhile
+from typing import Any, Literal
 
-from graphreader.baselines.passages import Passage
-from graphreader.baselines.sitting import NO_TEXT, Sitting
-from graphreader.deciding.passages import (
+from graphreader import tokens
+from graphreader.agent.citations import locate
+from graphreader.baselines.session import NO_TEXT, Passage, Sitting
+from graphreader.baselines.tasks import (
     Excerpt,
     FullTextChoiceTask,
     FullTextTask,
@@ -17,7 +25,12 @@ from graphreader.deciding.passages import (
     TextTask,
     shown,
 )
+from graphreader.documents import Document
+from graphreader.errors import WindowError
+from graphreader.ingestion.chunking import Span, pack
+from graphreader.llm.protocols import Budget, Decider
 from graphreader.reading import Reading
+from graphreader.text.sentences import line_spans
 from graphreader.tokens import count
 
 
@@ -114,3 +127,160 @@ def _within(window: int, sources: Sequence[Source]) -> Sequence[Source]:
         for source in sources
     )
     return sources[: max(1, sum(1 for _ in takewhile(lambda size: size <= window, sizes)))]
+
+
+Policy = Literal["head", "middle", "refuse"]
+_PARTS = 8  # of the window, at most: what a paragraph is cut into that does not fit into it
+
+
+class FullText:
+    """Answers from all documents, one after the other in their order.
+
+    What is done with a text larger than the window is the `policy`. "head" shows the longest head
+    of whole paragraphs that fits (table 3); "middle" shows head and tail and leaves paragraphs in
+    the middle out; "refuse" shows nothing: the reading is unanswered, and its note says why. A
+    single paragraph that is larger than the window is cut at the ends of sentences.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        decider: Decider,
+        *,
+        window: int,
+        policy: Policy = "head",
+        budget: Callable[[], Budget] = Budget,
+    ) -> None:
+        self.name = "full-text" if policy == "head" else f"full-text-{policy}"
+        self.window = window
+        self._paragraphs = [
+            passage for document in documents for passage in _paragraphs(document, window)
+        ]
+        self._decider = decider
+        self._policy = policy
+        self._budget = budget
+
+    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+        """Answer from what the policy shows. Raises DecisionError."""
+        sitting = Sitting(self.name, question, self._decider, self._budget())
+        sources = _sources(self._paragraphs)
+        if self._policy != "refuse":
+            ranked = [sources[at] for at in self._in_order()]
+            return await answer_from(
+                sitting, question, options, ranked, window=self.window, how=FULL_TEXT
+            )
+        size = sum(paragraph.tokens for paragraph in self._paragraphs)
+        if size <= self.window:
+            try:
+                return await answer_from(
+                    sitting, question, options, sources, window=self.window, how=WHOLE_TEXT
+                )
+            except WindowError:
+                pass  # with the prompt it is too large
+        return sitting.unanswered(
+            f"The text has {size:,} tokens, which do not fit into the window of {self.window:,}: "
+            "nothing was read.",
+            passages=self._paragraphs,
+        )
+
+    def _in_order(self) -> list[int]:
+        """The paragraphs' numbers, in the order in which they are shown while there is room.
+
+        That is by how much stands between them and the beginning; with "middle", or the end.
+        """
+        ends = list(accumulate(paragraph.tokens for paragraph in self._paragraphs))
+
+        def rank(at: int) -> int:
+            start = ends[at] - self._paragraphs[at].tokens
+            return min(start, ends[-1] - ends[at]) if self._policy == "middle" else start
+
+        return sorted(range(len(ends)), key=lambda at: (rank(at), at))
+
+
+def _sources(paragraphs: Sequence[Passage]) -> list[Source]:
+    """Paragraphs of one document are shown as one text."""
+    return [
+        Source(Excerpt(one.document.title, one.text, place, one.document.id), one)
+        for place, one in enumerate(paragraphs)
+    ]
+
+
+def _paragraphs(document: Document, window: int) -> Iterator[Passage]:
+    """The document's paragraphs, each with the white space behind it."""
+    text = document.text
+    starts = [0, *(start for start, _ in line_spans(text)[1:]), len(text)]
+    for index, (start, end, size) in enumerate(_spans(starts, text, window)):
+        yield Passage(document, index, start, text[start:end], size)
+
+
+def _spans(starts: Sequence[int], text: str, window: int) -> Iterator[Span]:
+    for start, end in pairwise(starts):
+        part = text[start:end]
+        if not part.strip():
+            continue
+        size = tokens.count(part)
+        if size <= window:
+            yield start, end, size
+        else:
+            pieces = pack(part, max(64, window // _PARTS))
+            yield from ((start + a, start + b, size) for a, b, size in pieces)
+
+
+class Golden:
+    """Answers from `supporting`, sentences of `documents`; without any, from the documents.
+
+    So where data name only documents that hold the answer, give just these as `documents`. What
+    the window does not hold is left out from the end.
+    """
+
+    name = "golden"
+
+    def __init__(
+        self,
+        supporting: Sequence[str],
+        documents: Sequence[Document],
+        decider: Decider,
+        *,
+        window: int,
+        budget: Callable[[], Budget] = Budget,
+    ) -> None:
+        self.window = window
+        self._sources = _sentences(supporting, documents) or _texts(documents)
+        self._decider = decider
+        self._budget = budget
+
+    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+        """Answer from what is given. Raises DecisionError."""
+        sitting = Sitting(self.name, question, self._decider, self._budget())
+        return await answer_from(sitting, question, options, self._sources, window=self.window)
+
+
+def _sentences(supporting: Sequence[str], documents: Sequence[Document]) -> list[Source]:
+    """The sentences where they stand; one that stands in no document is shown all the same."""
+    sources = []
+    for place, sentence in enumerate(one for one in supporting if one.strip()):
+        passage = next((p for document in documents if (p := _found(sentence, document))), None)
+        label = passage.document.title if passage else "Supporting fact"
+        text = passage.text if passage else sentence
+        document = passage.document.id if passage else ""
+        sources.append(Source(Excerpt(label, text.strip() + "\n", place, document), passage))
+    return sources
+
+
+def _found(sentence: str, document: Document) -> Passage | None:
+    span = locate(sentence, document.text)
+    if span is None:
+        return None
+    text = document.text[slice(*span)]
+    return Passage(document, 0, span[0], text, count(text))
+
+
+def _texts(documents: Sequence[Document]) -> list[Source]:
+    return [
+        Source(
+            Excerpt(document.title, document.text, place, document.id),
+            Passage(document, 0, 0, document.text, count(document.text)),
+        )
+        for place, document in enumerate(documents)
+        if document.text.strip()
+    ]

@@ -2,21 +2,129 @@
 
 Appendix D: reading ends with the first chunk that answers the question; if none does, it is
 unanswered. No chunk crosses documents.
+
+Reading chunks one after the other, in the order of the text, until one answers the question.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal, TypeVar
 
-from graphreader.baselines.passages import Passage, passages_of
-from graphreader.baselines.sitting import NO_TEXT, Sitting
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.chunk_reading import ChunkRead as Read
-from graphreader.deciding.chunk_reading import ChunkReadTask, NotesRead, NotesReadTask
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.passages import option_named
+from pydantic import Field
+
+from graphreader import tokens
+from graphreader.baselines.session import NO_TEXT, Passage, Sitting, passages_of
+from graphreader.baselines.tasks import option_named
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, DecisionError, ReplyError
+from graphreader.llm.protocols import Budget, Decider, Decision, Task, folded, names
 from graphreader.reading import Reading
+from graphreader.usage import Phase
+
+SUMMARY_TOKENS = 400
+"""A summary at most: it stands beside every later chunk."""
+
+BareAnswer = Annotated[
+    str, Field(description="The answer alone if it is answerable, otherwise empty.")
+]
+
+Quotes = Annotated[
+    list[str],
+    Field(
+        description="Sentences of this chunk that bear on the question, copied word for word. "
+        "Empty if none does."
+    ),
+]
+
+
+class ChunkRead(Decision):
+    """Whether one chunk answers the question (GraphReader paper, figure 16)."""
+
+    function: Literal["answerable", "unanswerable"] = Field(
+        description="answerable if what is shown answers the question, else unanswerable."
+    )
+    answer: BareAnswer = ""
+    quotes: Quotes = Field(default_factory=list)
+
+
+class NotesRead(Decision):
+    """What a chunk adds to the summary, and whether that answers the question (figure 17)."""
+
+    summary: str = Field(
+        default="",
+        description="The summary anew: what it held and what this chunk adds that helps to "
+        "answer, brief. As it was, if the chunk adds nothing.",
+    )
+    function: Literal["answerable", "unanswerable"] = Field(
+        description="answerable if summary and chunk answer the question, else unanswerable."
+    )
+    answer: BareAnswer = ""
+    quotes: Quotes = Field(default_factory=list)
+
+
+R = TypeVar("R", ChunkRead, NotesRead)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingTask(Task[R]):
+    """One chunk, and the question; with `options` the answer is to be one of them."""
+
+    phase: ClassVar[Phase] = "read"
+    reply_tokens: ClassVar[int] = 800
+    question: str
+    label: str
+    text: str
+    options: tuple[str, ...] = ()
+
+    def values(self) -> dict[str, str]:
+        """Label, text, question and options."""
+        options = f"Answer with the number of an option:\n{names(self.options)}"
+        return {
+            "label": folded(self.label),
+            "text": self.text,
+            "question": self.question,
+            "options": options if self.options else "",
+        }
+
+    def problem(self, decision: R) -> str | None:
+        """Answerable without an answer, or with one that is none of the options."""
+        if decision.function == "unanswerable":
+            return None
+        if not decision.answer.strip():
+            return "The answer is empty: give it, or choose unanswerable."
+        if self.options and option_named(decision.answer, self.options) is None:
+            return f"The answer must be the number of an option, 1 to {len(self.options)}."
+        return None
+
+
+class ChunkReadTask(ReadingTask[ChunkRead]):
+    """Read a chunk by itself (figure 16)."""
+
+    __slots__ = ()
+    prompt = "chunk_read"
+    decision = ChunkRead
+
+
+@dataclass(frozen=True, slots=True)
+class NotesReadTask(ReadingTask[NotesRead]):
+    """Read a chunk with the summary of those before it (figure 17)."""
+
+    prompt = "chunk_read_notes"
+    decision = NotesRead
+    summary: str = ""
+
+    def values(self) -> dict[str, str]:
+        """The summary beside the rest."""
+        # super() without arguments does not work in a dataclass with slots.
+        return ReadingTask.values(self) | {"summary": self.summary or "(empty)"}
+
+    def problem(self, decision: NotesRead) -> str | None:
+        """A summary that is too long, or what a chunk alone may have."""
+        length = tokens.count(decision.summary)
+        if length > SUMMARY_TOKENS:
+            return f"The summary has {length} tokens: write it anew with at most 200 words."
+        return ReadingTask.problem(self, decision)
+
 
 CHUNK_TOKENS = 2_000
 
@@ -32,7 +140,7 @@ class _Progress:
     quotes: list[str] = field(default_factory=list)
 
 
-class ChunkRead:
+class ChunkReader:
     """Reads each chunk by itself until one answers the question (figure 16).
 
     A chunk for which the decider gives no usable reply is passed over with a note. Where the budget
@@ -82,7 +190,7 @@ class ChunkRead:
 
     async def _read(
         self, sitting: Sitting, progress: _Progress, chunk: Passage
-    ) -> Read | NotesRead:
+    ) -> ChunkRead | NotesRead:
         """Judge one chunk, and remember what is to be remembered."""
         task = ChunkReadTask(progress.question, chunk.label, chunk.text, progress.options)
         decision = (await sitting.decide(task)).decision
@@ -90,7 +198,7 @@ class ChunkRead:
         return decision
 
     def _answered(
-        self, sitting: Sitting, progress: _Progress, decision: Read | NotesRead
+        self, sitting: Sitting, progress: _Progress, decision: ChunkRead | NotesRead
     ) -> Reading:
         number = option_named(decision.answer, progress.options)
         return sitting.reading(
@@ -109,7 +217,7 @@ class ChunkRead:
         return progress.read[-1:]
 
 
-class ChunkReadWithNotes(ChunkRead):
+class ChunkReaderWithNotes(ChunkReader):
     """The same with a brief summary that goes along from chunk to chunk (figure 17).
 
     So an answer may rest on several chunks.
@@ -119,7 +227,7 @@ class ChunkReadWithNotes(ChunkRead):
 
     async def _read(
         self, sitting: Sitting, progress: _Progress, chunk: Passage
-    ) -> Read | NotesRead:
+    ) -> ChunkRead | NotesRead:
         task = NotesReadTask(
             progress.question, chunk.label, chunk.text, progress.options, progress.summary
         )

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from graphreader.cli.questions import Asked
 from graphreader.errors import UsageError
-from graphreader.whole_file import whole
+from graphreader.files import whole
 
 _BEGINNING = b'{"id": '
 

@@ -23,10 +23,12 @@ HowFar = Annotated[
     Mode | None,
     typer.Option(help="paper: 5 paths of 10 calls; fast: 2 paths of 5.", show_default=False),
 ]
+
 QuestionFile = Annotated[
     str | None,
     typer.Option(help="Ask the questions of this file, one a line; - for stdin.", metavar="FILE"),
 ]
+
 AnswerFile = Annotated[
     str | None,
     typer.Option(
@@ -34,6 +36,7 @@ AnswerFile = Annotated[
         metavar="FILE",
     ),
 ]
+
 AnotherReader = Annotated[
     str | None,
     typer.Option(

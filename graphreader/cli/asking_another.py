@@ -15,7 +15,8 @@ def ask_another(
 ) -> None:
     """Answer by another reader, and print it as a reading of GraphReader is printed."""
     with working("Opening the readers"):
-        from graphreader import another_reader, readers
+        from graphreader import readers
+        from graphreader import readers as another_reader
 
         readers.check_for_corpus(name)
     opening = open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from graphreader import notes
+from graphreader import runs as runs_module
 from graphreader.cli.answers import AnswerFile
 from graphreader.cli.asking_progress import AskingDrawing, AskingTally
 from graphreader.cli.failing import Interrupted, complain, every_path_failed
@@ -22,14 +22,14 @@ from graphreader.errors import (
     UnknownCorpusError,
     UsageError,
 )
-from graphreader.patience import FOR_ALL, Patience
+from graphreader.llm.retry import FOR_ALL, Patience
 from graphreader.reading import Reading
 
 if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
 
-Keep = Callable[[Mapping[str, Any]], None]
 
+Keep = Callable[[Mapping[str, Any]], None]
 _GOES_ON = "What is answered so far is kept: the same command goes on."
 
 
@@ -102,7 +102,7 @@ def _ask(
     Raises what every further question would meet as well.
     """
     if not reader.documents():
-        raise UsageError(notes.empty(reader.corpus))
+        raise UsageError(runs_module.empty(reader.corpus))
     questions, ids = list(runs), [run for run in runs.values() if run]
     with (
         drawing,

@@ -10,6 +10,7 @@ from graphreader.cli.printing import JsonFlag, print_json
 if TYPE_CHECKING:
     from graphreader.settings import Settings
 
+
 _AURA = ".databases.neo4j.io"
 
 

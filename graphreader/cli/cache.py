@@ -10,7 +10,8 @@ from graphreader.cli.opening import read_settings
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 
 if TYPE_CHECKING:
-    from graphreader.deciding.keeping.reply_cache import CacheStats, ReplyCache
+    from graphreader.llm.cache import CacheStats, ReplyCache
+
 
 app = typer.Typer(
     help="Count or clear the models' replies that are kept, so that none is paid for twice.",
@@ -49,7 +50,7 @@ def clear(
 
 
 def _cache() -> "ReplyCache":
-    from graphreader.deciding.keeping.reply_cache import ReplyCache
+    from graphreader.llm.cache import ReplyCache
 
     return ReplyCache.of(read_settings())
 

@@ -11,7 +11,8 @@ from graphreader.cli.printing import JsonFlag, as_line, plural, print_json, tabl
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphreader.store.library import DocumentSummary, Stats
+    from graphreader.store.catalog import DocumentSummary, Stats
+
 
 _ROOMY = 100
 

@@ -11,9 +11,9 @@ from graphreader.cli.printing import JsonFlag, as_text, plural, print_json, tabl
 from graphreader.errors import GraphReaderError, SettingsError
 
 if TYPE_CHECKING:
-    from graphreader.deciding.decider import Decider
-    from graphreader.deciding.embedder import Embedder
+    from graphreader.llm.protocols import Decider, Embedder
     from graphreader.settings import Settings
+
 
 Check = Callable[["Settings"], str]
 
@@ -97,8 +97,8 @@ def _neo4j(settings: "Settings") -> str:
 
 async def _database(settings: "Settings") -> str:
     from graphreader.store import schema
-    from graphreader.store.library import Library
-    from graphreader.store.opening import open_connection
+    from graphreader.store.catalog import Library
+    from graphreader.store.connection import open_connection
 
     connection = await open_connection(settings)
     try:
@@ -120,8 +120,8 @@ def _model(settings: "Settings") -> str:
 
 
 async def _decision(settings: "Settings") -> str:
-    from graphreader.deciding.opening import open_decider
-    from graphreader.deciding.room import check_chunks
+    from graphreader.agent.limits import check_chunks
+    from graphreader.models import open_decider
 
     check_chunks(settings)
     explores, builds = settings.model_for("explore"), settings.model_for("extract")
@@ -134,7 +134,7 @@ async def _decision(settings: "Settings") -> str:
 
 async def _checked(decider: "Decider", answers: bool = False) -> str:
     """Who decides, after one short question; after a second one where another model `answers`."""
-    from graphreader.deciding.tasks import AnswerTask, PlanTask
+    from graphreader.agent.tasks import AnswerTask, PlanTask
 
     question, plan = "Who wrote the longest of the letters?", "Compare the letters."
     try:
@@ -152,7 +152,7 @@ async def _checked(decider: "Decider", answers: bool = False) -> str:
 def _embeddings(settings: "Settings") -> str:
     import asyncio
 
-    from graphreader.deciding.opening import open_embedder
+    from graphreader.models import open_embedder
     from graphreader.settings import OFFLINE
 
     embedder = open_embedder(settings)

@@ -20,8 +20,9 @@ from graphreader.cli.printing import (
 from graphreader.cli.texts import Exclude, Include, Name, Paths, expanded
 
 if TYPE_CHECKING:
-    from graphreader.ingestion.estimating import Estimate, Spending
+    from graphreader.estimate import Estimate, Spending
     from graphreader.settings import Settings
+
 
 _UNKNOWN = "not known: name it in a file (GRAPHREADER_PRICES)"
 
@@ -66,7 +67,7 @@ def tell(
 
 def _graph_is_there(settings: "Settings") -> bool:
     """Whether there is a graph to look into: an embedded one is not fetched for that."""
-    from graphreader.store.embedded.home import Home
+    from graphreader.store.embedded.process import Home
 
     return bool(settings.neo4j_uri) or Home.of(settings).has_data
 

@@ -13,12 +13,11 @@ from graphreader.cli.printing import JsonFlag, money, plural, print_json, workin
 from graphreader.errors import GraphReaderError, UsageError
 
 if TYPE_CHECKING:
-    from graphreader.evaluation.asked import Asked
-    from graphreader.evaluation.evaluation import Evaluation
+    from graphreader.evaluation.experiment import Asked, Evaluation
     from graphreader.settings import Settings
 
-_GOES_ON = "What is read so far is kept: the same command goes on."
 
+_GOES_ON = "What is read so far is kept: the same command goes on."
 
 Data = Annotated[
     list[str] | None,
@@ -29,14 +28,17 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+
 MoreData = Annotated[
     list[str] | None,
     typer.Option("--data", metavar="DATA", help="More of it, or all: it may be given often."),
 ]
+
 Readers = Annotated[
     str,
     typer.Option(help="Who is asked, with commas between.", metavar="NAMES"),
 ]
+
 Out = Annotated[
     str | None,
     typer.Option(
@@ -45,10 +47,12 @@ Out = Annotated[
         show_default=False,
     ),
 ]
+
 Limit = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="The first N questions of each dataset of a file."),
 ]
+
 Lengths = Annotated[
     str,
     typer.Option(
@@ -56,6 +60,7 @@ Lengths = Annotated[
         help="native, or contexts made longer from a pool of passages: native,16k,64k.",
     ),
 ]
+
 PoolFile = Annotated[
     str | None,
     typer.Option(
@@ -64,15 +69,19 @@ PoolFile = Annotated[
         "else corpus/NAME beside the data.",
     ),
 ]
+
 Models = Annotated[
     str,
     typer.Option(metavar="NAMES", help="Several models, one after the other: provider:model."),
 ]
+
 Repeats = Annotated[int, typer.Option(min=1, metavar="N", help="Ask everything so often.")]
+
 Preset = Annotated[
     str,
     typer.Option(metavar="NAME", help="As many questions as a paper asks: graphreader-paper."),
 ]
+
 Rate = Annotated[
     bool | None,
     typer.Option(
@@ -81,28 +90,34 @@ Rate = Annotated[
         show_default=False,
     ),
 ]
+
 EqualReading = Annotated[
     bool,
     typer.Option(
         "--equal-reading", help="Compare with rankings that read as much as GraphReader did."
     ),
 ]
+
 Against = Annotated[str, typer.Option(metavar="NAME", help="Another reader for --equal-reading.")]
+
 Seed = Annotated[
     int,
     typer.Option(
         min=0, metavar="N", help="Another draw: of contexts, nodes by chance, a model's replies."
     ),
 ]
+
 Concurrency = Annotated[
     int | None,
     typer.Option(
         min=1, max=256, metavar="N", help="So many questions at once; without a model two."
     ),
 ]
+
 MaxCost = Annotated[
     float | None, typer.Option(min=0, metavar="DOLLARS", help="End when so much is spent.")
 ]
+
 KeepGraphs = Annotated[
     bool | None,
     typer.Option(
@@ -111,7 +126,9 @@ KeepGraphs = Annotated[
         show_default=False,
     ),
 ]
+
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask about the cost.")]
+
 EstimateOnly = Annotated[
     bool, typer.Option("--estimate-only", help="Tell what it would cost, and do nothing.")
 ]
@@ -148,8 +165,7 @@ def evaluate(
     if out is None and not estimate_only:
         raise UsageError("Name a folder for what is read: --out DIR.")
     with working("Reading the data"):
-        from graphreader.evaluation.asked import Asked
-        from graphreader.evaluation.evaluation import Evaluation
+        from graphreader.evaluation.experiment import Asked, Evaluation
         from graphreader.evaluation.plan import Wanted
 
         asked = Asked(

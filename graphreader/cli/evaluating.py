@@ -25,11 +25,12 @@ from graphreader.cli.printing import (
     roughly,
     table_console,
 )
-from graphreader.ingestion.estimating import Spending
+from graphreader.estimate import Spending
 
 if TYPE_CHECKING:
     from graphreader.evaluation.costs import Cost
-    from graphreader.evaluation.tally import Row, Tally
+    from graphreader.evaluation.runner import Row, Tally
+
 
 _WINDOW = 100  # readings whose rate is told
 _SECONDS, _SHARE = 10.0, 0.05  # so long, and so much of all, between two lines of a log

@@ -14,7 +14,8 @@ from graphreader.cli.printing import JsonFlag, plural, print_json, printable
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphreader.ingestion.exchange import Counts, ExchangeReport, Export, Told
+    from graphreader.ingestion.transfer import Counts, ExchangeReport, Export, Told
+
 
 _STANDARD = "-"
 
@@ -66,7 +67,7 @@ def import_(
 @contextmanager
 def _opened(file: str) -> "Iterator[Export]":
     """What is to be imported, once it is known to be an export; no server is started before."""
-    from graphreader.ingestion.exchange import Export, opened
+    from graphreader.ingestion.transfer import Export, opened
 
     if file != _STANDARD:
         with opened(os.path.expanduser(file)) as export:

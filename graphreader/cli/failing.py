@@ -14,6 +14,7 @@ from graphreader.errors import DecisionError, GraphReaderError
 if TYPE_CHECKING:
     from graphreader.reading import Reading
 
+
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 

@@ -14,8 +14,9 @@ from graphreader.cli.texts import STDIN, Exclude, Include, Name, Paths, expanded
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphreader import GraphReader
+    from graphreader.graph_reader import GraphReader
     from graphreader.ingestion.report import IngestReport
+
 
 _FAILED = 10  # failed chunks whose reasons are told; the JSON has all
 
@@ -79,7 +80,7 @@ def ingest(
 
 def _waiting(reader: "GraphReader", report: "IngestReport") -> list[str]:
     """A note on documents that are not read to their end, though no chunk of them failed."""
-    from graphreader.notes import unfinished
+    from graphreader.runs import unfinished
 
     documents = reader.documents()
     asked = {one.id for one in report.documents}
@@ -113,7 +114,8 @@ def _refusals(
     paths: Sequence[str], include: Sequence[str], exclude: Sequence[str]
 ) -> Iterator[str | None]:
     """Why each document cannot be read, None for one that can."""
-    from graphreader.ingestion.loading.sources import Refused, sources_of
+    from graphreader.ingestion.loading.content import Refused
+    from graphreader.ingestion.loading.sources import sources_of
 
     for source in sources_of(paths, include, exclude):
         for found in source.documents(""):

@@ -23,12 +23,7 @@ from graphreader.cli import (
     results,
     runs,
 )
-from graphreader.cli.failing import (
-    Debug,
-    exit_code_of,
-    heed_signals,
-    silence_stdout,
-)
+from graphreader.cli.failing import Debug, exit_code_of, heed_signals, silence_stdout
 from graphreader.cli.logs import LogLevel, set_up_logs
 from graphreader.cli.printing import print_readably
 
@@ -117,23 +112,59 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
 app.command("ingest", epilog=INGEST_EXAMPLES)(ingest.ingest)
+
+
 app.command("estimate", epilog=ESTIMATE_EXAMPLES)(estimate.estimate)
+
+
 app.command("ask", epilog=ASK_EXAMPLES)(ask.ask)
+
+
 app.command("evaluate", epilog=EVALUATE_EXAMPLES)(evaluate.evaluate)
+
+
 app.command("report")(results.report)
+
+
 app.command("list")(corpora.list_)
+
+
 app.command("stats")(corpora.stats)
+
+
 app.command("delete", epilog=DELETE_EXAMPLES)(corpora.delete)
+
+
 app.command("reindex")(reindex.reindex)
+
+
 app.command("normalize", epilog=NORMALIZE_EXAMPLES)(normalize.normalize)
+
+
 app.command("export", epilog=EXPORT_EXAMPLES)(exchange.export)
+
+
 app.command("import", epilog=IMPORT_EXAMPLES)(exchange.import_)
+
+
 app.command("browser")(browser.browser)
+
+
 app.command("doctor")(doctor.doctor)
+
+
 app.command("mcp")(mcp.mcp)
+
+
 app.add_typer(neo4j.app, name="neo4j")
+
+
 app.add_typer(cache.app, name="cache")
+
+
 app.add_typer(runs.app, name="runs")
 
 

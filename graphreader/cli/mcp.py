@@ -49,7 +49,7 @@ def mcp(
 def _server() -> "Callable[[GraphReader], Any]":
     """What makes the server. Raises UsageError without the packages of the extra."""
     try:
-        from graphreader.mcp import mcp_server
+        from graphreader.mcp_server import mcp_server
     except ImportError as error:
         if not (error.name or "").startswith("mcp"):
             raise

@@ -9,7 +9,8 @@ from graphreader.cli.printing import JsonFlag, print_json
 
 if TYPE_CHECKING:
     from graphreader.settings import Settings
-    from graphreader.store.embedded import RunningServer
+    from graphreader.store.embedded.server import RunningServer
+
 
 app = typer.Typer(
     help="Start, stop and look at the embedded Neo4j server.",
@@ -30,7 +31,7 @@ def start(json: JsonFlag = False) -> None:
 @app.command()
 def stop(json: JsonFlag = False) -> None:
     """Stop the embedded Neo4j. The graph stays on disk."""
-    from graphreader.store import embedded
+    from graphreader.store.embedded import server as embedded
 
     stopped = embedded.stop(read_settings())
     if json:
@@ -43,7 +44,7 @@ def stop(json: JsonFlag = False) -> None:
 def status(json: JsonFlag = False) -> None:
     """Say where the embedded Neo4j runs, and how to enter it. Exit code 1 when it does not run."""
     from graphreader.errors import ServerError
-    from graphreader.store import embedded
+    from graphreader.store.embedded import server as embedded
 
     settings = read_settings()
     _note(settings)

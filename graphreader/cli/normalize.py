@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphreader.cli.opening import open_reader
-from graphreader.cli.printing import (
-    JsonFlag,
-    as_line,
-    plural,
-    print_json,
-    printable,
-    table_console,
-)
+from graphreader.cli.printing import JsonFlag, as_line, plural, print_json, printable, table_console
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
     from graphreader.ingestion.normalization.merging import Merge
-    from graphreader.ingestion.normalization.normalization_report import NormalizationReport
+    from graphreader.ingestion.report import NormalizationReport
+
 
 _SHOWN = 20  # merges of a table; the JSON has all
 

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
     from graphreader.settings import Settings
 
+
 MaxCalls = Annotated[
     int | None,
     typer.Option("--max-calls", min=1, metavar="N", help="End after N calls of the model."),
 ]
+
 MaxTokens = Annotated[
     int | None,
     typer.Option("--max-tokens", min=1, metavar="N", help="End before N tokens are spent."),

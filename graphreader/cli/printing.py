@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 _WIDE = 200
+
 # What moves the cursor, clears, colours or names a terminal, or turns the direction of writing.
 _ACTING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _IN_ASCII = {"→": "->", "×": "x", "…": "...", "“": '"', "”": '"', "━": "=", "─": "-"}

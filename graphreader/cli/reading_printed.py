@@ -21,6 +21,7 @@ STOPPED: dict[Stopped, Text] = {
     "budget": Text("budget", "yellow"),
     "error": Text("error", "red"),
 }
+
 _CHUNK = re.compile(r"(.+), chunk (\d+)")
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
     from graphreader.reading import Reading
 
+
 ReportOption = Annotated[
     str | None,
     typer.Option("--report", help="Write one HTML page to hand on.", metavar="FILE"),
@@ -21,7 +22,7 @@ ReportOption = Annotated[
 def check_report(target: str | None) -> None:
     """Raise UsageError where no report can be written, before anything is paid for."""
     if target is not None:
-        from graphreader.report.writing import check
+        from graphreader.html_report.page import check
 
         check(target)
 

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from graphreader.evaluation.tables.table import Column, Section, Table
+    from graphreader.evaluation.tables import Column, Section, Table
+
 
 _FIRST_LEFT_OUT = ("Answered", "Window", "Of golden", "ROUGE-2", "ROUGE-1", "LR-2", "EM")
 """Columns for which a narrow terminal has no room, in this order."""
+
 _BETWEEN = 2
 
 
@@ -28,14 +30,14 @@ def report(
 ) -> None:
     """Make the papers' tables and plots out of an evaluation, in DIR/report."""
     with working("Making tables and plots"):
-        from graphreader.evaluation.reporting import write_report
+        from graphreader.evaluation.report import write_report
 
         written = write_report(Path(folder).expanduser())
     for note in written.notes:
         complain(note)
     main = written.tables[0]
     if json:
-        from graphreader.evaluation.tables_as_data import as_json
+        from graphreader.evaluation.tables import as_json
 
         files = [str(path) for path in written.files]
         print_json({**as_json(main), "files": files})
@@ -73,8 +75,7 @@ def _fitting(
 
     First the intervals go, then the columns that tell least.
     """
-    from graphreader.evaluation.tables.table import shown
-    from graphreader.evaluation.tables.written import briefly, written
+    from graphreader.evaluation.tables import briefly, shown, written
 
     all_, plain = (
         [

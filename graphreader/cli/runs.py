@@ -18,11 +18,12 @@ from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.cli.reporting import ReportOption, check_report, make_report
 from graphreader.errors import UsageError
-from graphreader.whole_file import whole
+from graphreader.files import whole
 
 if TYPE_CHECKING:
-    from graphreader.runs.register import RunSummary
-    from graphreader.runs.training import TrainingReport
+    from graphreader.agent.run_store import RunSummary
+    from graphreader.agent.training import TrainingReport
+
 
 LIST_EXAMPLES = """
 [bold]Examples[/bold]
@@ -171,7 +172,7 @@ def export(
     """Write the decisions of runs as JSON Lines, one a line, to train models on."""
     if runs and corpus:
         raise UsageError("Name runs or a corpus, not both.")
-    from graphreader.runs.training import TrainingReport
+    from graphreader.agent.training import TrainingReport
 
     report = TrainingReport()
     with open_reader("default", graph=False) as reader, _file(out) as file:

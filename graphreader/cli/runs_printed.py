@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from graphreader.agent.events import FunctionChosen, NodesChosen, NoteTaken, PathEnded, PlanMade
+from graphreader.agent.run_store import RunSummary, Status
 from graphreader.cli.printing import as_line, as_text
 from graphreader.cli.reading_printed import STOPPED, call_in_words, print_outcome, print_plan
-from graphreader.kept_runs import KeptRun
-from graphreader.runs.register import RunSummary, Status
+from graphreader.runs import KeptRun
 
 _STATUS: Mapping[Status, str] = {
     "running": "cyan",

@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from graphreader.settings import Settings
-    from graphreader.store.embedded import Phase, RunningServer
+    from graphreader.store.embedded.process import Phase
+    from graphreader.store.embedded.server import RunningServer
+
 
 _WORDS = {
     "waiting": "Another command is starting Neo4j",
@@ -25,10 +27,10 @@ def start_embedded(settings: "Settings") -> "RunningServer":
     """
     from rich.console import Console
 
-    from graphreader.store import embedded
+    from graphreader.store.embedded import server
 
     with StartDrawing(Console(stderr=True)) as drawing:
-        return embedded.ensure_running(settings, drawing)
+        return server.ensure_running(settings, drawing)
 
 
 class StartDrawing:

@@ -30,8 +30,10 @@ Paths = Annotated[
         help="Files, folders, or - for stdin.",
     ),
 ]
+
 Include = Annotated[list[str], _patterns("only these files")]
 Exclude = Annotated[list[str], _patterns("not these files")]
+
 Name = Annotated[
     str | None, typer.Option("--id", metavar="NAME", help="The name of what comes on stdin.")
 ]

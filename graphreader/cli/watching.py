@@ -37,7 +37,6 @@ from graphreader.cli.reading_printed import (
 from graphreader.reading import Reading
 
 _PathEvent = FactsRead | ChunkRead | NeighborsSeen | NoteTaken | FunctionChosen | PathEnded
-
 _NAME = 24  # characters of an initial node's name
 _ROOM = 6  # lines that are left for other things than the paths
 

@@ -17,8 +17,8 @@ from random import Random
 from unicodedata import normalize
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets import tables
-from graphreader.evaluation.datasets.records import Record, SourceText
+from graphreader.evaluation.datasets import record as record_module
+from graphreader.evaluation.datasets.record import Record, SourceText
 from graphreader.tokens import count
 
 NATIVE = "native"
@@ -31,7 +31,6 @@ MISSING = 0.01
 """Of a context's length, at most so much is missing where the pool has passages that fit."""
 
 _FIRST_RUNG = 1_000
-
 _LENGTH = re.compile(r"(\d+)(k?)", re.IGNORECASE)
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_HAN}]|[^\W_{_HAN}]+")
@@ -52,7 +51,7 @@ class Pool:
     def read(cls, path: Path) -> "Pool":
         """The pool of a file of JSON Lines with `title` and `text`. Raises DatasetError."""
         try:
-            rows = tables.read(path)
+            rows = record_module.read(path)
             return cls(SourceText(row.written("title"), row.text("text")) for row in rows)
         except DatasetError as error:
             raise DatasetError(f"{error} A pool has a passage a line: {FORMAT}.") from None

@@ -14,8 +14,9 @@ from graphreader.evaluation.contexts import (
     parse_length,
     pool_beside,
 )
-from graphreader.evaluation.datasets import Record, data_files, load
-from graphreader.evaluation.record_documents import corpus_of
+from graphreader.evaluation.datasets.load import data_files, load
+from graphreader.evaluation.datasets.record import Record
+from graphreader.evaluation.results import corpus_of
 from graphreader.tokens import count
 
 

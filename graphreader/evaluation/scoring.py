@@ -1,32 +1,269 @@
 """One reading becomes one line of figures: what was asked, found and spent, and how good it is.
 
 Without a model everything is measured but what only a rater can say, which stands as null.
+
+A language model as rater: LR-1 and LR-2 of answers, recall of supporting facts in evidence.
+
+As both papers do it (GraphReader appendices B and E, ReadAgent section 4.1). The decider is that of
+the raters' model; the papers ask it at temperature 0.1, which is set where its client is made.
+
+At which stage of a path a function was called: atomic facts, chunks or neighbors (figures 9-11).
+
+`next_page` and `termination` are functions of several stages; what stands around them tells which.
+
+What a rater is asked: whether an answer is right, and how much of the evidence was found.
+
+The raters of both papers (figures 13 and 14), and the one that counts supporting facts
+(figure 19). Only a language model can tell: nothing here is decided offline.
 """
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
 
 from graphreader.errors import DecisionError, GraphReaderError
-from graphreader.evaluation.datasets import Record
-from graphreader.evaluation.lines_file import Line
-from graphreader.evaluation.metrics.answers import exact_match, f1
-from graphreader.evaluation.metrics.choices import accuracy
-from graphreader.evaluation.metrics.evidence import chunk_recall, fact_recall
-from graphreader.evaluation.metrics.lveval import f1_star
-from graphreader.evaluation.metrics.rouge import rouge
-from graphreader.evaluation.raters import Raters
-from graphreader.evaluation.record_documents import placed
-from graphreader.evaluation.stages import stages
-from graphreader.patience import Patience
-from graphreader.reading import Path, Reading
+from graphreader.evaluation.datasets.record import Record
+from graphreader.evaluation.metrics.answers import accuracy, exact_match, f1, f1_star, rouge
+from graphreader.evaluation.metrics.evidence import FactRecall, chunk_recall, fact_recall
+from graphreader.evaluation.results import placed
+from graphreader.files import Line
+from graphreader.llm.protocols import D, Decider, Decision, Task, names
+from graphreader.llm.retry import Patience
+from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.tokens import count
-from graphreader.usage import Usage
+from graphreader.usage import Phase, Usage
+
+
+class StrictRating(Decision):
+    """Whether an answer agrees with the reference (figure 13)."""
+
+    agrees: Literal["yes", "no"] = Field(description="Whether the answers agree.")
+
+
+class PermissiveRating(Decision):
+    """Whether an answer agrees with the reference, if only in part (figure 14)."""
+
+    agrees: Literal["yes", "partially", "no"] = Field(
+        description="yes, partially (as soon as they overlap at all), or no."
+    )
+
+
+class RecallRating(Decision):
+    """How many of the supporting facts that matter a text covers (figure 19)."""
+
+    analysis: str = Field(
+        description="Fact by fact: whether the question needs it, and whether the text covers it."
+    )
+    relevant: int = Field(
+        description="How many of the listed facts are needed to answer: 1 at least."
+    )
+    covered: int = Field(description="How many of the needed facts the text covers.")
+
+
+@dataclass(frozen=True, slots=True)
+class RatingTask(Task[D]):
+    """What all raters have in common."""
+
+    phase: ClassVar[Phase] = "rate"
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementTask(RatingTask[D]):
+    """An answer beside one reference. The question tells what both are about."""
+
+    reply_tokens = 100
+    question: str
+    answer: str
+    reference: str
+
+    def values(self) -> Mapping[str, str]:
+        """Question, answer and reference."""
+        return {
+            "question": self.question,
+            "answer": self.answer,
+            "reference": self.reference,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StrictRatingTask(AgreementTask[StrictRating]):
+    """Say whether the answer agrees with the reference (figure 13)."""
+
+    prompt = "rate_strictly"
+    decision = StrictRating
+
+
+@dataclass(frozen=True, slots=True)
+class PermissiveRatingTask(AgreementTask[PermissiveRating]):
+    """Say whether it agrees in full, in part or not at all (figure 14)."""
+
+    prompt = "rate_permissively"
+    decision = PermissiveRating
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRatingTask(RatingTask[RecallRating]):
+    """Count the supporting facts that matter, and those that the text covers (figure 19)."""
+
+    prompt = "rate_recall"
+    decision = RecallRating
+    reply_tokens = 1000
+    question: str
+    supporting: tuple[str, ...]
+    text: str
+
+    def values(self) -> Mapping[str, str]:
+        """Question, numbered supporting facts and the text."""
+        return {
+            "question": self.question,
+            "facts": names(self.supporting),
+            "text": self.text or "(empty)",
+        }
+
+    def problem(self, decision: RecallRating) -> str | None:
+        """Numbers that cannot be: 0 <= covered <= relevant <= all, and relevant is 1 at least."""
+        every = len(self.supporting)
+        if not 1 <= decision.relevant <= every:
+            return f"relevant is {decision.relevant}: it must be between 1 and {every}."
+        if not 0 <= decision.covered <= decision.relevant:
+            return f"covered is {decision.covered}: it must be between 0 and {decision.relevant}."
+        return None
+
+
+Verdict = Literal["exact", "partial", "no"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What both raters together say of an answer, and what asking them cost."""
+
+    verdict: Verdict
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def lr1(self) -> float:
+        """1 where the answer agrees exactly. Its mean over the questions is LLM-Rating-1."""
+        return float(self.verdict == "exact")
+
+    @property
+    def lr2(self) -> float:
+        """1 where it agrees exactly or in part. Its mean over the questions is LLM-Rating-2."""
+        return float(self.verdict != "no")
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRecall(FactRecall):
+    """What the rater counts in a text, and what asking it cost."""
+
+    usage: Usage = field(default_factory=Usage)
+
+
+class Raters:
+    """Rates answers and evidence by asking the decider.
+
+    Raises DecisionError where a rating cannot be had (its `spent` tells all that was paid for this
+    answer), UsageError where the decider is no language model.
+    """
+
+    def __init__(self, decider: Decider) -> None:
+        self._decider = decider
+
+    async def rate(self, question: str, answer: str, references: Sequence[str]) -> Rating:
+        """The best rating of the answer with any of the references, one after the other.
+
+        Exact where one of the two raters says yes; partial where the strict one says no and the
+        permissive one "partially"; else no. Nobody is asked what can change nothing any more: the
+        permissive rater after a strict yes, further references after an exact match, and both about
+        an answer without words, which is a no.
+        """
+        best, usage = Rating("no"), Usage()
+        if not answer.strip():
+            return best
+        for reference in references:
+            try:
+                rating = await self._with(question, answer, reference)
+            except DecisionError as error:
+                error.spent += usage
+                raise
+            usage += rating.usage
+            best = max(best, rating, key=lambda one: one.lr1 + one.lr2)
+            if best.verdict == "exact":
+                break
+        return Rating(best.verdict, usage)
+
+    async def recall(self, question: str, supporting: Sequence[str], text: str) -> RatedRecall:
+        """How many of the supporting facts the question needs, and how many the text covers.
+
+        There must be a fact at least. `fact_wise` and `sample_wise` make the figures of table 6.
+        """
+        if not supporting:
+            raise ValueError("There are no supporting facts to look for")
+        task = RecallRatingTask(question, tuple(supporting), text)
+        decided = await self._decider.decide(task)
+        return RatedRecall(decided.decision.relevant, decided.decision.covered, decided.usage)
+
+    async def _with(self, question: str, answer: str, reference: str) -> Rating:
+        """The rating with this one reference."""
+        strict = await self._decider.decide(StrictRatingTask(question, answer, reference))
+        if strict.decision.agrees == "yes":
+            return Rating("exact", strict.usage)
+        try:
+            permissive = await self._decider.decide(
+                PermissiveRatingTask(question, answer, reference)
+            )
+        except DecisionError as error:
+            error.spent += strict.usage
+            raise
+        verdicts: dict[str, Verdict] = {"yes": "exact", "partially": "partial", "no": "no"}
+        usage = strict.usage + permissive.usage
+        return Rating(verdicts[permissive.decision.agrees], usage)
+
+
+Stage = Literal["facts", "chunks", "neighbors"]
+STAGES: tuple[Stage, ...] = ("facts", "chunks", "neighbors")
+
+OF_ONE_STAGE: dict[str, Stage] = {
+    "read_chunk": "facts",
+    "stop_and_read_neighbor": "facts",
+    "search_more": "chunks",
+    "read_previous_chunk": "chunks",
+    "read_subsequent_chunk": "chunks",
+    "read_neighbor_node": "neighbors",
+}
+
+_AT_A_CHUNK = re.compile(r", chunk \d+$")
+_TO_FACTS = (None, "read_neighbor_node")
+
+
+def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
+    """The stage of each call of one path, in their order."""
+    found: list[Stage] = []
+    before: FunctionCall | None = None
+    for call in functions:
+        stage = OF_ONE_STAGE.get(call.name)
+        if stage is None and call.name == "termination":
+            stage = "chunks" if _AT_A_CHUNK.search(call.at) else "neighbors"
+        if stage is None:
+            stage = _of_page(before, found)
+        found.append(stage)
+        before = call
+    return found
+
+
+def _of_page(before: FunctionCall | None, found: Sequence[Stage]) -> Stage:
+    """Where more was asked for: at the facts of a node just entered, else at its neighbors."""
+    if before is not None and before.name == "next_page":
+        return found[-1]
+    entered = (before.name if before else None) in _TO_FACTS
+    return "facts" if entered else "neighbors"
+
 
 EVIDENCE_KEPT = 20_000
 """Characters of the evidence that a line keeps; all of it is measured."""
-
 
 RATED_TOKENS = 32_000
 """Tokens of a text in which a rater looks for supporting facts, at most: each costs money."""

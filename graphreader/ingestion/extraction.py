@@ -1,27 +1,121 @@
 """From one chunk to its atomic facts with their key elements (paper, section 3.2 and figure 6).
 
 Ids come from the content, so the same chunk gives the same facts and can be written again.
+
+Whether a key element stands in its fact (paper, figure 6: they are to be reflected there).
+
+Told by wording alone: white space, case and Unicode forms are no difference, nor is the ending of a
+word ("canonize" stands in "was canonized"), nor words between its own. Numbers stand as they are.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 
+from pydantic import Field
+
 from graphreader import tokens
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.decisions import ExtractedFact
-from graphreader.deciding.offline.facts import key_elements_of
-from graphreader.deciding.tasks import ExtractionTask
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
 from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.normalization.rule import clean_surface, normalize
-from graphreader.ingestion.reflection import standing
+from graphreader.ingestion.normalization.rules import clean_surface, normalize
+from graphreader.llm.protocols import Budget, Decider, Decision, Task, folded
 from graphreader.store.writer import ReadChunk
+from graphreader.text.names import key_elements_of
 from graphreader.usage import Usage
+
+_WORD = re.compile(r"[^\W_]+")
+_ENDING = 3  # letters that inflection may change at the end of a word
+_STEM = 4  # letters that must be the same at its beginning
+
+
+def standing(elements: Iterable[str], fact: str) -> list[str]:
+    """Those of the key elements that are worded in the fact."""
+    text = _folded(fact)
+    return [element for element in elements if _stands_in(_folded(element), text)]
+
+
+def _stands_in(wanted: str, text: str) -> bool:
+    if not wanted:
+        return False
+    if _stands_whole(wanted, text):
+        return True
+    words = _WORD.findall(text)
+    return all(any(_alike(one, word) for word in words) for one in _WORD.findall(wanted))
+
+
+def _stands_whole(wanted: str, text: str) -> bool:
+    """As it is; in scripts with words, not as a part of one."""
+    start = text.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        inside = _is_within_word(text[start - 1 : start], wanted[0])
+        if not inside and not _is_within_word(text[end : end + 1], wanted[-1]):
+            return True
+        start = text.find(wanted, start + 1)
+    return False
+
+
+def _is_within_word(beside: str, sign: str) -> bool:
+    """Whether a sign belongs to one word with the one beside it, if there is one."""
+    has_words = sign.isdecimal() or sign.lower() != sign.upper()
+    return has_words and beside.isalnum()
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _alike(one: str, other: str) -> bool:
+    """The same word, perhaps in another form; scripts without cases and numbers have no forms."""
+    if one == other:
+        return True
+    if not (one.isalpha() and one.upper() != one):
+        return False
+    stem = max(_STEM, len(one) - _ENDING)
+    alike = len(one) >= stem and abs(len(one) - len(other)) <= _ENDING
+    return alike and other.startswith(one[:stem])
+
+
+class ExtractedFact(Decision):
+    """One atomic fact of a chunk (paper, figure 6)."""
+
+    fact: str = Field(
+        description="One indivisible statement as a short full sentence, pronouns replaced by "
+        "names, in the language of the text."
+    )
+    key_elements: list[str] = Field(
+        description="The nouns, names, places, times, numbers, verbs and adjectives that this "
+        "fact is about, each worded as in the fact."
+    )
+
+
+class Extraction(Decision):
+    """All atomic facts of one chunk (paper, figure 6)."""
+
+    facts: list[ExtractedFact] = Field(description="Every fact of the text, in its order.")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionTask(Task[Extraction]):
+    """Take atomic facts with their key elements from one chunk (figure 6)."""
+
+    prompt = "extraction"
+    decision = Extraction
+    phase = "extract"
+    reply_tokens = 1024
+    divisible = True
+    title: str
+    text: str
+
+    def values(self) -> Mapping[str, str]:
+        """Title and text."""
+        return {"title": folded(self.title), "text": self.text}
+
 
 logger = logging.getLogger("graphreader.ingestion")
 

@@ -1,12 +1,114 @@
-"""What is told while texts are read in, and after it."""
+"""What is told while texts are read in, and after it.
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+What becomes of texts that are read in, in the log: ids and counts; titles and texts at DEBUG.
+
+What normalization made of a corpus.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from graphreader.documents import Skipped
-from graphreader.ingestion.normalization.normalization_report import NormalizationReport
+from graphreader.documents import Chunk, Document, Skipped
+from graphreader.ingestion.normalization.merging import Merge
+from graphreader.store.writer import Version
 from graphreader.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A key element that is named too often to lead anywhere."""
+
+    id: str
+    name: str
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizationReport:
+    """What was done, and what holds now. After a dry run: what would be done, and would hold.
+
+    `merges` and `hubs` are all that hold; `merged`, `parted`, `flagged` and `unflagged` are the ids
+    of key elements that changed. `compared` counts those that were compared with all others for
+    the first time, `moved` those that were merged already and had new facts, `linked` and
+    `unlinked` the links of facts that came and went.
+    """
+
+    corpus: str
+    stages: tuple[str, ...]
+    dry_run: bool = False
+    compared: int = 0
+    merges: tuple[Merge, ...] = ()
+    merged: frozenset[str] = frozenset()
+    parted: frozenset[str] = frozenset()
+    moved: int = 0
+    hubs: tuple[Hub, ...] = ()
+    flagged: frozenset[str] = frozenset()
+    unflagged: frozenset[str] = frozenset()
+    linked: int = 0
+    unlinked: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything in the graph is (or would be) another than before."""
+        elements = (self.merged, self.parted, self.flagged, self.unflagged)
+        return any(elements) or bool(self.moved or self.linked or self.unlinked)
+
+    def and_then(self, later: "NormalizationReport") -> "NormalizationReport":
+        """Both reports as one, where `later` is of another look at the same corpus."""
+        hold = {one.element.id for one in later.merges}
+        hubs = {one.id for one in later.hubs}
+        return replace(
+            later,
+            compared=self.compared + later.compared,
+            merged=(self.merged | later.merged) & hold,
+            parted=(self.parted | later.parted) - hold,
+            moved=self.moved + later.moved,
+            flagged=(self.flagged | later.flagged) & hubs,
+            unflagged=(self.unflagged | later.unflagged) - hubs,
+            linked=self.linked + later.linked,
+            unlinked=self.unlinked + later.unlinked,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types. Keys may be added in later versions; none is ever removed."""
+        return {
+            "corpus": self.corpus,
+            "stages": list(self.stages),
+            "dry_run": self.dry_run,
+            "changed": self.changed,
+            "compared": self.compared,
+            "merges": [
+                {
+                    "id": one.element.id,
+                    "name": one.element.name,
+                    "facts": one.element.facts,
+                    "into": one.into.id,
+                    "into_name": one.into.name,
+                    "stage": one.stage,
+                    "score": round(one.score, 4),
+                    "new": one.element.id in self.merged,
+                }
+                for one in self.merges
+            ],
+            "parted": sorted(self.parted),
+            "moved": self.moved,
+            "hubs": [
+                {
+                    "id": one.id,
+                    "name": one.name,
+                    "facts": one.facts,
+                    "new": one.id in self.flagged,
+                }
+                for one in self.hubs
+            ],
+            "unflagged": sorted(self.unflagged),
+            "linked": self.linked,
+            "unlinked": self.unlinked,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +265,134 @@ class Normalizing:
 ReadingEvent = (
     SourcesFound | DocumentBegun | ChunksRead | DocumentEnded | SourceEnded | Embedded | Normalizing
 )
+
 Progress = Callable[[ReadingEvent], None]
 
 
 def quiet(event: ReadingEvent) -> None:
     """Tell nobody."""
+
+
+@dataclass(slots=True)
+class Work:
+    """A document, cut into `chunks` of at most `chunk_tokens`; `missing` are to be extracted.
+
+    `order` is all of them where the graph has some already: they are put in order at the end. A
+    document that is new is only chained; one whose failed chunks are retried (`begins` is false)
+    stays as it is. `place` is that of its report.
+    """
+
+    document: Document
+    chunk_tokens: int
+    chunks: int
+    missing: Sequence[Chunk]
+    order: Sequence[Chunk] | None = None
+    begins: bool = True
+    place: int = 0
+    facts: int = 0
+    failed: list[Failed] = field(default_factory=list)
+    begun: bool = False
+    written: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the graph had nothing of it."""
+        return self.begins and self.order is None
+
+    @property
+    def done(self) -> bool:
+        """Whether all that was missing is written."""
+        return self.written == len(self.missing)
+
+    @property
+    def version(self) -> Version:
+        """What the graph must have of it to be complete."""
+        document = self.document
+        return Version.of(document.id, document.sha256, self.chunk_tokens, self.chunks)
+
+    def begun_event(self) -> DocumentBegun:
+        """What is told when it begins."""
+        tokens = sum(chunk.tokens for chunk in self.missing)
+        return DocumentBegun(self.document.title, self.chunks, len(self.missing), tokens)
+
+    def report(self, complete: bool) -> DocumentReport:
+        """What became of it; it is not complete where a chunk failed, or somebody deleted it."""
+        self.failed.sort(key=lambda one: one.chunk)
+        error = None
+        if self.failed:
+            error = self.failed[0].reason
+        elif not complete:
+            error = (
+                "It is not in the graph as it should be: its reading in was cut off before, or "
+                "another process changed it meanwhile. Run the same `graphreader ingest` again."
+            )
+        return DocumentReport(
+            self.document.title,
+            self.document.source,
+            "read" if complete else "incomplete",
+            id=self.document.id,
+            chunks=self.chunks,
+            asked=len(self.missing),
+            facts=self.facts,
+            skipped=self.document.skipped,
+            failed=tuple(self.failed),
+            error=error,
+        )
+
+
+logger = logging.getLogger("graphreader.ingestion")
+
+
+def log_document_start(work: Work) -> None:
+    """A document is taken up."""
+    missing, id_ = len(work.missing), work.document.id
+    logger.info("Document %s begins: %d of its %d chunks to read", id_, missing, work.chunks)
+    logger.debug("Document %s is %r of %s", id_, work.document.title, work.document.source)
+
+
+def log_document_end(report: DocumentReport) -> None:
+    """A document is done, for better or worse."""
+    level = {"read": logging.INFO, "unchanged": logging.DEBUG}.get(report.status, logging.WARNING)
+    logger.log(
+        level,
+        "Document %s is %s: %d chunks, %d read anew, %d facts, %d chunks without facts",
+        report.id or "-",
+        report.status,
+        report.chunks,
+        report.asked,
+        report.facts,
+        len(report.failed),
+    )
+    if report.error:
+        logger.debug("What is wrong with %r of %s: %s", report.title, report.source, report.error)
+
+
+def log_ingest(report: IngestReport) -> None:
+    """All is read."""
+    usage, ends = report.usage, Counter(one.status for one in report.documents)
+    logger.info(
+        "Reading into corpus %r by %s ends after %.1f s: documents: %s; %d facts, %d calls, "
+        "%d tokens, %d kept replies",
+        report.corpus,
+        report.decider,
+        usage.seconds,
+        ", ".join(f"{number} {end}" for end, number in ends.most_common()) or "none",
+        report.facts,
+        usage.calls,
+        usage.tokens,
+        usage.reused,
+    )
+
+
+def log_normalization(report: NormalizationReport) -> None:
+    """The graph is in its normal form."""
+    logger.info(
+        "Corpus %r is normalized (%s): %d key elements merged, %d parted, %d hubs, %d links",
+        report.corpus,
+        ", ".join(report.stages) or "no stage",
+        len(report.merged),
+        len(report.parted),
+        len(report.hubs),
+        report.linked,
+    )

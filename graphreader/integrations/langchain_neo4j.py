@@ -9,13 +9,13 @@ from contextlib import suppress
 from langchain_core.embeddings import Embeddings
 from langchain_neo4j import Neo4jGraph, Neo4jVector
 
-from graphreader.background import Background
-from graphreader.deciding.embedder import Embedder
-from graphreader.deciding.opening import open_embedder
 from graphreader.errors import UsageError
+from graphreader.llm.protocols import Embedder
+from graphreader.models import open_embedder
 from graphreader.settings import Settings
-from graphreader.store.opening import address_of
+from graphreader.store.connection import address_of
 from graphreader.store.schema import VECTOR_INDEX
+from graphreader.sync import Background
 
 _FOUND = (
     "WITH node, score WHERE node.corpus = $corpus "

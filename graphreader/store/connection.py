@@ -1,15 +1,34 @@
 """A connection to one Neo4j database: runs statements by name, and says in words what goes wrong.
 
 It knows nothing of documents and facts.
+
+Where a Neo4j is, and how to enter.
+
+The catalogue of Cypher statements: one file a statement, under `cypher/`.
+
+A statement is named by its folder and file, "read/chunk". Where the supported versions of Neo4j
+need different words, there is a file a dialect: `search_by_vector.2026.cypher`, `....5.cypher`.
+
+Opening the Neo4j that is configured, or else the embedded one.
+
+Writers of one corpus, also of other processes, wait for each other: none can wait in a ring.
 """
 
 import asyncio
 import logging
+import re
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from itertools import chain, repeat
+from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from neo4j import (
     READ_ACCESS,
@@ -35,21 +54,128 @@ from neo4j.vector import Vector
 from graphreader.errors import (
     Neo4jRefusedError,
     Neo4jUnavailableError,
+    SchemaError,
+    ServerError,
     SettingsError,
     StoreError,
 )
-from graphreader.store.address import Address
-from graphreader.store.statements import dialect_of, statement
+from graphreader.settings import Settings
+from graphreader.store.embedded.process import Phase, Progress, silent
+from graphreader.store.embedded.server import ensure_running
+
+_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`uri` is for drivers; `database` None is the user's home database.
+
+    `embedded`: the server is one that we start ourselves.
+    """
+
+    uri: str
+    username: str
+    password: str = field(repr=False)
+    database: str | None = None
+    embedded: bool = False
+
+    @property
+    def place(self) -> str:
+        """Host and port, for logs."""
+        return urlsplit(self.uri).netloc
+
+    @property
+    def routed(self) -> bool:
+        """Whether it may be a cluster, whose members do not know everything at once."""
+        return self.uri.startswith("neo4j")
+
+    def check(self) -> None:
+        """Say what is wrong with it before a driver does, and without a password in it.
+
+        Raises SettingsError.
+        """
+        uri = self.uri
+        if "@" in uri:
+            raise SettingsError(
+                "NEO4J_URI holds a user or a password: put them into NEO4J_USERNAME and "
+                "NEO4J_PASSWORD."
+            )
+        if not _SCHEME.match(uri):
+            raise SettingsError(
+                f"NEO4J_URI is {uri!r}, but must begin with bolt://, neo4j://, bolt+s:// or "
+                "neo4j+s://: the address of a Neo4j as drivers use it."
+            )
+        try:
+            known = bool(urlsplit(uri).hostname) and urlsplit(uri).port != 0
+        except ValueError:
+            known = False
+        if not known:
+            raise SettingsError(
+                f"NEO4J_URI is {uri!r}, but must look like bolt://HOST:PORT, with a port up to "
+                "65535."
+            )
+
+    def nobody(self) -> str:
+        """A sentence where nobody answers there."""
+        if self.embedded:
+            return (
+                "The embedded Neo4j has ended: the same command starts it again, and what was read "
+                "is kept."
+            )
+        encrypted = "+s" in self.uri.partition(":")[0]
+        scheme = ", its scheme too: +s asks for encryption" if encrypted else ""
+        return (
+            f"No Neo4j answers at {self.uri}: start it, or check NEO4J_URI{scheme} (unset it to "
+            "use the embedded server)."
+        )
+
+
+DIALECTS = ("2026", "5")
+
+
+@cache
+def statement(name: str, dialect: str = DIALECTS[0]) -> str:
+    """The text of a statement in a dialect. Values are parameters of it, never parts of the text.
+
+    Raises FileNotFoundError for a name that there is not.
+    """
+    folder, _, stem = name.partition("/")
+    place = _root() / folder
+    special = place / f"{stem}.{dialect}.cypher"
+    file = special if special.is_file() else place / f"{stem}.cypher"
+    return file.read_text(encoding="utf-8")
+
+
+def dialect_of(version: str) -> str:
+    """The dialect that a server's version speaks, by "2026.08.1", "5.26.30" or "5.27-aura".
+
+    Raises SchemaError for a version that is too old.
+    """
+    numbers = [int(part) for part in version.split("-")[0].split(".")[:2] if part.isdigit()]
+    if numbers >= [2026]:
+        return "2026"
+    if numbers >= [5, 26]:
+        return "5"
+    raise SchemaError(
+        f"This is Neo4j {version}; GraphReader needs 5.26 or 2026: upgrade the server, or unset "
+        "NEO4J_URI to use the embedded one."
+    )
+
+
+def _root() -> Traversable:
+    """`cypher/` of the installed package, else of the checkout."""
+    installed = files("graphreader") / "cypher"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "cypher"
+
 
 Row = dict[str, Any]
 Call = tuple[str, Mapping[str, Any]]
+
 Run = Callable[..., Awaitable[list[Row]]]
 """Runs one statement, by its name and with its values, inside of a transaction."""
 
 T = TypeVar("T")
-
 logger = logging.getLogger("graphreader.store")
-
 _PAUSES = (0.1, 0.3, 1.0)
 _LONGEST_PAUSE = 2.0
 _MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
@@ -253,3 +379,55 @@ def _client(address: Address, error: ClientError) -> str:
     if (error.code or "").endswith("DatabaseNotFound"):
         return f"Neo4j at {address.uri} has no database {address.database!r}: check NEO4J_DATABASE."
     return f"Neo4j refuses a statement: {error.message}"
+
+
+async def open_connection(settings: Settings, progress: Progress | None = None) -> Connection:
+    """Connect to NEO4J_URI, or start the embedded server where none is configured.
+
+    Cancelled while the server is being started, it waits until that start is undone. Raises
+    StoreError, ServerError.
+    """
+    given_up = threading.Event()
+
+    def tell(phase: Phase, done: int, total: int | None) -> None:
+        if given_up.is_set():
+            raise ServerError("The start of Neo4j was given up: start it again.")
+        (progress or silent)(phase, done, total)
+
+    # A thread cannot be cancelled: it learns from its progress that nobody waits for it.
+    starting = asyncio.create_task(asyncio.to_thread(address_of, settings, tell))
+    try:
+        address = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        given_up.set()
+        await asyncio.wait([starting])
+        raise
+    return await Connection.open(address)
+
+
+def address_of(settings: Settings, progress: Progress | None = None) -> Address:
+    """Where the Neo4j of these settings is; the embedded one is started if it does not run.
+
+    Raises ServerError.
+    """
+    if not settings.neo4j_uri:
+        server = ensure_running(settings, progress)
+        password = server.password.get_secret_value()
+        return Address(server.uri, server.username, password, embedded=True)
+    given = settings.neo4j_password
+    return Address(
+        settings.neo4j_uri,
+        settings.neo4j_username,
+        given.get_secret_value() if given else "",
+        settings.neo4j_database,
+    )
+
+
+async def alone(connection: Connection, corpus: str, work: Callable[[Run], Awaitable[T]]) -> T:
+    """Do some work in one transaction while no other writer of the corpus does any."""
+
+    async def locked(run: Run) -> T:
+        await run("write/lock_corpus", corpus=corpus)
+        return await work(run)
+
+    return await connection.transact(locked)

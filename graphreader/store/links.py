@@ -4,8 +4,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from itertools import count
 
-from graphreader.store.connection import Connection, Row, Run
-from graphreader.store.locking import alone
+from graphreader.store.connection import Connection, Row, Run, alone
 
 CHUNKS_A_PAGE = 20
 ELEMENTS_A_PAGE = 2000

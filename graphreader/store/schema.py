@@ -8,6 +8,7 @@ NUMBER = 2
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
 _RUNS = "run_id"
+
 _STATEMENTS = (
     "corpus_name",
     "document_id",
@@ -23,6 +24,7 @@ _STATEMENTS = (
     "key_element_words",
     _RUNS,
 )
+
 _ALL = len(_STATEMENTS) + 1
 
 

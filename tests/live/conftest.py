@@ -9,7 +9,7 @@ tests; this process keeps none, and never leaves loopback.
 
 import pytest
 
-from graphreader import Settings
+from graphreader.settings import Settings
 from tests.conftest import LIVE
 from tests.terminal import environment_of
 

@@ -5,10 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from graphreader.store import schema
-from graphreader.store.connection import Connection
-from graphreader.store.deleter import Deleter
-from graphreader.store.opening import open_connection
-from graphreader.store.writer import GraphWriter
+from graphreader.store.connection import Connection, open_connection
+from graphreader.store.writer import Deleter, GraphWriter
 from tests import servers
 
 DIMENSION = 256

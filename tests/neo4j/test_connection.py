@@ -3,16 +3,9 @@ import time
 
 import pytest
 
-from graphreader.errors import (
-    Neo4jRefusedError,
-    Neo4jUnavailableError,
-    SettingsError,
-    StoreError,
-)
-from graphreader.store.address import Address
-from graphreader.store.connection import Connection
-from graphreader.store.deleter import Deleter
-from graphreader.store.writer import GraphWriter
+from graphreader.errors import Neo4jRefusedError, Neo4jUnavailableError, SettingsError, StoreError
+from graphreader.store.connection import Address, Connection
+from graphreader.store.writer import Deleter, GraphWriter
 
 SECRET = "not-the-password-4711"
 

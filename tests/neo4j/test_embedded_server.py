@@ -27,11 +27,11 @@ from neo4j import GraphDatabase
 from graphreader.errors import ServerError
 from graphreader.settings import Settings
 from graphreader.store import embedded
-from graphreader.store.embedded import RunningServer
-from graphreader.store.embedded import home as homes
-from graphreader.store.embedded import server as servers_module
-from graphreader.store.embedded.home import Home
-from graphreader.store.opening import open_connection
+from graphreader.store.connection import open_connection
+from graphreader.store.embedded import process as process_module
+from graphreader.store.embedded import server as server_module
+from graphreader.store.embedded.process import Home
+from graphreader.store.embedded.server import RunningServer
 from tests.servers import PROXY
 
 # Starts the server as any command does; with an argument it then stays until it is ended.
@@ -47,7 +47,7 @@ time.sleep(60 if sys.argv[1:] else 0)
 FETCHER = """
 from graphreader.settings import Settings
 from graphreader.store.embedded.jars import provide_jars
-from graphreader.store.embedded.progress import silent
+from graphreader.store.embedded.process import silent
 for version in ("2026.08.1", "5.26.30"):
     provide_jars(version, Settings.read().cache, None, silent)
 """
@@ -233,8 +233,8 @@ def test_killed_server_is_started_again(settings: Settings, server: RunningServe
 def test_frozen_server(
     settings: Settings, server: RunningServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert servers_module._BUSY_SECONDS <= 20
-    monkeypatch.setattr(servers_module, "_BUSY_SECONDS", 1.0)
+    assert server_module._BUSY_SECONDS <= 20
+    monkeypatch.setattr(server_module, "_BUSY_SECONDS", 1.0)
     psutil.Process(server.pid).suspend()
     # The signal takes hold of one thread after the other: the last may still shake hands.
     deadline = time.monotonic() + 10
@@ -265,7 +265,7 @@ def test_stop(settings: Settings, server: RunningServer, home: Path) -> None:
 # A kept port that somebody else has taken meanwhile is replaced, and the replacement is kept;
 # the other port and the password stay.
 def test_taken_port_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(homes, "_PORT_SECONDS", 0.2)
+    monkeypatch.setattr(process_module, "_PORT_SECONDS", 0.2)
     home = Home.of(Settings.read(home=tmp_path))
     home.make()
     first = home.make_access()

@@ -9,22 +9,19 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.offline.embedding import embedding_of
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.errors import EmbeddingMismatchError, UnknownCorpusError, UsageError
-from graphreader.ingestion import exporting
+from graphreader.ingestion import transfer
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.exchange import ExchangeReport, Export
-from graphreader.ingestion.exporting import export_corpus
 from graphreader.ingestion.extraction import identity, key_elements
-from graphreader.ingestion.importing import import_corpus
 from graphreader.ingestion.loading.content import from_text
 from graphreader.ingestion.normalization.normalizer import Normalizer
+from graphreader.ingestion.transfer import ExchangeReport, Export, export_corpus, import_corpus
+from graphreader.offline.decider import embedding_of
 from graphreader.settings import STAGES, Settings
+from graphreader.store.catalog import Library
 from graphreader.store.connection import Connection, Row
-from graphreader.store.deleter import Deleter
-from graphreader.store.library import Library
-from graphreader.store.writer import GraphWriter, ReadChunk, Version
+from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version
 from tests.neo4j.conftest import DIMENSION
 from tests.runs.digest import content
 
@@ -222,7 +219,7 @@ async def test_pages(
 ) -> None:
     whole = await exported(connection, full.corpus)
     for name in ("DOCUMENTS_A_PAGE", "CHUNKS_A_PAGE", "KEY_ELEMENTS_A_PAGE"):
-        monkeypatch.setattr(exporting, name, 1)
+        monkeypatch.setattr(transfer, name, 1)
 
     assert await exported(connection, full.corpus) == whole
 

@@ -5,20 +5,18 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.offline.embedding import OfflineEmbedder, embedding_of
 from graphreader.ingestion.extraction import key_elements
-from graphreader.store.connection import Connection, Row
-from graphreader.store.deleter import Deleter
+from graphreader.offline.decider import OfflineEmbedder, embedding_of
+from graphreader.store.connection import Connection, Row, statement
 from graphreader.store.explorer import (
     COMPARED,
     FACTS_OF_A_NODE,
     FACTS_OF_A_RELATED_NODE,
     GraphExplorer,
 )
-from graphreader.store.found import Context, Neighbor, NodeFacts, StoredFact
-from graphreader.store.normal_form import NormalForm
-from graphreader.store.statements import statement
-from graphreader.store.writer import GraphWriter, Version
+from graphreader.store.key_elements import NormalForm
+from graphreader.store.records import Context, Neighbor, NodeFacts, StoredFact
+from graphreader.store.writer import Deleter, GraphWriter, Version
 from tests.neo4j.texts import Facts, by_vector, by_words, chunks, document, read, write
 
 

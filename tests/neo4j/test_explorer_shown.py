@@ -5,10 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from graphreader.store.connection import Connection
-from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.found import ShownChunk, ShownTexts
-from graphreader.store.writer import GraphWriter
+from graphreader.store.records import ShownChunk, ShownTexts
+from graphreader.store.writer import Deleter, GraphWriter
 from tests.neo4j.texts import Facts, write
 
 FIRST: Facts = {"Ada met Bede.": ["Ada", "Bede"], "Bede met Ada.": ["Ada", "Bede"]}

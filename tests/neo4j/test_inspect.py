@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from graphreader.store.connection import Connection, Row
 
 ROOT = Path(__file__).parents[2]

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
+from graphreader.store.catalog import Library
 from graphreader.store.connection import Connection
-from graphreader.store.library import Library
 from graphreader.store.writer import GraphWriter
 from tests.neo4j.texts import document, write
 

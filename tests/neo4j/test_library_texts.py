@@ -8,10 +8,9 @@ import pytest
 from graphreader.documents import Chunk, Document
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.loading.content import Content, document_of
+from graphreader.store.catalog import Library
 from graphreader.store.connection import Connection
-from graphreader.store.deleter import Deleter
-from graphreader.store.library import Library
-from graphreader.store.writer import GraphWriter, ReadChunk, Version
+from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version
 from tests.neo4j.texts import document, read
 
 LIMIT = 60

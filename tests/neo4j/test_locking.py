@@ -5,11 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from graphreader.store.connection import Connection, Run
-from graphreader.store.likenesses import Likenesses
+from graphreader.store.connection import Connection, Run, alone
+from graphreader.store.key_elements import Likenesses, NormalForm
 from graphreader.store.links import Links
-from graphreader.store.locking import alone
-from graphreader.store.normal_form import NormalForm
 from graphreader.store.writer import GraphWriter
 
 Write = Callable[[Connection, str], Awaitable[object]]

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.offline.embedding import OfflineEmbedder
 from graphreader.ingestion.normalization.normalizer import Normalizer
+from graphreader.offline.decider import OfflineEmbedder
 from graphreader.settings import STAGES, Stage
+from graphreader.store.catalog import Library
 from graphreader.store.connection import Connection, Row
-from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.library import Library
-from graphreader.store.likenesses import Alike, Likenesses
-from graphreader.store.writer import GraphWriter
+from graphreader.store.key_elements import Alike, Likenesses
+from graphreader.store.writer import Deleter, GraphWriter
 from tests.neo4j.texts import Facts, by_vector, by_words, document, write
 
 MERGING: tuple[Stage, ...] = ("frequency", "semantic", "association")

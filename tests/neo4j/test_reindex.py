@@ -3,14 +3,12 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from graphreader.errors import UnknownCorpusError
-from graphreader.ingestion.embedding import embed
-from graphreader.ingestion.reindexing import reindex
+from graphreader.ingestion.embedding import embed, reindex
 from graphreader.store import schema
+from graphreader.store.catalog import Library
 from graphreader.store.connection import Connection
-from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.library import Library
-from graphreader.store.writer import GraphWriter
+from graphreader.store.writer import Deleter, GraphWriter
 from tests.neo4j.texts import by_vector, write
 
 

@@ -8,15 +8,13 @@ import pytest
 from neo4j import READ_ACCESS, AsyncSession
 
 from graphreader.documents import Chunk
-from graphreader.ingestion.exchange import quiet
-from graphreader.ingestion.exporting import export_corpus
+from graphreader.ingestion.transfer import export_corpus, quiet
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
 from graphreader.store import schema
 from graphreader.store.connection import Connection, Row
-from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.run_writer import RunWriter
-from graphreader.store.writer import GraphWriter
+from graphreader.store.runs import RunWriter
+from graphreader.store.writer import Deleter, GraphWriter
 from graphreader.usage import Usage
 from tests.neo4j.texts import by_words, document, write
 

@@ -5,8 +5,7 @@ import pytest
 
 from graphreader.errors import EmbeddingMismatchError, SchemaError
 from graphreader.store import schema
-from graphreader.store.connection import Connection
-from graphreader.store.opening import open_connection
+from graphreader.store.connection import Connection, open_connection
 from tests import servers
 
 INDEXES = {

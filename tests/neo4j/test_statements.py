@@ -3,8 +3,7 @@ import re
 import pytest
 
 from graphreader.errors import SchemaError
-from graphreader.store.connection import Connection
-from graphreader.store.statements import _root, dialect_of, statement
+from graphreader.store.connection import Connection, _root, dialect_of, statement
 
 FILES = sorted(
     f"{folder.name}/{file.name.removesuffix('.cypher')}"

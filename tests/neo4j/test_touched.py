@@ -1,7 +1,7 @@
+from graphreader.store.catalog import FACTS_OF_AN_ELEMENT, Tie, Touched, touched
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.normal_form import NormalForm
-from graphreader.store.touched import FACTS_OF_AN_ELEMENT, Tie, Touched, touched
+from graphreader.store.key_elements import NormalForm
 from graphreader.store.writer import GraphWriter
 from tests.neo4j.texts import write
 

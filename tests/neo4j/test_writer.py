@@ -4,12 +4,10 @@ import pytest
 
 from graphreader.documents import Chunk, Document
 from graphreader.errors import EmbeddingMismatchError
+from graphreader.store.catalog import Library, States
 from graphreader.store.connection import Connection, Row
-from graphreader.store.deleter import Deleter
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.library import Library
-from graphreader.store.states import States
-from graphreader.store.writer import GraphWriter, ReadChunk, Version
+from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version
 from tests.neo4j.texts import by_words, chunks, document, read, write
 
 ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}

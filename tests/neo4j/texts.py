@@ -6,7 +6,7 @@ from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.ingestion.extraction import identity, key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.found import Node
+from graphreader.store.records import Node
 from graphreader.store.writer import GraphWriter, ReadChunk, Version
 
 Facts = dict[str, list[str]]

@@ -16,7 +16,8 @@ import yaml
 from filelock import FileLock
 from neo4j import READ_ACCESS, AsyncDriver, GraphDatabase
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.project.markdown import Block, all_blocks, pages, read
 from tests.project.shell import Shell, same_environment
 from tests.project.world import prepare

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from graphreader.settings import Settings
-from graphreader.store.embedded.home import Home
+from graphreader.store.embedded.process import Home
 from tests.project.markdown import ROOT
 from tests.servers import PROXY
 
@@ -24,7 +24,7 @@ from pathlib import Path
 from graphreader.settings import Settings
 from graphreader.store.embedded import process
 from graphreader.store.embedded.jars import provide_jars
-from graphreader.store.embedded.progress import silent
+from graphreader.store.embedded.process import silent
 settings = Settings.read()
 jars = provide_jars(settings.neo4j_version, settings.cache, settings.maven_mirror, silent)
 admin = ["org.neo4j.server.startup.Neo4jAdminCommand", "server", "validate-config"]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from examples import ask_your_files, demo
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.project.markdown import ROOT
 from tests.terminal import SilentService, environment_of, wait_for
 

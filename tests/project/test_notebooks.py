@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from graphreader import Settings
+from graphreader.settings import Settings
 from scripts.notebooks import NOTEBOOKS, ROOT, cleaned, corpus_of, run, surround, take_out, written
 
 AT_ONCE = 2

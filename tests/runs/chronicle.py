@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from graphreader import Reading, Settings
 from graphreader.integrations.langchain_neo4j import neo4j_graph
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from tests.runs.openai_server import OpenAIServer
 
 CHUNK_TOKENS = 150

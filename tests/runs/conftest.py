@@ -6,8 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from graphreader import GraphReader, Settings
-from graphreader.deciding.service import service
+from graphreader.graph_reader import GraphReader
+from graphreader.llm import retry
+from graphreader.settings import Settings
 from tests.runs import world
 from tests.runs.forks import Forks
 
@@ -32,7 +33,7 @@ def at_home(
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong is tried again at once, or nearly."""
-    monkeypatch.setattr(service, "_FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.02)
 
 
 @pytest.fixture(scope="session")

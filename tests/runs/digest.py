@@ -12,7 +12,7 @@ from typing import Any
 
 from neo4j import GraphDatabase
 
-from graphreader import Settings
+from graphreader.settings import Settings
 
 TIMES = ("created", "updated")
 

@@ -18,10 +18,7 @@ from pydantic import SecretStr
 
 from graphreader import tokens
 from graphreader.cli.main import main
-from graphreader.deciding import clients, language_model  # noqa: F401
-from graphreader.evaluation import evaluation  # noqa: F401
-from graphreader.evaluation.metrics.rouge import rouge
-from graphreader.graph_reader import GraphReader  # noqa: F401
+from graphreader.evaluation.metrics.answers import rouge
 from tests.runs import forks  # noqa: F401
 from tests.terminal import closed_port
 

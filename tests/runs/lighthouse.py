@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphreader.deciding.fitting import tokens_of
 from graphreader.documents import Document
+from graphreader.llm.window import tokens_of
 from graphreader.testing import ChatRequest
 from graphreader.tokens import count
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from graphreader import Settings
+from graphreader.settings import Settings
 
 
 class Relay:

@@ -10,8 +10,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
-from graphreader import Settings
-from graphreader.ingestion.normalization.rule import normalize
+from graphreader.ingestion.normalization.rules import normalize
+from graphreader.settings import Settings
 from tests.runs.digest import rows
 
 FactsOf = Callable[[str], Mapping[str, list[str]]]

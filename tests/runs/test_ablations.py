@@ -11,16 +11,20 @@ from uuid import uuid4
 import pytest
 from langchain_core.documents import Document
 
-from graphreader import GraphReader, Reading, Settings
 from graphreader.agent.events import CandidatesFound, Event, NodesChosen, PlanMade, QuestionAnswered
 from graphreader.agent.graph import Steps
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
-from graphreader.evaluation.ablations import (
-    WITHOUT_PLAN,
-    WITHOUT_SHARING,
-    without_node_selection,
+from graphreader.agent.tasks import (
+    AnswerTask,
+    ChunkTask,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
 )
+from graphreader.evaluation.readers import WITHOUT_PLAN, WITHOUT_SHARING, without_node_selection
+from graphreader.graph_reader import GraphReader
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.store.explorer import GraphExplorer
 from graphreader.testing import ScriptedDecider
 from tests.runs import world

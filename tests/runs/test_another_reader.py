@@ -8,8 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
 from graphreader.readers import KINDS
+from graphreader.settings import Settings
 from graphreader.tokens import count
 from tests.runs import digest, lighthouse
 from tests.runs.lighthouse import KEY, QUESTION, text_of

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Reading, Settings
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.exploring import ChunkTask, NeighborTask
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.service.service import ModelService
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
+from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, NeighborTask
+from graphreader.graph_reader import GraphReader
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.runs import world
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Settings
-from graphreader.deciding.service import service
 from graphreader.errors import SettingsError
-from graphreader.settings import load_environment
+from graphreader.graph_reader import GraphReader
+from graphreader.llm import retry
+from graphreader.settings import Settings, load_environment
 from graphreader.store import connection
 from tests.runs.openai_server import Fault, OpenAIServer
 from tests.terminal import (
@@ -340,8 +340,8 @@ def test_a_refused_key(terminal: Terminal, corpus: str, neo4j: Settings, status:
 def test_services_that_never_answer(
     terminal: Terminal, corpus: str, neo4j: Settings, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
-    assert max(service.FIRST_CONTACT, connection.PATIENCE) <= 15
-    monkeypatch.setattr(service, "FIRST_CONTACT", 1.0)
+    assert max(retry.FIRST_CONTACT, connection.PATIENCE) <= 15
+    monkeypatch.setattr(retry, "FIRST_CONTACT", 1.0)
     monkeypatch.setattr(connection, "PATIENCE", 1.0)
     with SilentService() as silent:
         address = f"127.0.0.1:{silent.port}"

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Reading, Settings
-from graphreader.deciding.exploring import ChunkTask
-from graphreader.deciding.tasks import ExtractionTask
+from graphreader.agent.tasks import ChunkTask
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from tests.runs import world
 
 

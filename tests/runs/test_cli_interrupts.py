@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import world
 from tests.runs.openai_server import Body, OpenAIServer
 from tests.terminal import Outcome, SilentService, ended, environment_of, started, wait_for

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.files import load
-from graphreader.store.library import Stats
-from graphreader.store.opening import open_connection
+from graphreader.settings import Settings
+from graphreader.store.catalog import Stats
+from graphreader.store.connection import open_connection
 from graphreader.store.writer import GraphWriter
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import (

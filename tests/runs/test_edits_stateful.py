@@ -18,10 +18,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from graphreader import IngestReport, Settings
-from graphreader.deciding.decisions import ExtractedFact, Extraction
-from graphreader.deciding.tasks import ExtractionTask
 from graphreader.errors import ReplyError
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.ingestion.report import IngestReport
+from graphreader.settings import Settings
 from tests.runs import digest, soundness, world
 
 TITLES = ("one", "two", "three")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.openai_faults import FAULTS
 from tests.runs.openai_server import Body, Fault, OpenAIServer

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from graphreader import GraphReader, Settings
 from graphreader.errors import GraphReaderError
-from graphreader.evaluation.datasets import data_files
-from graphreader.evaluation.entrants import OWN
-from graphreader.evaluation.graph_entrant import GraphEntrant
+from graphreader.evaluation.datasets.load import data_files
+from graphreader.evaluation.readers import OWN, GraphEntrant
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import world
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
@@ -91,7 +91,7 @@ def flat(text: str) -> str:
 
 def prompts(folder: Path) -> Path:
     """A folder of prompts of one's own."""
-    ours = files("graphreader.deciding") / "prompts" / "answer_reasoning.md"
+    ours = files("graphreader") / "prompts" / "answer_reasoning.md"
     (folder / "prompts").mkdir()
     text = ours.read_text(encoding="utf-8").replace("# User", "Be brief.\n\n# User", 1)
     (folder / "prompts" / "answer_reasoning.md").write_text(text, encoding="utf-8")

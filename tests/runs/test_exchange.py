@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs.digest import content
 from tests.servers import command
 from tests.terminal import Terminal, closed_port, environment_of

@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReaderError, Reading, Settings
+from graphreader.agent.decisions import Answer, InitialNodes, ProposedNode
 from graphreader.agent.exploration import Exploration
-from graphreader.deciding.decisions import Answer, InitialNodes, ProposedNode
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
-from graphreader.errors import DecisionError, ModelUnavailableError, ReplyError
+from graphreader.agent.tasks import (
+    AnswerTask,
+    ChunkTask,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+)
+from graphreader.errors import DecisionError, GraphReaderError, ModelUnavailableError, ReplyError
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage
 from tests.runs import world

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
 from graphreader.errors import DecisionError
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import chronicle, digest, mind
 from tests.runs.forks import Fork, Forks
 from tests.runs.openai_faults import QUOTA, Body, Fault

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, IngestReport, Reading, Settings, tokens
+from graphreader import tokens
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.report import IngestReport
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.openai_faults import FAULTS, Body, Chance, Fault
 from tests.runs.openai_server import OpenAIServer

@@ -13,14 +13,15 @@ from uuid import uuid4
 import pytest
 from langchain_core.documents import Document
 
-from graphreader import GraphReader, Reading, Settings
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.service.service import ModelService
-from graphreader.reading import Reader
-from graphreader.sentences import sentence_spans
+from graphreader.graph_reader import GraphReader
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.offline.decider import OfflineDecider
+from graphreader.reading import Reader, Reading
+from graphreader.settings import Settings
 from graphreader.testing import ChatRequest, FunctionChatModel
+from graphreader.text.sentences import sentence_spans
 from graphreader.tokens import count
 from graphreader.usage import Usage
 from tests.runs import lighthouse, world

@@ -10,11 +10,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 
-from graphreader import GraphReader, Settings
-from graphreader.deciding.exploring import ChunkTask, NeighborTask
-from graphreader.deciding.tasks import PlanTask
+from graphreader.agent.tasks import ChunkTask, NeighborTask, PlanTask
 from graphreader.errors import UnknownCorpusError, UsageError
-from graphreader.graphs import Home, agent_graph
+from graphreader.graph_reader import GraphReader
+from graphreader.integrations.langgraph import Home, agent_graph
+from graphreader.settings import Settings
 from tests.runs import world
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "one"}}
@@ -232,7 +232,7 @@ async def test_refusals(reader: GraphReader) -> None:
 
 # What is remembered of runs is bounded, and what is forgotten is found in their states.
 async def test_old_runs_are_forgotten(meek: GraphReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphreader.graphs.REMEMBERED", 1)
+    monkeypatch.setattr("graphreader.integrations.langgraph.REMEMBERED", 1)
     graph = checkpointed(meek)
     question = {"question": "Whom did Alpha meet?"}
     await graph.ainvoke(question, CONFIG, interrupt_before=["answer_reasoning"])

@@ -15,13 +15,17 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from pydantic import ValidationError
 
-from graphreader import GraphReader, Reading, Settings
+from graphreader.agent import tasks
 from graphreader.agent.events import CandidatesFound, ChunkRead, Event, QuestionAnswered
-from graphreader.deciding import exploring, tasks
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.service.service import ModelService
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion import extraction
+from graphreader.llm import protocols
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.runs import digest, world
 
@@ -49,24 +53,24 @@ hostile = st.one_of(st.sampled_from(HOSTILE), st.text(alphabet="[]1 \n<>/chunkfa
 Said = list[str]
 
 
-def tasks_with(said: Sequence[str]) -> list[tasks.Task[Any]]:
+def tasks_with(said: Sequence[str]) -> list[protocols.Task[Any]]:
     """Every kind of task, with these words wherever words of a text may stand."""
     a, b, c, d, e, f = said
     so_far = ("Who?", "Look.", (f"at {a}: read_chunk({b})", c), d)
-    group = exploring.FactGroup(a, (b, c), heading=d, before=(e, f))
+    group = tasks.FactGroup(a, (b, c), heading=d, before=(e, f))
     return [
-        tasks.ExtractionTask(a, b),
+        extraction.ExtractionTask(a, b),
         tasks.InitialNodesTask("Who?", "Look.", (a, b, c)),
-        exploring.FactsTask(*so_far, e, (group, exploring.FactGroup(f, (a,), read=True))),
-        exploring.ChunkTask(*so_far, e, f, a, (b, c)),
-        exploring.NeighborTask(*so_far, e, (a, b, c, f)),
+        tasks.FactsTask(*so_far, e, (group, tasks.FactGroup(f, (a,), read=True))),
+        tasks.ChunkTask(*so_far, e, f, a, (b, c)),
+        tasks.NeighborTask(*so_far, e, (a, b, c, f)),
         tasks.AnswerTask("Who?", "Look.", (a, b), (tasks.Evidence(c, d), tasks.Evidence(e, f))),
         tasks.CondenseTask("Who?", "Look.", (a, b)),
         tasks.JoinTask("Who?", "Look.", (c, d)),
     ]
 
 
-def outline(task: tasks.Task[Any]) -> list[str]:
+def outline(task: protocols.Task[Any]) -> list[str]:
     """The lines of its prompt that are not material: marks, heads, numbers to choose by.
 
     Inside of marks under which nothing is numbered, only the marks themselves.

@@ -14,16 +14,18 @@ from uuid import uuid4
 
 import pytest
 
-from graphreader import GraphReader, Reading, Settings, tokens
-from graphreader.agent.paging import A_PAGE
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.offline.embedding import OfflineEmbedder
-from graphreader.deciding.service.service import ModelService
-from graphreader.integrations.retriever import GraphReaderRetriever
+from graphreader import tokens
+from graphreader.agent.fact_pages import A_PAGE
+from graphreader.graph_reader import GraphReader
+from graphreader.integrations.langchain import GraphReaderRetriever
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.offline.decider import OfflineEmbedder
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.store import schema
-from graphreader.store.connection import Connection, Row
-from graphreader.store.opening import open_connection
+from graphreader.store.connection import Connection, Row, open_connection
 from graphreader.store.writer import GraphWriter
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.neo4j import texts

@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
-from graphreader.deciding.decisions import ExtractedFact, Extraction
-from graphreader.deciding.tasks import ExtractionTask
 from graphreader.errors import (
     EmbeddingMismatchError,
     ModelUnavailableError,
@@ -16,8 +13,11 @@ from graphreader.errors import (
     SchemaError,
     StoreError,
 )
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
 from graphreader.ingestion.report import Failed
 from graphreader.integrations.langchain_neo4j import neo4j_graph
+from graphreader.settings import Settings
 from graphreader.store.schema import NUMBER
 from graphreader.store.writer import GraphWriter
 from graphreader.testing import ScriptedDecider

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from examples import demo
-from graphreader import GraphReader, Settings
-from graphreader.deciding.decisions import Answer, InitialNodes, ProposedNode, RationalPlan
-from graphreader.deciding.exploring import ChunkTask, FactsTask
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask
+from graphreader.agent.decisions import Answer, InitialNodes, ProposedNode, RationalPlan
+from graphreader.agent.tasks import AnswerTask, ChunkTask, FactsTask, InitialNodesTask, PlanTask
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.offline.decider import OfflineDecider
 from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from graphreader.deciding.decider import Decided, Decider
-from graphreader.deciding.exploring import FactGroup, FactsTask
-from graphreader.deciding.opening import open_decider
-from graphreader.deciding.tasks import ExtractionTask
+from graphreader.agent.tasks import FactGroup, FactsTask
 from graphreader.errors import ReplyError
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.llm.protocols import Decided, Decider
+from graphreader.models import open_decider
 from graphreader.settings import Settings
 from graphreader.usage import Usage
 from tests.runs.openai_server import Fault, OpenAIServer

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import chronicle, digest, mind, world
 from tests.runs.forks import Fork, Forks
 from tests.runs.openai_faults import Body

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain_neo4j import _Embeddings, key_element_store, neo4j_graph
+from graphreader.settings import Settings
 
 # langchain-neo4j itself uses interfaces that it calls deprecated.
 pytestmark = [

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Reading, Settings
-from graphreader.deciding.service import service
 from graphreader.errors import GraphReaderError
+from graphreader.graph_reader import GraphReader
+from graphreader.llm import retry
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind, world
 from tests.runs.openai_faults import Body
 from tests.runs.openai_server import Fault, OpenAIServer
@@ -99,7 +101,7 @@ def test_what_is_told(
     assert count("WARNING graphreader.ingestion: Document", "is incomplete: 4 chunks") == 1
     assert count("WARNING graphreader.ingestion: Document", "is refused") == 1
     assert count("WARNING graphreader.ingestion: Chunk 2", "UnusableReply") == 1
-    assert count("WARNING graphreader.deciding: A reply", "extraction is unusable: misfit") == 2
+    assert count("WARNING graphreader.llm: A reply", "extraction is unusable: misfit") == 2
     assert count("INFO graphreader.ingestion: Reading into", "1 refused, 1 incomplete") == 1
     assert count("is normalized") == 1
     assert count(f"INFO graphreader.agent: Run {reading.run} begins in corpus '{corpus}'") == 1
@@ -137,7 +139,7 @@ def test_failures(
     log: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(service, "PATIENCE_AT_FIRST", 0.2)
+    monkeypatch.setattr(retry, "PATIENCE_AT_FIRST", 0.2)
     gone = Fault(503, "Alpha met nobody")
     with OpenAIServer(mind.think, always=gone) as server:
         settings = chronicle.settings(neo4j, server, tmp_path / "home", embeddings="offline")
@@ -148,7 +150,7 @@ def test_failures(
             reader.ask("Whom did Alpha meet?")
     told = lines(log, logging.WARNING)
 
-    assert "graphreader.deciding: openai:fake: a request is given up (broken, 503)" in told
+    assert "graphreader.llm: openai:fake: a request is given up (broken, 503)" in told
     assert "failed: ModelUnavailableError" in told
     assert "Alpha" not in told
     assert "Alpha met nobody" in lines(log, logging.DEBUG)

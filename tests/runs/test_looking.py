@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
 from graphreader.errors import (
     ReplyError,
     UnknownCorpusError,
@@ -12,6 +11,8 @@ from graphreader.errors import (
     UnknownKeyElementError,
     UsageError,
 )
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import world
 
 

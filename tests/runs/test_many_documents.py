@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import Settings
-from graphreader.deciding.decisions import ChunkDecision, ExtractedFact, Extraction
-from graphreader.deciding.exploring import ChunkTask
-from graphreader.deciding.tasks import ExtractionTask
+from graphreader.agent.decisions import ChunkDecision
+from graphreader.agent.tasks import ChunkTask
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import soundness, world
 

@@ -17,10 +17,11 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from examples import mcp_client as example
-from graphreader import GraphReader, Settings
-from graphreader.deciding.exploring import ChunkTask
+from graphreader.agent.tasks import ChunkTask
+from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain_neo4j import neo4j_graph
-from graphreader.mcp import mcp_server
+from graphreader.mcp_server import mcp_server
+from graphreader.settings import Settings
 from tests.runs import world
 from tests.servers import PROXY, command
 from tests.terminal import SilentService, environment_of, wait_for

@@ -14,10 +14,11 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from graphreader import GraphReader, Settings
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.service.service import ModelService
+from graphreader.graph_reader import GraphReader
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.openai_faults import FAULTS, QUOTA, Body, Chance, Fault
 from tests.runs.openai_server import OpenAIServer, Request

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from graphreader import Reading, Settings
-from graphreader.deciding.exploring import ChunkTask, FactsTask
-from graphreader.deciding.tasks import InitialNodesTask, PlanTask
+from graphreader.agent.tasks import ChunkTask, FactsTask, InitialNodesTask, PlanTask
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.store import embedded
 from tests.runs import world
 from tests.runs.relay import Relay

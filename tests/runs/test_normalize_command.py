@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import Settings
+from graphreader.settings import Settings
 from tests.terminal import Terminal, environment_of
 
 TEXT = (

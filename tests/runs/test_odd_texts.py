@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
-from graphreader import GraphReader, Reading, Settings
-from graphreader.deciding.decisions import ChunkDecision, ExtractedFact, Extraction
-from graphreader.deciding.exploring import ChunkTask
-from graphreader.deciding.tasks import ExtractionTask
+from graphreader.agent.decisions import ChunkDecision
+from graphreader.agent.tasks import ChunkTask
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import soundness, world
 

@@ -10,20 +10,7 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.exploring import ChunkTask
-from graphreader.deciding.opening import open_decider
-from graphreader.deciding.schemas import schema_of
-from graphreader.deciding.service import service
-from graphreader.deciding.tasks import (
-    ROOM_TO_THINK,
-    AnswerTask,
-    CondenseTask,
-    ExtractionTask,
-    PlanTask,
-    Task,
-)
+from graphreader.agent.tasks import AnswerTask, ChunkTask, CondenseTask, PlanTask
 from graphreader.errors import (
     CutOffError,
     ModelRefusedError,
@@ -32,6 +19,13 @@ from graphreader.errors import (
     SettingsError,
     WindowError,
 )
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.llm import retry
+from graphreader.llm.protocols import ROOM_TO_THINK, Decider, Task
+from graphreader.llm.structured_output import schema_of
+from graphreader.models import open_decider
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.other_servers import AnthropicServer, Body, OllamaServer, Server, Turn
 
@@ -276,7 +270,7 @@ async def test_passing_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -
 
 # Anthropic's wish to wait is obeyed; where it is longer than our patience we give up at once.
 async def test_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "_FIRST_PAUSE", 30)  # our own pause would be 15 seconds at least
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 30)  # our own pause would be 15 seconds at least
     wait = [Turn(429, headers={"retry-after": "0.3"})]
     with AnthropicServer(mind.think, turns=wait) as server:
         async with opened(ANTHROPIC, server, monkeypatch) as decider:

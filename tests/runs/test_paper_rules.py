@@ -5,7 +5,8 @@ from typing import Any, get_args
 
 import pytest
 
-from graphreader import GraphReader, Reading, Settings
+from graphreader.agent import decisions
+from graphreader.agent.decisions import InitialNodes, ProposedNode
 from graphreader.agent.events import (
     ChunkRead,
     Event,
@@ -15,11 +16,13 @@ from graphreader.agent.events import (
     NoteTaken,
     QuestionAnswered,
 )
-from graphreader.deciding import decisions
-from graphreader.deciding.decisions import InitialNodes, ProposedNode
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, Task
+from graphreader.agent.tasks import AnswerTask, ChunkTask, FactsTask, InitialNodesTask, NeighborTask
+from graphreader.graph_reader import GraphReader
+from graphreader.llm import protocols
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.protocols import Task
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from tests.runs import world
 
 PROMPTS = Prompts()
@@ -54,7 +57,7 @@ def system_of(task: Task[Any]) -> str:
         (decisions.NeighborDecision, {"read_neighbor_node", "termination"}),
     ],
 )
-def test_functions_of_the_steps(decision: type[decisions.Decision], functions: set[str]) -> None:
+def test_functions_of_the_steps(decision: type[protocols.Decision], functions: set[str]) -> None:
     named = set(get_args(decision.model_fields["function"].annotation))
 
     assert named - {"next_page"} == functions

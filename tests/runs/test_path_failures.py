@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Reading, Settings
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import AnswerTask, CondenseTask, InitialNodesTask, PlanTask
+from graphreader.agent.tasks import (
+    AnswerTask,
+    ChunkTask,
+    CondenseTask,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+)
 from graphreader.errors import (
     BudgetError,
     DecisionError,
@@ -16,6 +22,9 @@ from graphreader.errors import (
     ReplyError,
     StoreError,
 )
+from graphreader.graph_reader import GraphReader
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.store.explorer import GraphExplorer
 from graphreader.testing import ScriptedDecider
 from tests.runs import chronicle, digest, mind, world

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from graphreader import FunctionChosen, GraphReader, QuestionAnswered, Settings
-from graphreader.agent.events import RunBegan
-from graphreader.deciding.exploring import FactsTask
+from graphreader.agent.events import FunctionChosen, QuestionAnswered, RunBegan
+from graphreader.agent.tasks import FactsTask
 from graphreader.errors import UsageError
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 

@@ -14,7 +14,8 @@ from uuid import uuid4
 import pytest
 from filelock import FileLock
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.forks import Fork, Forks
 from tests.runs.openai_faults import Body, Fault

@@ -10,24 +10,21 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.chunk_reading import ChunkRead, ChunkReadWithNotes
-from graphreader.baselines.full_text import FullText
-from graphreader.baselines.golden import Golden
-from graphreader.baselines.passages import passages_of
-from graphreader.baselines.ranking import BM25, Likeness
+from graphreader.baselines.answering import FullText, Golden
+from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
 from graphreader.baselines.read_agent.reader import GistMemRetrieval, ReadAgent
-from graphreader.baselines.retrieval import Retrieval, top_1_tokens
+from graphreader.baselines.retrieval import BM25, Likeness, Retrieval, top_1_tokens
 from graphreader.baselines.search_agent import SearchAgent
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.offline.embedding import OfflineEmbedder
-from graphreader.deciding.service.service import ModelService
+from graphreader.baselines.session import passages_of
 from graphreader.documents import Document
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import Decider
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
 from graphreader.reading import Reader, Reading
-from graphreader.sentences import sentence_spans
 from graphreader.testing import ChatRequest, FunctionChatModel
+from graphreader.text.sentences import sentence_spans
 from graphreader.tokens import count
 from graphreader.usage import Usage
 from tests.runs import lighthouse
@@ -77,8 +74,8 @@ READERS: Mapping[str, tuple[Build, int]] = {
     "full-text": (lambda d, m, w: FullText(d, m, window=w), LARGE),
     "full-text-middle": (lambda d, m, w: FullText(d, m, window=w, policy="middle"), LARGE),
     "full-text-refuse": (lambda d, m, w: FullText(d, m, window=w, policy="refuse"), LARGE),
-    "chunk-read": (lambda d, m, w: ChunkRead(d, m, window=w), SMALL),
-    "chunk-read-notes": (lambda d, m, w: ChunkReadWithNotes(d, m, window=w), SMALL),
+    "chunk-read": (lambda d, m, w: ChunkReader(d, m, window=w), SMALL),
+    "chunk-read-notes": (lambda d, m, w: ChunkReaderWithNotes(d, m, window=w), SMALL),
     "golden": (lambda d, m, w: Golden([KEY], d, m, window=w), SMALL),
     "search-agent": (search_agent, SMALL),
     "read-agent-p": (read_agent(strategy="parallel"), LARGE),

@@ -16,8 +16,11 @@ from uuid import uuid4
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
-from graphreader import FunctionChosen, GraphReader, Reading, Settings
-from graphreader.report.page import render
+from graphreader.agent.events import FunctionChosen
+from graphreader.graph_reader import GraphReader
+from graphreader.html_report.page import render
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from tests.runs.forks import Forks
 from tests.terminal import Outcome, environment_of
 from tests.unit.reports import long_run, parsed, told

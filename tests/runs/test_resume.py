@@ -14,7 +14,7 @@ from langchain_neo4j import AsyncNeo4jSaver, Neo4jSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from neo4j import AsyncGraphDatabase
 
-from graphreader import GraphReader, PlanMade, QuestionAnswered, Reading, Settings
+from graphreader.agent.decisions import FactsDecision
 from graphreader.agent.events import (
     ChunkRead,
     Event,
@@ -24,11 +24,19 @@ from graphreader.agent.events import (
     NodesChosen,
     NoteTaken,
     PathEnded,
+    PlanMade,
+    QuestionAnswered,
     RunBegan,
 )
-from graphreader.deciding.decisions import FactsDecision
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask, PlanTask
+from graphreader.agent.run_store import Checkpoints, RunFile
+from graphreader.agent.tasks import (
+    AnswerTask,
+    ChunkTask,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+)
 from graphreader.errors import (
     DecisionError,
     ModelUnavailableError,
@@ -36,8 +44,9 @@ from graphreader.errors import (
     UnknownRunError,
     UsageError,
 )
-from graphreader.runs.checkpoints import Checkpoints
-from graphreader.runs.run_file import RunFile
+from graphreader.graph_reader import GraphReader
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import digest, world
 

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from examples import retriever as example
-from graphreader import GraphReader, GraphReaderError, Settings
-from graphreader.deciding.decisions import Answer
-from graphreader.deciding.exploring import ChunkTask, FactsTask
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
-from graphreader.errors import UsageError, WindowError
-from graphreader.integrations.retriever import GraphReaderRetriever
+from graphreader.agent.decisions import Answer
+from graphreader.agent.tasks import AnswerTask, ChunkTask, FactsTask, InitialNodesTask
+from graphreader.errors import GraphReaderError, UsageError, WindowError
+from graphreader.graph_reader import GraphReader
+from graphreader.integrations.langchain import GraphReaderRetriever
+from graphreader.settings import Settings
 from tests.runs import world
 
 QUESTION = "Who met Beta?"

@@ -7,7 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from graphreader import FunctionChosen, GraphReader, Settings
+from graphreader.agent.events import FunctionChosen
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import world
 from tests.runs.forks import Forks
 from tests.terminal import Outcome, environment_of

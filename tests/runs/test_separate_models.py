@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Settings
 from graphreader.errors import DecisionError
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer

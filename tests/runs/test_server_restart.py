@@ -6,10 +6,11 @@ import signal
 import threading
 from pathlib import Path
 
-from graphreader import GraphReader, IngestReport, Settings
-from graphreader.deciding.decisions import Extraction
-from graphreader.deciding.tasks import ExtractionTask
 from graphreader.errors import GraphReaderError
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import Extraction, ExtractionTask
+from graphreader.ingestion.report import IngestReport
+from graphreader.settings import Settings
 from graphreader.store import embedded
 from graphreader.testing import ScriptedDecider
 from tests.runs import digest, world

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Settings
-from graphreader.deciding.decisions import Extraction
-from graphreader.deciding.tasks import ExtractionTask
 from graphreader.errors import DecisionError, ReplyError, StoreError
-from graphreader.store.deleter import Deleter
-from graphreader.store.writer import GraphWriter
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import Extraction, ExtractionTask
+from graphreader.settings import Settings
+from graphreader.store.writer import Deleter, GraphWriter
 from graphreader.testing import ScriptedDecider
 from tests.runs.soundness import check
 from tests.runs.world import Facts, extraction

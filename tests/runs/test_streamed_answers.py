@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.agent.decisions import Answer
 from graphreader.agent.events import AnswerToken, QuestionAnswered
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import Decided, Decider
-from graphreader.deciding.decisions import Answer
-from graphreader.deciding.opening import open_decider
-from graphreader.deciding.tasks import AnswerTask, Evidence, PlanTask
+from graphreader.agent.tasks import AnswerTask, Evidence, PlanTask
 from graphreader.errors import ModelUnavailableError, ReplyError
+from graphreader.graph_reader import GraphReader
+from graphreader.llm.protocols import Budget, Decided, Decider
+from graphreader.models import open_decider
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.openai_faults import Body
 from tests.runs.openai_server import Fault, OpenAIServer

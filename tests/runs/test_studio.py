@@ -15,8 +15,9 @@ import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
-from graphreader import GraphReader, Settings
 from graphreader.errors import UnknownCorpusError
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from scripts import studio as script
 from tests.runs import chronicle, mind
 from tests.runs.openai_server import Body, OpenAIServer

@@ -12,10 +12,10 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from examples import subgraph as example
-from graphreader import GraphReader, Settings
-from graphreader.deciding.exploring import ChunkTask
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
+from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask
 from graphreader.errors import UsageError
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import world
 
 QUESTION = "Who met Beta?"

@@ -9,15 +9,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
 from examples import tool as example
-from graphreader import GraphReader, Reading, Settings
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.exploring import ChunkTask
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.service.service import ModelService
-from graphreader.deciding.tasks import AnswerTask, InitialNodesTask
-from graphreader.reading import Contradiction
+from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask
+from graphreader.graph_reader import GraphReader
+from graphreader.integrations.langchain import in_words
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.reading import Contradiction, Reading
+from graphreader.settings import Settings
 from graphreader.testing import ChatRequest, FunctionChatModel
-from graphreader.tool import in_words
 from tests.runs import world
 
 QUESTION = "Who met Beta?"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, Settings
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.openai_server import OpenAIServer
 from tests.runs.trace_server import TraceServer, ways

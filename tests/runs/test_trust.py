@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from graphreader import QuestionAnswered, Reading, Settings
-from graphreader.agent.events import AnswerToken
-from graphreader.deciding.decisions import Answer, Claim, Contradiction
-from graphreader.deciding.exploring import ChunkTask
-from graphreader.deciding.tasks import AnswerTask
+from graphreader.agent.decisions import Answer, Claim, Contradiction
+from graphreader.agent.events import AnswerToken, QuestionAnswered
+from graphreader.agent.tasks import AnswerTask, ChunkTask
 from graphreader.errors import ReplyError
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from tests.runs import world
 
 LETTERS = "Alma was born in 1950 at the coast."

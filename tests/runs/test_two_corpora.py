@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
-from graphreader import GraphReader, Settings
 from graphreader.agent.events import Event, QuestionAnswered
-from graphreader.deciding.decisions import ExtractedFact, Extraction
-from graphreader.deciding.exploring import ChunkTask, NeighborTask
-from graphreader.deciding.tasks import ExtractionTask
+from graphreader.agent.tasks import ChunkTask, NeighborTask
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import digest, world
 

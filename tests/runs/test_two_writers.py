@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from graphreader import GraphReader, IngestReport, Settings
-from graphreader.deciding.decisions import ExtractedFact, Extraction
-from graphreader.deciding.tasks import ExtractionTask
 from graphreader.errors import ReplyError
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.ingestion.report import IngestReport
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import digest, soundness, world
 from tests.runs.forks import Forks

@@ -14,11 +14,13 @@ from uuid import uuid4
 import pytest
 from langchain_core.documents import Document
 
-from graphreader import GraphReader, Reading, Settings
+from graphreader.agent.decisions import FactsDecision
 from graphreader.agent.events import ChunkRead, FactsRead, PathEnded, RunBegan
-from graphreader.deciding.decisions import ExtractedFact, Extraction, FactsDecision
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import ExtractionTask, PlanTask
+from graphreader.agent.tasks import ChunkTask, FactsTask, NeighborTask, PlanTask
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from graphreader.tokens import count
 from tests.runs import world

@@ -7,19 +7,22 @@ from typing import Any
 
 import pytest
 
-from graphreader import Reading, Settings
-from graphreader.agent.neighborhood import RANKED
-from graphreader.agent.paging import A_PAGE
-from graphreader.deciding.decisions import Condensed, InitialNodes
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import (
+from graphreader.agent.decisions import Condensed, InitialNodes
+from graphreader.agent.exploration import RANKED
+from graphreader.agent.fact_pages import A_PAGE
+from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     AnswerTask,
+    ChunkTask,
     CondenseTask,
+    FactsTask,
     InitialNodesTask,
     JoinTask,
+    NeighborTask,
 )
 from graphreader.errors import ReplyError, WindowError
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
 

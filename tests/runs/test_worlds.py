@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReaderError, Reading, Settings
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import InitialNodesTask, PlanTask
-from graphreader.errors import UsageError
+from graphreader.agent.tasks import ChunkTask, FactsTask, InitialNodesTask, NeighborTask, PlanTask
+from graphreader.errors import GraphReaderError, UsageError
+from graphreader.reading import Reading
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import digest, world
 

@@ -6,21 +6,27 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
-from graphreader.deciding.decisions import (
+from graphreader.agent.decisions import (
     Answer,
     ChunkDecision,
     Claim,
-    ExtractedFact,
-    Extraction,
     FactsDecision,
     InitialNodes,
     NeighborDecision,
     ProposedNode,
     RationalPlan,
 )
-from graphreader.deciding.exploring import ChunkTask, FactsTask, NeighborTask
-from graphreader.deciding.tasks import AnswerTask, ExtractionTask, InitialNodesTask, PlanTask
+from graphreader.agent.tasks import (
+    AnswerTask,
+    ChunkTask,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+)
+from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.terminal import environment_of
 

@@ -4,10 +4,8 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
-from graphreader.baselines.read_agent.pagination import Pagination
-from graphreader.deciding.decisions import Decision
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.episodes import (
+from graphreader.baselines.read_agent.pages import Pagination
+from graphreader.baselines.read_agent.tasks import (
     Gist,
     GistForTask,
     GistTask,
@@ -20,11 +18,13 @@ from graphreader.deciding.episodes import (
     PausePoint,
     PauseTask,
 )
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.passages import TextAnswer, TextChoice
-from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.service.service import ModelService
+from graphreader.baselines.tasks import TextAnswer, TextChoice
 from graphreader.documents import Document
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.protocols import Decision
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 
 SMALL = Pagination(4, 8)

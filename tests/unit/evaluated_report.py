@@ -10,8 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from graphreader.evaluation.tables.lines import Line
-from graphreader.evaluation.tables.table import Cell, Table
+from graphreader.evaluation.tables import Cell, Line, Table
 
 EVALUATED = Path(__file__).parent / "evaluated"
 USAGE = {"calls": 0, "input_tokens": 0, "output_tokens": 0}

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
+from graphreader.html_report.graph_view import MOST, touched_ids
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
-from graphreader.report.drawing import MOST, touched_ids
-from graphreader.store.found import Node, Passage
-from graphreader.store.touched import Tie, Touched, TouchedChunk
+from graphreader.store.catalog import Tie, Touched, TouchedChunk
+from graphreader.store.records import Node, Passage
 from graphreader.usage import Usage
 
 FUNCTIONS = (

@@ -1,5 +1,7 @@
 import json
 
+from graphreader.agent.dependencies import Likeness, Limits, Parts
+from graphreader.agent.exploration import enter
 from graphreader.agent.graph import (
     AFTER_CHUNK,
     AFTER_FACTS,
@@ -9,12 +11,8 @@ from graphreader.agent.graph import (
     after_neighbors,
     build_agent,
 )
-from graphreader.agent.likeness import Likeness
-from graphreader.agent.parts import Limits, Parts
-from graphreader.agent.path import enter
 from graphreader.agent.state import Exploring, Run
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.offline.embedding import OfflineEmbedder
+from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
 
 FUNCTIONS = {
     "read_chunk",

@@ -2,9 +2,8 @@ from itertools import permutations
 
 import pytest
 
-from graphreader.ingestion.normalization.association import may_join, merges
-from graphreader.ingestion.normalization.merging import Element, Merge
-from graphreader.ingestion.normalization.rule import normalize
+from graphreader.ingestion.normalization.merging import Element, Merge, association_merges, may_join
+from graphreader.ingestion.normalization.rules import normalize
 
 
 def element(name: str, facts: int = 40) -> Element:
@@ -15,7 +14,9 @@ def element(name: str, facts: int = 40) -> Element:
 def test_always_together() -> None:
     short, full = element("Bennet", 101), element("Elizabeth Bennet", 100)
 
-    assert merges([(full, short, 100)]) == [Merge(full, short, "association", 100 / 101)]
+    assert association_merges([(full, short, 100)]) == [
+        Merge(full, short, "association", 100 / 101)
+    ]
 
 
 # Fewer than 40 facts, or one in fifty apart, leave both alone.
@@ -23,7 +24,7 @@ def test_always_together() -> None:
     ("facts", "others", "together"), [(39, 39, 39), (100, 98, 98), (4000, 40, 40), (100, 100, 98)]
 )
 def test_not_always(facts: int, others: int, together: int) -> None:
-    assert not merges([(element("album", facts), element("studio", others), together)])
+    assert not association_merges([(element("album", facts), element("studio", others), together)])
 
 
 # Numbers, dates, opposites and two names that only share a part stay two, however often together.
@@ -41,7 +42,7 @@ def test_never(one: str, other: str) -> None:
 
     assert not may_join(*pair)
     assert not may_join(*reversed(pair))
-    assert not merges([(*pair, 40)])
+    assert not association_merges([(*pair, 40)])
 
 
 # Common words, and a name that holds another, may be one.
@@ -59,12 +60,14 @@ def test_may_join(one: str, other: str) -> None:
 def test_groups() -> None:
     rock, band, tour = element("rock"), element("band"), element("tour")
     pairs = [(rock, band, 40), (band, tour, 40)]
-    results = {tuple(merges(order)) for order in permutations([*pairs, (tour, rock, 40)])}
+    results = {
+        tuple(association_merges(order)) for order in permutations([*pairs, (tour, rock, 40)])
+    }
 
     assert len(results) == 1
     assert {(m.element.key, m.into.key) for m in results.pop()} == {
         ("rock", "band"),
         ("tour", "band"),
     }
-    assert len(merges(pairs)) == 1
-    assert len({tuple(merges(order)) for order in permutations(pairs)}) == 1
+    assert len(association_merges(pairs)) == 1
+    assert len({tuple(association_merges(order)) for order in permutations(pairs)}) == 1

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from graphreader.background import Background
 from graphreader.errors import UsageError
+from graphreader.sync import Background
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ class Slow:
 def test_a_consumer_cancelled(
     background: Background, monkeypatch: pytest.MonkeyPatch, patience: float
 ) -> None:
-    monkeypatch.setattr("graphreader.background._PATIENCE", patience)
+    monkeypatch.setattr("graphreader.sync._PATIENCE", patience)
     slow = Slow(tidying=0.3)
 
     async def consume() -> None:
@@ -195,7 +195,7 @@ def test_a_cancelled_call_has_ended(background: Background) -> None:
 def test_an_interrupted_iterator(
     background: Background, monkeypatch: pytest.MonkeyPatch, patience: float
 ) -> None:
-    monkeypatch.setattr("graphreader.background._PATIENCE", patience)
+    monkeypatch.setattr("graphreader.sync._PATIENCE", patience)
     slow = Slow(tidying=0.3)
     result = Future.result
 

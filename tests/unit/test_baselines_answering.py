@@ -5,25 +5,23 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.full_text import FullText, Policy
-from graphreader.baselines.golden import Golden
-from graphreader.baselines.passages import Passage, passages_of
-from graphreader.baselines.ranking import BM25
-from graphreader.baselines.retrieval import TOP_1_TOKENS, Retrieval, top_1_tokens
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.passages import (
+from graphreader.baselines.answering import FullText, Golden, Policy
+from graphreader.baselines.retrieval import BM25, TOP_1_TOKENS, Retrieval, top_1_tokens
+from graphreader.baselines.session import Passage, passages_of
+from graphreader.baselines.tasks import (
     FullTextTask,
     PassagesChoiceTask,
     PassagesTask,
     TextAnswer,
     TextChoice,
 )
-from graphreader.deciding.service.service import ModelService
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, WindowError
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import Budget
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import FunctionChatModel, ScriptedDecider
 from graphreader.tokens import count
 

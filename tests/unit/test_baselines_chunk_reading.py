@@ -5,20 +5,21 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.chunk_reading import ChunkRead, ChunkReadWithNotes
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.chunk_reading import (
+from graphreader.baselines.chunk_reading import (
     SUMMARY_TOKENS,
+    ChunkReader,
+    ChunkReaderWithNotes,
     ChunkReadTask,
     NotesRead,
     NotesReadTask,
 )
-from graphreader.deciding.chunk_reading import ChunkRead as Read
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.service.service import ModelService
+from graphreader.baselines.chunk_reading import ChunkRead as Read
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ModelUnavailableError, ReplyError
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import Budget
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 
 SENTENCES = (
@@ -55,7 +56,7 @@ async def test_stops_at_the_first_answerable_chunk(reply: str) -> None:
         seen.append(request.user)
         return reply if "Bergen" in request.user else "[unanswerable]"
 
-    reading = await ChunkRead(DOCUMENTS, decider_of(said), window=4096).aask("Where?")
+    reading = await ChunkReader(DOCUMENTS, decider_of(said), window=4096).aask("Where?")
 
     assert len(seen) == 3
     assert (reading.answer, reading.answered) == ("In Oslo.", True)
@@ -68,7 +69,7 @@ async def test_stops_at_the_first_answerable_chunk(reply: str) -> None:
 async def test_one_chunk_at_a_time() -> None:
     decider = ScriptedDecider({ChunkReadTask: lambda task: NOT_ANSWERED})
 
-    await ChunkRead(DOCUMENTS, decider, window=4096).aask("Where?")
+    await ChunkReader(DOCUMENTS, decider, window=4096).aask("Where?")
 
     assert chunks_of(decider) == list(SENTENCES)
 
@@ -78,7 +79,7 @@ async def test_none_is_unanswered() -> None:
     hint = NOT_ANSWERED.model_copy(update={"quotes": [SENTENCES[0]], "answer": "perhaps Oslo"})
     decider = ScriptedDecider({ChunkReadTask: lambda task: hint})
 
-    reading = await ChunkRead(DOCUMENTS, decider, window=4096).aask("Where?")
+    reading = await ChunkReader(DOCUMENTS, decider, window=4096).aask("Where?")
 
     assert not reading.answered
     assert reading.answer == "The texts do not tell."
@@ -103,32 +104,12 @@ async def test_summary_goes_along() -> None:
 
     decider = ScriptedDecider({NotesReadTask: read})
 
-    reading = await ChunkReadWithNotes(DOCUMENTS, decider, window=4096).aask("Where?")
+    reading = await ChunkReaderWithNotes(DOCUMENTS, decider, window=4096).aask("Where?")
 
     assert summaries == ["", "born in Oslo", "born in Oslo"]
     assert reading.answer == "From Oslo to Bergen"
     assert [one.document_id for one in reading.citations] == ["d0", "d2"]
     assert reading.evidence == f"S\n\n{SENTENCES[2]}"
-
-
-# The marks of figure 17 are read: [summary], then [answerable] or [unanswerable].
-async def test_marks_of_notes() -> None:
-    seen: list[str] = []
-
-    def said(request: ChatRequest) -> str:
-        seen.append(request.user)
-        if "Bergen" in request.user:
-            return "[summary] Oslo, then Bergen.\n[answerable] Oslo and Bergen"
-        told = "[summary] Anna: Oslo.\n" if "born" in request.user else ""
-        return f"{told}[unanswerable]"
-
-    reading = await ChunkReadWithNotes(DOCUMENTS, decider_of(said), window=4096).aask("Where?")
-
-    assert reading.answer == "Oslo and Bergen"
-    assert "<summary>\n(empty)\n</summary>" in seen[0]
-    assert "<summary>\nAnna: Oslo.\n</summary>" in seen[1]
-    assert "<summary>\nAnna: Oslo.\n</summary>" in seen[2]
-    assert reading.evidence.startswith("Oslo, then Bergen.")
 
 
 # A summary has a limit, answerable needs an answer, and with options one of them.
@@ -156,20 +137,20 @@ async def test_passes_over_a_failing_chunk() -> None:
 
     decider = ScriptedDecider({ChunkReadTask: read})
 
-    reading = await ChunkRead(DOCUMENTS, decider, window=4096).aask("Where?")
+    reading = await ChunkReader(DOCUMENTS, decider, window=4096).aask("Where?")
 
     assert reading.answer == "dry"
     assert reading.documents_read == ("d1",)
     assert reading.notes == ("Book 0, chunk 0 was passed over: It makes no sense.",)
     with pytest.raises(ReplyError):
-        await ChunkRead(DOCUMENTS[:1], decider, window=4096).aask("Where?")
+        await ChunkReader(DOCUMENTS[:1], decider, window=4096).aask("Where?")
 
 
 # When the budget is used up, what was read so far is told; before, it is an error.
 @pytest.mark.parametrize("calls", [0, 2])
 async def test_budget(calls: int) -> None:
     decider = ScriptedDecider({ChunkReadTask: lambda task: NOT_ANSWERED})
-    reader = ChunkRead(DOCUMENTS, decider, window=4096, budget=lambda: Budget(max_calls=calls))
+    reader = ChunkReader(DOCUMENTS, decider, window=4096, budget=lambda: Budget(max_calls=calls))
 
     if not calls:
         with pytest.raises(BudgetError):
@@ -193,6 +174,6 @@ async def test_model_gone() -> None:
     decider = ScriptedDecider({NotesReadTask: read})
 
     with pytest.raises(ModelUnavailableError) as found:
-        await ChunkReadWithNotes(DOCUMENTS, decider, window=4096).aask("Where?")
+        await ChunkReaderWithNotes(DOCUMENTS, decider, window=4096).aask("Where?")
 
     assert found.value.spent.calls == 1

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from graphreader.baselines.passages import Passage, passages_of
-from graphreader.baselines.ranking import BM25, Likeness, Ranking, terms_of
-from graphreader.deciding.offline.embedding import OfflineEmbedder
+from graphreader.baselines.retrieval import BM25, Likeness, Ranking, terms_of
+from graphreader.baselines.session import Passage, passages_of
 from graphreader.documents import Document
+from graphreader.offline.decider import OfflineEmbedder
 
 TEXTS = [
     ("Lisbon", "Trams climb the hills of the old town."),

@@ -4,18 +4,26 @@ from collections.abc import Iterator
 
 import pytest
 
-from graphreader.baselines.passages import passages_of
-from graphreader.baselines.search_agent import SearchAgent
-from graphreader.baselines.searching import MOST_HITS, Chunks, Tracker
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.offline.embedding import OfflineEmbedder
-from graphreader.deciding.passages import PassagesTask, TextAnswer
-from graphreader.deciding.searching import NOTES_TOKENS, Hit, Search, SearchStep, SearchStepTask
-from graphreader.deciding.service.service import ModelService
+from graphreader.baselines.search_agent import (
+    MOST_HITS,
+    NOTES_TOKENS,
+    Chunks,
+    Hit,
+    Search,
+    SearchAgent,
+    SearchStep,
+    SearchStepTask,
+    Tracker,
+)
+from graphreader.baselines.session import passages_of
+from graphreader.baselines.tasks import PassagesTask, TextAnswer
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ModelUnavailableError, ReplyError
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import Budget
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.offline.decider import OfflineEmbedder
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 
 TEXTS = (

@@ -1,5 +1,5 @@
-from graphreader.agent.beginning import diverse
-from graphreader.store.found import Node, Profile
+from graphreader.agent.planning import diverse
+from graphreader.store.records import Node, Profile
 
 
 def profile(*facts: str, aliases: tuple[str, ...] = ()) -> Profile:

@@ -21,14 +21,13 @@ from graphreader.errors import (
     UsageError,
     WindowError,
 )
-from graphreader.evaluation.benchmark import Benchmark
-from graphreader.evaluation.datasets import Record
-from graphreader.evaluation.entrant import Opened
-from graphreader.evaluation.entry import Entry, keys
-from graphreader.evaluation.lines_file import Line
+from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import Plan, Wanted, plan
-from graphreader.evaluation.readings_file import ReadingsFile
+from graphreader.evaluation.readers import Opened
+from graphreader.evaluation.results import ReadingsFile
+from graphreader.evaluation.runner import Benchmark, Entry, keys
 from graphreader.evaluation.scoring import Scorer
+from graphreader.files import Line
 from graphreader.reading import Path, Reading
 from graphreader.settings import Settings
 from graphreader.usage import Usage

@@ -1,4 +1,4 @@
-from graphreader.ingestion.normalization.bloom import BloomFilter
+from graphreader.ingestion.normalization.linker import BloomFilter
 
 
 # What was added is known and told apart from what is new; of others hardly any is taken for known.

@@ -1,7 +1,7 @@
 import pytest
 
-from graphreader.deciding.budget import Budget
 from graphreader.errors import BudgetError
+from graphreader.llm.protocols import Budget
 from graphreader.usage import Usage
 
 

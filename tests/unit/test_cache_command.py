@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphreader.deciding.keeping.reply_cache import ReplyCache
+from graphreader.llm.cache import ReplyCache
 from tests.terminal import Terminal
 
 

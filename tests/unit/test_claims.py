@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from graphreader.agent.claims import rested
+from graphreader.agent.answering import rested
+from graphreader.agent.decisions import Answer, Claim, Contradiction
 from graphreader.agent.state import Quote
-from graphreader.deciding.decisions import Answer, Claim, Contradiction
-from graphreader.deciding.tasks import AnswerTask, Evidence
+from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.reading import Claim as ReadClaim
 from graphreader.reading import Reading
 

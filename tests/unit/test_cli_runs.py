@@ -9,12 +9,12 @@ import pytest
 from rich.console import Console
 
 from graphreader.agent.events import FunctionChosen, NodesChosen, NoteTaken, PathEnded, PlanMade
+from graphreader.agent.run_store import RunSummary
 from graphreader.cli.failing import Interrupted
 from graphreader.cli.runs import _file
 from graphreader.cli.runs_printed import print_run, print_runs
-from graphreader.kept_runs import KeptRun
 from graphreader.reading import FunctionCall
-from graphreader.runs.register import RunSummary
+from graphreader.runs import KeptRun
 
 HOSTILE = "odd\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
 OBEYED = set("\x1b\x07\x9b\u202e")

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from graphreader.deciding import clients
-from graphreader.deciding.clients import (
+from graphreader.llm import providers
+from graphreader.llm.providers import (
     address_of,
     behind_proxy,
     close,
@@ -48,7 +48,7 @@ def test_no_retries(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["openai:gpt-4.1", "anthropic:claude-haiku-4-5", "ollama:qwen3"])
 def test_connections_are_not_shared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    first, second = (list(clients._inner(opened(name))) for _ in range(2))
+    first, second = (list(providers._inner(opened(name))) for _ in range(2))
 
     assert len(first) == len(second) >= 2
     assert not {id(one) for one in first} & {id(one) for one in second}
@@ -109,12 +109,12 @@ def test_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_closing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     client = opened(name)
-    states = [getattr(one, "is_closed", None) for one in clients._inner(client)]
+    states = [getattr(one, "is_closed", None) for one in providers._inner(client)]
     before = [state for state in states if isinstance(state, bool)]
     await close(client)
     await close(client)
     await close(None)
-    states = [getattr(one, "is_closed", None) for one in clients._inner(client)]
+    states = [getattr(one, "is_closed", None) for one in providers._inner(client)]
     after = [state for state in states if isinstance(state, bool)]
 
     assert before == [False]
@@ -144,6 +144,6 @@ class Narrow(BaseModel):
 
 # Options that a client forbids are left out; what else is wrong with them is not hidden.
 def test_forbidden_options() -> None:
-    assert clients._built(Narrow, {"timeout": 7, "max_retries": 0}) == Narrow(timeout=7)
+    assert providers._built(Narrow, {"timeout": 7, "max_retries": 0}) == Narrow(timeout=7)
     with pytest.raises(ValueError, match="timeout"):
-        clients._built(Narrow, {"timeout": "soon"})
+        providers._built(Narrow, {"timeout": "soon"})

@@ -4,10 +4,10 @@ from typing import Any, cast
 import pytest
 
 from graphreader import tokens
-from graphreader.agent.condensing import condense, join
-from graphreader.agent.parts import Limits, Parts
-from graphreader.deciding.decisions import Condensed
-from graphreader.deciding.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
+from graphreader.agent.decisions import Condensed
+from graphreader.agent.dependencies import Limits, Parts
+from graphreader.agent.notebook import condense, join
+from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
 from graphreader.errors import ReplyError
 from graphreader.testing import ScriptedDecider
 

@@ -1,6 +1,6 @@
 import pytest
 
-from graphreader.agent.context import is_thin
+from graphreader.agent.fact_pages import is_thin
 
 
 # A fact that points at something, or names nothing, may not be understood alone.

@@ -12,7 +12,8 @@ from graphreader.evaluation.contexts import (
     parse_length,
     pool_beside,
 )
-from graphreader.evaluation.datasets import Record, SourceText, Supporting, load
+from graphreader.evaluation.datasets.load import load
+from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
 from graphreader.tokens import count
 
 RECORD = Record(

@@ -7,16 +7,14 @@ from typing import Any
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets import (
+from graphreader.evaluation.datasets.load import SAMPLES, data_files, load
+from graphreader.evaluation.datasets.record import (
     Record,
     SourceText,
     Statistics,
-    data_files,
-    load,
     preset_limit,
     statistics,
 )
-from graphreader.evaluation.datasets.loading import SAMPLES
 
 
 def row(number: int, dataset: str = "boats") -> dict[str, Any]:

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets import SourceText, load
-from graphreader.evaluation.datasets.passages import split
+from graphreader.evaluation.datasets.formats import split
+from graphreader.evaluation.datasets.load import load
+from graphreader.evaluation.datasets.record import SourceText
 
 LONGBENCH: dict[str, Any] = {
     "input": "Who owns the mill?",

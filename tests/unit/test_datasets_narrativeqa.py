@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets import SourceText, data_files, load
+from graphreader.evaluation.datasets.load import data_files, load
+from graphreader.evaluation.datasets.record import SourceText
 
 DOCUMENTS = """\
 document_id,set,kind,story_url,wiki_title

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets import Record, SourceText, Supporting, load
+from graphreader.evaluation.datasets.load import load
+from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
 
 RECORD = {
     "id": "boats-1",

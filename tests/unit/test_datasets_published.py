@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets import SourceText, Supporting, data_files, load
+from graphreader.evaluation.datasets.load import data_files, load
+from graphreader.evaluation.datasets.record import SourceText, Supporting
 
 MUSIQUE = {
     "id": "2hop__101_202",

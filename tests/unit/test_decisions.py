@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from graphreader.deciding import decisions, exploring, schemas, tasks
+from graphreader.agent import decisions, tasks
+from graphreader.ingestion import extraction
+from graphreader.llm import protocols, structured_output
 
 CLASSES = [
     one
     for one in vars(decisions).values()
-    if isinstance(one, type) and issubclass(one, decisions.Decision) and one.model_fields
+    if isinstance(one, type) and issubclass(one, protocols.Decision) and one.model_fields
 ]
 TASKS = [
     one
-    for one in (*vars(tasks).values(), *vars(exploring).values())
+    for one in (*vars(tasks).values(), *vars(tasks).values())
     if isinstance(one, type) and "prompt" in vars(one)
 ]
 by_class = pytest.mark.parametrize("decision", CLASSES, ids=lambda one: one.__name__)
@@ -34,8 +36,8 @@ def objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 # Every field of every decision, nested ones too, tells the model what it means.
 @by_class
-def test_every_field_is_described(decision: type[decisions.Decision]) -> None:
-    for schema in objects(schemas.schema_of(decision)):
+def test_every_field_is_described(decision: type[protocols.Decision]) -> None:
+    for schema in objects(structured_output.schema_of(decision)):
         assert schema["properties"]
         for name, field in schema["properties"].items():
             assert len(field.get("description", "")) > 20, name
@@ -43,8 +45,8 @@ def test_every_field_is_described(decision: type[decisions.Decision]) -> None:
 
 # The schemas fit OpenAI's strict mode: closed objects, all properties required, no unions.
 @by_class
-def test_schemas_are_strict(decision: type[decisions.Decision]) -> None:
-    schema = schemas.schema_of(decision)
+def test_schemas_are_strict(decision: type[protocols.Decision]) -> None:
+    schema = structured_output.schema_of(decision)
     text = json.dumps(schema)
 
     for one in objects(schema):
@@ -52,8 +54,8 @@ def test_schemas_are_strict(decision: type[decisions.Decision]) -> None:
         assert one["required"] == list(one["properties"])
     for word in ("oneOf", "anyOf", "allOf", "const", "$ref", "$defs", "default", '"title"'):
         assert word not in text
-    assert schemas.response_format(decision)["json_schema"]["strict"] is True
-    assert schemas.tool(decision)["function"]["strict"] is True
+    assert structured_output.response_format(decision)["json_schema"]["strict"] is True
+    assert structured_output.tool(decision)["function"]["strict"] is True
     assert decision.__doc__ not in text
 
 
@@ -71,7 +73,7 @@ def test_lists_that_may_be_missing() -> None:
 def test_tasks_and_decisions_belong_together() -> None:
     asked = [task.decision for task in TASKS]
     nested = {
-        decisions.ExtractedFact,
+        extraction.ExtractedFact,
         decisions.ProposedNode,
         decisions.Claim,
         decisions.Contradiction,
@@ -83,6 +85,6 @@ def test_tasks_and_decisions_belong_together() -> None:
 
 # Every task says how long its reply may be; an extraction's is the paper's 1,024 tokens.
 @pytest.mark.parametrize("task", TASKS, ids=lambda one: one.__name__)
-def test_replies_have_a_limit(task: type[tasks.Task[Any]]) -> None:
+def test_replies_have_a_limit(task: type[protocols.Task[Any]]) -> None:
     assert 0 < task.reply_tokens <= 2000
-    assert tasks.ExtractionTask.reply_tokens == 1024
+    assert extraction.ExtractionTask.reply_tokens == 1024

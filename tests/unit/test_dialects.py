@@ -4,11 +4,9 @@ from typing import Any
 import pytest
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 
-from graphreader.deciding.clients import open_chat_model
-from graphreader.deciding.decisions import Extraction
-from graphreader.deciding.dialects import Dialect, Option, dialect_of, seeded
-from graphreader.deciding.fitting import Form
-from graphreader.deciding.schemas import schema_of
+from graphreader.ingestion.extraction import Extraction
+from graphreader.llm.providers import Dialect, Option, dialect_of, open_chat_model, seeded
+from graphreader.llm.structured_output import Form, schema_of
 from graphreader.settings import Settings
 
 FORMS: tuple[Form, ...] = ("schema", "tool", "text")

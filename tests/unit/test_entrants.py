@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 
 from graphreader.errors import SettingsError, UsageError
-from graphreader.evaluation.ablations import (
+from graphreader.evaluation.datasets.record import Record, SourceText
+from graphreader.evaluation.readers import (
     WITHOUT_PLAN,
     WITHOUT_SHARING,
+    Baseline,
+    Entrant,
+    GraphEntrant,
+    entrants,
+    own_names,
     without_node_selection,
 )
-from graphreader.evaluation.datasets import Record, SourceText
-from graphreader.evaluation.entrant import Entrant
-from graphreader.evaluation.entrants import Baseline, entrants, own_names
-from graphreader.evaluation.graph_entrant import GraphEntrant
-from graphreader.evaluation.record_documents import documents_of
+from graphreader.evaluation.results import documents_of
 from graphreader.readers import KINDS
 from graphreader.settings import Settings
 

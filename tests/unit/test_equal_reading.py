@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.passages import Passage
-from graphreader.deciding.offline.embedding import OfflineEmbedder
-from graphreader.evaluation.entry import Entry
-from graphreader.evaluation.equal_reading import EqualReading, equal
+from graphreader.baselines.session import Passage
+from graphreader.evaluation.equal_budget import EqualReading, equal
 from graphreader.evaluation.plan import Wanted, plan
-from graphreader.evaluation.readings_file import Key
+from graphreader.evaluation.results import Key
+from graphreader.evaluation.runner import Entry
 from graphreader.ingestion.loading.content import from_text
+from graphreader.offline.decider import OfflineEmbedder
 from graphreader.settings import Settings
 from tests.unit.test_benchmark import Fake
 

@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.prices import Prices
-from graphreader.deciding.tasks import ExtractionTask, Task
 from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
+from graphreader.estimate import Estimate, Known, estimate
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.estimating import Estimate, Known, estimate
+from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.ingestion.loading.files import load
 from graphreader.ingestion.loading.sources import sources_of
+from graphreader.llm.pricing import Prices
+from graphreader.llm.protocols import Task
 from graphreader.settings import Settings
-from graphreader.store.states import ArrangedChunk
+from graphreader.store.catalog import ArrangedChunk
 from graphreader.tokens import count
 
 MODEL = "openai:gpt-5.4-mini"

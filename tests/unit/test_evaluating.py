@@ -5,17 +5,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from graphreader.cli.evaluating import (
-    EvaluationDrawing,
-    Progress,
-    costs_told,
-    table_of,
-    whole_cost,
-)
+from graphreader.cli.evaluating import EvaluationDrawing, Progress, costs_told, table_of, whole_cost
+from graphreader.estimate import Spending
 from graphreader.evaluation.costs import Cost
-from graphreader.evaluation.readings_file import Key
-from graphreader.evaluation.tally import Tally
-from graphreader.ingestion.estimating import Spending
+from graphreader.evaluation.results import Key
+from graphreader.evaluation.runner import Tally
 
 
 def key(n: int = 0, reader: str = "golden", dataset: str = "d", model: str = "offline") -> Key:

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from graphreader.baselines.search_agent import MOST_CALLS
-from graphreader.deciding.measuring import BuildingMeasurer
-from graphreader.evaluation.costs import Cost, built_by, cost_of
-from graphreader.evaluation.entry import Entry
-from graphreader.evaluation.expected_requests import PROMPT, REPLY
+from graphreader.estimate import estimate
+from graphreader.evaluation.costs import PROMPT, REPLY, Cost, built_by, cost_of
 from graphreader.evaluation.plan import Plan, Wanted, plan
-from graphreader.evaluation.record_documents import corpus_of, documents_of
-from graphreader.ingestion.estimating import estimate
+from graphreader.evaluation.results import corpus_of, documents_of
+from graphreader.evaluation.runner import Entry
+from graphreader.llm.window import BuildingMeasurer
 from graphreader.settings import Settings
 from tests.unit.test_benchmark import Fake
 

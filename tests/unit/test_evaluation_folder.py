@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from graphreader.evaluation.folder import RUN, Folder
+from graphreader.evaluation.results import RUN, Folder
 
 
 def begun(path: Path) -> str:

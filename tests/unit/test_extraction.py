@@ -3,12 +3,16 @@ from collections.abc import Callable
 import pytest
 
 from graphreader import tokens
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.decisions import ExtractedFact, Extraction
-from graphreader.deciding.tasks import ExtractionTask
 from graphreader.documents import Chunk, Document
 from graphreader.errors import CutOffError, ModelRefusedError, ReplyError, WindowError
-from graphreader.ingestion.extraction import Extracted, extract
+from graphreader.ingestion.extraction import (
+    Extracted,
+    ExtractedFact,
+    Extraction,
+    ExtractionTask,
+    extract,
+)
+from graphreader.llm.protocols import Budget
 from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage
 

@@ -9,7 +9,7 @@ import ollama
 import openai
 import pytest
 
-from graphreader.deciding.service.failures import failure_of
+from graphreader.llm.retry import failure_of
 
 
 class HttpError(Exception):

@@ -5,27 +5,34 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding import fitting, schemas
-from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.fitting import Correction, Form, check_chunk_fits, room_for_question
-from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.tasks import (
+from graphreader.agent import limits
+from graphreader.agent.limits import check_chunk_fits, room_for_question
+from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     PLAN_TOKENS,
     AnswerTask,
+    ChunkTask,
     CondenseTask,
     Evidence,
-    ExtractionTask,
+    FactGroup,
+    FactsTask,
     InitialNodesTask,
     JoinTask,
+    NeighborTask,
 )
 from graphreader.errors import SettingsError, WindowError
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.llm import structured_output
+from graphreader.llm import window as window_module
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.structured_output import Form
+from graphreader.llm.window import Correction
 from graphreader.tokens import count
 
 PROMPTS = Prompts()
 FORMS = ["schema", "tool", "text"]
 ENCODINGS = ["o200k_base", "cl100k_base"]
-fit = partial(fitting.fit, prompts=PROMPTS)
+fit = partial(window_module.fit, prompts=PROMPTS)
 
 MANY = [
     InitialNodesTask("Who?", "Look.", tuple(f"node number {n}" for n in range(3000))),
@@ -110,7 +117,7 @@ def test_next_pages_are_offered(task: Any) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_everything_is_counted(form: Form, encoding: str) -> None:
     task = ChunkTask("谁?", "找。", ("看",), "笔记 " * 90, "D", "西游记, chunk 1", "孙悟空。" * 300)
-    along = {"schema": schemas.response_format, "tool": schemas.tool}
+    along = {"schema": structured_output.response_format, "tool": structured_output.tool}
     for correction in (None, Correction("", "it was empty"), Correction("{}", "a: missing")):
         fitted = fit(task, form, 10_000, correction, encoding=encoding)
         texts = [str(message.text) for message in fitted.messages]
@@ -238,7 +245,7 @@ LANGUAGES = pytest.mark.parametrize(
 def test_room_for_the_question(form: Form, encoding: str, sentence: str) -> None:
     of = partial(of_tokens, encoding=encoding)
     room = room_for_question(2000, 4096, prompts=PROMPTS, encoding=encoding)
-    label = of(fitting.LABEL_TOKENS, sentence)
+    label = of(limits.LABEL_TOKENS, sentence)
     so_far = (
         of(room, sentence),
         of(PLAN_TOKENS, sentence),

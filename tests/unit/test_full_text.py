@@ -1,4 +1,4 @@
-from graphreader.store.full_text import MOST_TERMS, by_words, corpus_word, lucene
+from graphreader.store.explorer import MOST_TERMS, by_words, corpus_word, lucene
 
 
 # Every word is quoted, so that nothing of it is syntax; the corpus is asked for by its own word.

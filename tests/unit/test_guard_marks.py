@@ -3,13 +3,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphreader.ingestion.normalization.guard import (
-    marks,
-    may_mean_one,
-    one_name,
-    one_word,
-)
-from graphreader.ingestion.normalization.rule import normalize
+from graphreader.ingestion.normalization.merging import marks, may_mean_one, one_name, one_word
+from graphreader.ingestion.normalization.rules import normalize
 
 WORDINGS = """
 hard rock | hard-rock | hardrock | co-founder | cofounder | colour | color | grey | gray | café

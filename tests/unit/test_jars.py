@@ -11,10 +11,9 @@ import pytest
 
 from graphreader.errors import DownloadError, ServerError
 from graphreader.settings import Settings
-from graphreader.store.embedded import download as downloading
-from graphreader.store.embedded.jars import complete
-from graphreader.store.embedded.pinned import Jar, pinned_jars
-from graphreader.store.embedded.progress import silent
+from graphreader.store.embedded import jars as jars_module
+from graphreader.store.embedded.jars import Jar, complete, pinned_jars
+from graphreader.store.embedded.process import silent
 
 
 class Repository(ThreadingHTTPServer):
@@ -263,7 +262,7 @@ def test_unusable_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_silent_repository_is_given_up(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloading, "_PATIENCE", 0.3)
+    monkeypatch.setattr(jars_module, "_PATIENCE", 0.3)
     repository.answers.clear()
 
     with pytest.raises(DownloadError, match="nothing arrived"):

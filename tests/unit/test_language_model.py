@@ -5,27 +5,22 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.fitting import tokens_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.replies.replies import UnusableReply
-from graphreader.deciding.secrecy import redacted, shown
-from graphreader.deciding.service.service import ModelService
-from graphreader.deciding.tasks import (
-    ROOM_TO_THINK,
-    ExtractionTask,
+from graphreader.agent.tasks import (
+    ChunkTask,
+    FactGroup,
+    FactsTask,
     InitialNodesTask,
+    NeighborTask,
     PlanTask,
 )
-from graphreader.errors import (
-    BudgetError,
-    DecisionError,
-    ReplyError,
-    WindowError,
-)
+from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import ROOM_TO_THINK, Budget, Decider
+from graphreader.llm.providers import dialect_of, redacted, shown
+from graphreader.llm.retry import ModelService
+from graphreader.llm.structured_output import UnusableReply
+from graphreader.llm.window import tokens_of
 from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused
 
 PLAN = PlanTask("Who was born first?")

@@ -2,8 +2,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from graphreader.agent import likeness
-from graphreader.agent.likeness import Likeness
+from graphreader.agent import dependencies
+from graphreader.agent.dependencies import Likeness
 
 
 class Embedder:
@@ -43,7 +43,7 @@ async def test_middle() -> None:
 
 # Only so many are remembered, those that were wanted last.
 async def test_few_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "REMEMBERED", 2)
+    monkeypatch.setattr(dependencies, "REMEMBERED", 2)
     embedder = Embedder()
     known = Likeness(embedder)
 

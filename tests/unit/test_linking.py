@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphreader.ingestion.normalization.linking import folded, mentions
+from graphreader.ingestion.normalization.linker import folded, mentions
 
 
 def found(text: str, *surfaces: str) -> list[str]:

@@ -8,10 +8,10 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 
+from graphreader.agent.answering import Telling
 from graphreader.agent.events import AnswerToken
-from graphreader.agent.telling import Telling
-from graphreader.deciding.listening import GrowingField
-from graphreader.deciding.replies.thoughts import begins_at
+from graphreader.llm.chat_model import GrowingField
+from graphreader.llm.structured_output import begins_at
 
 TEXT = 'Danny "the Drum" \\ 林雨桐 😀\n\t{"answer": "no"} é'
 REPLY = {"analysis": 'An "answer": {"answer": "x"}', "answer": TEXT, "claims": [{"answer": "y"}]}

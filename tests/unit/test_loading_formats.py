@@ -10,11 +10,9 @@ import pypdf
 import pytest
 
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading import archives
-from graphreader.ingestion.loading.archives import read_docx, read_epub
+from graphreader.ingestion.loading import formats
 from graphreader.ingestion.loading.content import Content, joined
-from graphreader.ingestion.loading.markup import read_html
-from graphreader.ingestion.loading.pdf import read_pdf
+from graphreader.ingestion.loading.formats import read_docx, read_epub, read_html, read_pdf
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -255,8 +253,8 @@ def test_encrypted_pdf(password: str, refused: bool) -> None:
 
 # What a small archive would unpack to is looked at first.
 def test_zip_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_XML", 100_000)
-    monkeypatch.setattr(archives, "MAX_UNPACKED", 200_000)
+    monkeypatch.setattr(formats, "MAX_XML", 100_000)
+    monkeypatch.setattr(formats, "MAX_UNPACKED", 200_000)
     large = docx(paragraph("x" * 100_001))
     book = epub({"a": "<p>" + "x" * 200_001}, ["a"])
 

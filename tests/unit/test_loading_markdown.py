@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from graphreader.ingestion.loading.content import document_of
-from graphreader.ingestion.loading.markdown import read_markdown
-from graphreader.ingestion.loading.metadata import MAX_CHARACTERS, plain
+from graphreader.ingestion.loading.content import MAX_CHARACTERS, document_of, plain
+from graphreader.ingestion.loading.formats import read_markdown
 
 
 def headings(text: str) -> list[str]:

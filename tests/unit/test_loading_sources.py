@@ -13,10 +13,11 @@ from langchain_core.documents import Document as LangChainDocument
 
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading import files, json_lines, sources
-from graphreader.ingestion.loading.content import Content
-from graphreader.ingestion.loading.finding import Patterns
-from graphreader.ingestion.loading.sources import Refused, Thing, sources_of
+from graphreader.ingestion.loading import files, json_lines
+from graphreader.ingestion.loading import sources as sources_module
+from graphreader.ingestion.loading.content import Content, Refused
+from graphreader.ingestion.loading.files import Patterns
+from graphreader.ingestion.loading.sources import Thing, sources_of
 from tests.unit.test_loading import nobody, write
 
 
@@ -153,7 +154,7 @@ def test_anything_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         raise KeyError("some\nthing")
 
     monkeypatch.setitem(files._READERS, ".txt", fails)
-    monkeypatch.setattr(sources, "read_text", fails)
+    monkeypatch.setattr(sources_module, "read_text", fails)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"x")))
     write(tmp_path / "a.txt")
     path = lines(tmp_path / "b.jsonl", {"documents": [{"text_file": "a.txt"}]}, {"text": "One."})

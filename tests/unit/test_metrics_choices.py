@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphreader.evaluation.metrics.choices import accuracy, chosen_option
+from graphreader.evaluation.metrics.answers import accuracy, chosen_option
 
 STORY = (
     "Asa is afraid of Dorr.",

@@ -6,7 +6,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from graphreader.evaluation.metrics.intervals import FLIPS, RESAMPLES, compare, mean_interval
+from graphreader.evaluation.metrics.evidence import FLIPS, RESAMPLES, compare, mean_interval
 
 
 # Of 0/1 scores the interval is close to the normal one: 0.6 ± 1.96 · sqrt(0.6 · 0.4 / 100).

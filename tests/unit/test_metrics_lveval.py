@@ -9,9 +9,8 @@ import sys
 import pytest
 
 from graphreader.errors import UsageError
-from graphreader.evaluation.metrics import chinese
-from graphreader.evaluation.metrics.answers import f1, overlap
-from graphreader.evaluation.metrics.lveval import f1_star
+from graphreader.evaluation.metrics import answers
+from graphreader.evaluation.metrics.answers import f1, f1_star, overlap
 
 NO_YEAR = (
     "There is no mention of Martin or independent publishing of digital books in the passage. The "
@@ -54,7 +53,7 @@ def test_published_case_of_one_wrong_word() -> None:
 # By hand: 6 of 18 words of the answer are among the 11 of the reference, 12/29 (published is 14/29,
 # one word in common more than the printed texts have).
 def test_published_case_in_chinese() -> None:
-    plain = overlap(chinese.words(WRONG_DIRECTOR), chinese.words(DIRECTOR))
+    plain = overlap(answers.chinese_words(WRONG_DIRECTOR), answers.chinese_words(DIRECTOR))
 
     assert plain == pytest.approx(12 / 29)
     assert f1_star(WRONG_DIRECTOR, [DIRECTOR], "克里斯汀穆基", "zh") == 0
@@ -99,9 +98,9 @@ def test_only_the_first_reference() -> None:
 
 # Words are cut first and normalized then; jieba says nothing while it starts.
 def test_chinese_words(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    chinese._cutter.cache_clear()
+    answers._cutter.cache_clear()
     with caplog.at_level(logging.DEBUG):
-        words = chinese.words("我来到北京清华大学，2020年 ABC！")
+        words = answers.chinese_words("我来到北京清华大学，2020年 ABC！")
 
     assert words == ["我", "来到", "北京", "清华大学", "2020", "年", "abc"]
     assert capfd.readouterr() == ("", "")
@@ -111,7 +110,7 @@ def test_chinese_words(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCapt
 # Where jieba is missing, a sentence says what to install.
 def test_without_jieba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jieba", None)
-    chinese._cutter.cache_clear()
+    answers._cutter.cache_clear()
 
     with pytest.raises(UsageError, match=r"jieba: pip install 'graphreader\[evaluate\]'"):
         f1_star("北京", ["北京"], None, "zh")

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from graphreader.errors import UsageError
-from graphreader.evaluation.metrics import rouge as module
-from graphreader.evaluation.metrics.rouge import Rouge, rouge
+from graphreader.evaluation.metrics import answers
+from graphreader.evaluation.metrics.answers import Rouge, rouge
 
 
 # The published example of SCROLLS: ROUGE-1 72.2222, ROUGE-2 33.3333, ROUGE-L 72.2222.
@@ -69,7 +69,7 @@ def test_chinese() -> None:
 # Where rouge-score is missing, a sentence says what to install.
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rouge_score.rouge_scorer", None)
-    module._scorer.cache_clear()
+    answers._scorer.cache_clear()
 
     with pytest.raises(UsageError, match=r"rouge-score: pip install 'graphreader\[evaluate\]'"):
         rouge("a", ["a"], "en")

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from graphreader import GraphReader, Settings
 from graphreader.errors import UsageError
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from tests.terminal import Terminal
 
 EMPTY = "A path is empty: name a file or a folder, or leave it out."

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from graphreader.ingestion.normalization.rule import clean_surface, normalize
+from graphreader.ingestion.normalization.rules import clean_surface, normalize
 
 
 # Two wordings of one thing get one key.

@@ -1,8 +1,8 @@
 import pytest
 
-from graphreader.deciding.decisions import Answer
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.tasks import AnswerTask, Evidence
+from graphreader.agent.decisions import Answer
+from graphreader.agent.tasks import AnswerTask, Evidence
+from graphreader.offline.decider import OfflineDecider
 
 TOWN = [
     Evidence("Norland, chunk 0", "Port Wessel is a harbour town in Norland."),

@@ -1,14 +1,15 @@
 import pytest
 
-from graphreader.deciding.decisions import (
-    ChunkDecision,
-    FactsDecision,
-    InitialNodes,
-    NeighborDecision,
+from graphreader.agent.decisions import ChunkDecision, FactsDecision, InitialNodes, NeighborDecision
+from graphreader.agent.tasks import (
+    ChunkTask,
+    FactGroup,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
 )
-from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.tasks import InitialNodesTask, PlanTask
+from graphreader.offline.decider import OfflineDecider
 
 QUESTION = "Who designed the lighthouse of Port Wessel?"
 CHUNK = """The harbour of Port Wessel freezes nearly every winter and

@@ -1,8 +1,8 @@
 import pytest
 
 from graphreader import tokens
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
+from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
+from graphreader.offline.decider import OfflineDecider
 
 QUESTION = "Who designed the lighthouse of Port Wessel?"
 

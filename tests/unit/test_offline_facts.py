@@ -2,12 +2,11 @@ import time
 
 import pytest
 
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.decisions import ExtractedFact
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.offline.names import names_of
-from graphreader.deciding.offline.words import stem, terms_of
-from graphreader.deciding.tasks import ExtractionTask
+from graphreader.ingestion.extraction import ExtractedFact, ExtractionTask
+from graphreader.llm.protocols import Decider
+from graphreader.offline.decider import OfflineDecider
+from graphreader.text.names import names_of
+from graphreader.text.words import stem, terms_of
 
 HARBOUR = """Port Wessel
 

@@ -1,9 +1,9 @@
 """Answering from passages, reading chunks and searching without a model."""
 
-from graphreader.deciding.chunk_reading import SUMMARY_TOKENS, ChunkReadTask, NotesReadTask
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.passages import Excerpt, PassagesChoiceTask, PassagesTask
-from graphreader.deciding.searching import NOTES_TOKENS, Hit, Search, SearchStepTask
+from graphreader.baselines.chunk_reading import SUMMARY_TOKENS, ChunkReadTask, NotesReadTask
+from graphreader.baselines.search_agent import NOTES_TOKENS, Hit, Search, SearchStepTask
+from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask, PassagesTask
+from graphreader.offline.decider import OfflineDecider
 from graphreader.tokens import count
 
 AUTHOR = "The Glass Road was written by Ida Karhu. It sold well."

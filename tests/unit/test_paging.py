@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from graphreader.agent.paging import A_PAGE, CHUNKS_OF_A_PAGE, TOGETHER, fact_page
-from graphreader.store.found import ChunkFacts, StoredFact
+from graphreader.agent.fact_pages import A_PAGE, CHUNKS_OF_A_PAGE, TOGETHER, fact_page
+from graphreader.store.records import ChunkFacts, StoredFact
 
 
 def chunk(index: int, *facts: str) -> ChunkFacts:

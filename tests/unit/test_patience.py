@@ -10,7 +10,7 @@ from graphreader.errors import (
     SchemaError,
     SettingsError,
 )
-from graphreader.patience import QUESTIONS, Patience
+from graphreader.llm.retry import QUESTIONS, Patience
 
 
 # What all questions would meet ends them at once, as it is.

@@ -1,7 +1,7 @@
 import pytest
 
-from graphreader.ingestion.normalization.places import place_forms
-from graphreader.ingestion.normalization.rule import normalize
+from graphreader.ingestion.normalization.merging import place_forms
+from graphreader.ingestion.normalization.rules import normalize
 
 
 # Every form and every place is a key, and a place is its own form.

@@ -9,17 +9,25 @@ from matplotlib.colors import to_hex
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from graphreader.evaluation.charts import Point
-from graphreader.evaluation.panels import Dots, Lines, Pairs
-from graphreader.evaluation.plots import draw_plots, figure_of
-from graphreader.evaluation.sweep_panels import Pages, Sweep
-from graphreader.evaluation.tables.by_length import score_by_length
-from graphreader.evaluation.tables.costs import costs
-from graphreader.evaluation.tables.found_evidence import equal_reading
-from graphreader.evaluation.tables.lines import EqualReading
-from graphreader.evaluation.tables.read_agent import read_agent
-from graphreader.evaluation.tables.scores import scores
-from graphreader.evaluation.tables.variants import initial_nodes
+from graphreader.evaluation.paper_tables import (
+    costs,
+    equal_reading,
+    initial_nodes,
+    read_agent_table,
+    score_by_length,
+    scores,
+)
+from graphreader.evaluation.plots import (
+    Dots,
+    Lines,
+    Pages,
+    Pairs,
+    Point,
+    Sweep,
+    draw_plots,
+    figure_of,
+)
+from graphreader.evaluation.tables import EqualReading
 from tests.unit.evaluated_report import reading
 
 
@@ -78,7 +86,7 @@ def test_pages() -> None:
         reading(dataset="quality", reader=reader, choice=True)
         for reader in ("read-agent-p-6", "read-agent-p", "read-agent-p-1", "read-agent-s")
     ]
-    table = read_agent(lines)
+    table = read_agent_table(lines)
     assert table
     ours, paper = Pages(table)._series(table.sections[0])
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import genai_prices
 import pytest
 
-from graphreader.deciding.prices import Prices
 from graphreader.errors import SettingsError
+from graphreader.llm.pricing import Prices
 from graphreader.settings import DEFAULT_EMBEDDINGS, DEFAULT_MODEL
 
 FILE = """

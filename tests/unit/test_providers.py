@@ -7,10 +7,9 @@ from types import SimpleNamespace
 import pytest
 from pydantic import SecretStr
 
-from graphreader.deciding.clients import secrets_of
-from graphreader.deciding.opening import open_decider, open_embedder
-from graphreader.deciding.providers import PROVIDERS, provider_and_model, provider_of
 from graphreader.errors import SettingsError
+from graphreader.llm.providers import PROVIDERS, provider_and_model, provider_of, secrets_of
+from graphreader.models import open_decider, open_embedder
 from graphreader.settings import Settings
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))[

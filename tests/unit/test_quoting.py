@@ -1,7 +1,7 @@
 import pytest
 
-from graphreader.agent.quoting import locate, passages, with_quotes
-from graphreader.store.explorer import StoredChunk
+from graphreader.agent.citations import locate, passages, with_quotes
+from graphreader.store.records import StoredChunk
 
 TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It ended. 贞德生于法国。"
 

@@ -1,14 +1,6 @@
 from math import log
 
-from graphreader.agent.ranking import (
-    by_words,
-    fused,
-    missing,
-    scores,
-    sharing,
-    wordings,
-    words,
-)
+from graphreader.agent.ranking import by_words, fused, missing, scores, sharing, wordings, words
 
 
 # What shares more and rarer words with the question comes first.

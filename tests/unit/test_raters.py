@@ -6,24 +6,24 @@ from typing import Any, Literal
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding.decisions import Decision
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.rating import (
+from graphreader.errors import DecisionError, ReplyError, UsageError
+from graphreader.evaluation.metrics.evidence import fact_wise, sample_wise
+from graphreader.evaluation.scoring import (
     PermissiveRating,
     PermissiveRatingTask,
+    Raters,
+    Rating,
     RecallRating,
     RecallRatingTask,
     StrictRating,
     StrictRatingTask,
 )
-from graphreader.deciding.replies.replies import read
-from graphreader.deciding.service.service import ModelService
-from graphreader.deciding.tasks import Task
-from graphreader.errors import DecisionError, ReplyError, UsageError
-from graphreader.evaluation.metrics.evidence import fact_wise, sample_wise
-from graphreader.evaluation.raters import Raters, Rating
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import Decision, Task
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.llm.structured_output import read
+from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 
 Strict = Literal["yes", "no"]

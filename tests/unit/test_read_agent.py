@@ -5,15 +5,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from graphreader.baselines.passages import Passage
-from graphreader.baselines.read_agent.pagination import Pagination
+from graphreader.baselines.read_agent.pages import Pagination
 from graphreader.baselines.read_agent.reader import GistMemRetrieval, ReadAgent
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.decisions import Decision
-from graphreader.deciding.episodes import LookUp, MemoryTask, NextPage
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.passages import TextAnswer, TextChoice
+from graphreader.baselines.read_agent.tasks import LookUp, MemoryTask, NextPage
+from graphreader.baselines.session import Passage
+from graphreader.baselines.tasks import TextAnswer, TextChoice
 from graphreader.errors import BudgetError, ReplyError, UsageError, WindowError
+from graphreader.llm.protocols import Budget, Decision
+from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import ChatRequest, ScriptedDecider
 from graphreader.tokens import count
 from tests.unit.episodic import SMALL, STORY, document, kinds_of, modelled, scripted
@@ -335,33 +334,6 @@ async def test_retrieval(by_gists: bool) -> None:
     assert Alphabetical.made[0][4] == (
         "Never Too Loud" if by_gists else "Never Too Loud is their fourth album.\n\n"
     )
-
-
-# A real model's way through it all: pauses, gists, pages and answer from plain words.
-async def test_plain_words() -> None:
-    def reply(request: ChatRequest) -> str:
-        if "<0>" in request.user:
-            return "Break point: <0>\nBecause it is natural."
-        if "<passage>" in request.user:
-            return "Shortened: " + request.user.split("\n")[1].split(".")[0]
-        if "Which page next" in request.user:
-            done = "in full: 1, 2, 3, 4" in request.user
-            return "STOP" if done else "I want to look up Page [4]"
-        return "Analysis: Page 1 tells it.\nAnswer: Toronto"
-
-    decider, _ = modelled(reply)
-    reader = ReadAgent([document(STORY)], builder=decider, decider=decider, pages=Pagination(7, 22))
-    reading = await reader.aask("Where do they come from?")
-
-    assert reading.answer == "Toronto"
-    assert reading.pages_looked_up == 1
-    assert {phase: usage.calls for phase, usage in reading.phases.items()}.keys() == {
-        "paginate",
-        "gist",
-        "look_up",
-        "answer",
-    }
-    assert reading.usage.input_tokens > 1_000
 
 
 # Without a model, the page that holds the answer is looked up and quoted; each time the same.

@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.runtime import Runtime
 
-from graphreader.background import Background
-from graphreader.baselines.read_agent.gisting import Gisting
-from graphreader.baselines.read_agent.graph import Nodes, read_agent_graph, wired
+from graphreader.baselines.read_agent.gists import Gisting
+from graphreader.baselines.read_agent.graph import (
+    Desk,
+    Nodes,
+    Steps,
+    Update,
+    wired,
+)
 from graphreader.baselines.read_agent.look_up import LookUp, Sequential, look_up_of
-from graphreader.baselines.read_agent.steps import Desk, Steps, Update
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.episodes import NextPage
+from graphreader.baselines.read_agent.tasks import NextPage
 from graphreader.errors import UsageError
+from graphreader.llm.protocols import Budget
+from graphreader.sync import Background
 from graphreader.testing import ScriptedDecider
 from tests.unit.episodic import SMALL, STORY, document, kinds_of, scripted
 
@@ -105,44 +109,6 @@ class Elsewhere:
 
     async def arun(self, work: Coroutine[Any, Any, Update]) -> Update:
         return await self.background.arun(work)
-
-
-# In LangGraph Studio each step finds its desk anew and is taken in its owner's loop: a page and a
-# gist that the state knows is not made again, and a thread is used for one question after another.
-@pytest.mark.parametrize("strategy", ["parallel", "sequential", "gists"])
-async def test_elsewhere(strategy: Any) -> None:
-    decider = turning(4)
-    place = Elsewhere(decider, strategy)
-
-    async def source(runtime: Runtime[Any]) -> Elsewhere:
-        return place
-
-    graph = read_agent_graph(source)
-    graph.checkpointer = InMemorySaver()
-    config: Any = {"configurable": {"thread_id": "1"}}
-    first = await graph.ainvoke(QUESTION, config)
-    second = await graph.ainvoke({"question": "Who?", "options": ["Danko", "Jones"]}, config)
-    place.background.close()
-
-    assert first["answer"] == "Toronto"
-    assert second["answer"] == "Danko"
-    assert first["costs"]["gist"]["calls"] == second["costs"]["gist"]["calls"] == 6
-    assert second["looked_up"] == ([4] if strategy == "sequential" else [])
-    assert len(second["notes"]) == 0
-
-
-# What earlier steps of a run spent counts against its budget there, too.
-async def test_budget_elsewhere() -> None:
-    place = Elsewhere(turning(4, 2, 3), "sequential", most=9)
-
-    async def source(runtime: Runtime[Any]) -> Elsewhere:
-        return place
-
-    result = await read_agent_graph(source).ainvoke(QUESTION)
-    place.background.close()
-
-    assert result["looked_up"] == [4, 2]
-    assert "budget" in result["notes"][0]
 
 
 # An empty question is refused before anything is read.

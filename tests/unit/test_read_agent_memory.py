@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.read_agent.gist_memory import GistMemory
-from graphreader.baselines.read_agent.gisting import Gisting
-from graphreader.baselines.read_agent.pagination import Pagination
+from graphreader.baselines.read_agent.gists import Gisting, GistMemory
+from graphreader.baselines.read_agent.pages import Pagination
 from graphreader.baselines.read_agent.reader import ReadAgent
-from graphreader.deciding.decisions import Decision
-from graphreader.deciding.episodes import Gist, GistTask, PausePoint, PauseTask
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.prompting import Prompts
+from graphreader.baselines.read_agent.tasks import Gist, GistTask, PausePoint, PauseTask
 from graphreader.documents import Document
 from graphreader.errors import ModelUnavailableError, ReplyError, WindowError
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.protocols import Decision
+from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import ChatRequest, ScriptedDecider
 from tests.unit.episodic import SMALL, STORY, document, kinds_of, modelled, scripted
 
@@ -319,7 +318,7 @@ async def test_other_prompts(tmp_path: Path) -> None:
         folder = tmp_path / f"prompts-{name}"
         folder.mkdir()
         if name:
-            prompt = files("graphreader.deciding") / "prompts" / f"{name}.md"
+            prompt = files("graphreader") / "prompts" / f"{name}.md"
             text = prompt.read_text("utf-8").replace("# System", "# System\n\nBe careful.", 1)
             (folder / f"{name}.md").write_text(text, "utf-8")
         builder, model = modelled(_shortened, prompts=Prompts(folder))

@@ -1,6 +1,6 @@
 """ReadAgent's decisions without a model."""
 
-from graphreader.deciding.episodes import (
+from graphreader.baselines.read_agent.tasks import (
     GistForTask,
     GistTask,
     LookUpTask,
@@ -10,7 +10,7 @@ from graphreader.deciding.episodes import (
     NextPageTask,
     PauseTask,
 )
-from graphreader.deciding.offline.decider import OfflineDecider
+from graphreader.offline.decider import OfflineDecider
 
 APPLES = (
     "Apples ripen in the orchard while farmers pick fruit, sort baskets and store juice. "

@@ -4,10 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphreader.baselines.read_agent.pagination import Pagination, Stretch, paginate
-from graphreader.baselines.read_agent.presets import PRESETS, preset_for
-from graphreader.baselines.read_agent.words import words_in
-from graphreader.deciding.episodes import PauseTask
+from graphreader.baselines.read_agent.pages import (
+    PRESETS,
+    Pagination,
+    Stretch,
+    paginate,
+    preset_for,
+    words_in,
+)
+from graphreader.baselines.read_agent.tasks import PauseTask
 from graphreader.errors import UsageError
 from graphreader.ingestion.chunking import in_sign
 from tests.unit.episodic import STORY, document

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from graphreader.errors import UsageError
-from graphreader.evaluation.folder import Folder
-from graphreader.evaluation.lines_file import Line
-from graphreader.evaluation.readings_file import Key, ReadingsFile
+from graphreader.evaluation.results import Folder, Key, ReadingsFile
+from graphreader.files import Line
 
 ONE = Key("musique", "q1", "native", "full-text", "offline", 0)
 TWO = Key("musique", "q2", "native", "full-text", "offline", 0)

@@ -6,9 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graphreader.documents import Chunk
-from graphreader.ingestion.chunking import split
-from graphreader.ingestion.recutting import recut
-from graphreader.store.states import ArrangedChunk
+from graphreader.ingestion.chunking import recut, split
+from graphreader.store.catalog import ArrangedChunk
 from graphreader.tokens import count
 from tests.unit.test_chunking import chunks_of, document_of, longest_space, paragraph, texts
 

@@ -1,6 +1,6 @@
 import pytest
 
-from graphreader.ingestion.reflection import standing
+from graphreader.ingestion.extraction import standing
 
 FACT = "In 1920 Pope Benedict XV canonized Joan of Arc, the Maid of Orléans."
 

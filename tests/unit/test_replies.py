@@ -3,16 +3,24 @@ import json
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.replies.replies import UnusableReply, holds_json, read
-from graphreader.deciding.replies.thoughts import thought, without_thoughts
-from graphreader.deciding.tasks import (
+from graphreader.agent.tasks import (
     AnswerTask,
+    ChunkTask,
     CondenseTask,
     Evidence,
-    ExtractionTask,
+    FactGroup,
+    FactsTask,
     InitialNodesTask,
+    NeighborTask,
     PlanTask,
+)
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.llm.structured_output import (
+    UnusableReply,
+    holds_json,
+    read,
+    thought,
+    without_thoughts,
 )
 
 ASKED = PlanTask("When?")

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.keeping import reply_cache
-from graphreader.deciding.keeping.reply_cache import ReplyCache, key_of
 from graphreader.errors import CacheError
+from graphreader.llm import cache as cache_module
+from graphreader.llm.cache import ReplyCache, key_of
 from graphreader.settings import Settings
 from tests.terminal import wait_for
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from graphreader.deciding.keeping.reply_cache import ReplyCache
+from graphreader.llm.cache import ReplyCache
 
 async def write(path, name, count):
     cache = ReplyCache(Path(path))
@@ -204,7 +204,7 @@ def of_another_program(path: Path) -> None:
 
 def of_a_newer_version(path: Path) -> None:
     with sqlite3.connect(path) as database:
-        database.execute(f"PRAGMA user_version = {reply_cache.FORM + 1}")
+        database.execute(f"PRAGMA user_version = {cache_module.FORM + 1}")
     database.close()
 
 
@@ -287,7 +287,7 @@ async def test_a_full_disk(cache: ReplyCache, path: Path) -> None:
 
 # Who holds the file for long delays a run once, not with every reply; reading goes on.
 async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_cache, "_PATIENCE", 0.2)
+    monkeypatch.setattr(cache_module, "_PATIENCE", 0.2)
     await cache.put("a", "reply", model="m")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -298,7 +298,7 @@ async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyP
     read = await cache.get("a")
     holder.execute("ROLLBACK")
     holder.close()
-    monkeypatch.setattr(reply_cache, "_REST", 0.0)
+    monkeypatch.setattr(cache_module, "_REST", 0.0)
     cache._rests_until["written"] = 0.0
     await cache.put("again", "reply", model="m")
 

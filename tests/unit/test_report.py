@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from graphreader import report
+from graphreader.html_report import page as page_module
+from graphreader.html_report.citations import harmless
+from graphreader.html_report.graph_view import MOST, touched_ids
+from graphreader.html_report.page import render
 from graphreader.reading import Reading
-from graphreader.report.drawing import MOST, touched_ids
-from graphreader.report.foreign import harmless
-from graphreader.report.page import render
-from graphreader.store.touched import Touched
+from graphreader.store.catalog import Touched
 from tests.unit.reports import Element, long_run, parsed, told
 
 HOSTILE = (
@@ -226,7 +226,7 @@ def test_a_long_run() -> None:
 
 # The drawing library is the one that its page says it is.
 def test_the_library_is_the_published_one() -> None:
-    folder = File(report.__file__).parent / "cytoscape"
+    folder = File(page_module.__file__).parent / "cytoscape"
     digest = hashlib.sha256((folder / "cytoscape.min.js").read_bytes()).hexdigest()
 
     assert digest in (folder / "README.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from graphreader.errors import UsageError
 from graphreader.evaluation import plots
-from graphreader.evaluation.reporting import Report, write_report
+from graphreader.evaluation.report import Report, write_report
 from tests.unit.evaluated_report import EVALUATED, as_line, copied, rows
 
 

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from graphreader.cli.reporting import make_report
 from graphreader.errors import UsageError
+from graphreader.html_report.citations import Piece, cited, shown
+from graphreader.html_report.graph_view import Drawing, drawing
+from graphreader.html_report.page import check
+from graphreader.html_report.summary import lanes, spent
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
-from graphreader.report.citing import Piece, cited, shown
-from graphreader.report.drawing import Drawing, drawing
-from graphreader.report.spending import spent
-from graphreader.report.timeline import lanes
-from graphreader.report.writing import check
-from graphreader.store.found import Node, Passage
-from graphreader.store.touched import Tie, Touched, TouchedChunk
+from graphreader.store.catalog import Tie, Touched, TouchedChunk
+from graphreader.store.records import Node, Passage
 from graphreader.usage import Usage
 
 READING = Reading("Who?", "Ada.", "", True, "c", "Look.", decider="offline")

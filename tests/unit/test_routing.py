@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.decisions import Answer, RationalPlan
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.routing import RoutingDecider
-from graphreader.deciding.tasks import AnswerTask, PlanTask
+from graphreader.agent.decisions import Answer, RationalPlan
+from graphreader.agent.tasks import AnswerTask, PlanTask
+from graphreader.llm.chat_model import RoutingDecider
+from graphreader.llm.protocols import Decider
+from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import ScriptedDecider
 
 PLAN = PlanTask("Who?")

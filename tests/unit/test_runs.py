@@ -13,14 +13,11 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
+from graphreader.agent import run_store
+from graphreader.agent.run_store import Checkpoints, Register, RunFile, checked_id, forget, new_id
 from graphreader.errors import RunsError, UnknownRunError, UsageError
 from graphreader.reading import Citation, Claim, FunctionCall, Reading
 from graphreader.reading import Path as Exploration
-from graphreader.runs import run_file
-from graphreader.runs.checkpoints import Checkpoints
-from graphreader.runs.keeper import forget
-from graphreader.runs.register import Register, checked_id, new_id
-from graphreader.runs.run_file import RunFile
 from graphreader.usage import Usage
 
 OPTIONS = {"decider": "scripted", "keep_run": False}
@@ -46,8 +43,8 @@ READING = Reading(
 IN_ANOTHER_PROCESS = """
 import asyncio, sys
 from pathlib import Path
-from graphreader.runs.register import Register
-from graphreader.runs.run_file import RunFile
+from graphreader.agent.run_store import Register
+from graphreader.agent.run_store import RunFile
 
 async def main():
     register = Register(RunFile(Path(sys.argv[1])))
@@ -293,7 +290,7 @@ async def test_breaks_in_the_middle(register: Register, path: Path) -> None:
 
 # Somebody who holds the file for long is waited for, told of, and then left alone for a while.
 async def test_held(register: Register, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_file, "_PATIENCE", 0.1)
+    monkeypatch.setattr(run_store, "_PATIENCE", 0.1)
     await register.begin("1", "c", "Who?", OPTIONS)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

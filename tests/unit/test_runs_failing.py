@@ -12,14 +12,11 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
+from graphreader.agent import run_store
+from graphreader.agent.run_store import Checkpoints, Keeper, Register, RunFile
 from graphreader.errors import RunsError
 from graphreader.reading import Reading
-from graphreader.runs import run_file
-from graphreader.runs.checkpoints import Checkpoints
-from graphreader.runs.keeper import Keeper
-from graphreader.runs.register import Register
-from graphreader.runs.run_file import RunFile
-from graphreader.session import Session
+from graphreader.resources import Session
 from graphreader.settings import Settings
 
 READING = Reading("Who?", "Ada.", "", True, "c", "p")
@@ -28,8 +25,8 @@ PLACE: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}
 DIES = """
 import asyncio, os, sys
 from pathlib import Path
-from graphreader.runs.register import Register
-from graphreader.runs.run_file import RunFile
+from graphreader.agent.run_store import Register
+from graphreader.agent.run_store import RunFile
 
 async def main():
     register = Register(RunFile(Path(sys.argv[1])))
@@ -102,7 +99,7 @@ async def test_passing_trouble(register: Register) -> None:
 async def test_end_not_noted(
     register: Register, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_file, "_PATIENCE", 0.05)
+    monkeypatch.setattr(run_store, "_PATIENCE", 0.05)
     await register.begin("r", "c", "Who?", {})
     with closing(sqlite3.connect(path, isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")

@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.decisions import Condensed, InitialNodes, ProposedNode, RationalPlan
-from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.tasks import CondenseTask, InitialNodesTask, JoinTask, PlanTask
+from graphreader.agent.decisions import Condensed, InitialNodes, ProposedNode, RationalPlan
+from graphreader.agent.run_store import Journal, Journaled, RunFile, RunSummary, entries
+from graphreader.agent.tasks import CondenseTask, InitialNodesTask, JoinTask, PlanTask
+from graphreader.agent.training import TrainingReport, training_lines
 from graphreader.errors import BudgetError, ReplyError
-from graphreader.runs.journal import Journal, Journaled, entries
-from graphreader.runs.register import RunSummary
-from graphreader.runs.run_file import RunFile
-from graphreader.runs.training import TrainingReport, training_lines
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.protocols import Budget
 from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage
 

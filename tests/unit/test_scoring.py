@@ -6,19 +6,22 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.rating import (
+from graphreader.errors import ModelClosedError, ModelUnavailableError, ReplyError
+from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
+from graphreader.evaluation.results import corpus_of, documents_of, places_of
+from graphreader.evaluation.scoring import (
+    EVIDENCE_KEPT,
+    RATED_TOKENS,
     PermissiveRating,
     PermissiveRatingTask,
+    Raters,
     RecallRating,
     RecallRatingTask,
+    Scorer,
     StrictRating,
     StrictRatingTask,
+    failed,
 )
-from graphreader.errors import ModelClosedError, ModelUnavailableError, ReplyError
-from graphreader.evaluation.datasets import Record, SourceText, Supporting
-from graphreader.evaluation.raters import Raters
-from graphreader.evaluation.record_documents import corpus_of, documents_of, places_of
-from graphreader.evaluation.scoring import EVIDENCE_KEPT, RATED_TOKENS, Scorer, failed
 from graphreader.reading import Citation, FunctionCall, Path, Reading
 from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphreader.deciding.offline.embedding import embedding_of
-from graphreader.ingestion.normalization.merging import Element
-from graphreader.ingestion.normalization.rule import normalize
-from graphreader.ingestion.normalization.semantic import (
+from graphreader.ingestion.normalization.merging import (
     THRESHOLD,
+    Element,
     is_compared,
     may_merge,
     merges,
 )
+from graphreader.ingestion.normalization.rules import normalize
+from graphreader.offline.decider import embedding_of
 
 APPENDIX_H = [
     "Never Too Loud", "studio album", "Canadian", "hard rock band", "Danko Jones",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphreader.sentences import language_of, line_spans, sentence_spans
+from graphreader.text.sentences import language_of, line_spans, sentence_spans
 
 
 def sentences(text: str) -> list[str]:

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.deciding.service import service
-from graphreader.deciding.service.service import (
+from graphreader.errors import ModelRefusedError, ModelUnavailableError, WindowError
+from graphreader.llm import retry
+from graphreader.llm.retry import (
     PATIENCE,
     PATIENCE_AT_FIRST,
     PATIENCE_WHEN_BUSY,
     TIMEOUTS_FORGIVEN,
     Declined,
+    Limiter,
     ModelService,
 )
-from graphreader.deciding.service.traffic import Limiter
-from graphreader.errors import ModelRefusedError, ModelUnavailableError, WindowError
 from graphreader.testing import RequestRefused
 from tests.clock import Clock
 
@@ -69,14 +69,14 @@ class Pauses(list[float]):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(service, "monotonic", clock.now)
+    monkeypatch.setattr(retry, "monotonic", clock.now)
     return clock
 
 
 @pytest.fixture
 def pauses(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Pauses:
     pauses = Pauses(clock)
-    monkeypatch.setattr(service.asyncio, "sleep", pauses.sleep)
+    monkeypatch.setattr(retry.asyncio, "sleep", pauses.sleep)
     return pauses
 
 
@@ -335,7 +335,7 @@ async def test_no_reply_in_time(limiter: Limiter, pauses: Pauses) -> None:
 
 # One that never replied, and whose address is not known, has less time, and only one try.
 async def test_no_first_reply(fake: ModelService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "FIRST_REPLY_UNCONTACTED", 0.05)
+    monkeypatch.setattr(retry, "FIRST_REPLY_UNCONTACTED", 0.05)
     silent = Replies(HANGS)
     await fails(fake.call(silent), ModelUnavailableError, "check that the service runs")
 
@@ -356,7 +356,7 @@ async def test_first_contact(limiter: Limiter, monkeypatch: pytest.MonkeyPatch) 
         contacts.append(asked_other.requests)
         raise ModelUnavailableError(f"Nothing answers at {address}.")
 
-    monkeypatch.setattr(service, "first_contact", nobody)
+    monkeypatch.setattr(retry, "first_contact", nobody)
     calls = [*(fake.call(asked) for _ in range(10)), other.call(asked_other)]
     async with asyncio.timeout(20):
         ended = await asyncio.gather(*calls, return_exceptions=True)
@@ -374,7 +374,7 @@ async def test_pauses_outside_of_the_slot(monkeypatch: pytest.MonkeyPatch) -> No
         paused.set()
         await go_on.wait()
 
-    monkeypatch.setattr(service.asyncio, "sleep", sleep)
+    monkeypatch.setattr(retry.asyncio, "sleep", sleep)
     fake = ModelService("fake:model", limiter=Limiter(concurrency=1))
     first = asyncio.create_task(fake.call(Replies(RequestRefused(429, "not now"), "first")))
     await paused.wait()

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphreader.shown import Shown
+from graphreader.reading import Shown
 from graphreader.tokens import count
 
 TEXT = "Ada built a bridge. Bede painted it red. Cyril sold it to Dora. Edgar was away."

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from graphreader.deciding.keeping.single_flight import SingleFlight, in_flight
+from graphreader.llm.cache import SingleFlight, in_flight
 
 
 class Making:

@@ -4,18 +4,24 @@ from typing import Any
 
 import pytest
 
-from graphreader.deciding.budget import Budget
-from graphreader.deciding.dialects import dialect_of
-from graphreader.deciding.episodes import LookUpTask, MemoryPage, NextPageTask
-from graphreader.deciding.exploring import ChunkTask, FactGroup, FactsTask, NeighborTask
-from graphreader.deciding.language_model import LanguageModelDecider
-from graphreader.deciding.offline.decider import OfflineDecider
-from graphreader.deciding.offline.sized import SizedOfflineDecider
-from graphreader.deciding.passages import Excerpt, PassagesTask
-from graphreader.deciding.prompting import Prompts
-from graphreader.deciding.service.service import ModelService
-from graphreader.deciding.tasks import ExtractionTask, InitialNodesTask, PlanTask, Task
+from graphreader.agent.tasks import (
+    ChunkTask,
+    FactGroup,
+    FactsTask,
+    InitialNodesTask,
+    NeighborTask,
+    PlanTask,
+)
+from graphreader.baselines.read_agent.tasks import LookUpTask, MemoryPage, NextPageTask
+from graphreader.baselines.tasks import Excerpt, PassagesTask
 from graphreader.errors import WindowError
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.protocols import Budget, Task
+from graphreader.llm.providers import dialect_of
+from graphreader.llm.retry import ModelService
+from graphreader.offline.decider import OfflineDecider, SizedOfflineDecider
 from graphreader.testing import FunctionChatModel
 
 QUESTION = "Who painted the bridge that Ada built?"

@@ -7,14 +7,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from graphreader import studio_access
+from graphreader import studio
 
 
 def told(_: Request) -> PlainTextResponse:
     return PlainTextResponse("told")
 
 
-SERVER = Starlette(routes=[Route("/", told)], middleware=studio_access.app.user_middleware)
+SERVER = Starlette(routes=[Route("/", told)], middleware=studio.app.user_middleware)
 
 
 async def status(root_path: str = "", **headers: str) -> int:

@@ -2,14 +2,23 @@
 
 import pytest
 
-from graphreader.evaluation.tables.costs import costs
-from graphreader.evaluation.tables.found_evidence import equal_reading, found_evidence
-from graphreader.evaluation.tables.lines import EqualReading
-from graphreader.evaluation.tables.measures import main_measure, scored
-from graphreader.evaluation.tables.recalls import recalls
-from graphreader.evaluation.tables.scores import scores
-from graphreader.evaluation.tables.table import Row, Section, best, footnotes
-from graphreader.evaluation.tables.written import written
+from graphreader.evaluation.paper_tables import (
+    costs,
+    equal_reading,
+    found_evidence,
+    recalls,
+    scores,
+)
+from graphreader.evaluation.tables import (
+    EqualReading,
+    Row,
+    Section,
+    best,
+    footnotes,
+    main_measure,
+    scored,
+    written,
+)
 from tests.unit.evaluated_report import printed, reading, rows, values
 
 

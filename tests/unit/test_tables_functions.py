@@ -2,8 +2,8 @@
 
 import pytest
 
-from graphreader.evaluation.stages import stages
-from graphreader.evaluation.tables.function_calls import function_calls, slips
+from graphreader.evaluation.paper_tables import function_calls, slips
+from graphreader.evaluation.scoring import stages
 from graphreader.reading import FunctionCall
 from tests.unit.evaluated_report import printed, reading, rows
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from graphreader.evaluation.tables.lines import Line
-from graphreader.evaluation.tables.pairs import pairs
-from graphreader.evaluation.tables.table import shown
+from graphreader.evaluation.paper_tables import pairs
+from graphreader.evaluation.tables import Line, shown
 from tests.unit.evaluated_report import reading, rows, values
 
 

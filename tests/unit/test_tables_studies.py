@@ -2,15 +2,19 @@
 
 import pytest
 
-from graphreader.evaluation import papers
-from graphreader.evaluation.tables.by_length import recall_by_length, score_by_length
-from graphreader.evaluation.tables.grouping import place, size, window
-from graphreader.evaluation.tables.lines import Line
-from graphreader.evaluation.tables.read_agent import read_agent
-from graphreader.evaluation.tables.scores import scores
-from graphreader.evaluation.tables.sizes import graphs
-from graphreader.evaluation.tables.spread import spread
-from graphreader.evaluation.tables.variants import ablations, chunk_size, initial_nodes
+from graphreader.evaluation import paper_tables
+from graphreader.evaluation.paper_tables import (
+    ablations,
+    chunk_size,
+    graphs,
+    initial_nodes,
+    read_agent_table,
+    recall_by_length,
+    score_by_length,
+    scores,
+    spread,
+)
+from graphreader.evaluation.tables import Line, place, size, window
 from tests.unit.evaluated_report import printed, reading, rows, values
 
 
@@ -134,7 +138,7 @@ def test_read_agent() -> None:
         )
         for subset, pages in (("script", 1), ("book", 2))
     ]
-    table = read_agent(lines)
+    table = read_agent_table(lines)
     assert table
 
     assert [one.title for one in table.sections] == ["narrativeqa, books", "narrativeqa, scripts"]
@@ -144,7 +148,7 @@ def test_read_agent() -> None:
         names = [str(row.cells[0].value) for row in section.rows if row.paper]
         assert len(names) == 2 * 6
         assert all(part in name for name in names)
-    assert read_agent([reading(reader="full-text", dataset="quality")]) is None
+    assert read_agent_table([reading(reader="full-text", dataset="quality")]) is None
 
 
 # Spread: runs of F1 0.2 and 0.6 have a deviation of 0.283; a single run has none.
@@ -189,19 +193,22 @@ def test_order() -> None:
 # What the tables print of the paper is what it prints, to a sample of its cells.
 def test_printed() -> None:
     of_musique = {
-        row["label"]: row["scores"]["musique"] for row in papers.graphreader("table_2")["rows"]
+        row["label"]: row["scores"]["musique"]
+        for row in paper_tables.graphreader("table_2")["rows"]
     }
-    at_64k = {row["label"]: row["scores"]["64k"] for row in papers.graphreader("table_3")["rows"]}
+    at_64k = {
+        row["label"]: row["scores"]["64k"] for row in paper_tables.graphreader("table_3")["rows"]
+    }
 
     assert of_musique["ReadAgent"] == [54.5, 61.0, 35.0, 45.1]
     assert of_musique["GraphReader"] == [59.0, 63.5, 38.0, 47.4]
     assert at_64k["GPT-4-128k (chunk w/ notes)"] == [28.0, 32.0, 22.0]
     assert at_64k["GraphReader"] == [30.0, 36.0, 32.9]
-    assert papers.graphreader("table_6")["rows"] == [
+    assert paper_tables.graphreader("table_6")["rows"] == [
         ["Atomic Facts", 76.4, 64.7],
         ["Final Notebook", 90.5, 85.3],
     ]
-    assert papers.graphreader("table_8")["sizes"]["musique"][""][0] == 1029.4
+    assert paper_tables.graphreader("table_8")["sizes"]["musique"][""][0] == 1029.4
 
 
 # What cannot be in a printed table is printed, and told.
@@ -215,10 +222,10 @@ def test_slip() -> None:
 
 # LongBench's samples are the paper's very sets; the originals are told to be others.
 def test_same_set() -> None:
-    assert papers.set_of("longbench-2wikimqa") == papers.set_of("2wikimultihopqa")
-    assert papers.is_same_set("longbench-2wikimqa")
-    assert not papers.is_same_set("2wikimultihopqa")
-    assert papers.set_of("quality") == ""
+    assert paper_tables.set_of("longbench-2wikimqa") == paper_tables.set_of("2wikimultihopqa")
+    assert paper_tables.is_same_set("longbench-2wikimqa")
+    assert not paper_tables.is_same_set("2wikimultihopqa")
+    assert paper_tables.set_of("quality") == ""
 
     notes = scores([reading(dataset="musique")]).notes
     assert any("LongBench's samples" in note and "musique" in note for note in notes)

@@ -2,12 +2,8 @@
 
 import pytest
 
-from graphreader.evaluation.markdown_pages import page
-from graphreader.evaluation.tables.all_tables import all_tables
-from graphreader.evaluation.tables.lines import EqualReading, Line, Results
-from graphreader.evaluation.tables.one_reader import as_one
-from graphreader.evaluation.tables.table import Table
-from graphreader.evaluation.tables_as_data import as_csv, as_json
+from graphreader.evaluation.paper_tables import all_tables, as_one
+from graphreader.evaluation.tables import EqualReading, Line, Results, Table, as_csv, as_json, page
 from tests.unit.evaluated_report import reading, rows, values
 
 RUN = {"fixed": {"mode": "paper", "initial_nodes": None, "calls": None}}

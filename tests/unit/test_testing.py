@@ -2,12 +2,11 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 
-from graphreader.deciding import schemas
-from graphreader.deciding.decider import Decider
-from graphreader.deciding.decisions import FactsDecision, RationalPlan
-from graphreader.deciding.exploring import FactGroup, FactsTask
-from graphreader.deciding.tasks import PlanTask
+from graphreader.agent.decisions import FactsDecision, RationalPlan
+from graphreader.agent.tasks import FactGroup, FactsTask, PlanTask
 from graphreader.errors import ReplyError
+from graphreader.llm import structured_output
+from graphreader.llm.protocols import Decider
 from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused, ScriptedDecider
 
 FACTS = FactsTask("Who?", "Look.", (), "", "Danny", (FactGroup("chunk 1", ("Danny won.",)),))
@@ -16,10 +15,12 @@ FACTS = FactsTask("Who?", "Look.", (), "", "Danny", (FactGroup("chunk 1", ("Dann
 # The model's reply is a function of the request, in the form that was bound.
 async def test_reply_has_the_bound_form() -> None:
     model = FunctionChatModel(function=lambda request: {"plan": request.user + request.decision})
-    described = schemas.tool(RationalPlan)
+    described = structured_output.tool(RationalPlan)
 
     plain = await model.ainvoke([HumanMessage("a")])
-    formed = await model.bind(response_format=schemas.response_format(RationalPlan)).ainvoke("b")
+    formed = await model.bind(
+        response_format=structured_output.response_format(RationalPlan)
+    ).ainvoke("b")
     called = await model.bind_tools([described], tool_choice="RationalPlan").ainvoke("c")
 
     assert plain.content == '{"plan": "a"}'
@@ -27,7 +28,7 @@ async def test_reply_has_the_bound_form() -> None:
     assert called.content == ""
     assert called.tool_calls[0]["args"] == {"plan": "cRationalPlan"}
     assert [request.user for request in model.requests] == ["a", "b", "c"]
-    assert model.requests[1].schema == schemas.schema_of(RationalPlan)
+    assert model.requests[1].schema == structured_output.schema_of(RationalPlan)
 
 
 # A tool may be bound in any form that LangChain knows, as agents do.
@@ -71,7 +72,7 @@ async def test_refusals() -> None:
     model = FunctionChatModel(function=lambda request: "yes", refuses=frozenset({"tools"}))
 
     with pytest.raises(RequestRefused, match="'tools'") as caught:
-        await model.bind_tools([schemas.tool(RationalPlan)]).ainvoke("a")
+        await model.bind_tools([structured_output.tool(RationalPlan)]).ainvoke("a")
 
     assert caught.value.status_code == 400
     assert (await model.ainvoke("a")).content == "yes"

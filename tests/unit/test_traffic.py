@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from graphreader.deciding.service import traffic
-from graphreader.deciding.service.traffic import Limiter
+from graphreader.llm import retry
+from graphreader.llm.retry import Limiter
 from tests.clock import Clock
 
 
@@ -122,10 +122,10 @@ def test_several_loops() -> None:
 # The process has one limiter, whichever thread asks for it.
 def test_one_limiter() -> None:
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _: traffic.limiter(), range(50)))
+        found = list(threads.map(lambda _: retry.rate_limiter(), range(50)))
 
     assert len(set(map(id, found))) == 1
-    assert found[0] is traffic.limiter()
+    assert found[0] is retry.rate_limiter()
 
 
 # Who comes first begins first, and a newcomer does not take the place that has become free.

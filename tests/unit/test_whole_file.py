@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphreader.whole_file import whole
+from graphreader.files import whole
 
 
 # What is written takes the place of what stood there, at the end and not before.

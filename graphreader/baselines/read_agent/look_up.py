@@ -7,14 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
-from graphreader.baselines.passages import Passage
-from graphreader.baselines.ranking import Ranking
-from graphreader.baselines.read_agent.gist_memory import GistMemory
-from graphreader.deciding.decisions import Decision
-from graphreader.deciding.episodes import LookUpTask, MemoryTask, NextPageTask, pages_among
+from graphreader.baselines.read_agent.gists import GistMemory
+from graphreader.baselines.read_agent.tasks import LookUpTask, MemoryTask, NextPageTask, pages_among
+from graphreader.baselines.retrieval import Ranking
+from graphreader.baselines.session import Passage
+from graphreader.llm.protocols import Decision
 
 D = TypeVar("D", bound=Decision)
-
 Strategy = Literal["parallel", "sequential", "gists"]
 
 MOST_PAGES = 5

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from graphreader.errors import DatasetError, DocumentError
-from graphreader.evaluation.datasets.records import Record, SourceText
-from graphreader.evaluation.datasets.rows import Row, distinct
-from graphreader.ingestion.loading.encodings import decode
-from graphreader.ingestion.loading.markup import read_html
+from graphreader.evaluation.datasets.record import Record, Row, SourceText, distinct
+from graphreader.ingestion.loading.content import decode
+from graphreader.ingestion.loading.formats import read_html
 
 _SUBSETS = {"gutenberg": "book", "movie": "script"}
 _HTML = re.compile(rb"<(?:!doctype html|html|head|pre)\b", re.IGNORECASE)

@@ -4,18 +4,54 @@ The paper's multi-hop sets come from LongBench, so its rules count: normalizatio
 of SQuAD 1.1, and the best of several references. HotpotQA's own script gives a yes or no that
 differs an F1 of 0; LongBench has no such rule, nor have we. Exact match is SQuAD's: LongBench has
 none. Nothing in common is 0 also where both are empty, as in SQuAD 1.1 and unlike SQuAD 2.0.
+
+Chinese words as LV-Eval and LongBench cut them: by jieba, with its own dictionary.
+
+F1*, the metric of LV-Eval: no score without the keywords of the answer.
+
+By its published code (github.com/infinigence/LVEval, metrics.py and evaluation.py). Its README
+tells it otherwise, and the code counts:
+
+- README: the second stage takes the blacklisted words out and computes F1 of the rest. Code: F1 is
+  computed over all words; the blacklist only keeps words from counting as found keywords, and they
+  stay in the number of keywords by which those found are divided.
+- README: the recall must exceed the threshold. Code: reaching it is enough.
+- README: silent. Code: where a record has no keywords, a Chinese reference takes their place, while
+  an English answer has no gate at all.
+- README: factrecall has answer keywords. Code: it is scored by plain F1, and dureader by ROUGE-L.
+- README: `answers` are all true answers. Code: only the first of them is compared with.
+
+Which option of a multiple-choice question an answer in free words chooses.
+
+ROUGE of an answer in free words, as SCROLLS computes it: by the package rouge-score.
+
+SCROLLS is where ReadAgent's QMSum and NarrativeQA texts come from. Its published code takes words
+as they stand (no stemmer) and, of several references, the best for each kind by itself. LongBench
+has another package (rouge), whose figures are not the same.
+
+Packages that only some metrics need, imported when such a metric is first computed.
 """
 
 import re
 import string
+import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from graphreader.errors import UsageError
+from graphreader.text.sentences import language_of
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
 _CHINESE_SIGNS = (
     "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿"
     "–—‘’‛“”„‟…‧﹏."
 )
+
 _NO_SIGNS = str.maketrans("", "", string.punctuation)
 _NO_CHINESE_SIGNS = str.maketrans("", "", string.punctuation + _CHINESE_SIGNS)
 
@@ -62,3 +98,213 @@ def overlap(answered: Sequence[str], wanted: Sequence[str]) -> float:
         return 0.0
     precision, recall = common / len(answered), common / len(wanted)
     return 2 * precision * recall / (precision + recall)
+
+
+def package(module: str, shown: str) -> Any:
+    """The module; a UsageError that says what to install where it is missing.
+
+    What it warns of while it is imported is about its own code (jieba: escapes, pkg_resources).
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return import_module(module)
+    except ImportError as error:
+        raise UsageError(
+            f"{shown} needs the package {module.partition('.')[0].replace('_', '-')}: "
+            "pip install 'graphreader[evaluate]'"
+        ) from error
+
+
+def chinese_words(text: str) -> list[str]:
+    """The words in their normal form, without those of which nothing is left.
+
+    The text is cut first and normalized then, word by word. Raises UsageError without jieba.
+    """
+    cut = _cutter().cut(text, cut_all=False)
+    return [normal for word in cut if (normal := normalized(word, "zh"))]
+
+
+@cache
+def _cutter() -> Any:
+    """One tokenizer a process, made within a second.
+
+    It is filled here because jieba would log to stderr, and keep a cache in the machine's common
+    folder for temporary files, where anybody could put another one.
+    """
+    cutter = package("jieba", "F1* of Chinese answers").Tokenizer()
+    cutter.FREQ, cutter.total = cutter.gen_pfdict(cutter.get_dict_file())
+    cutter.initialized = True
+    return cutter
+
+
+RECALL_WANTED = {"en": 0.2, "zh": 0.4}
+"""The least share of the keywords' words that an answer must hold."""
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_BLACKLIST_EN = _listed(
+    "and to of in her was with for it from is that his he by she they or at because be on are "
+    "their what as had were about being this who but have has when which does"
+)
+
+_BLACKLIST_ZH = _listed(
+    "的 和 是 等 在 年 可以 为 与 ‰ 了 或 一种 月 c 至 日 有 进行 于 不 "
+    "中 × 根据 小 由 亩 也 要 指 法 会 元 主要 以及 通过 首先 对 然后 号 以 所 "
+    "后 丁 包括 无 将 用 能 形 方面 因素 位于 而 从 到 一定 用于 但 使用 让 具有 并 "
+    "亿元 万元 上 类 基于 才 来 地 片 其他 个 或者 变得 时 给 你 使 条 受 已经 带 "
+    "度"
+)
+
+
+def f1_star(answer: str, references: Sequence[str], keywords: str | None, language: str) -> float:
+    """F1 with the first reference, 0 to 1; 0 where too few of the keywords are in the answer.
+
+    `keywords` is LV-Eval's `answer_keywords`, or None where it has none. Chinese ("zh") is cut into
+    words by jieba, everything else at spaces. Raises UsageError for Chinese without jieba.
+    """
+    if not references:
+        return 0.0
+    is_chinese = language == "zh"
+    answered, wanted = _words(answer, is_chinese), _words(references[0], is_chinese)
+    gate = _words(keywords or (references[0] if is_chinese else ""), is_chinese)
+    if gate and not _opens(answered, gate, is_chinese):
+        return 0.0
+    return overlap(answered, wanted)
+
+
+def _opens(answered: Sequence[str], keywords: Sequence[str], is_chinese: bool) -> bool:
+    """Whether the answer has the share of the keywords that it needs."""
+    blacklist = _BLACKLIST_ZH if is_chinese else _BLACKLIST_EN
+    common = Counter(answered) & Counter(keywords)
+    found = sum(number for word, number in common.items() if word not in blacklist)
+    wanted = RECALL_WANTED["zh" if is_chinese else "en"]
+    return found / len(keywords) >= wanted
+
+
+def _words(text: str, is_chinese: bool) -> list[str]:
+    return chinese_words(text) if is_chinese else units(text, "en")
+
+
+_LABEL = r"([A-Za-z]|\d{1,2})"
+_ALONE = re.compile(rf"[\W_]*{_LABEL}[\W_]*")  # "B", "(B)", "**B.**", "2"
+
+_FIRST = re.compile(
+    rf"[\W_]*(?:[(\[（]{_LABEL}[)\]）]|{_LABEL}[.):：、）](?=\s|\W*[\u3400-\u9fff]))"
+)
+
+_NAMED = re.compile(
+    r"(?:\b(?i:option|choice|answer)s?|选项?|选择|答案)[\s*_]{0,3}(?:is|was|[:：是为])?[\s*_:：(（\[]{0,4}"
+    r"([A-Z]|\d{1,2})(?![\w'’]|\.\d)"
+    r"(?!(?<=[AI\d])\s+(?!because|since|as\b|and\b|or\b)[a-z])"  # "A man", "2 years"
+    r"(?:\s*(?:,|/|or|and|或|和)\s*([A-Z]|\d{1,2})(?![\w'’]))?"
+)
+
+_IN_BRACKETS = re.compile(r"[(（]([A-Za-z])[)）]")
+
+
+def accuracy(answer: str, options: Sequence[str], gold: int) -> float:
+    """1 where the answer chooses the option with the index `gold`, else 0."""
+    return float(chosen_option(answer, options) == gold)
+
+
+def chosen_option(answer: str, options: Sequence[str]) -> int | None:
+    """The index, from 0, of the option that the answer chooses; None where that is not clear.
+
+    An option may be named by its letter ("B", "(B)", "B. Words", "Option B", "The answer is: B"),
+    by its number from 1 in the same places, or by its own words somewhere in the answer. An answer
+    that is an option word for word goes before labels: an option may itself be a number. Several
+    labels, several options' words without a label, or a label beside another option's words choose
+    nothing.
+    """
+    # The Chinese normal form keeps the articles: "A" may be a letter.
+    whole = normalized(answer, "zh")
+    same = [index for index, one in enumerate(options) if normalized(one, "zh") == whole != ""]
+    if same:
+        return same[0] if len(same) == 1 else None
+    labels = _labels(answer, len(options))
+    language = language_of("\n".join(options))
+    normal = [normalized(option, language) for option in options]
+    worded = _worded(normalized(answer, language), normal, language)
+    if len(labels) == 1 and (labels <= worded or not worded):
+        return labels.pop()
+    return worded.pop() if not labels and len(worded) == 1 else None
+
+
+def _labels(answer: str, number: int) -> set[int]:
+    """The options whose letter or number is named as such."""
+    if alone := _ALONE.fullmatch(answer.strip()):
+        return _known([alone[1]], number)
+    first = _FIRST.match(answer)
+    named = [first[1] or first[2]] if first else []
+    named += [label for found in _NAMED.finditer(answer) for label in found.groups() if label]
+    named += [found[1] for found in _IN_BRACKETS.finditer(answer)]
+    return _known(named, number)
+
+
+def _known(labels: Sequence[str], number: int) -> set[int]:
+    """Their indices, of those that name one of so many options."""
+    found = (
+        int(label) - 1 if label.isdecimal() else ord(label.upper()) - ord("A") for label in labels
+    )
+    return {index for index in found if 0 <= index < number}
+
+
+def _worded(answered: str, options: Sequence[str], language: str) -> set[int]:
+    """The options whose words stand in the answer, without those inside a longer one of them."""
+    edge = "" if language == "zh" else " "
+    text = f"{edge}{answered}{edge}"
+    found = [i for i, one in enumerate(options) if one and f"{edge}{one}{edge}" in text]
+    return {
+        index
+        for index in found
+        if not any(
+            options[index] != options[other]
+            and f"{edge}{options[index]}{edge}" in f"{edge}{options[other]}{edge}"
+            for other in found
+        )
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Rouge:
+    """F-measures, 0 to 1: of single words, of pairs of words, of the longest common subsequence."""
+
+    rouge1: float = 0.0
+    rouge2: float = 0.0
+    rouge_l: float = 0.0
+
+
+class Characters:
+    """The tokenizer of rouge-score for Chinese: characters without signs. Ours; SCROLLS has none.
+
+    That of the package itself knows a-z and digits only.
+    """
+
+    def tokenize(self, text: str) -> list[str]:
+        """The characters of the normal form."""
+        return units(text, "zh")
+
+
+def rouge(answer: str, references: Sequence[str], language: str, *, stemmer: bool = False) -> Rouge:
+    """ROUGE-1, -2 and -L with the best reference each; zeros where there is none.
+
+    With `stemmer`, English words meet in their Porter stems (as ROUGE-1.5.5 with `-m`). Raises
+    UsageError without rouge-score.
+    """
+    scorer = _scorer(language == "zh", stemmer)
+    scores = [scorer.score(reference, answer) for reference in references]
+    best = {kind: max((s[kind].fmeasure for s in scores), default=0.0) for kind in _KINDS}
+    return Rouge(*(float(best[kind]) for kind in _KINDS))
+
+
+_KINDS = ("rouge1", "rouge2", "rougeL")
+
+
+@cache
+def _scorer(is_chinese: bool, stemmer: bool) -> Any:
+    made = package("rouge_score.rouge_scorer", "ROUGE").RougeScorer
+    return made(_KINDS, use_stemmer=stemmer, tokenizer=Characters() if is_chinese else None)

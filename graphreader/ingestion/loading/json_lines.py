@@ -15,8 +15,14 @@ from typing import Any, BinaryIO
 
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading.content import Content, Refused, document_of, is_blank, why_not
-from graphreader.ingestion.loading.encodings import clean
+from graphreader.ingestion.loading.content import (
+    Content,
+    Refused,
+    clean,
+    document_of,
+    is_blank,
+    why_not,
+)
 from graphreader.ingestion.loading.files import MAX_BYTES, load, opened
 
 

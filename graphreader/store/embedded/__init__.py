@@ -7,8 +7,3 @@ to a Neo4j that `NEO4J_URI` names.
 Neo4j Community is GPLv3: its jars are fetched by the user's machine from a Maven repository, by a
 list of names, checksums and sizes, and are never part of this package.
 """
-
-from graphreader.store.embedded.progress import Phase, Progress
-from graphreader.store.embedded.server import RunningServer, ensure_running, running, stop
-
-__all__ = ["Phase", "Progress", "RunningServer", "ensure_running", "running", "stop"]

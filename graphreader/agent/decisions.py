@@ -1,0 +1,146 @@
+"""The typed answers of a decider: one flat pydantic class a step, never a string that we cut.
+
+Flat on purpose: a function is a `Literal`, its argument a plain number or list of numbers.
+A discriminated union would need `oneOf`, which strict JSON schemas of providers refuse.
+Fields stand in the order in which a model should think: notes first, then reasons, then the choice.
+The schema asks for every field; a list that is ours and not the paper's may be missing in a reply,
+and is empty then.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from graphreader.llm.protocols import Decision
+
+
+class RationalPlan(Decision):
+    """How the question will be answered (paper, figure 7)."""
+
+    plan: str = Field(
+        description="The steps that lead to the answer and the information that each one "
+        "needs, in two to five sentences."
+    )
+    needs: list[str] = Field(
+        default_factory=list,
+        description="Each piece of information that the answer needs, as a short phrase that can "
+        "be searched for on its own; at most 8.",
+    )
+
+
+class ProposedNode(Decision):
+    """One proposed initial node."""
+
+    number: int = Field(description="The number of a listed node.")
+    score: int = Field(description="How much it may help to answer, from 0 to 100.")
+
+
+class InitialNodes(Decision):
+    """The proposed initial nodes with their scores (paper, figure 8)."""
+
+    nodes: list[ProposedNode] = Field(
+        description="At least 10 different and diverse nodes (all, where fewer are listed), "
+        "best first."
+    )
+
+
+class FactsDecision(Decision):
+    """What follows from a node's atomic facts (paper, figure 9)."""
+
+    notebook: str = Field(
+        description="The notebook anew: everything useful that it held, joined with what these "
+        "facts add to the answer."
+    )
+    rationale: str = Field(
+        description="Why the next function is the right one, in a sentence or two, in the "
+        "language of the question."
+    )
+    function: Literal["read_chunk", "next_page", "stop_and_read_neighbor"] = Field(
+        description="read_chunk to read chunks of the list in full; next_page, where there is one, "
+        "to see further facts first; stop_and_read_neighbor only when none of them can matter."
+    )
+    chunks: list[int] = Field(
+        description="For read_chunk: the numbers of the chunks, in the order to read them. "
+        "Otherwise empty."
+    )
+
+
+class ChunkDecision(Decision):
+    """What follows from a chunk's text (paper, figure 10)."""
+
+    notebook: str = Field(
+        description="The notebook anew: everything useful that it held, joined with what this "
+        "chunk adds to the answer."
+    )
+    quotes: list[str] = Field(
+        description="The passages of this chunk that support the notes, copied word for word, "
+        "each one or two whole sentences long. Empty if nothing does."
+    )
+    rationale: str = Field(
+        description="Why the next function is the right one, in a sentence or two, in the "
+        "language of the question."
+    )
+    function: Literal[
+        "search_more", "read_previous_chunk", "read_subsequent_chunk", "termination"
+    ] = Field(
+        description="search_more while information is missing; read_previous_chunk or "
+        "read_subsequent_chunk when it likely stands right before or after this chunk; "
+        "termination when the notebook answers the question."
+    )
+
+
+class NeighborDecision(Decision):
+    """What follows from a node's neighbors (paper, figure 11). It leaves the notebook as it is."""
+
+    rationale: str = Field(
+        description="Why the next function is the right one, in a sentence or two, in the "
+        "language of the question."
+    )
+    function: Literal["read_neighbor_node", "next_page", "termination"] = Field(
+        description="read_neighbor_node to go on at one listed node; next_page, where there is "
+        "one, to see further neighbors first; termination when none can help."
+    )
+    neighbor: int = Field(
+        description="For read_neighbor_node: the number of the one node to read. Otherwise 0."
+    )
+
+
+class Condensed(Decision):
+    """One short notebook out of one or several long ones (ours: the paper gives no such prompt)."""
+
+    notebook: str = Field(
+        description="Everything of the notebooks that helps to answer the question, without "
+        "repetition, with names, numbers and dates as they stand there."
+    )
+
+
+class Claim(Decision):
+    """One thing that the answer states (ours: the paper's answer has no citations)."""
+
+    claim: str = Field(description="One thing that the answer states.")
+    citations: list[int] = Field(description="Numbers of the quotes that bear it out, if any do.")
+
+
+class Contradiction(Decision):
+    """What two texts say differently (ours: the paper only lets the majority decide)."""
+
+    about: str = Field(description="Which text says what, in one sentence.")
+    citations: list[int] = Field(description="Numbers of quotes of both sides.")
+
+
+class Answer(Decision):
+    """The answer from all notebooks (paper, figure 12), with what each part of it rests on."""
+
+    analysis: str = Field(
+        description="What each notebook adds, how they fit together, where they contradict."
+    )
+    answer: str = Field(
+        description="The answer alone, or a sentence that says that the texts do not tell."
+    )
+    answered: bool = Field(description="Whether the notebooks really answer the question.")
+    claims: list[Claim] = Field(
+        default_factory=list, description="What the answer states; empty if not answered."
+    )
+    contradictions: list[Contradiction] = Field(
+        default_factory=list, description="Where quotes contradict each other."
+    )

@@ -1,0 +1,505 @@
+"""What a decider is asked: one class a step, with what the step knows and how it is shown.
+
+The steps of a path stand in `exploring`.
+
+A model never sees a long id: what can be chosen is numbered from 1, and only what was shown can be
+chosen (`problem`). What may be too much for a window stands ranked, best first, in `choices`, and
+`keeping(n)` shows the best n of it and says how many more there are.
+
+Names and labels come from texts and file names: they are folded to one line, so that none of them
+can write a line of the prompt.
+
+What is asked while a path is explored: a node's facts, a chunk, a node's neighbors.
+
+Each task knows what the path knows so far. Where a decision leads is not decided here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import ClassVar, Self, TypeVar
+
+from graphreader import tokens
+from graphreader.agent.decisions import (
+    Answer,
+    ChunkDecision,
+    Condensed,
+    FactsDecision,
+    InitialNodes,
+    NeighborDecision,
+    RationalPlan,
+)
+from graphreader.llm.protocols import (
+    LONGEST_REPLY,
+    Decision,
+    Task,
+    bulleted,
+    counted,
+    folded,
+    names,
+    numbered,
+    wordless,
+)
+from graphreader.usage import Phase
+
+PLAN_TOKENS = 250
+"""A rational plan at most: it stands in every later prompt."""
+
+NOTEBOOK_TOKENS = 480
+"""A path's notebook at most: five of them fit into a window of 4,096 tokens with the quotes."""
+
+QUOTES_AT_LEAST = 3
+"""Quotes for which notebooks are joined where they would leave no room."""
+
+NODES_WANTED = 10
+"""Initial nodes that a decider is to propose at least (paper, figure 8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTask(Task[RationalPlan]):
+    """Make the rational plan (figure 7)."""
+
+    prompt = "rational_plan"
+    decision = RationalPlan
+    phase = "plan"
+    reply_tokens = 600
+    question: str
+
+    def values(self) -> Mapping[str, str]:
+        """The question."""
+        return {"question": self.question}
+
+    def problem(self, decision: RationalPlan) -> str | None:
+        """A plan so long that a chunk and a notebook would not fit beside it."""
+        length = tokens.count(decision.plan)
+        if length > PLAN_TOKENS:
+            return f"The plan has {length} tokens: shorten it to at most five sentences."
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class InitialNodesTask(Task[InitialNodes]):
+    """Propose and score initial nodes out of `nodes`, names ranked best first (figure 8).
+
+    `aliases` are other names of the nodes, in their order; they may be fewer. They are not shown.
+    """
+
+    prompt = "initial_nodes"
+    decision = InitialNodes
+    phase = "select"
+    reply_tokens = 1000
+    question: str
+    plan: str
+    nodes: tuple[str, ...]
+    aliases: tuple[tuple[str, ...], ...] = ()
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan and the numbered nodes."""
+        return {"question": self.question, "plan": self.plan, "nodes": names(self.nodes)}
+
+    def problem(self, decision: InitialNodes) -> str | None:
+        """A list with no number that was shown."""
+        if not self._chosen(decision):
+            return f"Choose nodes by their numbers, 1 to {len(self.nodes)}."
+        return None
+
+    def shortcoming(self, decision: InitialNodes) -> str | None:
+        """Fewer different nodes than the paper asks for."""
+        wanted = min(NODES_WANTED, len(self.nodes))
+        chosen = len(self._chosen(decision))
+        if chosen < wanted:
+            return f"It names {chosen} of the listed nodes: name at least {wanted} different ones."
+        return None
+
+    def _chosen(self, decision: InitialNodes) -> set[int]:
+        return {node.number for node in decision.nodes if 1 <= node.number <= len(self.nodes)}
+
+    @property
+    def fewest(self) -> int:
+        """One at least."""
+        return 1
+
+    @property
+    def choices(self) -> int:
+        """The nodes."""
+        return len(self.nodes)
+
+    def keeping(self, number: int) -> Self:
+        """The best nodes."""
+        return replace(self, nodes=self.nodes[:number])
+
+
+@dataclass(frozen=True, slots=True)
+class CondenseTask(Task[Condensed]):
+    """Make one short notebook out of long ones; what helps to answer must stay."""
+
+    prompt = "condense"
+    decision = Condensed
+    phase: ClassVar[Phase] = "explore"
+    reply_tokens = 900
+    question: str
+    plan: str
+    notebooks: tuple[str, ...]
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan and the notebooks."""
+        return {
+            "question": self.question,
+            "plan": self.plan,
+            "notebooks": counted("Notebook", self.notebooks),
+        }
+
+    def problem(self, decision: Condensed) -> str | None:
+        """A notebook that is still too long, or empty."""
+        length = tokens.count(decision.notebook)
+        if length > NOTEBOOK_TOKENS:
+            return f"The notebook has {length} tokens: write it anew with at most 300 words."
+        return None if decision.notebook.strip() else "The notebook is empty."
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTask(CondenseTask):
+    """The same for notebooks of several paths that are too many for one answer prompt."""
+
+    phase = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A quote that some path found, and the label of the chunk in which it stands."""
+
+    label: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTask(Task[Answer]):
+    """Answer from the notebooks of all paths and the quotes that they found (figure 12)."""
+
+    prompt = "answer_reasoning"
+    decision = Answer
+    phase = "answer"
+    reply_tokens = LONGEST_REPLY
+    streamed = True
+    question: str
+    plan: str
+    notebooks: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan, the notebooks and the numbered quotes.
+
+        Only quotes can be cited, so only they have a number in brackets.
+        """
+        quotes = [f"{folded(one.label)}: {folded(one.quote)}" for one in self.evidence]
+        return {
+            "question": self.question,
+            "plan": self.plan,
+            "notebooks": counted("Notebook", self.notebooks),
+            "quotes": numbered(quotes) or "(none)",
+        }
+
+    def problem(self, decision: Answer) -> str | None:
+        """An answer without words."""
+        return wordless(decision)
+
+    def shortcoming(self, decision: Answer) -> str | None:
+        """An answer that rests on none of the quotes, though there are some.
+
+        A single claim without a quote is not sent back: it is marked as unsupported.
+        """
+        cited = any(self.shown(claim.citations) for claim in decision.claims)
+        if cited or not decision.answered or not self.evidence:
+            return None
+        return (
+            "Its claims cite none of the quotes: name each thing that the answer states as a "
+            f"claim, with the numbers, 1 to {len(self.evidence)}, of the quotes that bear it out."
+        )
+
+    def shown(self, citations: Iterable[int]) -> list[int]:
+        """Those of the numbers that name a quote, each once."""
+        return [n for n in dict.fromkeys(citations) if 1 <= n <= len(self.evidence)]
+
+    @property
+    def fewest(self) -> int:
+        """Some quotes, as long as notebooks can be joined to make room for them."""
+        return min(QUOTES_AT_LEAST, len(self.evidence)) if len(self.notebooks) > 1 else 0
+
+    @property
+    def choices(self) -> int:
+        """The quotes; the notebooks are always shown whole."""
+        return len(self.evidence)
+
+    def keeping(self, number: int) -> Self:
+        """The first quotes."""
+        return replace(self, evidence=self.evidence[:number])
+
+
+D = TypeVar("D", bound=Decision)
+
+
+@dataclass(frozen=True, slots=True)
+class ExploringTask(Task[D]):
+    """What every step of a path knows; `actions` are the functions chosen before, in words.
+
+    Its `choices` are the actions, the latest first, and the step's own ones, in turn: neither
+    crowds out the other where the window is small. `forgotten` counts actions that are not shown.
+    """
+
+    phase = "explore"
+    question: str
+    plan: str
+    actions: tuple[str, ...]
+    notebook: str
+    node: str
+    forgotten: int = field(default=0, kw_only=True)
+
+    @property
+    def own_choices(self) -> int:
+        """How many ranked things the step shows beside the actions."""
+        raise NotImplementedError
+
+    def keeping_own(self, number: int) -> Self:
+        """The same task with only the best `number` of the step's own choices."""
+        raise NotImplementedError
+
+    @property
+    def choices(self) -> int:
+        """The actions and the step's own choices."""
+        return len(self.actions) + self.own_choices
+
+    def keeping(self, number: int) -> Self:
+        """The latest actions and the best of the step's own choices, half of each if there are."""
+        kept = max(min(number // 2, len(self.actions)), number - self.own_choices)
+        forgotten = self.forgotten + len(self.actions) - kept
+        latest = self.actions[len(self.actions) - kept :]
+        task = replace(self, actions=latest, forgotten=forgotten)
+        return task.keeping_own(number - kept)
+
+    def so_far(self) -> dict[str, str]:
+        """What stands in every prompt of a path."""
+        forgotten = f"({self.forgotten} earlier actions are not shown.)\n" if self.forgotten else ""
+        actions = bulleted(self.actions) if self.actions or not forgotten else ""
+        return {
+            "question": self.question,
+            "plan": self.plan,
+            "actions": f"{forgotten}{actions}".rstrip(),
+            "notebook": self.notebook or "(empty)",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """The facts of one node that stand in one chunk; `read` where the chunk was read already.
+
+    `more` counts the facts of the same node and chunk that are not shown. `heading` is the one
+    under which the chunk begins, or empty; `before` has, where a fact alone may not be understood,
+    what the chunk says right before it, else "" (or it is shorter than `facts`). `holds` are the
+    words looked for that stand anywhere in the chunk; `promise` is how the chunk ranks beside the
+    best of those that were not read, from 0 to 1.
+    """
+
+    label: str
+    facts: tuple[str, ...]
+    read: bool = False
+    more: int = 0
+    heading: str = ""
+    before: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
+    promise: float = 1.0
+
+    def shown(self) -> str:
+        """One line for the chunk and one for each fact."""
+        heading = f", “{folded(self.heading)}”" if self.heading else ""
+        read = " (already read)" if self.read else self._elsewhere()
+        lines = [f"{folded(self.label)}{heading}{read}"]
+        for fact, before in zip_longest(self.facts, self.before, fillvalue=""):
+            told = f" (right before it: {folded(before)})" if before else ""
+            lines.append(f"- {folded(fact)}{told}")
+        if self.more:
+            lines.append(
+                f"({self.more} more facts of this node in this chunk are on a later page.)"
+            )
+        return "\n".join(lines)
+
+    def _elsewhere(self) -> str:
+        """Which words looked for stand in the chunk, but in none of the facts."""
+        told = " ".join((self.label, *self.facts)).casefold()
+        others = [word for word in self.holds if word not in told]
+        return f" (elsewhere in it: {', '.join(others)})" if others else ""
+
+    def keeping(self, number: int) -> "FactGroup":
+        """The first facts."""
+        more = self.more + len(self.facts) - number
+        return replace(self, facts=self.facts[:number], before=self.before[:number], more=more)
+
+
+@dataclass(frozen=True, slots=True)
+class FactsTask(ExploringTask[FactsDecision]):
+    """Look at a page of a node's atomic facts, grouped by chunk, best group first (figure 9).
+
+    Its own choices are the facts; the last group that is shown may lack some of its own.
+    `remaining` counts the facts of the pages that follow, `page` from 1; `unlisted` those of a hub
+    that are on no page.
+    """
+
+    prompt = "atomic_facts"
+    decision = FactsDecision
+    reply_tokens = 1200
+    groups: tuple[FactGroup, ...]
+    remaining: int = 0
+    page: int = 1
+    unlisted: int = 0
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan, actions, notebook, node and the numbered groups of facts."""
+        shown = numbered([group.shown() for group in self.groups])
+        return self.so_far() | {
+            "node": folded(self.node),
+            "facts": shown + pages("facts", self.page, self.remaining) + self._unlisted(),
+        }
+
+    def _unlisted(self) -> str:
+        if not self.unlisted:
+            return ""
+        return f"\n({self.unlisted:,} more facts of this node are not listed.)"
+
+    def problem(self, decision: FactsDecision) -> str | None:
+        """read_chunk without a chunk that was shown and is not read yet; a page that is not."""
+        if decision.function == "next_page" and not self.remaining:
+            return "There is no next page: choose read_chunk or stop_and_read_neighbor."
+        if decision.function != "read_chunk":
+            return None
+        unread = [n for n, group in enumerate(self.groups, 1) if not group.read]
+        if not set(decision.chunks) & set(unread):
+            return (
+                f"read_chunk needs the numbers of chunks that are not read yet, out of {unread}."
+                if unread
+                else "All of these chunks are read already: choose stop_and_read_neighbor."
+            )
+        return None
+
+    @property
+    def fewest(self) -> int:
+        """One at least."""
+        return 1
+
+    @property
+    def own_choices(self) -> int:
+        """The facts of all groups."""
+        return sum(len(group.facts) for group in self.groups)
+
+    def keeping_own(self, number: int) -> Self:
+        """The best groups, with so many facts in all."""
+        groups: list[FactGroup] = []
+        for group in self.groups:
+            if number <= 0:
+                break
+            kept = min(number, len(group.facts))
+            groups.append(group.keeping(kept))
+            number -= kept
+        kept = sum(len(group.facts) for group in groups)
+        return replace(
+            self, groups=tuple(groups), remaining=self.remaining + self.own_choices - kept
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTask(ExploringTask[ChunkDecision]):
+    """Read one chunk in full (figure 10). `queued` are the labels of the chunks that wait.
+
+    They are its own choices, the next one first; `left_out` counts those that are not shown.
+    """
+
+    prompt = "chunk"
+    decision = ChunkDecision
+    reply_tokens = 1600
+    label: str
+    text: str
+    queued: tuple[str, ...] = ()
+    has_previous: bool = True
+    has_subsequent: bool = True
+    left_out: int = 0
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan, actions, notebook, the chunk, and what lies around it."""
+        waiting = [folded(label) for label in self.queued]
+        if self.left_out:
+            waiting.append(f"{self.left_out} more chunks" if waiting else f"{self.left_out} chunks")
+        around = []
+        if not self.has_previous and not self.has_subsequent:
+            around.append("This chunk is the whole document.")
+        elif not self.has_previous:
+            around.append("This is the document's first chunk.")
+        elif not self.has_subsequent:
+            around.append("This is the document's last chunk.")
+        around.append(f"Waiting to be read: {'; '.join(waiting) or 'nothing'}.")
+        return self.so_far() | {
+            "label": folded(self.label),
+            "around": " ".join(around),
+            "text": self.text,
+        }
+
+    @property
+    def own_choices(self) -> int:
+        """The chunks that wait."""
+        return len(self.queued)
+
+    def keeping_own(self, number: int) -> Self:
+        """The chunks that are next."""
+        out = self.left_out + len(self.queued) - number
+        return replace(self, queued=self.queued[:number], left_out=out)
+
+
+@dataclass(frozen=True, slots=True)
+class NeighborTask(ExploringTask[NeighborDecision]):
+    """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11).
+
+    `remaining` counts the neighbors of the pages that follow, `page` from 1.
+    """
+
+    prompt = "neighbors"
+    decision = NeighborDecision
+    reply_tokens = 400
+    neighbors: tuple[str, ...]
+    remaining: int = 0
+    page: int = 1
+
+    def values(self) -> Mapping[str, str]:
+        """Question, plan, actions, notebook, node and the numbered neighbors."""
+        return self.so_far() | {
+            "node": folded(self.node),
+            "neighbors": names(self.neighbors) + pages("neighbors", self.page, self.remaining),
+        }
+
+    def problem(self, decision: NeighborDecision) -> str | None:
+        """A neighbor that was not shown, or a page that is not there."""
+        if decision.function == "next_page" and not self.remaining:
+            return "There is no next page: choose read_neighbor_node or termination."
+        if decision.function == "read_neighbor_node" and not (
+            1 <= decision.neighbor <= len(self.neighbors)
+        ):
+            return f"read_neighbor_node needs the number of a node, 1 to {len(self.neighbors)}."
+        return None
+
+    @property
+    def fewest(self) -> int:
+        """One at least."""
+        return 1
+
+    @property
+    def own_choices(self) -> int:
+        """The neighbors."""
+        return len(self.neighbors)
+
+    def keeping_own(self, number: int) -> Self:
+        """The best neighbors."""
+        remaining = self.remaining + len(self.neighbors) - number
+        return replace(self, neighbors=self.neighbors[:number], remaining=remaining)
+
+
+def pages(what: str, page: int, remaining: int) -> str:
+    """A line on the page that is shown, where it is not the only one."""
+    if remaining:
+        return f"\n(Page {page}. {remaining} further {what}, less promising, are on the next page.)"
+    return f"\n(Page {page}, the last one.)" if page > 1 else ""

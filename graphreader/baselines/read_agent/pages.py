@@ -1,0 +1,153 @@
+"""Episode pagination: a document is cut into pages where a reader would pause (section 3.1).
+
+From the last pause on, up to `max_words` are shown, with numbered tags at the ends of paragraphs
+once there are `min_words`; whoever decides chooses one of them. Where no paragraph ends there, the
+tags stand between sentences; where none does either, the page ends at the last word that fits.
+Nothing is asked where nothing can be chosen: for a rest that fits into a page, for a single tag.
+
+No page crosses documents, and nothing is lost: joined, the pages of a document give it back.
+
+What counts as a word where pages are measured.
+
+Words stand between white space, as the paper counts them. Chinese and Japanese have none: each of
+their characters counts, their punctuation does not. What runs on for more than 40 characters, such
+as a long address or a text without any space, counts a word for each 40: else it would be a page
+without end.
+
+Sizes of pages as the papers used them.
+
+280 to 600 words are ReadAgent's own, and those of the GraphReader paper for LongBench; for LV-Eval
+it took larger ones, so that the gists fit the window (GraphReader paper, appendix D).
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from graphreader import tokens
+from graphreader.baselines.read_agent.tasks import PauseTask
+from graphreader.baselines.session import Passage
+from graphreader.documents import Document
+from graphreader.errors import UsageError
+from graphreader.ingestion.chunking import in_sign
+from graphreader.text.sentences import line_spans, sentence_spans
+
+LONGEST = 40
+_SIGNS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+_MARKS = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”…—"
+WORD = re.compile(rf"[{_SIGNS}]|[^\s{_SIGNS}{_MARKS}]{{1,{LONGEST}}}")
+
+
+def words_in(text: str) -> int:
+    """How many words `text` has."""
+    return sum(1 for _ in WORD.finditer(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Pagination:
+    """How many words a page has, at least and at most; a document's last page may have fewer.
+
+    Raises UsageError where there is no such page.
+    """
+
+    min_words: int = 280
+    max_words: int = 600
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_words <= self.max_words:
+            raise UsageError(
+                f"A page cannot have {self.min_words:,} to {self.max_words:,} words: give a least "
+                "number of at least 1, and a largest that is not below it."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What is shown from one pause on: text[start:end], and where it may be paused."""
+
+    start: int
+    end: int
+    points: tuple[int, ...]
+
+    def task(self, text: str) -> PauseTask:
+        """The choice of one of the points."""
+        parts = tuple(text[a:b] for a, b in pairwise((self.start, *self.points)))
+        return PauseTask(parts, text[self.points[-1] : self.end])
+
+
+class Pauses:
+    """Where reading a text may pause. No position is inside of a written sign."""
+
+    def __init__(self, text: str, pagination: Pagination) -> None:
+        self._text = text
+        self._pagination = pagination
+        self._paragraphs = [start for start, _ in line_spans(text)]
+
+    def after(self, start: int) -> Stretch:
+        """What is shown from `start` on; one point, its end, where there is nothing to choose."""
+        most = self._pagination.max_words
+        found = islice(WORD.finditer(self._text, start), most + 1)
+        words = [word.start() for word in found]
+        if len(words) <= most:
+            return Stretch(start, len(self._text), (len(self._text),))
+        end = next((at for at in words[:0:-1] if not in_sign(self._text, at)), words[-1])
+        points = self._between(self._paragraphs, words, end)
+        points = points or self._between(self._sentences(start, end), words, end)
+        return Stretch(start, end, points or (end,))
+
+    def _between(self, places: list[int], words: list[int], end: int) -> tuple[int, ...]:
+        """Those of the places that leave a page no fewer words than it has to have."""
+        least = words[self._pagination.min_words - 1] + 1
+        inside = places[bisect_left(places, least) : bisect_right(places, end)]
+        return tuple(inside)
+
+    def _sentences(self, start: int, end: int) -> list[int]:
+        """Where sentences begin in the paragraph that goes beyond the end."""
+        paragraph = self._paragraphs[max(0, bisect_right(self._paragraphs, end) - 1)]
+        begin = max(start, paragraph)
+        return [begin + at for at, _ in sentence_spans(self._text[begin:end])[1:]]
+
+
+Choose = Callable[[Stretch], Awaitable[int]]
+"""Chooses one of several points of a stretch."""
+
+
+async def paginate(document: Document, pagination: Pagination, choose: Choose) -> list[Passage]:
+    """The pages of a document; none where it holds nothing but white space."""
+    text = document.text
+    if not text.strip():
+        return []
+    pauses = Pauses(text, pagination)
+    pages: list[Passage] = []
+    start = 0
+    while start < len(text):
+        stretch = pauses.after(start)
+        points = stretch.points
+        end = points[0] if len(points) == 1 else await choose(stretch)
+        page = text[start:end]
+        pages.append(Passage(document, len(pages), start, page, tokens.count(page)))
+        start = end
+    return pages
+
+
+PRESETS: Mapping[str, Pagination] = {
+    "longbench": Pagination(280, 600),
+    "lv-eval-64k": Pagination(1_000, 5_000),
+    "lv-eval-256k": Pagination(2_000, 10_000),
+}
+"""By name: `lv-eval-64k` is for lengths of 16k, 32k and 64k tokens, `lv-eval-256k` for more."""
+
+_SHORTEST_BUILT = 12_000  # tokens; a context that is built for 16k may fall short of it
+_ABOVE_64K = 96_000
+
+
+def preset_for(length: int | None) -> Pagination:
+    """The preset of a context that was built to have so many tokens; None: it is as it came.
+
+    Datasets in their native length are read as LongBench is, however long their texts are.
+    """
+    if length is None or length < _SHORTEST_BUILT:
+        return PRESETS["longbench"]
+    return PRESETS["lv-eval-64k" if length < _ABOVE_64K else "lv-eval-256k"]

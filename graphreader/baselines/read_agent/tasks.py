@@ -1,0 +1,252 @@
+"""What ReadAgent is asked (ReadAgent paper, section 3): where to pause, gists, pages to look up.
+
+Pages are numbered from 1, through all documents, and only what was shown can be chosen. In the
+memory each page has its tag and its place: the gist, or the page itself where it was looked up.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self, TypeVar
+
+from pydantic import Field
+
+from graphreader.baselines.tasks import TextAnswer, TextChoice, no_option
+from graphreader.llm.protocols import Decision, Task, folded, numbered, wordless
+from graphreader.usage import Phase
+
+D = TypeVar("D", bound=Decision)
+_LIKE_A_PAUSE = re.compile(r"<(?=\s*\d+\s*>)")
+_LIKE_A_TAG = re.compile(r"<(?=\s*/?\s*(?:page|document)\b)", re.IGNORECASE)
+
+
+class PausePoint(Decision):
+    """Where reading pauses."""
+
+    rationale: str = Field(
+        default="", description="Why reading can pause there, in one short sentence."
+    )
+    pause: int = Field(description="The number of the tag at which to pause.")
+
+
+class Gist(Decision):
+    """A page, shortened."""
+
+    gist: str = Field(description="The shortened passage, and nothing else.")
+
+
+class LookUp(Decision):
+    """Which pages are read again, all at once (ReadAgent-P)."""
+
+    rationale: str = Field(
+        default="", description="What the gists lack, and why these pages have it, in a sentence."
+    )
+    pages: list[int] = Field(
+        description="The numbers of the pages to read again, the most promising first, as few as "
+        "possible. Empty where the gists are enough."
+    )
+
+
+class NextPage(Decision):
+    """Which page is read next, or none (ReadAgent-S)."""
+
+    rationale: str = Field(
+        default="", description="What is still missing, and why this page has it, in a sentence."
+    )
+    page: int = Field(description="The number of the one page to read next; 0 to stop.")
+
+
+@dataclass(frozen=True, slots=True)
+class PauseTask(Task[PausePoint]):
+    """Choose where an episode ends (section 3.1).
+
+    Tag n stands behind `parts[n]`; `after` is what is shown of the text behind the last tag.
+    """
+
+    prompt = "pause"
+    decision = PausePoint
+    phase = "paginate"
+    reply_tokens = 300
+    parts: tuple[str, ...]
+    after: str = ""
+
+    def values(self) -> Mapping[str, str]:
+        """The text with its tags; what looks like a tag in the text itself is none."""
+        texts = [_LIKE_A_PAUSE.sub("‹", one).strip() for one in (*self.parts, self.after)]
+        tagged = [f"{text}\n<{number}>" for number, text in enumerate(texts[:-1])]
+        return {"text": "\n".join([*tagged, texts[-1]]).rstrip()}
+
+    def problem(self, decision: PausePoint) -> str | None:
+        """A tag that was not shown."""
+        if not 0 <= decision.pause < len(self.parts):
+            return f"There is no tag <{decision.pause}>: choose one of <0> to <{self._last}>."
+        return None
+
+    @property
+    def _last(self) -> int:
+        return len(self.parts) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class GistTask(Task[Gist]):
+    """Shorten one page (section 3.1); each page by itself."""
+
+    prompt = "gist"
+    decision = Gist
+    phase: ClassVar[Phase] = "gist"
+    reply_tokens = 1024
+    text: str
+
+    def values(self) -> Mapping[str, str]:
+        """The page."""
+        return {"text": self.text}
+
+    def problem(self, decision: Gist) -> str | None:
+        """A gist without words."""
+        return None if decision.gist.strip() else "The gist is empty: shorten the passage."
+
+
+@dataclass(frozen=True, slots=True)
+class GistForTask(GistTask):
+    """The same where it is known before what will be asked (the paper's task-aware variant)."""
+
+    prompt = "gist_for_task"
+    question: str
+
+    def values(self) -> Mapping[str, str]:
+        """The page and what will be asked."""
+        return {"text": self.text, "question": self.question}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """A page as it is remembered. `title` names a document that begins here, or is empty."""
+
+    gist: str
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTask(Task[D]):
+    """What is decided over the gist memory.
+
+    `read` are the numbers of the pages that stand in it in full, in the order in which they were
+    looked up. They are its `choices`: what does not fit the window shrinks to its gist again.
+    """
+
+    question: str
+    memory: tuple[MemoryPage, ...]
+    read: tuple[int, ...] = field(default=(), kw_only=True)
+    options: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def remembered(self) -> str:
+        """The memory: every page with its tag, in order, in full where it was looked up."""
+        return "\n\n".join(self._shown(n, page) for n, page in enumerate(self.memory, 1))
+
+    def asked(self) -> dict[str, str]:
+        """What stands in all prompts over the memory."""
+        options = f"\nOptions:\n{numbered([folded(o) for o in self.options])}"
+        return {
+            "memory": self.remembered(),
+            "question": self.question + (options if self.options else ""),
+        }
+
+    def in_full(self) -> dict[str, str]:
+        """The numbers of the pages that stand there in full, also for want of a shorter gist."""
+        pages = enumerate(self.memory, 1)
+        numbers = [n for n, page in pages if n in self.read or page.gist == page.text]
+        return {"read": ", ".join(map(str, numbers)) or "none"}
+
+    @property
+    def choices(self) -> int:
+        """The pages that were looked up."""
+        return len(self.read)
+
+    def keeping(self, number: int) -> Self:
+        """Those that were looked up first."""
+        return replace(self, read=self.read[:number])
+
+    def _shown(self, number: int, page: MemoryPage) -> str:
+        words = _LIKE_A_TAG.sub("‹", page.text if number in self.read else page.gist).strip()
+        title = f"<Document: {_LIKE_A_TAG.sub('‹', folded(page.title))}>\n" if page.title else ""
+        return f"{title}<Page {number}>\n{words}"
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpTask(MemoryTask[LookUp]):
+    """Choose the pages to look up, at most `most` and as few as possible (section 3.2)."""
+
+    prompt = "look_up"
+    decision = LookUp
+    phase = "look_up"
+    reply_tokens = 400
+    most: int
+
+    def values(self) -> Mapping[str, str]:
+        """Memory, question, and how many pages."""
+        return {**self.asked(), "most": str(self.most)}
+
+
+@dataclass(frozen=True, slots=True)
+class NextPageTask(MemoryTask[NextPage]):
+    """Choose one more page, or stop (section 3.2); `most` more may be read with this one."""
+
+    prompt = "next_page"
+    decision = NextPage
+    phase = "look_up"
+    reply_tokens = 400
+    most: int
+
+    def values(self) -> Mapping[str, str]:
+        """Memory, question, the pages that were read, and how many more may be."""
+        return self.asked() | self.in_full() | {"most": str(self.most)}
+
+    def shortcoming(self, decision: NextPage) -> str | None:
+        """A page that there is not, or that stands there already; taken as is, it means to stop."""
+        if decision.page in self.read:
+            return f"Page {decision.page} stands there in full: name another one, or 0 to stop."
+        if not 0 <= decision.page <= len(self.memory):
+            return f"There is no page {decision.page}: name one that is there, or 0 to stop."
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LastMemoryTask(MemoryTask[D]):
+    """The last one: from the memory, the pages that were looked up in the places of their gists."""
+
+    phase: ClassVar[Phase] = "answer"
+    reply_tokens: ClassVar[int] = 1500
+
+    def values(self) -> Mapping[str, str]:
+        """Memory, question with options if there are any, and the pages that were read."""
+        return self.asked() | self.in_full()
+
+
+class MemoryAnswerTask(LastMemoryTask[TextAnswer]):
+    """Answer in free words."""
+
+    __slots__ = ()
+    prompt = "memory_answer"
+    decision = TextAnswer
+
+    def problem(self, decision: TextAnswer) -> str | None:
+        """An answer without words."""
+        return wordless(decision)
+
+
+class MemoryChoiceTask(LastMemoryTask[TextChoice]):
+    """Choose one of the options."""
+
+    __slots__ = ()
+    prompt = "memory_choice"
+    decision = TextChoice
+
+    def problem(self, decision: TextChoice) -> str | None:
+        """An option that there is not."""
+        return no_option(decision, self.options)
+
+
+def pages_among(numbers: Sequence[int], pages: int, read: Sequence[int] = ()) -> list[int]:
+    """Those of the numbers that name a page which was not read yet, each once."""
+    return [n for n in dict.fromkeys(numbers) if 1 <= n <= pages and n not in read]

@@ -1,1 +1,0 @@
-"""Taking decisions: what is asked, what is answered, and by whom."""

@@ -1,1 +1,0 @@
-"""One model service: how long, how often, how many at once, and what its failures mean."""

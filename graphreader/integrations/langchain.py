@@ -1,0 +1,250 @@
+"""A reader for LangChain: as a tool of another agent, and as a retriever."""
+
+from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from contextlib import aclosing, closing
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Protocol, runtime_checkable
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import BaseModel, Field
+
+from graphreader.agent.events import ChunkRead, Event, FactsRead, QuestionAnswered
+from graphreader.errors import GraphReaderError
+from graphreader.reading import Reading
+from graphreader.settings import Mode
+from graphreader.store.records import Passage
+
+TOOL_NAME = "ask_texts"
+
+TOOL_DESCRIPTION = (
+    "Answers a question about a collection of long texts, also where the answer is spread over "
+    "several places in them. Gives the answer with numbered quotes from the texts, or says that "
+    "the texts do not tell. Ask one whole question in plain words; it remembers no earlier one."
+)
+
+
+class Asked(BaseModel):
+    """What the tool is called with."""
+
+    question: str = Field(description="A whole question, understandable by itself.")
+
+
+class Asking(Protocol):
+    """Whoever answers, in both ways."""
+
+    def ask(self, question: str) -> Reading:
+        """Answer and wait."""
+        ...
+
+    async def aask(self, question: str) -> Reading:
+        """Answer."""
+        ...
+
+
+def as_tool(reader: Asking, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
+    """A tool that asks the reader: its content is the answer with quotes, its artifact the Reading.
+
+    What fails is told to the agent in words: it may ask otherwise, or say so.
+    """
+
+    def ask(question: str) -> tuple[str, Reading]:
+        try:
+            reading = reader.ask(question)
+        except GraphReaderError as error:
+            raise ToolException(str(error)) from error
+        return in_words(reading), reading
+
+    async def aask(question: str) -> tuple[str, Reading]:
+        try:
+            reading = await reader.aask(question)
+        except GraphReaderError as error:
+            raise ToolException(str(error)) from error
+        return in_words(reading), reading
+
+    return StructuredTool.from_function(
+        ask,
+        aask,
+        name=name,
+        description=description,
+        args_schema=Asked,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def in_words(reading: Reading) -> str:
+    """The answer, the quotes that it rests on, and what should be known beside."""
+    lines = [reading.answer]
+    if reading.citations:
+        lines += ["", "Quotes:"]
+    for number, one in enumerate(reading.citations, 1):
+        place = f"{one.document}, page {one.page}" if one.page else one.document
+        lines.append(f"[{number}] {place}: {' '.join(one.quote.split())}")
+    lines += [f"The texts differ: {one.text}" for one in reading.contradictions]
+    lines += [f"Note: {note}" for note in reading.notes]
+    return "\n".join(lines)
+
+
+Place = tuple[str, int]
+
+
+@runtime_checkable
+class Explorer(Protocol):
+    """What the retriever needs of a `GraphReader`."""
+
+    def stream(self, question: str, *, mode: Mode | None = None) -> Generator[Event]:
+        """Explore a question and yield what happens."""
+        ...
+
+    def astream(self, question: str, *, mode: Mode | None = None) -> AsyncGenerator[Event]:
+        """Do the same in any event loop."""
+        ...
+
+    def passages(self, places: Sequence[Place]) -> Sequence[Passage]:
+        """The chunks at these places, each a document's id and an index."""
+        ...
+
+    async def apassages(self, places: Sequence[Place]) -> Sequence[Passage]:
+        """Do the same in any event loop."""
+        ...
+
+
+class GraphReaderRetriever(BaseRetriever):
+    """Gives the chunks that the exploration of a question read in full, and the facts it looked at.
+
+        retriever = GraphReaderRetriever(reader=reader, k=8)
+        documents = retriever.invoke("Which pope canonized Joan of Arc?")
+
+    First comes what the answer cites, then what more paths have read, each in the order of the
+    texts. `k` bounds how many there are; without `facts` there are only chunks. Each call is a
+    whole run with its cost, in another `mode` if one is given; what it answers is not told. The
+    reader stays open, and can be neither pickled nor dumped with the retriever.
+
+    A document's text is the chunk, or one atomic fact. Its metadata: `kind` ("chunk" or
+    "atomic_fact"), `corpus`, `document` (the title), `document_id`, `source`, `chunk` (the index),
+    `start` and `end` of the chunk in characters of the document; `paths`, those which read it,
+    counted from 1; `quotes`, the words of it on which the answer rests, and `cited`, whether there
+    are any; of facts also `key_elements`, those at which they were looked at. Raises what an ask
+    raises.
+    """
+
+    reader: Explorer = Field(exclude=True)
+    facts: bool = True
+    k: int | None = Field(default=None, ge=1)
+    mode: Mode | None = None
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        trail = _Trail()
+        with closing(self.reader.stream(query, mode=self.mode)) as events:
+            for event in events:
+                trail.follow(event)
+        return self._documents(trail, self.reader.passages(trail.places))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        trail = _Trail()
+        async with aclosing(self.reader.astream(query, mode=self.mode)) as events:
+            async for event in events:
+                trail.follow(event)
+        return self._documents(trail, await self.reader.apassages(trail.places))
+
+    def _documents(self, trail: "_Trail", passages: Iterable[Passage]) -> list[Document]:
+        """What was seen, in the order that is promised."""
+        in_order = sorted(passages, key=lambda one: (one.document, one.document_id, one.chunk))
+        found = [
+            document
+            for passage in in_order
+            for document in trail.of(passage)
+            if self.facts or document.metadata["kind"] == "chunk"
+        ]
+        found.sort(key=lambda one: (not one.metadata["cited"], -len(one.metadata["paths"])))
+        return found[: self.k]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """By which paths, and at which key elements."""
+
+    paths: set[int] = field(default_factory=set)
+    nodes: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Trail:
+    """What is seen on the way, by the chunks where it stands; facts by index and text in these."""
+
+    corpus: str = ""
+    chunks: dict[Place, _Seen] = field(default_factory=dict)
+    facts: dict[Place, dict[tuple[int, str], _Seen]] = field(default_factory=dict)
+    quotes: dict[Place, list[str]] = field(default_factory=dict)
+
+    @property
+    def places(self) -> list[Place]:
+        """All chunks in which something was seen."""
+        return list(dict.fromkeys([*self.chunks, *self.facts]))
+
+    def follow(self, event: Event) -> None:
+        """Note what the event tells."""
+        match event:
+            case ChunkRead(path=path, document_id=document, chunk=chunk):
+                self.chunks.setdefault((document, chunk), _Seen()).paths.add(path)
+            case FactsRead(path=path, node=node, facts=facts, places=places):
+                for fact, (document, chunk, index) in zip(facts, places, strict=True):
+                    there = self.facts.setdefault((document, chunk), {})
+                    seen = there.setdefault((index, fact), _Seen())
+                    seen.paths.add(path)
+                    seen.nodes.add(node)
+            case QuestionAnswered(reading=reading):
+                self.corpus = reading.corpus
+                for one in reading.citations:
+                    self.quotes.setdefault((one.document_id, one.chunk), []).append(one.quote)
+
+    def of(self, passage: Passage) -> Iterable[Document]:
+        """What was seen of a chunk: all of it, facts of it."""
+        place = (passage.document_id, passage.chunk)
+        quotes = self.quotes.get(place, [])
+        if place in self.chunks:
+            yield self._document(passage, "chunk", passage.text, self.chunks[place], quotes)
+        facts = self.facts.get(place, {})
+        for (_, fact), seen in sorted(facts.items(), key=itemgetter(0)):
+            told = [quote for quote in quotes if _alike(quote, fact)]
+            document = self._document(passage, "atomic_fact", fact, seen, told)
+            document.metadata["key_elements"] = sorted(seen.nodes)
+            yield document
+
+    def _document(
+        self, passage: Passage, kind: str, text: str, seen: _Seen, quotes: list[str]
+    ) -> Document:
+        return Document(
+            id=passage.id if kind == "chunk" else None,
+            page_content=text,
+            metadata={
+                "kind": kind,
+                "corpus": self.corpus,
+                "document": passage.document,
+                "document_id": passage.document_id,
+                "source": passage.source,
+                "chunk": passage.chunk,
+                "start": passage.start,
+                "end": passage.end,
+                "paths": sorted(seen.paths),
+                "cited": bool(quotes),
+                "quotes": quotes,
+            },
+        )
+
+
+def _alike(quote: str, fact: str) -> bool:
+    """Whether one is a part of the other; how words are parted does not count."""
+    quote, fact = " ".join(quote.split()), " ".join(fact.split())
+    return quote in fact or fact in quote

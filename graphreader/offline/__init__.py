@@ -1,0 +1,1 @@
+"""Decisions and vectors without a model: word overlap, names and rules."""

@@ -1,0 +1,1 @@
+"""Words, sentences and names of English and Chinese text."""
