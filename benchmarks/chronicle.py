@@ -20,7 +20,7 @@ from typing import Any
 from zlib import crc32
 
 from graphreader.ingestion.extraction import ExtractedFact, Extraction
-from graphreader.llm.protocols import Budget, D, Decided, Heard, Task
+from graphreader.llm.protocols import Budget, D, DecisionResult, Task, TokenCallback
 from graphreader.usage import Usage
 
 CHUNKS_A_DOCUMENT = 20
@@ -165,8 +165,8 @@ class InstantDecider:
         self._told = (self.chronicle.folder / "told").open("rb")
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
-    ) -> Decided[D]:
+        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+    ) -> DecisionResult[D]:
         """What was prepared for the chunk."""
         told = self.told(number_of(str(task.values()["text"])))
         extraction = Extraction.model_construct(
@@ -174,7 +174,7 @@ class InstantDecider:
                 ExtractedFact.model_construct(fact=fact, key_elements=names) for fact, names in told
             ]
         )
-        return Decided(extraction, task, Usage(calls=1))  # type: ignore[arg-type]
+        return DecisionResult(extraction, task, Usage(calls=1))  # type: ignore[arg-type]
 
     def told(self, number: int) -> list[Told]:
         """The facts of one chunk."""

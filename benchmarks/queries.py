@@ -35,7 +35,7 @@ from graphreader.agent.fact_pages import CHUNKS_OF_A_PAGE
 from graphreader.agent.planning import RELATED, SEARCHED, SMALL
 from graphreader.ingestion.extraction import key_elements
 from graphreader.settings import load_environment
-from graphreader.store.catalog import Library
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 
@@ -140,11 +140,11 @@ LOOKS: dict[str, tuple[float, Look]] = {
     "neighbors of a hub": (10, lambda s: s.neighbors(s.hub)),
     "record of the corpus": (
         10,
-        lambda s: Library(s.explorer.connection).corpus(s.explorer.corpus),
+        lambda s: Catalog(s.explorer.connection).corpus(s.explorer.corpus),
     ),
     "extent of the corpus": (
         10,
-        lambda s: Library(s.explorer.connection).extent(s.explorer.corpus),
+        lambda s: Catalog(s.explorer.connection).extent(s.explorer.corpus),
     ),
 }
 """What is asked, and the milliseconds that it may take at the 95th percentile."""

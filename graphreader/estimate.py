@@ -24,7 +24,7 @@ from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
 from graphreader.llm.window import Measurer
 from graphreader.settings import DEFAULT_EMBEDDINGS, OFFLINE, Settings
-from graphreader.store.catalog import ArrangedChunk, States
+from graphreader.store.catalog import ArrangedChunk, DocumentStatus
 from graphreader.usage import Phase
 
 REPLY_BASE, REPLY_RATIO = 100, 1.2
@@ -123,7 +123,7 @@ async def nothing_known(document: Document) -> Known:
     return Known()
 
 
-def known_in(states: States, chunk_tokens: int) -> LookUp:
+def known_in(states: DocumentStatus, chunk_tokens: int) -> LookUp:
     """Looks up what the graph has of a document that would be cut into chunks of that size."""
 
     async def look_up(document: Document) -> Known:

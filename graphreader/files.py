@@ -26,7 +26,7 @@ from graphreader.errors import UsageError
 
 
 @contextmanager
-def whole(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[BinaryIO]:
+def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file that takes the place of what stands at `path` when it is done, and is on the disk.
 
     A link stays one. What is no regular file, such as a pipe, is written to as it is. A new file is

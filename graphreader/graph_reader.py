@@ -28,13 +28,13 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphreader import runs
+from graphreader import runs as runs_module
 from graphreader.agent.events import Event, QuestionAnswered
-from graphreader.agent.graph import Steps
+from graphreader.agent.graph import NodeSet
 from graphreader.agent.ranking import fused
 from graphreader.agent.run_store import RunRecord, RunSummary, checked_id, new_id
 from graphreader.agent.runs import Saver
-from graphreader.agent.state import Answered, Question, Run
+from graphreader.agent.state import AgentInput, AgentOutput, RunState
 from graphreader.agent.training import TrainingReport
 from graphreader.errors import (
     DecisionError,
@@ -51,33 +51,33 @@ from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.sources import LangChainDocument, Thing, sources_of
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.pipeline import Pipeline
-from graphreader.ingestion.report import IngestReport, NormalizationReport, Progress, quiet
+from graphreader.ingestion.report import IngestReport, NormalizationReport, Progress, no_progress
 from graphreader.ingestion.transfer import (
-    ExchangeReport,
     Export,
-    Told,
+    TransferProgress,
+    TransferReport,
     export_corpus,
     import_corpus,
 )
-from graphreader.ingestion.transfer import quiet as nobody
+from graphreader.ingestion.transfer import no_transfer_progress as nobody
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
-from graphreader.integrations.langgraph import Home, agent_graph
+from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.reading import Reading
-from graphreader.resources import Session, checked_name
+from graphreader.resources import Resources, check_corpus_name
 from graphreader.runs import (
     KeptRun,
     KeptRuns,
-    Wanted,
-    asked,
-    begin,
-    branch,
-    go_on,
-    sendable,
+    RunRequest,
+    fork_run,
+    resume_run,
+    start_run,
+    validated_question,
     with_options,
+    without_surrogates,
 )
 from graphreader.settings import OFFLINE, PATHS_AND_CALLS, Mode, Settings
-from graphreader.store.catalog import CorpusSummary, DocumentSummary, Library, States, Stats
+from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Element, Node, Passage
@@ -93,7 +93,7 @@ Outcome = Reading | GraphReaderError
 class Questions:
     """What a reader is asked: a new question, one to go on with, many at once."""
 
-    def __init__(self, session: Session, corpus: str) -> None:
+    def __init__(self, session: Resources, corpus: str) -> None:
         self.corpus = corpus
         self._session = session
 
@@ -111,12 +111,14 @@ class Questions:
         `run` is the run's id. Where one of that id is kept it is gone on with, if it is about the
         same, else UsageError.
         """
-        wanted = Wanted(self.corpus, asked(question), _known(mode), keep_run, tokens)
+        wanted = RunRequest(
+            self.corpus, validated_question(question), _known(mode), keep_run, tokens
+        )
         kept = await self._kept(checked_id(run)) if run is not None else None
         if kept is None:
-            events = begin(self._session, wanted, run or new_id())
+            events = start_run(self._session, wanted, run or new_id())
         elif (kept.summary.corpus, kept.summary.question) == (wanted.corpus, wanted.question):
-            events = go_on(self._session, kept, tokens, mode=mode, keep_run=keep_run)
+            events = resume_run(self._session, kept, tokens, mode=mode, keep_run=keep_run)
         else:
             raise UsageError(f"The run {run} is about another question: choose another id.")
         async with aclosing(events):
@@ -133,9 +135,9 @@ class Questions:
         """
         record = await self._session.kept.get(run)
         if step is None:
-            events = go_on(self._session, record, tokens)
+            events = resume_run(self._session, record, tokens)
         else:
-            events = branch(self._session, record, step, tokens)
+            events = fork_run(self._session, record, step, tokens)
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -224,7 +226,7 @@ class Asker:
     where Neo4j Browser shows the way it went.
     """
 
-    def __init__(self, session: Session, background: Background, corpus: str) -> None:
+    def __init__(self, session: Resources, background: Background, corpus: str) -> None:
         self._session = session
         self._background = background
         self._questions = Questions(session, corpus)
@@ -241,11 +243,11 @@ class Asker:
         return self._session.settings.window
 
     @property
-    def home(self) -> Home:
+    def home(self) -> ExecutionContext:
         """Where the steps of a graph of one's own are taken (`graphs.agent_graph`)."""
-        return Home(self._session, self._background, self._questions.corpus)
+        return ExecutionContext(self._session, self._background, self._questions.corpus)
 
-    def as_graph(self) -> CompiledStateGraph[Run, Any, Question, Answered]:
+    def as_graph(self) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
         """The agent as a compiled graph, for instance as a node of another graph.
 
         It takes `question` and gives `answer`, `citations`, `paths` and more (`agent.state`). It
@@ -255,7 +257,7 @@ class Asker:
         """
         home = self.home
 
-        async def here(_: Runtime[Any]) -> Home:
+        async def here(_: Runtime[Any]) -> ExecutionContext:
             return home
 
         return agent_graph(here)
@@ -491,13 +493,13 @@ class FoundNeighbor:
 class Looking:
     """What can be looked at, as coroutines of the loop to which the session belongs."""
 
-    def __init__(self, session: Session, corpus: str) -> None:
+    def __init__(self, session: Resources, corpus: str) -> None:
         self.corpus = corpus
         self._session = session
 
     async def corpora(self) -> list[CorpusSummary]:
         """All corpora."""
-        return await Library(await self._session.connection()).corpora()
+        return await Catalog(await self._session.connection()).corpora()
 
     async def documents(self) -> list[DocumentSummary]:
         """The documents of the corpus."""
@@ -509,7 +511,7 @@ class Looking:
 
     async def search(self, text: str, limit: int) -> list[Element]:
         """Key elements that have to do with a text, by words and by meaning, best first."""
-        text = sendable(text)
+        text = without_surrogates(text)
         if not text.strip():
             raise UsageError("The search is empty: give some words.")
         _check(limit)
@@ -555,7 +557,7 @@ class Looking:
 
     async def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
         """Chunks by (id of the document, index). No other integers than Neo4j's name a chunk."""
-        asked = [(sendable(id_), index) for id_, index in places if 0 <= index < 2**63]
+        asked = [(without_surrogates(id_), index) for id_, index in places if 0 <= index < 2**63]
         return await (await self._explorer()).passages(asked)
 
     async def report(self, reading: Reading, target: str | PathLike[str]) -> Path:
@@ -564,7 +566,7 @@ class Looking:
 
     async def _element(self, explorer: GraphExplorer, named: str) -> Element:
         """The key element of an id, or of a name or wording, however it is written."""
-        named = sendable(named)
+        named = without_surrogates(named)
         ids = [named, *(one.id for one in key_elements(self.corpus, [named]))]
         found = await explorer.elements(ids)
         if found:
@@ -579,7 +581,7 @@ class Looking:
     async def _nearest(self, explorer: GraphExplorer, text: str, limit: int) -> list[list[Node]]:
         """Where no vectors can be had, or the corpus has others, words must do."""
         embedder = self._session.embedder()
-        record = await Library(explorer.connection).corpus(self.corpus)
+        record = await Catalog(explorer.connection).corpus(self.corpus)
         if record.embedding != embedder.name:
             return []
         try:
@@ -703,7 +705,7 @@ Things = Sequence[Thing]
 class Operations:
     """What a reader does beside answering, as coroutines: reading in, deleting."""
 
-    def __init__(self, session: Session, corpus: str) -> None:
+    def __init__(self, session: Resources, corpus: str) -> None:
         self.corpus = corpus
         self._session = session
 
@@ -735,9 +737,9 @@ class Operations:
         settings = self._session.settings
         told: list[str] = []
         with suppress(UnknownCorpusError):  # a new one fits every embedding
-            record = await Library(connection).corpus(self.corpus)
+            record = await Catalog(connection).corpus(self.corpus)
             check_embedding(self.corpus, record.embedding, embedder.name)
-            told = runs.another_decider(self.corpus, record.decider, decider.name)
+            told = runs_module.another_decider(self.corpus, record.decider, decider.name)
         pipeline = Pipeline(
             GraphWriter(connection, self.corpus),
             decider,
@@ -768,7 +770,7 @@ class Operations:
         return await normalizer.run(dry_run=dry_run, progress=progress)
 
     async def _normalized(
-        self, wanted: bool | None = None, progress: Progress = quiet
+        self, wanted: bool | None = None, progress: Progress = no_progress
     ) -> NormalizationReport | None:
         """What became of the key elements of a graph that changed; at least names are settled."""
         connection = await self._session.connection()
@@ -791,7 +793,7 @@ class Operations:
         settings = self._session.settings
         look_up: LookUp = nothing_known
         if known:
-            states = States(await self._session.connection(), self.corpus)
+            states = DocumentStatus(await self._session.connection(), self.corpus)
             look_up = known_in(states, settings.chunk_tokens)
         return await estimate(sources, self.corpus, self._session.measurer(), settings, look_up)
 
@@ -822,13 +824,15 @@ class Operations:
             await normalizer.run(progress=progress)
         return done
 
-    async def export(self, target: str | PathLike[str] | BinaryIO, told: Told) -> ExchangeReport:
+    async def export(
+        self, target: str | PathLike[str] | BinaryIO, told: TransferProgress
+    ) -> TransferReport:
         """Write the whole corpus into a file."""
         return await export_corpus(await self._session.connection(), self.corpus, target, told)
 
     async def import_corpus(
-        self, source: str | PathLike[str] | Export, told: Told
-    ) -> ExchangeReport:
+        self, source: str | PathLike[str] | Export, told: TransferProgress
+    ) -> TransferReport:
         """Read an exported corpus in."""
         return await import_corpus(await self._session.connection(), self.corpus, source, told)
 
@@ -882,14 +886,14 @@ class GraphReader(Asker, Looker):
         embedder: Embedder | None = None,
         server_progress: ServerProgress | None = None,
         checkpointer: Saver | None = None,
-        steps: Steps | None = None,
+        steps: NodeSet | None = None,
     ) -> None:
-        name = checked_name(corpus)
+        name = check_corpus_name(corpus)
         given = settings or Settings.read()
-        session = Session(given, decider, embedder, server_progress, checkpointer, steps)
+        session = Resources(given, decider, embedder, server_progress, checkpointer, steps)
         self._stand(session, Background(), name)
 
-    def _stand(self, session: Session, background: Background, corpus: str) -> None:
+    def _stand(self, session: Resources, background: Background, corpus: str) -> None:
         self._operations = Operations(session, corpus)
         self._looking = Looking(session, corpus)
         super().__init__(session, background, corpus)
@@ -899,7 +903,7 @@ class GraphReader(Asker, Looker):
 
         To close either closes both.
         """
-        name = checked_name(corpus)
+        name = check_corpus_name(corpus)
         reader = copy(self)
         reader._stand(self._session, self._background, name)
         return reader
@@ -911,7 +915,7 @@ class GraphReader(Asker, Looker):
 
     @corpus.setter
     def corpus(self, name: str) -> None:
-        name = checked_name(name)
+        name = check_corpus_name(name)
         self._operations.corpus = self._questions.corpus = self._looking.corpus = name
 
     def __enter__(self) -> Self:
@@ -932,7 +936,7 @@ class GraphReader(Asker, Looker):
         exclude: Sequence[str] = (),
         id: str | None = None,
         normalize: bool | None = None,
-        progress: Progress = quiet,
+        progress: Progress = no_progress,
     ) -> IngestReport:
         """Read files, folders of them, or LangChain documents into the corpus.
 
@@ -953,18 +957,18 @@ class GraphReader(Asker, Looker):
         exclude: Sequence[str] = (),
         id: str | None = None,
         normalize: bool | None = None,
-        progress: Progress = quiet,
+        progress: Progress = no_progress,
     ) -> IngestReport:
         """Do the same as `aingest`."""
         return self._background.run(
             self._operations.ingest(things, progress, include, exclude, id, normalize)
         )
 
-    async def aretry_failed(self, *, progress: Progress = quiet) -> IngestReport:
+    async def aretry_failed(self, *, progress: Progress = no_progress) -> IngestReport:
         """Ask again for the chunks that have no facts, and for nothing else."""
         return await self._background.arun(self._operations.retry_failed(progress))
 
-    def retry_failed(self, *, progress: Progress = quiet) -> IngestReport:
+    def retry_failed(self, *, progress: Progress = no_progress) -> IngestReport:
         """Do the same as `aretry_failed`."""
         return self._background.run(self._operations.retry_failed(progress))
 
@@ -1008,7 +1012,7 @@ class GraphReader(Asker, Looker):
         return self._background.run(self._operations.delete(document, everything))
 
     async def anormalize(
-        self, *, dry_run: bool = False, undo: bool = False, progress: Progress = quiet
+        self, *, dry_run: bool = False, undo: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
         """Compare and merge key elements as GRAPHREADER_NORMALIZE says, or take all of that back.
 
@@ -1017,25 +1021,25 @@ class GraphReader(Asker, Looker):
         return await self._background.arun(self._operations.normalize(dry_run, undo, progress))
 
     def normalize(
-        self, *, dry_run: bool = False, undo: bool = False, progress: Progress = quiet
+        self, *, dry_run: bool = False, undo: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
         """Do the same as `anormalize`."""
         return self._background.run(self._operations.normalize(dry_run, undo, progress))
 
-    async def areindex(self, *, progress: Progress = quiet) -> list[str]:
+    async def areindex(self, *, progress: Progress = no_progress) -> list[str]:
         """Embed the corpus anew after GRAPHREADER_EMBEDDINGS changed; no text is read again.
 
         Returns the corpora that were embedded: all, where the length of the vectors changed.
         """
         return await self._background.arun(self._operations.reindex(progress))
 
-    def reindex(self, *, progress: Progress = quiet) -> list[str]:
+    def reindex(self, *, progress: Progress = no_progress) -> list[str]:
         """Do the same as `areindex`."""
         return self._background.run(self._operations.reindex(progress))
 
     async def aexport(
-        self, target: str | PathLike[str] | BinaryIO, *, progress: Told = nobody
-    ) -> ExchangeReport:
+        self, target: str | PathLike[str] | BinaryIO, *, progress: TransferProgress = nobody
+    ) -> TransferReport:
         """Write the whole corpus, vectors and all, into one file of JSON Lines.
 
         The file stands there only once it is whole. `progress` hears how much is written.
@@ -1043,14 +1047,14 @@ class GraphReader(Asker, Looker):
         return await self._background.arun(self._operations.export(target, progress))
 
     def export(
-        self, target: str | PathLike[str] | BinaryIO, *, progress: Told = nobody
-    ) -> ExchangeReport:
+        self, target: str | PathLike[str] | BinaryIO, *, progress: TransferProgress = nobody
+    ) -> TransferReport:
         """Do the same as `aexport`."""
         return self._background.run(self._operations.export(target, progress))
 
     async def aimport_corpus(
-        self, source: str | PathLike[str] | Export, *, progress: Told = nobody
-    ) -> ExchangeReport:
+        self, source: str | PathLike[str] | Export, *, progress: TransferProgress = nobody
+    ) -> TransferReport:
         """Read an exported corpus into this one, whatever it was called. No model is asked.
 
         What is there already is left alone, a document with another text than the one there is left
@@ -1059,8 +1063,8 @@ class GraphReader(Asker, Looker):
         return await self._background.arun(self._operations.import_corpus(source, progress))
 
     def import_corpus(
-        self, source: str | PathLike[str] | Export, *, progress: Told = nobody
-    ) -> ExchangeReport:
+        self, source: str | PathLike[str] | Export, *, progress: TransferProgress = nobody
+    ) -> TransferReport:
         """Do the same as `aimport_corpus`."""
         return self._background.run(self._operations.import_corpus(source, progress))
 

@@ -17,7 +17,7 @@ from langchain_core.language_models import BaseChatModel
 from graphreader import tokens
 from graphreader.agent.tasks import AnswerTask
 from graphreader.llm import retry
-from graphreader.llm.cache import KeptDecisions, ReplyCache
+from graphreader.llm.cache import DecisionCache, ReplyCache
 from graphreader.llm.chat_model import LanguageModelDecider, RoutingDecider
 from graphreader.llm.embeddings import ModelEmbedder, dimension_of
 from graphreader.llm.pricing import Prices
@@ -105,10 +105,10 @@ def _decider(settings: Settings, phase: Phase, *, keeps: bool) -> Decider:
     )
 
 
-def _kept(settings: Settings, name: str, client: object) -> KeptDecisions:
+def _kept(settings: Settings, name: str, client: object) -> DecisionCache:
     """The replies of this model at this address; other options would give other replies."""
     about = (address_of(client), settings.temperature, settings.seed, context_of(client))
-    return KeptDecisions(ReplyCache.of(settings), name, *about)
+    return DecisionCache(ReplyCache.of(settings), name, *about)
 
 
 def _service(settings: Settings, name: str, setting: str, client: object) -> ModelService:
@@ -137,7 +137,7 @@ def _probed_dimension(embeddings: Embeddings, service: ModelService) -> int:
         return thread.submit(lambda: asyncio.run(dimension_of(embeddings, service))).result()
 
 
-class Minds:
+class ModelRegistry:
     """The deciders and the embedder of the settings, each opened when first needed.
 
     A decider has its window within, so there is one for each window. What is given takes the place

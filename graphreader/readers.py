@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from graphreader import runs, tokens
+from graphreader import runs
+from graphreader import tokens as tokens_module
 from graphreader.baselines.answering import FullText, Golden, Policy
 from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
 from graphreader.baselines.read_agent.look_up import MOST_PAGES, Strategy
@@ -23,19 +24,19 @@ from graphreader.baselines.read_agent.reader import (
 from graphreader.baselines.retrieval import (
     BM25,
     TOP_K_TOKENS,
-    Likeness,
+    EmbeddingRanking,
     Ranking,
     Retrieval,
     top_1_tokens,
 )
 from graphreader.baselines.search_agent import SearchAgent
-from graphreader.baselines.session import Passage, passages_of
+from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.documents import Document
 from graphreader.errors import UsageError
-from graphreader.integrations.langgraph import Home
-from graphreader.models import Minds
+from graphreader.integrations.langgraph import ExecutionContext
+from graphreader.models import ModelRegistry
 from graphreader.reading import Reader, Reading
-from graphreader.runs import asked
+from graphreader.runs import validated_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Material:
     golden: tuple[Sequence[str], Sequence[Document]] = ((), ())
 
 
-Made = Callable[[re.Match[str], Material, Minds], Reader]
+Made = Callable[[re.Match[str], Material, ModelRegistry], Reader]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Kind:
     with_evidence: bool = False
 
 
-def make(name: str, material: Material, minds: Minds) -> Reader:
+def make(name: str, material: Material, minds: ModelRegistry) -> Reader:
     """The reader of that name over the material. Raises UsageError for a name that none has."""
     kind, found = _kind(name)
     return kind.make(found, material, minds)
@@ -91,7 +92,7 @@ def check_for_corpus(name: str) -> None:
         )
 
 
-def window_of(name: str, minds: Minds) -> int:
+def window_of(name: str, minds: ModelRegistry) -> int:
     """Tokens that each prompt of that reader may have."""
     kind, _ = _kind(name)
     return minds.long_window if kind.long else minds.window
@@ -109,18 +110,18 @@ def _kind(name: str, told: Sequence[Kind] | None = None) -> tuple[Kind, re.Match
     raise UsageError(f"There is no reader {name!r}: choose among {', '.join(shown)}.{hint}")
 
 
-def _retrieval(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+def _retrieval(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
     k, window = int(found["k"]), minds.window
     decider = minds.asker(window)
     limit = top_1_tokens(decider, window) if k == 1 else TOP_K_TOKENS
     passages = passages_of(material.documents, limit)
     ranking: Ranking = (
-        BM25(passages) if found["by"] == "bm25" else Likeness(passages, minds.embedder())
+        BM25(passages) if found["by"] == "bm25" else EmbeddingRanking(passages, minds.embedder())
     )
     return Retrieval(found[0], ranking, decider, k=k, window=window, budget=minds.budget)
 
 
-def _full_text(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+def _full_text(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
     policies: Mapping[str | None, Policy] = {None: "head", "middle": "middle", "refuse": "refuse"}
     window = minds.long_window
     return FullText(
@@ -132,7 +133,7 @@ def _full_text(found: re.Match[str], material: Material, minds: Minds) -> Reader
     )
 
 
-def _chunk_read(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+def _chunk_read(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
     kind = ChunkReaderWithNotes if found["notes"] else ChunkReader
     return kind(
         material.documents,
@@ -143,13 +144,13 @@ def _chunk_read(found: re.Match[str], material: Material, minds: Minds) -> Reade
     )
 
 
-def _golden(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+def _golden(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
     supporting, documents = material.golden
     decider = minds.asker(minds.window)
     return Golden(supporting, documents, decider, window=minds.window, budget=minds.budget)
 
 
-def _search_agent(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+def _search_agent(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
     return SearchAgent(
         material.documents,
         minds.asker(minds.window),
@@ -159,19 +160,19 @@ def _search_agent(found: re.Match[str], material: Material, minds: Minds) -> Rea
     )
 
 
-def _read_agent(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+def _read_agent(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
     strategies: Mapping[str, Strategy] = {"p": "parallel", "s": "sequential"}
     pages = int(found["pages"] or MOST_PAGES)
     return _agent(material, minds, strategies[found["how"]], pages, bool(found["aware"]))
 
 
-def _gist_mem(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+def _gist_mem(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
     return _agent(material, minds, "gists")
 
 
 def _agent(
     material: Material,
-    minds: Minds,
+    minds: ModelRegistry,
     strategy: Strategy,
     pages: int = MOST_PAGES,
     task_aware: bool = False,
@@ -185,16 +186,16 @@ def _agent(
     )
 
 
-def _gist_mem_retrieval(found: re.Match[str], material: Material, minds: Minds) -> Reader:
+def _gist_mem_retrieval(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
     return GistMemRetrieval(
         **_episodes(material, minds),
-        ranking_of=lambda pages: Likeness(pages, minds.embedder()),
+        ranking_of=lambda pages: EmbeddingRanking(pages, minds.embedder()),
         k=int(found["k"]),
         budget=minds.budget,
     )
 
 
-def _episodes(material: Material, minds: Minds) -> dict[str, Any]:
+def _episodes(material: Material, minds: ModelRegistry) -> dict[str, Any]:
     """What all that have gists are made of."""
     window = minds.long_window
     return {
@@ -207,9 +208,9 @@ def _episodes(material: Material, minds: Minds) -> dict[str, Any]:
     }
 
 
-def _pages_retrieval(found: re.Match[str], material: Material, minds: Minds) -> Reader:
-    def ranking_of(pages: Sequence[Passage]) -> Ranking:
-        return BM25(pages) if found["by"] == "bm25" else Likeness(pages, minds.embedder())
+def _pages_retrieval(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
+    def ranking_of(pages: Sequence[TextPassage]) -> Ranking:
+        return BM25(pages) if found["by"] == "bm25" else EmbeddingRanking(pages, minds.embedder())
 
     return PagesRetrieval(
         found[0],
@@ -278,25 +279,25 @@ KINDS: tuple[Kind, ...] = (
 )
 
 
-async def material_of(home: Home) -> Material:
+async def material_of(home: ExecutionContext) -> Material:
     """The documents of the home's corpus, as they were read in. Raises UsageError without any."""
     library = await home.session.library(home.corpus)
     documents = await library.texts(home.corpus)
     if not documents:
         raise UsageError(runs.empty(home.corpus))
-    return Material(documents, sum(tokens.count(one.text) for one in documents))
+    return Material(documents, sum(tokens_module.count(one.text) for one in documents))
 
 
-def ask(name: str, home: Home, question: str) -> Reading:
+def ask(name: str, home: ExecutionContext, question: str) -> Reading:
     """Have the reader of that name answer from the corpus; nothing is changed.
 
     Raises UsageError for a name that none has, or one that cannot be asked of a corpus, and
     DecisionError.
     """
     check_for_corpus(name)
-    return home.background.run(_asked(name, home, asked(question)))
+    return home.background.run(_asked(name, home, validated_question(question)))
 
 
-async def _asked(name: str, home: Home, question: str) -> Reading:
+async def _asked(name: str, home: ExecutionContext, question: str) -> Reading:
     reader = make(name, await material_of(home), home.session.minds)
     return replace(await reader.aask(question), corpus=home.corpus)

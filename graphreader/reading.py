@@ -164,7 +164,7 @@ class Reader(Protocol):
         ...
 
 
-class Shown:
+class Coverage:
     """What one question showed of the documents.
 
     A passage is a slice of a document's text; where passages overlap, what they share counts once.

@@ -5,19 +5,19 @@ from contextlib import AsyncExitStack, suppress
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from graphreader.agent.dependencies import Likeness, Limits, Parts
-from graphreader.agent.graph import Steps
+from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
+from graphreader.agent.graph import NodeSet
 from graphreader.agent.limits import check_chunks, check_question
-from graphreader.agent.run_store import Checkpoints, Register, RunFile
+from graphreader.agent.run_store import Checkpoints, RunFile, RunRegistry
 from graphreader.agent.runs import Saver
 from graphreader.agent.tasks import AnswerTask
 from graphreader.errors import RunsError, UnknownRunError, UsageError
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.llm.window import BuildingMeasurer, Measurer
-from graphreader.models import Minds, open_decider, open_embedder
+from graphreader.models import ModelRegistry, open_decider, open_embedder
 from graphreader.settings import Mode, Settings
 from graphreader.store import schema
-from graphreader.store.catalog import Library
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
@@ -25,7 +25,7 @@ from graphreader.store.explorer import GraphExplorer
 LONGEST_NAME = 200
 
 
-def checked_name(corpus: str) -> str:
+def check_corpus_name(corpus: str) -> str:
     """The name of a corpus, if it is one that can be stored, shown and typed.
 
     Raises UsageError.
@@ -40,7 +40,7 @@ def checked_name(corpus: str) -> str:
     return corpus
 
 
-class Session:
+class Resources:
     """Opens what is configured, each thing once, and closes it. All in one event loop."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Session:
         embedder: Embedder | None = None,
         progress: Progress | None = None,
         checkpointer: Saver | None = None,
-        steps: Steps | None = None,
+        steps: NodeSet | None = None,
     ) -> None:
         self.settings = settings
         self.steps = steps
@@ -64,8 +64,8 @@ class Session:
         self._connection: Connection | None = None
         self._lost: Connection | None = None
         self._checkpointer = _asynchronous(checkpointer)
-        self._minds: Minds | None = None
-        self._register: Register | None = None
+        self._minds: ModelRegistry | None = None
+        self._register: RunRegistry | None = None
         self._steps: Checkpoints | None = None
         self._prepared = False
         self._lock: asyncio.Lock | None = None
@@ -92,16 +92,16 @@ class Session:
                 self._connection = connection
             return self._connection
 
-    async def library(self, corpus: str) -> Library:
+    async def library(self, corpus: str) -> Catalog:
         """What the database holds, if that corpus is in it. Raises UnknownCorpusError."""
-        library = Library(await self.connection())
+        library = Catalog(await self.connection())
         await library.corpus(corpus)
         return library
 
     @property
-    def minds(self) -> Minds:
+    def minds(self) -> ModelRegistry:
         """Who decides for other readers of the same texts, which have windows of their own."""
-        self._minds = self._minds or Minds(self.settings, *self._given)
+        self._minds = self._minds or ModelRegistry(self.settings, *self._given)
         return self._minds
 
     def builder(self) -> Decider:
@@ -140,14 +140,14 @@ class Session:
             check_question(self.settings, question, largest_chunk)
 
     @property
-    def register(self) -> Register | None:
+    def register(self) -> RunRegistry | None:
         """The runs that are kept; None where none are to be."""
         if self._register is None and self.settings.kept_runs:
-            self._register = Register(RunFile(self.settings.home / "runs.sqlite"))
+            self._register = RunRegistry(RunFile(self.settings.home / "runs.sqlite"))
         return self._register
 
     @property
-    def kept(self) -> Register:
+    def kept(self) -> RunRegistry:
         """The same for whoever needs them. Raises UnknownRunError where none are kept."""
         if self.register is None:
             raise UnknownRunError("No runs are kept: set GRAPHREADER_KEPT_RUNS to more than 0.")
@@ -163,7 +163,7 @@ class Session:
                 self._steps = await Checkpoints.of(self.register.file)
         return self._steps
 
-    async def parts(self, corpus: str, mode: Mode | None = None) -> Parts:
+    async def parts(self, corpus: str, mode: Mode | None = None) -> AgentDependencies:
         """What the agent needs to explore one corpus; another mode than that of the settings."""
         given = self.settings
         if mode:
@@ -171,7 +171,9 @@ class Session:
         limits = Limits(given.paths, given.path_calls, given.window)
         budget = Budget(given.max_calls, given.max_tokens, given.window + AnswerTask.reply_tokens)
         explorer = GraphExplorer(await self.connection(), corpus)
-        return Parts(explorer, self.decider(), Likeness(self.embedder()), limits, budget)
+        return AgentDependencies(
+            explorer, self.decider(), QueryVectors(self.embedder()), limits, budget
+        )
 
     async def aclose(self) -> None:
         """Close what was opened here, not what was given. What is needed later is opened anew."""

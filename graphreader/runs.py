@@ -16,7 +16,7 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, cast
 
-from graphreader.agent.dependencies import Limits, Parts
+from graphreader.agent.dependencies import AgentDependencies, Limits
 from graphreader.agent.events import (
     Event,
     QuestionAnswered,
@@ -29,23 +29,31 @@ from graphreader.agent.graph import build_agent
 from graphreader.agent.run_store import (
     Checkpoints,
     Keeper,
-    Register,
     RunRecord,
+    RunRegistry,
     RunSummary,
     forget,
     new_id,
     unkept,
 )
-from graphreader.agent.runs import Ended, Saver, Thread, beginnings, explore, fork, known
+from graphreader.agent.runs import (
+    CheckpointThread,
+    RunResult,
+    Saver,
+    explore,
+    fork,
+    fork_points,
+    snapshot_of,
+)
 from graphreader.agent.training import TrainingReport, training_lines
 from graphreader.errors import GraphReaderError, RunsError, UsageError
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, names
 from graphreader.reading import Reading
-from graphreader.resources import Session
+from graphreader.resources import Resources
 from graphreader.settings import Mode
 from graphreader.store import schema
-from graphreader.store.catalog import Library
+from graphreader.store.catalog import Catalog
 from graphreader.store.runs import RunWriter
 from graphreader.store.writer import check_embedding
 
@@ -80,11 +88,11 @@ def another_decider(corpus: str, was: str, now: str) -> list[str]:
     ]
 
 
-def asked(question: object) -> str:
+def validated_question(question: object) -> str:
     """The question as it is asked. Raises UsageError where there is none."""
     if not isinstance(question, str) or not question.strip():
         raise UsageError("The question is empty: ask something.")
-    return sendable(question.strip())
+    return without_surrogates(question.strip())
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
@@ -94,7 +102,7 @@ def with_options(question: str, options: Sequence[str]) -> str:
     return f"{question}\n\nAnswer with the words of one of these options:\n{names(options)}"
 
 
-def sendable(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """The text without lone surrogates, which no driver or model takes.
 
     A command line that is not UTF-8 arrives with such.
@@ -102,14 +110,14 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-async def prepared(
-    session: Session, corpus: str, question: str, mode: Mode | None = None
-) -> tuple[Parts, list[str]]:
+async def prepare_run(
+    session: Resources, corpus: str, question: str, mode: Mode | None = None
+) -> tuple[AgentDependencies, list[str]]:
     """What the agent needs to answer it, and what a person should know beside the answer.
 
     Raises UnknownCorpusError, EmbeddingMismatchError, UsageError.
     """
-    library = Library(await session.connection())
+    library = Catalog(await session.connection())
     record = await library.corpus(corpus)
     parts = await session.parts(corpus, mode)
     check_embedding(corpus, record.embedding, session.embedder().name)
@@ -128,7 +136,7 @@ async def prepared(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunRequest:
     """What is asked of which corpus, and how.
 
     `keep_run` writes the run into the graph at its end, `tokens` tells the answer while it is
@@ -142,7 +150,7 @@ class Wanted:
     tokens: bool = False
 
 
-async def begin(session: Session, wanted: Wanted, run: str) -> AsyncGenerator[Event]:
+async def start_run(session: Resources, wanted: RunRequest, run: str) -> AsyncGenerator[Event]:
     """A new run of that id; what a saver may still have of it goes."""
     parts, told = await _prepared(session, wanted)
     options = {
@@ -164,8 +172,8 @@ async def begin(session: Session, wanted: Wanted, run: str) -> AsyncGenerator[Ev
             yield event
 
 
-async def go_on(
-    session: Session,
+async def resume_run(
+    session: Resources,
     record: RunRecord,
     tokens: bool,
     *,
@@ -187,7 +195,7 @@ async def go_on(
         yield QuestionAnswered(_noted(reading or record.reading, *as_begun))
         return
     keep_run = keep_run or options["keep_run"]
-    wanted = Wanted(run.corpus, run.question, keep_run=keep_run, tokens=tokens)
+    wanted = RunRequest(run.corpus, run.question, keep_run=keep_run, tokens=tokens)
     parts, told = await _prepared(session, wanted)
     told += as_begun
     if run.decider != parts.decider.name:
@@ -200,18 +208,20 @@ async def go_on(
             yield event
 
 
-async def branch(
-    session: Session, record: RunRecord, step: int, tokens: bool
+async def fork_run(
+    session: Resources, record: RunRecord, step: int, tokens: bool
 ) -> AsyncGenerator[Event]:
     """A new run that begins before a step of one that is kept, which stays as it is."""
     run, id = record.summary, new_id()
-    wanted = Wanted(run.corpus, run.question, keep_run=record.options["keep_run"], tokens=tokens)
+    wanted = RunRequest(
+        run.corpus, run.question, keep_run=record.options["keep_run"], tokens=tokens
+    )
     parts, told = await _prepared(session, wanted)
     saver = await session.saver()
     if saver is None:
         raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
     agent = build_agent(parts, session.steps, saver)
-    await fork(agent, Thread(saver, run.id), step, Thread(saver, id))
+    await fork(agent, CheckpointThread(saver, run.id), step, CheckpointThread(saver, id))
     options = {**record.options, "decider": parts.decider.name, "from": run.id, "step": step}
     keeper = await _entered(session.kept, wanted, id, options)
     parts = _as_begun(parts, options, keeper)
@@ -220,16 +230,16 @@ async def branch(
             yield event
 
 
-async def _prepared(session: Session, wanted: Wanted) -> tuple[Parts, list[str]]:
-    parts, told = await prepared(session, wanted.corpus, wanted.question, wanted.mode)
+async def _prepared(session: Resources, wanted: RunRequest) -> tuple[AgentDependencies, list[str]]:
+    parts, told = await prepare_run(session, wanted.corpus, wanted.question, wanted.mode)
     return replace(parts, tokens=wanted.tokens), told
 
 
 async def _run(
-    session: Session,
-    wanted: Wanted,
+    session: Resources,
+    wanted: RunRequest,
     run: str,
-    parts: Parts,
+    parts: AgentDependencies,
     told: list[str],
     keeper: Keeper | None,
     *,
@@ -254,7 +264,7 @@ async def _run(
             )
         ) as events:
             async for event in events:
-                if isinstance(event, Ended):
+                if isinstance(event, RunResult):
                     reading = await _finished(session, wanted, event, keeper, saver)
                     yield QuestionAnswered(reading)
                 else:
@@ -269,17 +279,21 @@ async def _run(
         raise
 
 
-async def _thread(saver: Saver | None, run: str, resumed: bool) -> Thread | None:
+async def _thread(saver: Saver | None, run: str, resumed: bool) -> CheckpointThread | None:
     if saver is None:
         return None
-    thread = Thread(saver, run, whole=isinstance(saver, Checkpoints))
+    thread = CheckpointThread(saver, run, whole=isinstance(saver, Checkpoints))
     if not resumed:
         await thread.clear()
     return thread
 
 
 async def _finished(
-    session: Session, wanted: Wanted, ended: Ended, keeper: Keeper | None, saver: Saver | None
+    session: Resources,
+    wanted: RunRequest,
+    ended: RunResult,
+    keeper: Keeper | None,
+    saver: Saver | None,
 ) -> Reading:
     """The reading as it is given back, once the run is written down as far as it is to be."""
     reading = ended.reading
@@ -291,7 +305,7 @@ async def _finished(
     return reading
 
 
-async def _in_graph(session: Session, corpus: str, reading: Reading) -> Reading:
+async def _in_graph(session: Resources, corpus: str, reading: Reading) -> Reading:
     """The reading, with a note where it cannot be written into the graph."""
     note = await RunWriter(await session.connection(), corpus).write(reading)
     return _noted(reading, note) if note else reading
@@ -310,7 +324,7 @@ def _as_it_began(options: Mapping[str, Any], mode: Mode | None) -> list[str]:
 
 
 async def _entered(
-    register: Register, wanted: Wanted, run: str, options: Mapping[str, Any]
+    register: RunRegistry, wanted: RunRequest, run: str, options: Mapping[str, Any]
 ) -> Keeper:
     """The keeper of a new run. Raises UsageError where another one took the id meanwhile."""
     if not await register.begin(run, wanted.corpus, wanted.question, options):
@@ -318,7 +332,9 @@ async def _entered(
     return await Keeper.of(register, run)
 
 
-def _as_begun(parts: Parts, options: Mapping[str, Any], keeper: Keeper) -> Parts:
+def _as_begun(
+    parts: AgentDependencies, options: Mapping[str, Any], keeper: Keeper
+) -> AgentDependencies:
     """The parts with the limits of the run's beginning, and what its budget has left."""
     now = parts.budget
     budget = Budget(
@@ -332,7 +348,7 @@ def _as_begun(parts: Parts, options: Mapping[str, Any], keeper: Keeper) -> Parts
     return replace(parts, budget=budget, limits=replace(parts.limits, **limits))
 
 
-async def _tidied(session: Session, run: str, saver: Saver | None, failed: bool) -> list[str]:
+async def _tidied(session: Resources, run: str, saver: Saver | None, failed: bool) -> list[str]:
     """What nobody needs any more of the run that has ended goes, and the oldest runs.
 
     Only the newest are kept, as many as GRAPHREADER_KEPT_RUNS. What goes wrong is but a note.
@@ -377,7 +393,7 @@ class KeptRun:
 class KeptRuns:
     """What can be done with kept runs beside going on with them."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Resources) -> None:
         self._session = session
 
     async def summaries(self, corpus: str | None = None) -> list[RunSummary]:
@@ -393,10 +409,10 @@ class KeptRuns:
         steps: Mapping[int, str] = {}
         if saver:
             # An agent that only remembers: it looks nowhere and decides nothing.
-            agent = build_agent(cast(Parts, None), checkpointer=saver)
-            thread = Thread(saver, record.summary.id)
-            steps = await beginnings(agent, thread)
-            snapshot = await known(agent, thread)
+            agent = build_agent(cast(AgentDependencies, None), checkpointer=saver)
+            thread = CheckpointThread(saver, record.summary.id)
+            steps = await fork_points(agent, thread)
+            snapshot = await snapshot_of(agent, thread)
             events = retold(snapshot) if snapshot else ()
         if record.reading:
             events = retold_from(record.reading)

@@ -41,10 +41,10 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from graphreader.agent.state import Answered, Question, Run
+from graphreader.agent.state import AgentInput, AgentOutput, RunState
 from graphreader.errors import SettingsError
 from graphreader.graph_reader import GraphReader
-from graphreader.integrations.langgraph import Home, agent_graph
+from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.settings import Mode, Settings, load_environment
 
 Open = SkipJsonSchema[None]
@@ -115,7 +115,7 @@ class Choices(BaseModel):
         return self.model_dump(exclude={"corpus", "step_by_step"}, exclude_none=True)
 
 
-Agent: TypeAlias = CompiledStateGraph[Run, Choices, Question, Answered]
+Agent: TypeAlias = CompiledStateGraph[RunState, Choices, AgentInput, AgentOutput]
 
 
 def graphreader(runtime: ServerRuntime[Any]) -> Agent:
@@ -130,7 +130,7 @@ def _agent(step_by_step: bool) -> Agent:
     return agent_graph(_home, Choices, step_by_step=step_by_step)
 
 
-async def _home(runtime: Runtime[Choices]) -> Home:
+async def _home(runtime: Runtime[Choices]) -> ExecutionContext:
     """The execution context of the reader with the chosen settings.
 
     Opening a reader reads files, so it is done in a thread.

@@ -196,7 +196,7 @@ def _noted(ended: Future[T]) -> asyncio.Future[T]:
     return future
 
 
-async def side_by_side(
+async def bounded_gather(
     items: Iterable[T], work: Callable[[T], Awaitable[None]], at_once: int
 ) -> None:
     """Do the work for each item, begun in their order. Raises what the first one that fails raises.

@@ -35,7 +35,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field
 
 from graphreader.errors import ReplyError
-from graphreader.llm.protocols import Budget, Decided, Decision, Heard, Task
+from graphreader.llm.protocols import Budget, Decision, DecisionResult, Task, TokenCallback
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
@@ -178,8 +178,8 @@ class ScriptedDecider:
         self._script = script
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
-    ) -> Decided[D]:
+        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+    ) -> DecisionResult[D]:
         """Call the function of the task's class; it costs one call and no tokens."""
         if budget:
             budget.take(0, task.phase)
@@ -194,7 +194,7 @@ class ScriptedDecider:
         problem = task.problem(cast(D, decision))
         if problem is not None:
             raise ReplyError(f"The scripted decision cannot be carried out: {problem}")
-        return Decided(cast(D, decision), task, Usage(calls=1))
+        return DecisionResult(cast(D, decision), task, Usage(calls=1))
 
     def measure(self, task: Task[Any]) -> int:
         """No prompt, no tokens."""

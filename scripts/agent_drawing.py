@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import cast
 
-from graphreader.agent.dependencies import Likeness, Limits, Parts
+from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
 from graphreader.agent.graph import build_agent
 from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
 from graphreader.store.explorer import GraphExplorer
@@ -15,7 +15,7 @@ _BLOCK = re.compile(r"(?<=<!-- agent: make pictures -->\n```mermaid\n).*?(?=```)
 def drawn() -> str:
     """The agent with its path subgraph, in Mermaid."""
     nowhere = cast(GraphExplorer, None)  # drawing looks at nothing
-    parts = Parts(nowhere, OfflineDecider(), Likeness(OfflineEmbedder()), Limits())
+    parts = AgentDependencies(nowhere, OfflineDecider(), QueryVectors(OfflineEmbedder()), Limits())
     return build_agent(parts).get_graph(xray=True).draw_mermaid().replace("\t", "  ")
 
 

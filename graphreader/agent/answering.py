@@ -12,13 +12,22 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from graphreader.agent.decisions import Answer
-from graphreader.agent.dependencies import Parts, Update, spent
+from graphreader.agent.dependencies import AgentDependencies, Update, spent
 from graphreader.agent.events import AnswerToken
 from graphreader.agent.notebook import join
-from graphreader.agent.state import Costs, Notes, Quote, Run, Statement, add_costs, in_all, label
+from graphreader.agent.state import (
+    Costs,
+    PathResult,
+    Quote,
+    RunState,
+    Statement,
+    add_costs,
+    label,
+    total_usage,
+)
 from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.errors import DecisionError, WindowError
-from graphreader.llm.protocols import Heard
+from graphreader.llm.protocols import TokenCallback
 from graphreader.text.sentences import language_of
 
 NO_BASIS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
@@ -97,7 +106,7 @@ class Telling:
             self(rest, False)
 
 
-def why_all_failed(paths: Sequence[Notes]) -> str:
+def why_all_failed(paths: Sequence[PathResult]) -> str:
     """A sentence where every path ended with an error, else nothing."""
     if not paths or any(one["stopped"] != "error" for one in paths):
         return ""
@@ -115,10 +124,10 @@ NOT_IN_TIME = {
 class Answering:
     """The step after the exploration."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: AgentDependencies) -> None:
         self._parts = parts
 
-    async def answer_reasoning(self, state: Run, runtime: Runtime[None]) -> Update:
+    async def answer_reasoning(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Join what the notebooks know, vote where they contradict, and answer (figure 12).
 
         Where somebody wants to hear it, the answer is told while it is written. Where no answer
@@ -131,13 +140,13 @@ class Answering:
             telling.ends_with(update["answer"])
         return update
 
-    async def _answered(self, state: Run, heard: Heard | None) -> Update:
+    async def _answered(self, state: RunState, heard: TokenCallback | None) -> Update:
         paths = sorted(state.get("paths", []), key=lambda notes: notes["path"])
         found = any(one["notebook"].strip() or one["quotes"] for one in paths)
         failure = why_all_failed(paths)
         if failure and not found:
             error = DecisionError(failure)
-            error.spent = in_all(state.get("costs", {}))
+            error.spent = total_usage(state.get("costs", {}))
             raise error
         notes = _early_ends(paths)
         if not found:
@@ -161,10 +170,10 @@ class Answering:
 
     async def _decided(
         self,
-        state: Run,
-        paths: list[Notes],
+        state: RunState,
+        paths: list[PathResult],
         evidence: tuple[Evidence, ...],
-        heard: Heard | None,
+        heard: TokenCallback | None,
     ) -> tuple[Answer, AnswerTask, Costs]:
         """The decision; notebooks that are too many for one prompt are joined before."""
         notebooks = [one["notebook"] for one in paths]
@@ -177,17 +186,17 @@ class Answering:
             except WindowError as error:
                 costs = add_costs(costs, spent(error, "answer"))
                 if len(notebooks) < 2:
-                    error.spent = in_all(costs)
+                    error.spent = total_usage(costs)
                     raise
             except DecisionError as error:
-                error.spent += in_all(costs)
+                error.spent += total_usage(costs)
                 raise
             notebooks, costs = await join(
                 self._parts, state["question"], state["plan"], notebooks, costs
             )
 
 
-def _early_ends(paths: list[Notes]) -> list[str]:
+def _early_ends(paths: list[PathResult]) -> list[str]:
     """A sentence on each path that failed, and one on those that the budget ended."""
     notes = [
         f"Path {one['path']} stopped early: {one['error']}"
@@ -201,7 +210,7 @@ def _early_ends(paths: list[Notes]) -> list[str]:
     return notes
 
 
-def _by_paths(paths: list[Notes]) -> list[Quote]:
+def _by_paths(paths: list[PathResult]) -> list[Quote]:
     """Every passage once: those that several paths found first, then in the order of the paths.
 
     A quote that lies within another one counts for the larger one.
@@ -226,7 +235,7 @@ def _within(quote: Quote, other: Quote) -> bool:
     )
 
 
-def _unjoined(paths: list[Notes], error: DecisionError) -> Update:
+def _unjoined(paths: list[PathResult], error: DecisionError) -> Update:
     """What was found is not lost with the last decision."""
     return {
         "unjoined": str(error),
@@ -237,7 +246,7 @@ def _unjoined(paths: list[Notes], error: DecisionError) -> Update:
     }
 
 
-def _not_told(state: Run) -> str:
+def _not_told(state: RunState) -> str:
     return NOT_IN_THE_TEXTS[language_of(state["question"])]
 
 

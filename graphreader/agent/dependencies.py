@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 
 from graphreader.agent.state import Costs
 from graphreader.errors import BudgetError, DecisionError, GraphReaderError
-from graphreader.llm.protocols import Budget, Decider, Embedder, Heard, Task
+from graphreader.llm.protocols import Budget, Decider, Embedder, Task, TokenCallback
 from graphreader.llm.providers import redacted
 from graphreader.settings import secrets
 from graphreader.store.explorer import GraphExplorer
@@ -23,7 +23,7 @@ REMEMBERED = 256
 """Vectors that are kept; a question with its plan and needs has about ten."""
 
 
-class Likeness:
+class QueryVectors:
     """The vectors of what a run looks for."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -53,7 +53,7 @@ T = TypeVar("T", bound=Task[Any])
 Update = Mapping[str, Any]
 
 
-class Step(Protocol):
+class NodeFunction(Protocol):
     """A step of the run or of a path, as LangGraph calls it."""
 
     async def __call__(self, state: Any, runtime: Runtime[Any]) -> Update:
@@ -81,7 +81,7 @@ def costs_of(usage: Usage, phase: Phase) -> Costs:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class AgentDependencies:
     """Everything that one run needs. Other parts make another agent.
 
     `tokens`: whether somebody wants to hear the answer while it is written.
@@ -89,12 +89,12 @@ class Parts:
 
     explorer: GraphExplorer
     decider: Decider
-    likeness: Likeness
+    likeness: QueryVectors
     limits: Limits
     budget: Budget = field(default_factory=Budget)
     tokens: bool = False
 
-    async def decide(self, task: T, heard: Heard | None = None) -> tuple[Any, T, Costs]:
+    async def decide(self, task: T, heard: TokenCallback | None = None) -> tuple[Any, T, Costs]:
         """Take a decision; returns it with the task as it was shown, and what it cost."""
         decided = await self.decider.decide(task, self.budget, heard)
         return decided.decision, cast(T, decided.task), costs_of(decided.usage, task.phase)

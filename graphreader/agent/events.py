@@ -16,8 +16,8 @@ from typing import Any
 from langgraph.runtime import Runtime
 from langgraph.types import StateSnapshot
 
-from graphreader.agent.dependencies import Parts, Step, Update
-from graphreader.agent.state import in_all
+from graphreader.agent.dependencies import AgentDependencies, NodeFunction, Update
+from graphreader.agent.state import total_usage
 from graphreader.reading import FunctionCall, Reading, Stopped
 
 
@@ -204,7 +204,7 @@ def _notebook(path: int, notebook: str) -> Iterator[Event]:
 logger = logging.getLogger("graphreader.agent")
 
 
-def log_start(run: str, question: str, parts: Parts) -> None:
+def log_start(run: str, question: str, parts: AgentDependencies) -> None:
     """A question is asked; `run` is empty where nothing is kept of it."""
     limits, corpus = parts.limits, parts.explorer.corpus
     logger.info(
@@ -220,7 +220,7 @@ def log_start(run: str, question: str, parts: Parts) -> None:
 
 def log_end(run: str, result: Mapping[str, Any], seconds: float) -> None:
     """An answer is there; the result is as in `Answered`."""
-    usage, paths = in_all(result["costs"]), result.get("paths", [])
+    usage, paths = total_usage(result["costs"]), result.get("paths", [])
     ends = Counter(path["stopped"] for path in paths)
     logger.info(
         "Run %s %s after %.1f s: %d calls, %d tokens, %d kept replies; %d paths (%s), %d citations",
@@ -243,7 +243,7 @@ def log_failure(run: str, error: Exception) -> None:
     logger.debug("Run %s failed: %s", run or "-", error)
 
 
-def logged(step: Step) -> Step:
+def logged(step: NodeFunction) -> NodeFunction:
     """The step, with what happens in it in the log."""
 
     async def taken(state: Mapping[str, Any], runtime: Runtime[Any]) -> Update:

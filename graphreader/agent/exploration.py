@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 
 from graphreader.agent.citations import with_quotes
 from graphreader.agent.decisions import ChunkDecision, FactsDecision, NeighborDecision
-from graphreader.agent.dependencies import NOT_OURS, Parts, Update, spent, stop
+from graphreader.agent.dependencies import NOT_OURS, AgentDependencies, Update, spent, stop
 from graphreader.agent.events import (
     ChunkRead,
     FactsRead,
@@ -33,11 +33,11 @@ from graphreader.agent.ranking import fused, missing, sharing, wordings
 from graphreader.agent.state import (
     ChunkRef,
     Costs,
-    Exploring,
     Function,
     NodeRef,
-    Notes,
-    Run,
+    PathResult,
+    PathState,
+    RunState,
     Seen,
     add_costs,
     label,
@@ -51,7 +51,7 @@ from graphreader.store.records import Neighbor, Node, StoredChunk
 FIRST_PAGE: Update = {"page": 1, "shown": 0}
 
 
-def enter(state: Run, path: int, node: NodeRef) -> Exploring:
+def enter(state: RunState, path: int, node: NodeRef) -> PathState:
     """What a path knows when it sets out from an initial node; `path` counts from 1."""
     return {
         "run": state.get("run", ""),
@@ -78,14 +78,14 @@ def enter(state: Run, path: int, node: NodeRef) -> Exploring:
     }
 
 
-def task_prefix(state: Exploring) -> tuple[str, str, tuple[str, ...], str]:
+def task_prefix(state: PathState) -> tuple[str, str, tuple[str, ...], str]:
     """What every exploring task begins with: question, plan, previous actions, notebook."""
     actions = tuple(f"at {f['at']}: {f['name']}({f['argument']})" for f in state["functions"])
     return state["question"], state["plan"], actions, state["notebook"]
 
 
 def called(
-    state: Exploring,
+    state: PathState,
     decision: FactsDecision | ChunkDecision | NeighborDecision,
     argument: str = "",
     at: str = "",
@@ -101,7 +101,7 @@ def called(
     }
 
 
-def turned(state: Exploring, function: str, shown: int) -> Update:
+def turned(state: PathState, function: str, shown: int) -> Update:
     """The next page where it was asked for, else the first one of whatever comes."""
     if function != "next_page":
         return FIRST_PAGE
@@ -132,7 +132,7 @@ RANKED = 200
 """Neighbors of a node that are looked at."""
 
 
-async def neighbors_of(parts: Parts, state: Exploring) -> list[Node]:
+async def neighbors_of(parts: AgentDependencies, state: PathState) -> list[Node]:
     """Those that were not visited, best first; those that lead to unread chunks before others."""
     found = await parts.explorer.neighbors(
         state["node"]["id"],
@@ -155,7 +155,7 @@ def _is_read(neighbor: Neighbor) -> bool:
     return not neighbor.unread
 
 
-async def _wanted(parts: Parts, state: Exploring) -> list[float] | None:
+async def _wanted(parts: AgentDependencies, state: PathState) -> list[float] | None:
     """What is still missing, as a vector; None where none can be had: then words must do."""
     try:
         return await parts.likeness.middle(
@@ -171,10 +171,10 @@ NEIGHBORS_SHOWN = 60
 class Exploration:
     """The steps of one path."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: AgentDependencies) -> None:
         self._parts = parts
 
-    async def explore_atomic_facts(self, state: Exploring, runtime: Runtime[None]) -> Update:
+    async def explore_atomic_facts(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Look at the node's facts: which chunks to read in full, if any (figure 9).
 
         They come in pages, the most promising ones first. Where all of them stand in chunks that
@@ -212,7 +212,7 @@ class Exploration:
             "seen": seen,
         }
 
-    async def explore_chunks(self, state: Exploring, runtime: Runtime[None]) -> Update:
+    async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Read the first chunk of the queue and decide how to go on (figure 10)."""
         first, *rest = state["queue"]
         chunk = await self._parts.explorer.chunk(first["id"])
@@ -244,7 +244,7 @@ class Exploration:
             "read": read,
         }
 
-    async def explore_neighbors(self, state: Exploring, runtime: Runtime[None]) -> Update:
+    async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Choose a neighbor of the current node to go on at, or end the path (figure 11)."""
         found = await neighbors_of(self._parts, state)
         if not found:
@@ -270,10 +270,10 @@ class Exploration:
             "visited": [*state["visited"], node.id],
         }
 
-    async def end_path(self, state: Exploring, runtime: Runtime[None]) -> Update:
+    async def end_path(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Bring the notebook home."""
         stopped = state["stopped"] or "nothing_left"
-        notes: Notes = {
+        notes: PathResult = {
             "path": state["path"],
             "initial_node": state["initial_node"]["name"],
             "node_id": state["initial_node"]["id"],
@@ -289,7 +289,7 @@ class Exploration:
         runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
         return {"paths": [notes]}
 
-    def _called(self, state: Exploring, function: Function, runtime: Runtime[None]) -> Update:
+    def _called(self, state: PathState, function: Function, runtime: Runtime[None]) -> Update:
         """Count the call, and stop the path by termination or by its last call."""
         call = FunctionCall(**function)
         runtime.stream_writer(FunctionChosen(state["path"], state["node"]["name"], call))
@@ -302,7 +302,7 @@ class Exploration:
         return {"functions": functions, "stopped": stopped}
 
     async def _noted(
-        self, state: Exploring, notebook: str, costs: Costs, runtime: Runtime[None]
+        self, state: PathState, notebook: str, costs: Costs, runtime: Runtime[None]
     ) -> Update:
         """The notebook as it goes on, condensed where it is too long; if that fails the path ends.
 
@@ -320,7 +320,7 @@ class Exploration:
         return {"notebook": notebook, "costs": add_costs(costs, more), **update}
 
 
-def _looked_at(state: Exploring, page: FactPage, task: FactsTask) -> tuple[FactsRead, Seen]:
+def _looked_at(state: PathState, page: FactPage, task: FactsTask) -> tuple[FactsRead, Seen]:
     """What is watched, and kept: of the page what was shown, its first groups' first facts."""
     facts = tuple(fact for group in task.groups for fact in group.facts)
     labels = tuple(dict.fromkeys(group.label for group in task.groups))

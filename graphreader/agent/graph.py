@@ -13,11 +13,18 @@ from langgraph.runtime import Runtime
 from langgraph.types import Checkpointer, Send
 
 from graphreader.agent.answering import Answering
-from graphreader.agent.dependencies import NOT_OURS, Parts, Step, Update, spent, stop
+from graphreader.agent.dependencies import (
+    NOT_OURS,
+    AgentDependencies,
+    NodeFunction,
+    Update,
+    spent,
+    stop,
+)
 from graphreader.agent.events import logged
 from graphreader.agent.exploration import Exploration, enter
 from graphreader.agent.planning import Planning
-from graphreader.agent.state import Answered, Exploring, PathNotes, Question, Run
+from graphreader.agent.state import AgentInput, AgentOutput, PathNotes, PathState, RunState
 
 # The words on the edges: the function that leads along, and what else does. A drawing shows one
 # edge between two steps, so functions that lead to the same step share one.
@@ -53,30 +60,30 @@ AFTER_NEIGHBORS: dict[Any, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class NodeSet:
     """Whose steps a run goes through. Others in their place make another mode of reading."""
 
-    planning: Callable[[Parts], Planning] = Planning
-    exploration: Callable[[Parts], Exploration] = Exploration
-    answering: Callable[[Parts], Answering] = Answering
+    planning: Callable[[AgentDependencies], Planning] = Planning
+    exploration: Callable[[AgentDependencies], Exploration] = Exploration
+    answering: Callable[[AgentDependencies], Answering] = Answering
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class AgentNodes:
     """The steps of the drawing, by their names."""
 
-    rational_plan: Step
-    initial_nodes: Step
-    explore_atomic_facts: Step
-    explore_chunks: Step
-    explore_neighbors: Step
-    end_path: Step
-    answer_reasoning: Step
+    rational_plan: NodeFunction
+    initial_nodes: NodeFunction
+    explore_atomic_facts: NodeFunction
+    explore_chunks: NodeFunction
+    explore_neighbors: NodeFunction
+    end_path: NodeFunction
+    answer_reasoning: NodeFunction
 
     @classmethod
-    def of(cls, parts: Parts, steps: Steps | None = None) -> "Nodes":
+    def of(cls, parts: AgentDependencies, steps: NodeSet | None = None) -> "AgentNodes":
         """The steps of whoever is named, made of these parts."""
-        steps = steps or Steps()
+        steps = steps or NodeSet()
         planning, path = steps.planning(parts), steps.exploration(parts)
         taken = (
             planning.rational_plan,
@@ -91,27 +98,27 @@ class Nodes:
 
 
 def build_agent(
-    parts: Parts, steps: Steps | None = None, checkpointer: Checkpointer = None
-) -> CompiledStateGraph[Run, None, Question, Answered]:
+    parts: AgentDependencies, steps: NodeSet | None = None, checkpointer: Checkpointer = None
+) -> CompiledStateGraph[RunState, None, AgentInput, AgentOutput]:
     """The agent as a graph, ready to run; it holds nothing between two runs.
 
     With a checkpointer each step is kept, and a run that broke off goes on at its last ones.
     """
-    return wired(Nodes.of(parts, steps), checkpointer)
+    return wired(AgentNodes.of(parts, steps), checkpointer)
 
 
 def wired(
-    nodes: Nodes,
+    nodes: AgentNodes,
     checkpointer: Checkpointer = None,
     context_schema: type[Any] | None = None,
     *,
     step_by_step: bool = False,
-) -> CompiledStateGraph[Run, Any, Question, Answered]:
+) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
     """The same out of any steps; those of one run may be told by its context.
 
     `step_by_step`: the paths stop before each of their steps, until the run is gone on with.
     """
-    graph = StateGraph(Run, context_schema, input_schema=Question, output_schema=Answered)
+    graph = StateGraph(RunState, context_schema, input_schema=AgentInput, output_schema=AgentOutput)
     graph.add_node("rational_plan", nodes.rational_plan)
     graph.add_node("initial_nodes", nodes.initial_nodes)
     graph.add_node("path", _path(nodes, context_schema, step_by_step))
@@ -125,10 +132,10 @@ def wired(
 
 
 def _path(
-    nodes: Nodes, context_schema: type[Any] | None, step_by_step: bool
-) -> CompiledStateGraph[Exploring, Any, Exploring, PathNotes]:
+    nodes: AgentNodes, context_schema: type[Any] | None, step_by_step: bool
+) -> CompiledStateGraph[PathState, Any, PathState, PathNotes]:
     """One path; its edges carry the paper's function names."""
-    graph = StateGraph(Exploring, context_schema, output_schema=PathNotes)
+    graph = StateGraph(PathState, context_schema, output_schema=PathNotes)
     graph.add_node("explore_atomic_facts", nodes.explore_atomic_facts)
     graph.add_node("explore_chunks", nodes.explore_chunks)
     graph.add_node("explore_neighbors", nodes.explore_neighbors)
@@ -142,10 +149,10 @@ def _path(
     return graph.compile(name="path", interrupt_before=stops)
 
 
-def in_its_path(step: Step) -> Step:
+def in_its_path(step: NodeFunction) -> NodeFunction:
     """The step, ending its path with the notebook when it fails; the other paths go on."""
 
-    async def guarded(state: Exploring, runtime: Runtime[Any]) -> Update:
+    async def guarded(state: PathState, runtime: Runtime[Any]) -> Update:
         try:
             return await step(state, runtime=runtime)
         except NOT_OURS:
@@ -156,13 +163,13 @@ def in_its_path(step: Step) -> Step:
     return guarded
 
 
-def set_out(state: Run) -> list[Send] | str:
+def set_out(state: RunState) -> list[Send] | str:
     """Send one path from each initial node; without any there is nothing to explore."""
     sends = [Send("path", enter(state, n, node)) for n, node in enumerate(state["nodes"], 1)]
     return sends or "answer_reasoning"
 
 
-def after_facts(state: Exploring) -> str:
+def after_facts(state: PathState) -> str:
     """Where the function chosen at the facts leads; without a chunk to read, to the neighbors."""
     if state["stopped"]:
         return END_OF_PATH
@@ -171,14 +178,14 @@ def after_facts(state: Exploring) -> str:
     return READ_CHUNK if state["queue"] else TO_NEIGHBORS
 
 
-def after_chunk(state: Exploring) -> str:
+def after_chunk(state: PathState) -> str:
     """Where the function chosen at a chunk leads: the queue first, then the neighbors."""
     if state["stopped"]:
         return END_OF_PATH
     return READ_ON if state["queue"] else QUEUE_EMPTY
 
 
-def after_neighbors(state: Exploring) -> str:
+def after_neighbors(state: PathState) -> str:
     """Where the function chosen at the neighbors leads."""
     if state["stopped"]:
         return END_OF_PATH

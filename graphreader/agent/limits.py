@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import get_args
 
 from graphreader import tokens
-from graphreader import tokens as tokens_module
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
 from graphreader.errors import SettingsError, UsageError
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.structured_output import Form
-from graphreader.llm.window import PromptForm, measured
+from graphreader.llm.window import PromptForm, render_prompt
 from graphreader.settings import OFFLINE, Settings
 
 LEAST_QUESTION = 100
@@ -28,7 +27,7 @@ _TOKENS_A_SEAM = 2
 
 
 def room_for_question(
-    chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens_module.DEFAULT
+    chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens.DEFAULT
 ) -> int:
     """Tokens that the largest prompt of a path leaves for its question; below 0: none, by so many.
 
@@ -37,14 +36,14 @@ def room_for_question(
     """
     bare = ChunkTask("", "", ("",) * 99, "", "", "", "", ("",) * 99).keeping(0)
     forms: tuple[Form, ...] = get_args(Form)
-    largest = max(measured(bare, PromptForm(form, prompts, encoding)).tokens for form in forms)
+    largest = max(render_prompt(bare, PromptForm(form, prompts, encoding)).tokens for form in forms)
     seams = _TOKENS_A_SEAM * len(bare.values())
     taken = largest + seams + chunk_tokens + NOTEBOOK_TOKENS + PLAN_TOKENS + LABEL_TOKENS
     return window - taken
 
 
 def check_chunk_fits(
-    chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens_module.DEFAULT
+    chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens.DEFAULT
 ) -> None:
     """Raise SettingsError, with the numbers, where a chunk leaves no room for a question."""
     room = room_for_question(chunk_tokens, window, prompts=prompts, encoding=encoding)

@@ -9,14 +9,16 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
 from graphreader import tokens
-from graphreader.agent.dependencies import Parts, spent
-from graphreader.agent.state import Costs, add_costs, in_all
+from graphreader.agent.dependencies import AgentDependencies, spent
+from graphreader.agent.state import Costs, add_costs, total_usage
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
 from graphreader.errors import DecisionError
 from graphreader.text.sentences import sentence_spans
 
 
-async def condense(parts: Parts, question: str, plan: str, notebook: str) -> tuple[str, Costs]:
+async def condense(
+    parts: AgentDependencies, question: str, plan: str, notebook: str
+) -> tuple[str, Costs]:
     """The notebook, written anew if it is too long.
 
     Raises DecisionError where that fails; its `spent` is all that was paid.
@@ -34,7 +36,7 @@ async def condense(parts: Parts, question: str, plan: str, notebook: str) -> tup
 
 
 async def join(
-    parts: Parts, question: str, plan: str, notebooks: Sequence[str], costs: Costs
+    parts: AgentDependencies, question: str, plan: str, notebooks: Sequence[str], costs: Costs
 ) -> tuple[list[str], Costs]:
     """The notebooks as fewer ones: each out of as many as fit half a window, at least two.
 
@@ -45,7 +47,7 @@ async def join(
 
 
 async def _written(
-    parts: Parts, tasks: Sequence[CondenseTask], costs: Costs
+    parts: AgentDependencies, tasks: Sequence[CondenseTask], costs: Costs
 ) -> tuple[list[str], Costs]:
     """The notebooks that the tasks give, asked for side by side; none is left under way."""
     results = await asyncio.gather(*(parts.decide(task) for task in tasks), return_exceptions=True)
@@ -62,12 +64,12 @@ async def _written(
             costs = add_costs(costs, cost)
     if failures:
         if isinstance(failures[0], DecisionError):
-            failures[0].spent = in_all(costs)
+            failures[0].spent = total_usage(costs)
         raise failures[0]
     return notebooks, costs
 
 
-def _grouped(parts: Parts, notebooks: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def _grouped(parts: AgentDependencies, notebooks: Iterable[str]) -> Iterator[tuple[str, ...]]:
     return _batches(notebooks, parts.limits.window // 2, 2)
 
 

@@ -16,10 +16,10 @@ from langgraph.runtime import Runtime
 
 from graphreader import tokens
 from graphreader.agent.decisions import InitialNodes, RationalPlan
-from graphreader.agent.dependencies import Parts, Update, spent
+from graphreader.agent.dependencies import AgentDependencies, Update, spent
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
 from graphreader.agent.ranking import fused
-from graphreader.agent.state import Run
+from graphreader.agent.state import RunState
 from graphreader.agent.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
 from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
 from graphreader.store.records import Node, Profile
@@ -50,10 +50,10 @@ class Found:
 class Candidates:
     """Finds candidates, by meaning and by words, for the question, the plan and each need."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: AgentDependencies) -> None:
         self._parts = parts
 
-    async def of(self, state: Run) -> Found:
+    async def of(self, state: RunState) -> Found:
         """The best of all searches together, and behind them what else a small graph has."""
         texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
         ranked, notes = await self._searched(texts)
@@ -109,10 +109,10 @@ NEEDS = 8
 class Planning:
     """The two steps that come before the exploration."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: AgentDependencies) -> None:
         self._parts = parts
 
-    async def rational_plan(self, state: Run, runtime: Runtime[None]) -> Update:
+    async def rational_plan(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Break the question down into steps (figure 7). Without a usable plan: the question."""
         decision: RationalPlan
         notes: list[str] = []
@@ -125,7 +125,7 @@ class Planning:
         runtime.stream_writer(PlanMade(plan, tuple(needs)))
         return {"plan": plan, "needs": needs, "costs": costs, "notes": notes}
 
-    async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
+    async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Score candidates from the graph and take the best N that really exist (figure 8).
 
         Where the scores cannot be used, and where they name too few, the order of the searches

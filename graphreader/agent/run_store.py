@@ -59,7 +59,7 @@ from pydantic import TypeAdapter
 from graphreader.errors import DecisionError, RunsError, UnknownRunError, UsageError
 from graphreader.files import opened, refusal
 from graphreader.llm.cache import key_of, restored
-from graphreader.llm.protocols import Budget, Decided, Decider, Decision, Heard, Task
+from graphreader.llm.protocols import Budget, Decider, Decision, DecisionResult, Task, TokenCallback
 from graphreader.reading import Reading
 from graphreader.usage import Usage
 
@@ -321,7 +321,7 @@ class RunRecord:
     holder: str
 
 
-class Register:
+class RunRegistry:
     """The runs of one file. Whatever it does raises RunsError where the file is of no use."""
 
     def __init__(self, file: RunFile) -> None:
@@ -524,23 +524,23 @@ class Journal:
         """The journal as it stands. Raises RunsError."""
         return cls(file, run, await entries(file, run))
 
-    def take(self, task: Task[D]) -> Decided[D] | None:
+    def take(self, task: Task[D]) -> DecisionResult[D] | None:
         """The decision that was taken for just this, with what it cost then; each only once."""
         left = self._left.get(_asked(task)) if self._left else None
         while left:
             entry = left.popleft()
             decided = restored(task, entry.shown, entry.decision)
             if decided:
-                return Decided(decided.decision, decided.task, entry.usage)
+                return DecisionResult(decided.decision, decided.task, entry.usage)
         return None
 
     async def add(
-        self, decider: Decider, asked: Task[D], taken: Decided[D] | DecisionError
+        self, decider: Decider, asked: Task[D], taken: DecisionResult[D] | DecisionError
     ) -> None:
         """Write down what became of a task; where the file is of no use, the run goes on."""
-        task = taken.task if isinstance(taken, Decided) else asked
-        decision = taken.decision.model_dump_json() if isinstance(taken, Decided) else None
-        usage = taken.usage if isinstance(taken, Decided) else taken.spent
+        task = taken.task if isinstance(taken, DecisionResult) else asked
+        decision = taken.decision.model_dump_json() if isinstance(taken, DecisionResult) else None
+        usage = taken.usage if isinstance(taken, DecisionResult) else taken.spent
         self._number += 1
         row = (
             self._run,
@@ -577,8 +577,8 @@ class Journaled:
         self,
         task: Task[D],
         budget: Budget | None = None,
-        heard: Heard | None = None,
-    ) -> Decided[D]:
+        heard: TokenCallback | None = None,
+    ) -> DecisionResult[D]:
         """The decision of the run's earlier part, else a new one."""
         known = self._journal.take(task)
         if known:
@@ -629,14 +629,14 @@ def _asked(task: Task[Any]) -> str:
 class Keeper:
     """Keeps one run that the register has entered, or taken, for this process."""
 
-    def __init__(self, register: Register, run: str, journal: Journal) -> None:
+    def __init__(self, register: RunRegistry, run: str, journal: Journal) -> None:
         self.run = run
         self._register = register
         self._journal = journal
         self._failures = register.file.failures
 
     @classmethod
-    async def of(cls, register: Register, run: str) -> "Keeper":
+    async def of(cls, register: RunRegistry, run: str) -> "Keeper":
         """The keeper of a run that this process holds. Raises RunsError."""
         try:
             return cls(register, run, await Journal.of(register.file, run))
@@ -681,7 +681,7 @@ class Keeper:
 
 
 async def forget(
-    register: Register, saver: BaseCheckpointSaver[str] | None, ids: Collection[str]
+    register: RunRegistry, saver: BaseCheckpointSaver[str] | None, ids: Collection[str]
 ) -> None:
     """Take runs out with all that is kept of them. Raises RunsError."""
     for id in ids if saver else ():

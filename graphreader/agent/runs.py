@@ -18,26 +18,34 @@ from langgraph.types import StateSnapshot
 
 from graphreader.agent import events
 from graphreader.agent.answering import why_all_failed
-from graphreader.agent.dependencies import Parts
+from graphreader.agent.dependencies import AgentDependencies
 from graphreader.agent.events import Event, RunBegan, retold
-from graphreader.agent.graph import Steps, build_agent
+from graphreader.agent.graph import NodeSet, build_agent
 from graphreader.agent.state import (
-    Answered,
-    Notes,
-    Question,
-    Run,
+    AgentInput,
+    AgentOutput,
+    PathResult,
+    RunState,
     Seen,
     Statement,
     add_seen,
-    in_all,
+    total_usage,
 )
 from graphreader.errors import StoreError, UsageError
-from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading, Shown
+from graphreader.reading import (
+    Citation,
+    Claim,
+    Contradiction,
+    Coverage,
+    FunctionCall,
+    Path,
+    Reading,
+)
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ShownChunk
 from graphreader.usage import Usage
 
-Agent: TypeAlias = CompiledStateGraph[Run, None, Question, Answered]
+Agent: TypeAlias = CompiledStateGraph[RunState, None, AgentInput, AgentOutput]
 Saver: TypeAlias = BaseCheckpointSaver[Any]
 
 STEPS: Final = ("rational_plan", "initial_nodes", "path", "answer_reasoning")
@@ -45,7 +53,7 @@ STEPS: Final = ("rational_plan", "initial_nodes", "path", "answer_reasoning")
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class CheckpointThread:
     """Where LangGraph keeps the steps of one run; its id is the run's.
 
     `whole`: whether the saver keeps nothing of a step that was broken off. Other savers are handed
@@ -67,7 +75,7 @@ class Thread:
             await self.saver.adelete_thread(self.run)
 
 
-async def known(agent: Agent, thread: Thread) -> StateSnapshot | None:
+async def snapshot_of(agent: Agent, thread: CheckpointThread) -> StateSnapshot | None:
     """How far the run has come, if anything of it is kept; it is over once it knows an answer.
 
     `next` of the snapshot does not tell that: it leaves out what was done but not yet taken over.
@@ -76,14 +84,14 @@ async def known(agent: Agent, thread: Thread) -> StateSnapshot | None:
     return snapshot if snapshot.metadata else None
 
 
-async def mend(agent: Agent, thread: Thread) -> None:
+async def mend(agent: Agent, thread: CheckpointThread) -> None:
     """Let steps that cannot be gone on with begin again; whoever keeps decisions has theirs.
 
     Where every path ended with an error, an answer could only say so, and where no answer could be
     put together it is tried again. Where steps that were broken off may be kept in part, the run
     begins anew.
     """
-    snapshot = await known(agent, thread)
+    snapshot = await snapshot_of(agent, thread)
     if snapshot is None:
         return
     if "answer" not in snapshot.values and not thread.whole and _broken_off(snapshot):
@@ -104,13 +112,13 @@ def failure(known: Mapping[str, Any]) -> str:
     )
 
 
-async def beginnings(agent: Agent, thread: Thread) -> dict[int, str]:
+async def fork_points(agent: Agent, thread: CheckpointThread) -> dict[int, str]:
     """The steps before which a run can be begun again, by their numbers."""
     come = {name async for one in agent.aget_state_history(thread.config) for name in one.next}
     return {number: name for number, name in enumerate(STEPS, 1) if name in come}
 
 
-async def fork(agent: Agent, thread: Thread, step: int, branch: Thread) -> None:
+async def fork(agent: Agent, thread: CheckpointThread, step: int, branch: CheckpointThread) -> None:
     """Let another run begin before a step of this one; `step` counts from 1.
 
     Raises UsageError where the run has no such step, or has not come so far.
@@ -140,7 +148,7 @@ def _broken_off(snapshot: StateSnapshot) -> bool:
     )
 
 
-async def _before(agent: Agent, thread: Thread, step: str) -> StateSnapshot | None:
+async def _before(agent: Agent, thread: CheckpointThread, step: str) -> StateSnapshot | None:
     """What the run knew when this step came."""
     async for snapshot in agent.aget_state_history(thread.config):
         if step in snapshot.next:
@@ -148,14 +156,14 @@ async def _before(agent: Agent, thread: Thread, step: str) -> StateSnapshot | No
     return None
 
 
-async def _set(agent: Agent, thread: Thread, known: StateSnapshot, step: str) -> None:
+async def _set(agent: Agent, thread: CheckpointThread, known: StateSnapshot, step: str) -> None:
     """Let a thread without any steps know the same, so that this step comes next."""
     before = STEPS[STEPS.index(step) - 1]
     await agent.aupdate_state(thread.config, known.values, as_node=before)
 
 
 async def with_what_was_shown(
-    reading: Reading, paths: Sequence[Notes], explorer: GraphExplorer
+    reading: Reading, paths: Sequence[PathResult], explorer: GraphExplorer
 ) -> Reading:
     """The reading with the documents and facts that its paths were shown, and how much that was.
 
@@ -169,7 +177,7 @@ async def with_what_was_shown(
     except StoreError as error:
         note = f"How much of the texts was read could not be counted: {error}"
         return replace(reading, notes=(*reading.notes, note))
-    shown = Shown()
+    shown = Coverage()
     facts = tuple(fact for one in texts for fact in one.facts)
     for one in texts:
         if one.text is not None:
@@ -185,7 +193,7 @@ async def with_what_was_shown(
     )
 
 
-def _chunks(paths: Sequence[Notes]) -> dict[str, ShownChunk]:
+def _chunks(paths: Sequence[PathResult]) -> dict[str, ShownChunk]:
     """What the paths were shown, each chunk once: those read in full first, as they were read."""
     seen: Seen = {}
     for notes in paths:
@@ -200,7 +208,7 @@ _STEPS = 10_000  # LangGraph's own limit; a path ends by its calls long before
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunResult:
     """What came of a run; with a `failure` it should be gone on with all the same."""
 
     reading: Reading
@@ -209,14 +217,14 @@ class Ended:
 
 async def explore(
     question: str,
-    parts: Parts,
+    parts: AgentDependencies,
     notes: Sequence[str] = (),
     *,
-    thread: Thread | None = None,
+    thread: CheckpointThread | None = None,
     resumed: bool = False,
     run: str = "",
-    steps: Steps | None = None,
-) -> AsyncGenerator[Event | Ended]:
+    steps: NodeSet | None = None,
+) -> AsyncGenerator[Event | RunResult]:
     """Run the agent; yields what happens, and at the end the reading, to which `notes` belong.
 
     Each step is kept in the `thread`, if there is one; `run` is the run's id, empty without any.
@@ -230,12 +238,12 @@ async def explore(
     before = None
     if thread and resumed:
         await mend(agent, thread)
-        before = await known(agent, thread)
+        before = await snapshot_of(agent, thread)
     for event in retold(before) if before else ():
         yield event
-    result: Answered | None = None
+    result: AgentOutput | None = None
     if before and "answer" in before.values:
-        result = cast(Answered, before.values)
+        result = cast(AgentOutput, before.values)
     else:
         # Closed with us: who stops listening wants no decision to be asked any more.
         try:
@@ -252,12 +260,14 @@ async def explore(
     reading = _reading(question, result, parts, notes, time.monotonic() - began)
     reading = await with_what_was_shown(reading, result.get("paths", []), parts.explorer)
     events.log_end(run, result, reading.usage.seconds)
-    yield Ended(replace(reading, run=run), failure(result))
+    yield RunResult(replace(reading, run=run), failure(result))
 
 
-def _stream(agent: Agent, question: str | None, thread: Thread | None) -> AsyncGenerator[Any]:
+def _stream(
+    agent: Agent, question: str | None, thread: CheckpointThread | None
+) -> AsyncGenerator[Any]:
     """What LangGraph tells of a run that begins with the question, or goes on without one."""
-    given: Question | None = None if question is None else {"question": question}
+    given: AgentInput | None = None if question is None else {"question": question}
     items = agent.astream(
         given,
         _config(thread),
@@ -268,14 +278,18 @@ def _stream(agent: Agent, question: str | None, thread: Thread | None) -> AsyncG
     return cast(AsyncGenerator[Any], items)
 
 
-def _config(thread: Thread | None) -> RunnableConfig:
+def _config(thread: CheckpointThread | None) -> RunnableConfig:
     """The run is nobody's part: a graph in whose step it is asked neither keeps nor bounds it."""
     own = thread.run if thread else "alone"
     return {"configurable": {"thread_id": own}, "recursion_limit": _STEPS}
 
 
 def _reading(
-    question: str, result: Answered, parts: Parts, notes: Sequence[str], seconds: float
+    question: str,
+    result: AgentOutput,
+    parts: AgentDependencies,
+    notes: Sequence[str],
+    seconds: float,
 ) -> Reading:
     paths = sorted(result.get("paths", []), key=lambda path: path["path"])
     return Reading(
@@ -289,14 +303,14 @@ def _reading(
         claims=tuple(Claim(*_stated(one)) for one in result["claims"]),
         contradictions=tuple(Contradiction(*_stated(one)) for one in result["contradictions"]),
         paths=tuple(_path(path) for path in paths),
-        usage=replace(in_all(result["costs"]), seconds=round(seconds, 3)),
+        usage=replace(total_usage(result["costs"]), seconds=round(seconds, 3)),
         phases={phase: Usage(**cost) for phase, cost in result["costs"].items()},
         decider=parts.decider.name,
         notes=(*notes, *result.get("notes", [])),
     )
 
 
-def _path(notes: Notes) -> Path:
+def _path(notes: PathResult) -> Path:
     functions = tuple(FunctionCall(**function) for function in notes["functions"])
     return Path(
         initial_node=notes["initial_node"],
@@ -305,7 +319,7 @@ def _path(notes: Notes) -> Path:
         stopped=notes["stopped"],
         error=notes["error"],
         functions=functions,
-        usage=in_all(notes["costs"]),
+        usage=total_usage(notes["costs"]),
         node_id=notes["node_id"],
     )
 

@@ -27,7 +27,7 @@ def add_costs(one: Costs, other: Costs) -> Costs:
     return both
 
 
-def in_all(costs: Costs) -> Usage:
+def total_usage(costs: Costs) -> Usage:
     """The cost of all phases."""
     return sum((Usage(**cost) for cost in costs.values()), Usage())
 
@@ -83,7 +83,7 @@ def add_seen(one: Seen, other: Seen) -> Seen:
     return {chunk: sorted(facts) for chunk, facts in both.items()}
 
 
-class Notes(TypedDict):
+class PathResult(TypedDict):
     """What one path brings home. `path` counts from 1, in the order of the initial nodes.
 
     `read` are the ids of the chunks that it read in full, `seen` the facts that it was shown.
@@ -102,7 +102,7 @@ class Notes(TypedDict):
     seen: NotRequired[Seen]
 
 
-def with_paths(one: list[Notes], other: list[Notes]) -> list[Notes]:
+def with_paths(one: list[PathResult], other: list[PathResult]) -> list[PathResult]:
     """Both together; a path that somebody edited takes the place of what it was."""
     return list({path["path"]: path for path in (*one, *other)}.values())
 
@@ -119,13 +119,13 @@ class Statement(TypedDict):
     citations: list[int]
 
 
-class Question(TypedDict):
+class AgentInput(TypedDict):
     """What the world puts in."""
 
     question: str
 
 
-class Answered(TypedDict):
+class AgentOutput(TypedDict):
     """What the world gets back; `unjoined` says why no answer could be put together."""
 
     unjoined: NotRequired[str]
@@ -136,12 +136,12 @@ class Answered(TypedDict):
     claims: list[Statement]
     contradictions: list[Statement]
     plan: str
-    paths: list[Notes]
+    paths: list[PathResult]
     costs: Costs
     notes: list[str]
 
 
-class Run(TypedDict, total=False):
+class RunState(TypedDict, total=False):
     """What the whole run knows.
 
     `run` is an id where the steps of a run have to find each other's parts. `needs` are the parts
@@ -155,7 +155,7 @@ class Run(TypedDict, total=False):
     needs: list[str]
     related: list[str]
     nodes: list[NodeRef]
-    paths: Annotated[list[Notes], with_paths]
+    paths: Annotated[list[PathResult], with_paths]
     costs: Annotated[Costs, add_costs]
     notes: Annotated[list[str], with_notes]
     unjoined: str
@@ -170,11 +170,11 @@ class Run(TypedDict, total=False):
 class PathNotes(TypedDict):
     """What a path gives back to the run."""
 
-    paths: list[Notes]
+    paths: list[PathResult]
     costs: Costs
 
 
-class Exploring(TypedDict, total=False):
+class PathState(TypedDict, total=False):
     """What one path knows.
 
     `queue` are the chunks to read in their order; `visited` and `read` are ids of nodes and chunks
@@ -204,7 +204,7 @@ class Exploring(TypedDict, total=False):
     stopped: Stopped | None
     error: str | None
     costs: Annotated[Costs, add_costs]
-    paths: list[Notes]
+    paths: list[PathResult]
 
 
 def label(document: str, index: int) -> str:

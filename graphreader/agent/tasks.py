@@ -34,8 +34,8 @@ from graphreader.llm.protocols import (
     Decision,
     Task,
     bulleted,
-    counted,
     folded,
+    labelled,
     names,
     numbered,
     wordless,
@@ -146,7 +146,7 @@ class CondenseTask(Task[Condensed]):
         return {
             "question": self.question,
             "plan": self.plan,
-            "notebooks": counted("Notebook", self.notebooks),
+            "notebooks": labelled("Notebook", self.notebooks),
         }
 
     def problem(self, decision: Condensed) -> str | None:
@@ -195,7 +195,7 @@ class AnswerTask(Task[Answer]):
         return {
             "question": self.question,
             "plan": self.plan,
-            "notebooks": counted("Notebook", self.notebooks),
+            "notebooks": labelled("Notebook", self.notebooks),
             "quotes": numbered(quotes) or "(none)",
         }
 

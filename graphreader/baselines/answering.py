@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from graphreader import tokens
 from graphreader.agent.citations import locate
-from graphreader.baselines.session import NO_TEXT, Passage, Sitting
+from graphreader.baselines.session import NO_TEXT, QuestionSession, TextPassage
 from graphreader.baselines.tasks import (
     Excerpt,
     FullTextChoiceTask,
@@ -39,10 +39,10 @@ class Source:
     """What is shown, and the passage that it is; None where it is no text of a document."""
 
     excerpt: Excerpt
-    passage: Passage | None
+    passage: TextPassage | None
 
     @property
-    def passages(self) -> tuple[Passage, ...]:
+    def passages(self) -> tuple[TextPassage, ...]:
         """The passage, if there is one."""
         return () if self.passage is None else (self.passage,)
 
@@ -70,7 +70,7 @@ FULL_TEXT = Answering(FullTextTask, FullTextChoiceTask)
 WHOLE_TEXT = Answering(FullTextTask, FullTextChoiceTask, whole=True)
 
 
-def sources_of(passages: Sequence[Passage]) -> list[Source]:
+def sources_of(passages: Sequence[TextPassage]) -> list[Source]:
     """Passages as they are shown one after the other, in their order here."""
     return [
         Source(Excerpt(passage.label, passage.text, place, passage.document.id), passage)
@@ -79,7 +79,7 @@ def sources_of(passages: Sequence[Passage]) -> list[Source]:
 
 
 async def answer_from(
-    sitting: Sitting,
+    sitting: QuestionSession,
     question: str,
     options: Sequence[str],
     sources: Sequence[Source],
@@ -162,7 +162,7 @@ class FullText:
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Answer from what the policy shows. Raises DecisionError."""
-        sitting = Sitting(self.name, question, self._decider, self._budget())
+        sitting = QuestionSession(self.name, question, self._decider, self._budget())
         sources = _sources(self._paragraphs)
         if self._policy != "refuse":
             ranked = [sources[at] for at in self._in_order()]
@@ -197,7 +197,7 @@ class FullText:
         return sorted(range(len(ends)), key=lambda at: (rank(at), at))
 
 
-def _sources(paragraphs: Sequence[Passage]) -> list[Source]:
+def _sources(paragraphs: Sequence[TextPassage]) -> list[Source]:
     """Paragraphs of one document are shown as one text."""
     return [
         Source(Excerpt(one.document.title, one.text, place, one.document.id), one)
@@ -205,12 +205,12 @@ def _sources(paragraphs: Sequence[Passage]) -> list[Source]:
     ]
 
 
-def _paragraphs(document: Document, window: int) -> Iterator[Passage]:
+def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
     """The document's paragraphs, each with the white space behind it."""
     text = document.text
     starts = [0, *(start for start, _ in line_spans(text)[1:]), len(text)]
     for index, (start, end, size) in enumerate(_spans(starts, text, window)):
-        yield Passage(document, index, start, text[start:end], size)
+        yield TextPassage(document, index, start, text[start:end], size)
 
 
 def _spans(starts: Sequence[int], text: str, window: int) -> Iterator[Span]:
@@ -251,7 +251,7 @@ class Golden:
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Answer from what is given. Raises DecisionError."""
-        sitting = Sitting(self.name, question, self._decider, self._budget())
+        sitting = QuestionSession(self.name, question, self._decider, self._budget())
         return await answer_from(sitting, question, options, self._sources, window=self.window)
 
 
@@ -267,19 +267,19 @@ def _sentences(supporting: Sequence[str], documents: Sequence[Document]) -> list
     return sources
 
 
-def _found(sentence: str, document: Document) -> Passage | None:
+def _found(sentence: str, document: Document) -> TextPassage | None:
     span = locate(sentence, document.text)
     if span is None:
         return None
     text = document.text[slice(*span)]
-    return Passage(document, 0, span[0], text, count(text))
+    return TextPassage(document, 0, span[0], text, count(text))
 
 
 def _texts(documents: Sequence[Document]) -> list[Source]:
     return [
         Source(
             Excerpt(document.title, document.text, place, document.id),
-            Passage(document, 0, 0, document.text, count(document.text)),
+            TextPassage(document, 0, 0, document.text, count(document.text)),
         )
         for place, document in enumerate(documents)
         if document.text.strip()

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 from pydantic import Field
 
 from graphreader import tokens
-from graphreader.baselines.session import NO_TEXT, Passage, Sitting, passages_of
+from graphreader.baselines.session import NO_TEXT, QuestionSession, TextPassage, passages_of
 from graphreader.baselines.tasks import option_named
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, DecisionError, ReplyError
@@ -37,7 +37,7 @@ Quotes = Annotated[
 ]
 
 
-class ChunkRead(Decision):
+class ChunkReadDecision(Decision):
     """Whether one chunk answers the question (GraphReader paper, figure 16)."""
 
     function: Literal["answerable", "unanswerable"] = Field(
@@ -47,7 +47,7 @@ class ChunkRead(Decision):
     quotes: Quotes = Field(default_factory=list)
 
 
-class NotesRead(Decision):
+class NotesReadDecision(Decision):
     """What a chunk adds to the summary, and whether that answers the question (figure 17)."""
 
     summary: str = Field(
@@ -62,7 +62,7 @@ class NotesRead(Decision):
     quotes: Quotes = Field(default_factory=list)
 
 
-R = TypeVar("R", ChunkRead, NotesRead)
+R = TypeVar("R", ChunkReadDecision, NotesReadDecision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +97,20 @@ class ReadingTask(Task[R]):
         return None
 
 
-class ChunkReadTask(ReadingTask[ChunkRead]):
+class ChunkReadTask(ReadingTask[ChunkReadDecision]):
     """Read a chunk by itself (figure 16)."""
 
     __slots__ = ()
     prompt = "chunk_read"
-    decision = ChunkRead
+    decision = ChunkReadDecision
 
 
 @dataclass(frozen=True, slots=True)
-class NotesReadTask(ReadingTask[NotesRead]):
+class NotesReadTask(ReadingTask[NotesReadDecision]):
     """Read a chunk with the summary of those before it (figure 17)."""
 
     prompt = "chunk_read_notes"
-    decision = NotesRead
+    decision = NotesReadDecision
     summary: str = ""
 
     def values(self) -> dict[str, str]:
@@ -118,7 +118,7 @@ class NotesReadTask(ReadingTask[NotesRead]):
         # super() without arguments does not work in a dataclass with slots.
         return ReadingTask.values(self) | {"summary": self.summary or "(empty)"}
 
-    def problem(self, decision: NotesRead) -> str | None:
+    def problem(self, decision: NotesReadDecision) -> str | None:
         """A summary that is too long, or what a chunk alone may have."""
         length = tokens.count(decision.summary)
         if length > SUMMARY_TOKENS:
@@ -136,7 +136,7 @@ class _Progress:
     question: str
     options: tuple[str, ...]
     summary: str = ""
-    read: list[Passage] = field(default_factory=list)
+    read: list[TextPassage] = field(default_factory=list)
     quotes: list[str] = field(default_factory=list)
 
 
@@ -166,7 +166,7 @@ class ChunkReader:
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Read until a chunk answers. Raises DecisionError (see the class)."""
-        sitting = Sitting(self.name, question, self._decider, self._budget())
+        sitting = QuestionSession(self.name, question, self._decider, self._budget())
         if not self._chunks:
             return sitting.unanswered(NO_TEXT)
         progress = _Progress(question, tuple(options))
@@ -189,8 +189,8 @@ class ChunkReader:
         return self._unanswered(sitting, progress, "No chunk answers the question.")
 
     async def _read(
-        self, sitting: Sitting, progress: _Progress, chunk: Passage
-    ) -> ChunkRead | NotesRead:
+        self, sitting: QuestionSession, progress: _Progress, chunk: TextPassage
+    ) -> ChunkReadDecision | NotesReadDecision:
         """Judge one chunk, and remember what is to be remembered."""
         task = ChunkReadTask(progress.question, chunk.label, chunk.text, progress.options)
         decision = (await sitting.decide(task)).decision
@@ -198,7 +198,10 @@ class ChunkReader:
         return decision
 
     def _answered(
-        self, sitting: Sitting, progress: _Progress, decision: ChunkRead | NotesRead
+        self,
+        sitting: QuestionSession,
+        progress: _Progress,
+        decision: ChunkReadDecision | NotesReadDecision,
     ) -> Reading:
         number = option_named(decision.answer, progress.options)
         return sitting.reading(
@@ -209,10 +212,10 @@ class ChunkReader:
             evidence=_evidence(progress),
         )
 
-    def _unanswered(self, sitting: Sitting, progress: _Progress, note: str) -> Reading:
+    def _unanswered(self, sitting: QuestionSession, progress: _Progress, note: str) -> Reading:
         return sitting.unanswered(note, passages=progress.read, evidence=_evidence(progress))
 
-    def _citable(self, progress: _Progress) -> list[Passage]:
+    def _citable(self, progress: _Progress) -> list[TextPassage]:
         """Where an answer's quotes may stand: in the one chunk that it was drawn from."""
         return progress.read[-1:]
 
@@ -226,8 +229,8 @@ class ChunkReaderWithNotes(ChunkReader):
     name = "chunk-read-notes"
 
     async def _read(
-        self, sitting: Sitting, progress: _Progress, chunk: Passage
-    ) -> ChunkRead | NotesRead:
+        self, sitting: QuestionSession, progress: _Progress, chunk: TextPassage
+    ) -> ChunkReadDecision | NotesReadDecision:
         task = NotesReadTask(
             progress.question, chunk.label, chunk.text, progress.options, progress.summary
         )
@@ -236,7 +239,7 @@ class ChunkReaderWithNotes(ChunkReader):
         progress.summary = decision.summary.strip() or progress.summary
         return decision
 
-    def _citable(self, progress: _Progress) -> list[Passage]:
+    def _citable(self, progress: _Progress) -> list[TextPassage]:
         """In all chunks, the latest first."""
         return progress.read[::-1]
 

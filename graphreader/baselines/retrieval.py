@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphreader.baselines.answering import RETRIEVED, Source, answer_from, sources_of
-from graphreader.baselines.session import Passage, Sitting
+from graphreader.baselines.session import QuestionSession, TextPassage
 from graphreader.baselines.tasks import Excerpt
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.reading import Reading
@@ -36,7 +36,7 @@ Vectors = NDArray[np.float32]
 class Ranking(Protocol):
     """Ranks passages by a question."""
 
-    async def ranked(self, question: str) -> list[Passage]:
+    async def ranked(self, question: str) -> list[TextPassage]:
         """All passages, the likeliest first."""
         ...
 
@@ -49,11 +49,11 @@ class BM25:
     its characters and pairs of characters.
     """
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, passages: Sequence[TextPassage]) -> None:
         self.passages = passages
         self._index: Any = None
 
-    async def ranked(self, question: str) -> list[Passage]:
+    async def ranked(self, question: str) -> list[TextPassage]:
         """All passages, the likeliest first; those without a common word last."""
         if self._index is None:
             self._index = _indexed([terms_of(titled(passage)) for passage in self.passages])
@@ -64,20 +64,20 @@ class BM25:
         return _by(self._index.get_scores(asked), self.passages)
 
 
-class Likeness:
+class EmbeddingRanking:
     """By the cosine of embeddings.
 
     A passage longer than the embedder takes (8,000 characters) is embedded in parts, and the mean
     of their vectors counts.
     """
 
-    def __init__(self, passages: Sequence[Passage], embedder: Embedder) -> None:
+    def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
         self.passages = passages
         self._embedder = embedder
         self._vectors: Vectors | None = None
         self._making = asyncio.Lock()
 
-    async def ranked(self, question: str) -> list[Passage]:
+    async def ranked(self, question: str) -> list[TextPassage]:
         """All passages, the likeliest first. Raises DecisionError where nothing is embedded."""
         if not self.passages:
             return []
@@ -99,7 +99,7 @@ async def embedded(texts: Sequence[str], embedder: Embedder) -> Vectors:
     return _of_length_one(np.asarray(await embedder.embed(texts), dtype=np.float32))
 
 
-def titled(passage: Passage) -> str:
+def titled(passage: TextPassage) -> str:
     """A passage as it is ranked: its document's title, then its text."""
     return f"{passage.document.title}\n{passage.text}"
 
@@ -120,7 +120,7 @@ def _indexed(texts: list[list[str]]) -> Any:
     return index
 
 
-def _by(scores: NDArray[np.floating], passages: Sequence[Passage]) -> list[Passage]:
+def _by(scores: NDArray[np.floating], passages: Sequence[TextPassage]) -> list[TextPassage]:
     """The passages by their scores, the best first; equals stay in their order."""
     return [passages[at] for at in np.argsort(-scores, kind="stable")]
 
@@ -193,7 +193,7 @@ class Retrieval:
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Rank, and answer from the best. Raises DecisionError."""
-        sitting = Sitting(self.name, question, self._decider, self._budget())
+        sitting = QuestionSession(self.name, question, self._decider, self._budget())
         best = [one for one in await self._ranking.ranked(question) if one.text.strip()][: self._k]
         return await answer_from(sitting, question, options, sources_of(best), window=self.window)
 

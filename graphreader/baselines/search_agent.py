@@ -25,7 +25,7 @@ from pydantic import Field
 from graphreader import tokens
 from graphreader.baselines.answering import Source, answer_from, sources_of
 from graphreader.baselines.retrieval import Vectors, embedded
-from graphreader.baselines.session import Passage, Sitting, passages_of
+from graphreader.baselines.session import QuestionSession, TextPassage, passages_of
 from graphreader.baselines.tasks import Excerpt
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ReplyError, WindowError
@@ -50,7 +50,7 @@ class Found:
 class Chunks:
     """All chunks, and how to find some of them. What is embedded is embedded once, at first use."""
 
-    def __init__(self, passages: Sequence[Passage], embedder: Embedder) -> None:
+    def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
         self.passages = passages
         self._embedder = embedder
         self._folded = [f"{one.document.title}\n{one.text}".casefold() for one in passages]
@@ -113,7 +113,7 @@ class Tracker:
         return [by_number[n] for n in dict.fromkeys(numbers) if n in by_number]
 
 
-def _sentences(passages: Sequence[Passage]) -> Iterable[tuple[int, str]]:
+def _sentences(passages: Sequence[TextPassage]) -> Iterable[tuple[int, str]]:
     """Every sentence with the place of its chunk."""
     for at, passage in enumerate(passages):
         for start, end in sentence_spans(passage.text):
@@ -338,7 +338,7 @@ class SearchAgent:
 
         A service that is gone is an error as well: a search that it cut short is none.
         """
-        sitting = Sitting(self.name, question, self._decider, self._budget())
+        sitting = QuestionSession(self.name, question, self._decider, self._budget())
         search = _Search(question, tuple(options))
         try:
             await self._search(sitting, search)
@@ -350,7 +350,7 @@ class SearchAgent:
             sitting, question, options, self._sources(search), window=self.window
         )
 
-    async def _search(self, sitting: Sitting, search: _Search) -> None:
+    async def _search(self, sitting: QuestionSession, search: _Search) -> None:
         """Take steps until one says to answer, or there are no more."""
         if not self._chunks.passages:
             return
@@ -384,7 +384,7 @@ class SearchAgent:
             options=search.options,
         )
 
-    def _saw(self, sitting: Sitting, search: _Search, task: Task[SearchStep]) -> None:
+    def _saw(self, sitting: QuestionSession, search: _Search, task: Task[SearchStep]) -> None:
         """Count what the step was really shown: what found no room was not read."""
         hits = task.result if isinstance(task, SearchStepTask) else ()
         search.result = list(hits)
@@ -438,7 +438,7 @@ class SearchAgent:
         read = [*tracker.read, *(at for at in waiting if at not in tracker.read)]
         named = [at for at in search.best if at in read]
         in_order = [*named, *(at for at in reversed(read) if at not in named)]
-        passages: list[Passage] = [self._chunks.passages[at] for at in in_order]
+        passages: list[TextPassage] = [self._chunks.passages[at] for at in in_order]
         numbered = [
             replace(source, excerpt=replace(source.excerpt, number=tracker.number(at)))
             for at, source in zip(in_order, sources_of(passages), strict=True)

@@ -16,14 +16,14 @@ from graphreader.agent.citations import passages as spans_of
 from graphreader.documents import Document
 from graphreader.errors import DecisionError
 from graphreader.ingestion.chunking import split
-from graphreader.llm.protocols import Budget, Decided, Decider, Decision, Task
-from graphreader.reading import Citation, Claim, Reading, Shown
+from graphreader.llm.protocols import Budget, Decider, Decision, DecisionResult, Task
+from graphreader.reading import Citation, Claim, Coverage, Reading
 from graphreader.text.sentences import language_of
 from graphreader.usage import Phase, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class TextPassage:
     """A slice of a document: a chunk, or a page of ReadAgent.
 
     `index` counts from 0 within the document; `start` is a character of its text.
@@ -41,10 +41,10 @@ class Passage:
         return f"{self.document.title}, chunk {self.index}"
 
 
-def passages_of(documents: Sequence[Document], limit: int) -> list[Passage]:
+def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
     """All passages of at most `limit` tokens, in the order of the documents."""
     return [
-        Passage(document, chunk.index, chunk.start, chunk.text, chunk.tokens)
+        TextPassage(document, chunk.index, chunk.start, chunk.text, chunk.tokens)
         for document in documents
         for chunk in split(document, limit)
     ]
@@ -54,7 +54,7 @@ D = TypeVar("D", bound=Decision)
 NO_TEXT = "There is no text that could be read."
 
 
-class Sitting:
+class QuestionSession:
     """Keeps count for one question of one reader, and makes the reading in the end.
 
     A BudgetError, or another DecisionError, is passed on; its `spent` tells what the question has
@@ -64,7 +64,7 @@ class Sitting:
     def __init__(
         self, reader: str, question: str, decider: Decider, budget: Budget | None = None
     ) -> None:
-        self.shown = Shown()
+        self.shown = Coverage()
         self.notes: list[str] = []
         self._reader = reader
         self._question = question
@@ -73,7 +73,7 @@ class Sitting:
         self._phases: dict[Phase, Usage] = {}
         self._began = time.monotonic()
 
-    async def decide(self, task: Task[D]) -> Decided[D]:
+    async def decide(self, task: Task[D]) -> DecisionResult[D]:
         """Take a decision, and count what it costs."""
         try:
             decided = await self._decider.decide(task, self._budget)
@@ -88,13 +88,13 @@ class Sitting:
         """Count what was spent beside `decide`, such as on gists that this question needed."""
         self._phases[phase] = self._phases.get(phase, Usage()) + usage
 
-    def show(self, passages: Iterable[Passage]) -> None:
+    def show(self, passages: Iterable[TextPassage]) -> None:
         """These passages were shown in full."""
         for passage in passages:
             self.shown.passage(passage.document.id, passage.start, passage.text)
 
     def unanswered(
-        self, note: str = "", *, passages: Sequence[Passage] = (), evidence: str = ""
+        self, note: str = "", *, passages: Sequence[TextPassage] = (), evidence: str = ""
     ) -> Reading:
         """The reading that says that the texts do not tell; the note says why."""
         self.notes += [note] if note else []
@@ -106,7 +106,7 @@ class Sitting:
         answer: str,
         *,
         answered: bool,
-        passages: Sequence[Passage] = (),
+        passages: Sequence[TextPassage] = (),
         quotes: Sequence[str] = (),
         analysis: str = "",
         evidence: str = "",
@@ -137,7 +137,7 @@ class Sitting:
         )
 
 
-def _citations(quotes: Sequence[str], passages: Sequence[Passage]) -> list[Citation]:
+def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[Citation]:
     """Where the quotes stand, each once and in the first passage that has it."""
     found: dict[Citation, None] = {}
     for quote in quotes:
@@ -149,7 +149,7 @@ def _citations(quotes: Sequence[str], passages: Sequence[Passage]) -> list[Citat
     return list(found)
 
 
-def _citation(passage: Passage, start: int, end: int) -> Citation:
+def _citation(passage: TextPassage, start: int, end: int) -> Citation:
     document, at = passage.document, passage.start + start
     headings = [title for begin, title in document.headings if begin <= at]
     return Citation(

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from graphreader.cli.questions import Asked
 from graphreader.errors import UsageError
-from graphreader.files import whole
+from graphreader.files import atomic_write
 
 _BEGINNING = b'{"id": '
 
@@ -128,7 +128,7 @@ class AnswerFile:
 
     def _rewrite(self, numbers: Collection[int]) -> None:
         """Keep the lines of these numbers, at one stroke."""
-        with whole(self.path) as file:
+        with atomic_write(self.path) as file:
             for number, line in self._lines():
                 if number in numbers:
                     file.write(line.rstrip(b"\r\n") + b"\n")

@@ -22,7 +22,7 @@ from graphreader.errors import (
     UnknownCorpusError,
     UsageError,
 )
-from graphreader.llm.retry import FOR_ALL, Patience
+from graphreader.llm.retry import FOR_ALL, CircuitBreaker
 from graphreader.reading import Reading
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _ask(
             )
         ) as outcomes,
     ):
-        patience = Patience()
+        patience = CircuitBreaker()
         for count, (place, found) in enumerate(outcomes, 1):
             if isinstance(found, (UnknownCorpusError, *FOR_ALL)):
                 raise found

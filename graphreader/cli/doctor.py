@@ -97,7 +97,7 @@ def _neo4j(settings: "Settings") -> str:
 
 async def _database(settings: "Settings") -> str:
     from graphreader.store import schema
-    from graphreader.store.catalog import Library
+    from graphreader.store.catalog import Catalog as Library
     from graphreader.store.connection import open_connection
 
     connection = await open_connection(settings)

@@ -67,7 +67,7 @@ def tell(
 
 def _graph_is_there(settings: "Settings") -> bool:
     """Whether there is a graph to look into: an embedded one is not fetched for that."""
-    from graphreader.store.embedded.process import Home
+    from graphreader.store.embedded.process import ServerHome as Home
 
     return bool(settings.neo4j_uri) or Home.of(settings).has_data
 

@@ -14,7 +14,7 @@ from graphreader.cli.printing import JsonFlag, plural, print_json, printable
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphreader.ingestion.transfer import Counts, ExchangeReport, Export, Told
+    from graphreader.ingestion.transfer import Counts, Export, TransferProgress, TransferReport
 
 
 _STANDARD = "-"
@@ -79,7 +79,7 @@ def _opened(file: str) -> "Iterator[Export]":
 
 
 @contextmanager
-def _counting(words: str) -> "Iterator[Told]":
+def _counting(words: str) -> "Iterator[TransferProgress]":
     """Show in a terminal how much there is already, on stderr."""
     from rich.console import Console
 
@@ -91,7 +91,7 @@ def _counting(words: str) -> "Iterator[Told]":
         yield lambda counts: status.update(f"{words}: {_words(counts)}")
 
 
-def _tell(report: "ExchangeReport", done: str, json: bool, aside: bool = False) -> None:
+def _tell(report: "TransferReport", done: str, json: bool, aside: bool = False) -> None:
     """Say what was done; `aside` on stderr, where stdout holds something else."""
     if json:
         return print_json(report.as_dict())
@@ -106,7 +106,7 @@ def _tell(report: "ExchangeReport", done: str, json: bool, aside: bool = False) 
         complain(printable(refused))
 
 
-def _words(counts: "Counts | ExchangeReport") -> str:
+def _words(counts: "Counts | TransferReport") -> str:
     return ", ".join(
         [
             plural(counts.documents, "document"),

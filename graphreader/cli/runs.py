@@ -18,7 +18,7 @@ from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.cli.reporting import ReportOption, check_report, make_report
 from graphreader.errors import UsageError
-from graphreader.files import whole
+from graphreader.files import atomic_write
 
 if TYPE_CHECKING:
     from graphreader.agent.run_store import RunSummary
@@ -231,7 +231,7 @@ def _file(name: str) -> Iterator[IO[str]]:
     if name == "-":
         yield sys.stdout
     else:
-        with whole(os.path.expanduser(name), 0o600) as file:
+        with atomic_write(os.path.expanduser(name), 0o600) as file:
             lines = TextIOWrapper(file, encoding="utf-8", write_through=True)
             try:
                 yield lines

@@ -10,8 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from graphreader.baselines.retrieval import BM25, Likeness, Ranking
-from graphreader.baselines.session import Passage, passages_of
+from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking
+from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import Group, Plan
 from graphreader.evaluation.results import Key, corpus_of, documents_of, placed, places_of
@@ -27,7 +27,7 @@ _KEYS = ("dataset", "id", "length", "reader", "against", "model", "repeat")
 class Equal:
     """The best `k` passages of a ranking, and how many tokens these have."""
 
-    passages: tuple[Passage, ...]
+    passages: tuple[TextPassage, ...]
     tokens: int
 
     @property
@@ -36,7 +36,7 @@ class Equal:
         return len(self.passages)
 
 
-def equal(ranked: Sequence[Passage], tokens: int) -> Equal:
+def equal(ranked: Sequence[TextPassage], tokens: int) -> Equal:
     """The fewest best passages that have so many tokens together; all where they have fewer."""
     totals = list(accumulate((one.tokens for one in ranked), initial=0))
     k = next((place for place, total in enumerate(totals) if total >= tokens), len(ranked))
@@ -84,7 +84,7 @@ class EqualReading(LinesFile):
                 passages = passages_of(documents, size)
                 made: Mapping[str, Ranking] = {
                     "bm25": BM25(passages),
-                    "embedding": Likeness(passages, self._embedder),
+                    "embedding": EmbeddingRanking(passages, self._embedder),
                 }
                 rankings.update({(kind, size): ranking for kind, ranking in made.items()})
             record = records[place]

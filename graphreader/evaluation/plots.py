@@ -28,11 +28,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from graphreader.evaluation import paper_tables, tables
+from graphreader.evaluation import paper_tables
+from graphreader.evaluation import tables as tables_module
 from graphreader.evaluation.metrics.answers import package
 from graphreader.evaluation.paper_tables import PHASES as PHASES_paper_tables
 from graphreader.evaluation.tables import NATIVE, Cell, Row, Section, Table, varies
-from graphreader.files import whole
+from graphreader.files import atomic_write
 
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 YELLOW, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#8C8C8C"
@@ -289,12 +290,12 @@ _MOST_SERIES = 6
 """Lines that can be told apart in one picture; the others stand in the table."""
 
 _FIRST = (
-    tables.DEFAULT,
+    tables_module.DEFAULT,
     "full-text",
     "read-agent-s",
     "rag-embedding-3",
     "rag-bm25-3",
-    tables.PAPER,
+    tables_module.PAPER,
 )
 """Readers whose lines are drawn first; `graphreader` stands out."""
 
@@ -385,7 +386,7 @@ class Lines:
     def _series(self, section: Section) -> list[Series]:
         found = []
         for row in sorted(section.rows, key=_telling):
-            reader, is_best = str(row.cells[0].value), row.cells[0].value == tables.DEFAULT
+            reader, is_best = str(row.cells[0].value), row.cells[0].value == tables_module.DEFAULT
             points = self._points(row)
             if len(points) > 1 and (not row.paper or reader == f"{_PAPER}GraphReader"):
                 colour = of_reader(reader)
@@ -477,7 +478,7 @@ def _telling(row: Row) -> int:
 
 
 def _is_own(reader: str) -> bool:
-    return reader.startswith(tables.DEFAULT)
+    return reader.startswith(tables_module.DEFAULT)
 
 
 def _dataset(section: Section) -> str:
@@ -664,7 +665,7 @@ def draw_plots(tables: Sequence[Table], folder: Path) -> list[Path]:
 
 
 def _saved(figure: Any, path: Path) -> Path:
-    with whole(path) as file:
+    with atomic_write(path) as file:
         dated = {"Date": None} if path.suffix == ".svg" else {"Software": None}
         figure.savefig(file, format=path.suffix[1:], dpi=_DOTS, metadata=dated)
     return path

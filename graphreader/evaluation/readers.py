@@ -25,14 +25,14 @@ from langgraph.runtime import Runtime
 
 from graphreader import readers
 from graphreader.agent.decisions import NeighborDecision
-from graphreader.agent.dependencies import Parts, Update
+from graphreader.agent.dependencies import AgentDependencies, Update
 from graphreader.agent.events import NodesChosen, PlanMade
 from graphreader.agent.exploration import FIRST_PAGE, Exploration, called, neighbors_of
-from graphreader.agent.graph import Steps
+from graphreader.agent.graph import NodeSet
 from graphreader.agent.planning import Planning
-from graphreader.agent.state import Exploring, Run
+from graphreader.agent.state import PathState, RunState
 from graphreader.baselines.read_agent.reader import PagesRetrieval, ReadAgent
-from graphreader.baselines.session import NO_TEXT, Sitting
+from graphreader.baselines.session import NO_TEXT, QuestionSession
 from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask
 from graphreader.documents import Document
 from graphreader.errors import (
@@ -49,7 +49,7 @@ from graphreader.evaluation.results import PREFIX, places_of
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Decider
-from graphreader.models import Minds, Purpose, open_decider
+from graphreader.models import ModelRegistry, Purpose, open_decider
 from graphreader.offline.decider import OfflineDecider, SizedOfflineDecider
 from graphreader.readers import Material
 from graphreader.reading import Reader, Reading
@@ -127,7 +127,7 @@ class GraphEntrant:
         self,
         name: str,
         settings: Settings,
-        steps: Steps | None = None,
+        steps: NodeSet | None = None,
         *,
         keep: bool = False,
         place: str = "",
@@ -139,7 +139,7 @@ class GraphEntrant:
         if all(settings.model_for(phase) == OFFLINE for phase in PHASES):
             decider = SizedOfflineDecider(settings.window, Prompts(settings.prompts))
         self._reader = GraphReader(settings=self._settings, steps=steps, decider=decider)
-        self._minds = Minds(self._settings, decider)
+        self._minds = ModelRegistry(self._settings, decider)
         self._keep = keep
         self._mark = sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         self._building: dict[str, asyncio.Lock] = {}
@@ -203,14 +203,14 @@ class GraphEntrant:
 class _WithoutText:
     """GraphReader where there is nothing to be read: every question stays unanswered."""
 
-    def __init__(self, name: str, window: int, minds: Minds) -> None:
+    def __init__(self, name: str, window: int, minds: ModelRegistry) -> None:
         self.name = name
         self.window = window
         self._minds = minds
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Say so."""
-        sitting = Sitting(self.name, question, self._minds.asker(self.window))
+        sitting = QuestionSession(self.name, question, self._minds.asker(self.window))
         return sitting.unanswered(NO_TEXT)
 
 
@@ -218,7 +218,12 @@ class _Asked:
     """GraphReader behind the protocol of all readers; ids are those of the documents given."""
 
     def __init__(
-        self, name: str, window: int, reader: GraphReader, minds: Minds, ids: Mapping[str, str]
+        self,
+        name: str,
+        window: int,
+        reader: GraphReader,
+        minds: ModelRegistry,
+        ids: Mapping[str, str],
     ) -> None:
         self.name = name
         self.window = window
@@ -276,7 +281,7 @@ class _Asked:
 class WithoutPlan(Planning):
     """No rational plan: the question stands in its place, which asks nothing of a model."""
 
-    async def rational_plan(self, state: Run, runtime: Runtime[None]) -> Update:
+    async def rational_plan(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Take the question for the plan."""
         runtime.stream_writer(PlanMade(state["question"]))
         return {"plan": state["question"], "needs": [], "costs": {}, "notes": []}
@@ -285,11 +290,11 @@ class WithoutPlan(Planning):
 class RandomInitialNodes(Planning):
     """Any N key elements of the graph as initial nodes."""
 
-    def __init__(self, parts: Parts, seed: int) -> None:
+    def __init__(self, parts: AgentDependencies, seed: int) -> None:
         super().__init__(parts)
         self._seed = seed
 
-    async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
+    async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Take N nodes by chance; none twice."""
         chance = Random(f"{self._seed} {state['question']}")
         wanted = self._parts.limits.initial_nodes
@@ -308,7 +313,7 @@ class WithoutSharing(Planning):
     paper's.
     """
 
-    async def initial_nodes(self, state: Run, runtime: Runtime[None]) -> Update:
+    async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Choose them as ever, and keep what was found."""
         return {**await super().initial_nodes(state, runtime), "related": []}
 
@@ -316,11 +321,11 @@ class WithoutSharing(Planning):
 class RandomNeighbors(Exploration):
     """Any unvisited neighbor next, as long as there is one."""
 
-    def __init__(self, parts: Parts, seed: int) -> None:
+    def __init__(self, parts: AgentDependencies, seed: int) -> None:
         super().__init__(parts)
         self._seed = seed
 
-    async def explore_neighbors(self, state: Exploring, runtime: Runtime[None]) -> Update:
+    async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Go on at a neighbor by chance; it counts as a call, as a chosen one does."""
         found = await neighbors_of(self._parts, state)
         if not found:
@@ -339,15 +344,15 @@ class RandomNeighbors(Exploration):
         }
 
 
-WITHOUT_PLAN = Steps(planning=WithoutPlan)
-WITHOUT_SHARING = Steps(planning=WithoutSharing)
+WITHOUT_PLAN = NodeSet(planning=WithoutPlan)
+WITHOUT_SHARING = NodeSet(planning=WithoutSharing)
 
 
 @cache
-def without_node_selection(seed: int) -> Steps:
+def without_node_selection(seed: int) -> NodeSet:
     """Initial nodes and neighbors by chance; another seed, other nodes."""
     planning = partial(RandomInitialNodes, seed=seed)
-    return Steps(planning=planning, exploration=partial(RandomNeighbors, seed=seed))
+    return NodeSet(planning=planning, exploration=partial(RandomNeighbors, seed=seed))
 
 
 OWN = "graphreader"
@@ -382,7 +387,7 @@ def entrants(
     `seed` is that of what is left to chance. Nothing is opened before it is needed. Raises
     UsageError, which names the readers that there are, for one that there is not.
     """
-    minds = Minds(settings, opened_by=_counting)
+    minds = ModelRegistry(settings, opened_by=_counting)
     return [
         GraphEntrant(name, _changed(name, settings), _steps(name, seed), keep=keep, place=place)
         if name == OWN or name.startswith(f"{OWN}-")
@@ -404,7 +409,7 @@ def own_names() -> list[str]:
     return [*_CHANGES, *(f"{OWN}-{sweep}-N" for sweep in _SWEEPS)]
 
 
-def _steps(name: str, seed: int) -> Steps | None:
+def _steps(name: str, seed: int) -> NodeSet | None:
     """The steps of a variant; None: those of every GraphReader."""
     if name == _RANDOM_NODES:
         return without_node_selection(seed)
@@ -428,7 +433,7 @@ def _changed(name: str, settings: Settings) -> Settings:
 class Baseline:
     """A reader without a graph as an entrant; all of one evaluation share their deciders."""
 
-    def __init__(self, name: str, minds: Minds) -> None:
+    def __init__(self, name: str, minds: ModelRegistry) -> None:
         readers.check(name)
         self.name = name
         self.window = readers.window_of(name, minds)

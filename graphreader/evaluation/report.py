@@ -10,7 +10,7 @@ from graphreader.errors import UsageError
 from graphreader.evaluation.paper_tables import all_tables, as_one
 from graphreader.evaluation.plots import draw_plots
 from graphreader.evaluation.tables import Results, Table, as_csv, as_json, page, plain, read_results
-from graphreader.files import whole
+from graphreader.files import atomic_write
 
 REPORT = "report"
 
@@ -46,7 +46,7 @@ def write_report(folder: Path) -> Report:
     texts["report.json"] = _as_json(results, tables)
     texts.update({f"{table.name}.csv": as_csv(table) for table in tables})
     for name, text in texts.items():
-        with whole(out / name) as file:
+        with atomic_write(out / name) as file:
             file.write(text.encode("utf-8", "replace"))
     return Report(tables, (*(out / name for name in texts), *plots), tuple(notes))
 

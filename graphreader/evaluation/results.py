@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from graphreader.documents import Document
 from graphreader.errors import UsageError
 from graphreader.evaluation.datasets.record import Record
-from graphreader.files import Line, LinesFile, whole
+from graphreader.files import Line, LinesFile, atomic_write
 from graphreader.ingestion.loading.content import from_text, is_blank
 
 READINGS, EQUAL_READING, RUN = "readings.jsonl", "equal_reading.jsonl", "run.json"
@@ -114,7 +114,7 @@ class Folder:
         self._write({**(self._run() or {}), "leaves_graphs": False})
 
     def _write(self, run: Mapping[str, Any]) -> None:
-        with whole(self.path / RUN) as file:
+        with atomic_write(self.path / RUN) as file:
             line = json.dumps(run, ensure_ascii=False, indent=1)
             file.write(line.encode("utf-8", "replace") + b"\n")
 

@@ -33,9 +33,9 @@ from graphreader.evaluation.results import (
     places_of,
 )
 from graphreader.files import Line
-from graphreader.llm.retry import Patience
+from graphreader.llm.retry import CircuitBreaker
 from graphreader.settings import Settings
-from graphreader.sync import side_by_side
+from graphreader.sync import bounded_gather
 from graphreader.tokens import count
 from graphreader.usage import Usage
 
@@ -190,7 +190,7 @@ class Benchmark:
         self._questions = asyncio.Semaphore(at_once)
         # Two sets about the same documents share a graph, which who is done with it throws away.
         self._corpora: dict[str, asyncio.Lock] = {}
-        self._patience = Patience()
+        self._patience = CircuitBreaker()
         self._halt: GraphReaderError | None = None
         self.spent = Usage()
 
@@ -201,7 +201,7 @@ class Benchmark:
         would meet as well, and GraphReaderError where a service stays away or `max_dollars` are
         spent; what is kept stays.
         """
-        await side_by_side(self._plan.groups, self._ask_group, self._at_once)
+        await bounded_gather(self._plan.groups, self._ask_group, self._at_once)
 
     async def _ask_group(self, group: Group) -> None:
         left = [(entry, entry.missing(group, self._file)) for entry in self._entries]
@@ -209,7 +209,7 @@ class Benchmark:
         if self._scorer.rates:
             for entry in self._entries:
                 unrated = entry.unrated(group, self._file)
-                await side_by_side(unrated, self._rate, self._at_once)
+                await bounded_gather(unrated, self._rate, self._at_once)
         if left:
             made = await asyncio.to_thread(MadeGroup.of, group)
             made_of = {record.id: record for record in made.records}
@@ -247,7 +247,7 @@ class Benchmark:
             async def ask(record: Record) -> None:
                 await self._ask(entry, made, record, opened)
 
-            await side_by_side(records, ask, self._at_once)
+            await bounded_gather(records, ask, self._at_once)
 
     async def _ask(self, entry: Entry, made: MadeGroup, record: Record, opened: Opened) -> None:
         async with self._questions:

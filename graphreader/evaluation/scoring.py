@@ -32,7 +32,7 @@ from graphreader.evaluation.metrics.evidence import FactRecall, chunk_recall, fa
 from graphreader.evaluation.results import placed
 from graphreader.files import Line
 from graphreader.llm.protocols import D, Decider, Decision, Task, names
-from graphreader.llm.retry import Patience
+from graphreader.llm.retry import CircuitBreaker
 from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.tokens import count
 from graphreader.usage import Phase, Usage
@@ -296,7 +296,7 @@ class Scorer:
     def __init__(self, raters: Raters | None = None) -> None:
         self._raters = raters
         self.ended: GraphReaderError | None = None
-        self._patience = Patience()
+        self._patience = CircuitBreaker()
 
     @property
     def rates(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from graphreader.html_report.citations import harmless
 from graphreader.html_report.summary import COLOURS
 from graphreader.reading import FunctionCall, Path, Reading
-from graphreader.store.catalog import Tie, Touched
+from graphreader.store.catalog import Edge, RunSubgraph
 from graphreader.store.records import Passage
 
 MOST = 100
@@ -66,7 +66,7 @@ def touched_ids(reading: Reading, passages: Sequence[Passage]) -> list[str]:
     return [one for one in ids if one]
 
 
-def drawing(reading: Reading, passages: Sequence[Passage], touched: Touched) -> Drawing:
+def drawing(reading: Reading, passages: Sequence[Passage], touched: RunSubgraph) -> Drawing:
     """The drawing of what is `touched`: what the graph knows of `touched_ids`, or of MOST of them.
 
     Whatever a text says, the elements' ids are ours: their kind and a number.
@@ -96,7 +96,7 @@ class _Drawn:
     What was merged since has the key of what it went into.
     """
 
-    def __init__(self, touched: Touched) -> None:
+    def __init__(self, touched: RunSubgraph) -> None:
         self._touched = touched
         self.keys = {one.id: f"element-{n}" for n, one in enumerate(touched.elements, 1)}
         self.keys |= {one.id: f"chunk-{n}" for n, one in enumerate(touched.chunks, 1)}
@@ -114,7 +114,7 @@ class _Drawn:
         ]
 
     def places(
-        self, reading: Reading, passages: Sequence[Passage], ties: Sequence[Tie]
+        self, reading: Reading, passages: Sequence[Passage], ties: Sequence[Edge]
     ) -> Iterator[Place]:
         """Key elements, chunks, documents."""
         numbers = {(one.document_id, one.chunk): one.id for one in passages}
@@ -138,7 +138,7 @@ class _Drawn:
         for key, title in self._documents.values():
             yield Place(key, "document", title, title, (), (), (), ())
 
-    def _told(self, id_: str, ties: Sequence[Tie]) -> Iterator[tuple[str, int, str]]:
+    def _told(self, id_: str, ties: Sequence[Edge]) -> Iterator[tuple[str, int, str]]:
         found = [tie for tie in ties if id_ in (tie.one, tie.other)]
         for tie in found[:TOLD]:
             other = tie.other if tie.one == id_ else tie.one
@@ -184,7 +184,7 @@ def _node(place: Place) -> dict[str, Any]:
     return {"data": data, "classes": " ".join(classes)}
 
 
-def _tie(tie: Tie, keys: dict[str, str]) -> dict[str, Any]:
+def _tie(tie: Edge, keys: dict[str, str]) -> dict[str, Any]:
     data = {"source": keys[tie.one], "target": keys[tie.other], "facts": tie.facts}
     return {"data": {**data, "fact": harmless(tie.fact)}, "classes": "tie"}
 

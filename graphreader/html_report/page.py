@@ -22,12 +22,12 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from graphreader.errors import UsageError
-from graphreader.files import whole
+from graphreader.files import atomic_write
 from graphreader.html_report.citations import cited, finalized, shown, written
 from graphreader.html_report.graph_view import MOST, drawing, touched_ids
 from graphreader.html_report.summary import lanes, spent
 from graphreader.reading import Reading
-from graphreader.store.catalog import Touched, touched
+from graphreader.store.catalog import RunSubgraph, run_subgraph
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Passage
@@ -36,7 +36,7 @@ _ADDED_STYLE = ".__________cytoscape_container { position: relative; }"
 """What cytoscape.js adds to the page itself."""
 
 
-def render(reading: Reading, passages: Sequence[Passage], touched: Touched) -> str:
+def render(reading: Reading, passages: Sequence[Passage], touched: RunSubgraph) -> str:
     """The whole page of a reading.
 
     `passages` are the chunks that it cites, as far as the graph still has them; `touched` what it
@@ -131,11 +131,11 @@ async def write_report(connection: Connection, reading: Reading, target: Target)
     explorer = GraphExplorer(connection, reading.corpus)
     places = [(one.document_id, one.chunk) for one in reading.citations]
     passages = await explorer.passages(places)
-    known = await touched(connection, reading.corpus, touched_ids(reading, passages)[:MOST])
+    known = await run_subgraph(connection, reading.corpus, touched_ids(reading, passages)[:MOST])
 
     def write() -> None:
         page = render(reading, passages, known)
-        with _in_words(str(path)), whole(path) as file:
+        with _in_words(str(path)), atomic_write(path) as file:
             file.write(page.encode())
 
     await asyncio.to_thread(write)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 from graphreader.errors import DecisionError
 from graphreader.ingestion.normalization.merging import is_compared
-from graphreader.ingestion.report import Embedded, Progress, Work, quiet
+from graphreader.ingestion.report import DocumentJob, Embedded, Progress, no_progress
 from graphreader.llm.protocols import Embedder
 from graphreader.store import schema
-from graphreader.store.catalog import Library
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.writer import GraphWriter, Unembedded
 
@@ -41,7 +41,7 @@ class Embedding:
         self,
         writer: GraphWriter,
         embedder: Embedder | None,
-        completed: Callable[[Work, bool], None],
+        completed: Callable[[DocumentJob, bool], None],
         failed: Callable[[DecisionError], None],
         progress: Progress,
     ) -> None:
@@ -50,9 +50,13 @@ class Embedding:
         self._completed = completed
         self._failed = failed
         self._progress = progress
-        self._coming: asyncio.Queue[Sequence[Unembedded] | Work | None] = asyncio.Queue(WAITING)
+        self._coming: asyncio.Queue[Sequence[Unembedded] | DocumentJob | None] = asyncio.Queue(
+            WAITING
+        )
         self._elements: dict[str, Unembedded] = {}
-        self._works: deque[tuple[int, Work]] = deque()  # and how many key elements come before
+        self._works: deque[tuple[int, DocumentJob]] = (
+            deque()
+        )  # and how many key elements come before
         self._done = 0
 
     async def put(self, elements: Sequence[Unembedded]) -> None:
@@ -60,7 +64,7 @@ class Embedding:
         if elements and self._embedder:
             await self._coming.put(elements)
 
-    async def finish(self, work: Work) -> None:
+    async def finish(self, work: DocumentJob) -> None:
         """Hand over a document of which all chunks are in order."""
         await self._coming.put(work)
 
@@ -98,7 +102,7 @@ class Embedding:
                 item = await self._coming.get()
         except TimeoutError:
             return False, True
-        if isinstance(item, Work):
+        if isinstance(item, DocumentJob):
             self._works.append((self._done + len(self._elements), item))
         elif item is not None:  # the same one comes with many chunks
             self._elements |= {one.id: one for one in item}
@@ -144,14 +148,14 @@ async def embed(writer: GraphWriter, embedder: Embedder, elements: Sequence[Unem
 
 
 async def reindex(
-    connection: Connection, embedder: Embedder, corpus: str, progress: Progress = quiet
+    connection: Connection, embedder: Embedder, corpus: str, progress: Progress = no_progress
 ) -> list[str]:
     """Embed a corpus anew with another embedder; no text is read again. Returns what was embedded.
 
     The vector index serves all corpora: those whose vectors have another length are embedded as
     well, and what an earlier run that was cut off left undone. Raises UnknownCorpusError.
     """
-    library = Library(connection)
+    library = Catalog(connection)
     await library.corpus(corpus)
     if await schema.dimension(connection) != embedder.dimension:
         await schema.rebuild(connection, embedder.dimension)

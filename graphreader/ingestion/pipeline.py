@@ -29,17 +29,17 @@ from graphreader.ingestion.report import (
     ChunksRead,
     DocumentBegun,
     DocumentEnded,
+    DocumentJob,
     DocumentReport,
     Failed,
     IngestReport,
     Progress,
     SourceEnded,
     SourcesFound,
-    Work,
-    quiet,
+    no_progress,
 )
 from graphreader.llm.protocols import Budget, Decider, Embedder
-from graphreader.store.catalog import DocumentState, States
+from graphreader.store.catalog import DocumentState, DocumentStatus
 from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, metadata_of
 from graphreader.usage import Usage
 
@@ -55,7 +55,7 @@ class Intake:
 
     def __init__(
         self,
-        states: States,
+        states: DocumentStatus,
         deleter: Deleter,
         corpus: str,
         chunk_tokens: int,
@@ -66,9 +66,11 @@ class Intake:
         self._corpus = corpus
         self._chunk_tokens = chunk_tokens
         self._progress = progress
-        self._taken: dict[str, Work] = {}
+        self._taken: dict[str, DocumentJob] = {}
 
-    async def works(self, sources: Sequence[Source]) -> AsyncGenerator[Work | DocumentReport]:
+    async def works(
+        self, sources: Sequence[Source]
+    ) -> AsyncGenerator[DocumentJob | DocumentReport]:
         """What is to be done for each document; a report where there is nothing to do."""
         self._progress(SourcesFound(len(sources), sum(source.size for source in sources)))
         ahead: asyncio.Queue[Loaded | None] = asyncio.Queue(AHEAD)
@@ -79,7 +81,7 @@ class Intake:
                 states = await self._states.of(ids)
                 for one, size in items:
                     taken = await self._take(one, states) if one else None
-                    if isinstance(taken, Work):
+                    if isinstance(taken, DocumentJob):
                         self._progress(taken.begun_event())
                     if size is not None:
                         self._progress(SourceEnded(size))
@@ -100,7 +102,7 @@ class Intake:
 
     async def _take(
         self, document: Document | Refused, states: Mapping[str, DocumentState]
-    ) -> Work | DocumentReport:
+    ) -> DocumentJob | DocumentReport:
         """What is to be done for one document."""
         if isinstance(document, Refused):
             return DocumentReport(document.title, document.source, "refused", error=document.reason)
@@ -135,17 +137,17 @@ class Intake:
             and state.metadata == metadata_of(document)
         )
 
-    async def _work(self, document: Document, state: DocumentState | None) -> Work:
+    async def _work(self, document: Document, state: DocumentState | None) -> DocumentJob:
         if state is None or not state.chunks:
             chunks = await asyncio.to_thread(split, document, self._chunk_tokens)
-            return Work(document, self._chunk_tokens, len(chunks), chunks)
+            return DocumentJob(document, self._chunk_tokens, len(chunks), chunks)
         chunks = await self._cut(document, state)
         known = await self._states.chunks(document.id)
         # What an edit left that was cut off: half of its facts may be gone.
         await self._deleter.delete_chunks([chunk.id for chunk in known if chunk.retired])
         extracted = {c.id for c in known if c.error is None and not c.retired}
         missing = [chunk for chunk in chunks if chunk.id not in extracted]
-        return Work(document, self._chunk_tokens, len(chunks), missing, chunks)
+        return DocumentJob(document, self._chunk_tokens, len(chunks), missing, chunks)
 
     def give_up(self) -> None:
         """Say that what was taken up comes to no end any more: nobody shall wait for it."""
@@ -181,7 +183,7 @@ async def _next(
 
 CHUNKS_A_WRITE = 50
 AT_ONCE = 2
-Item = tuple[Work, ReadChunk | None]
+Item = tuple[DocumentJob, ReadChunk | None]
 
 
 class Writing:
@@ -204,7 +206,7 @@ class Writing:
         self._progress = progress
         self._ready: asyncio.Queue[Item | None] = asyncio.Queue()
 
-    def put(self, work: Work, read: ReadChunk | None) -> None:
+    def put(self, work: DocumentJob, read: ReadChunk | None) -> None:
         """Hand over a chunk, or a document of which nothing is missing."""
         self._ready.put_nowait((work, read))
 
@@ -258,7 +260,7 @@ class Writing:
         self._written(len(items))
         await self._finish([work for work in works if work.done])
 
-    def _count(self, work: Work, read: ReadChunk) -> None:
+    def _count(self, work: DocumentJob, read: ReadChunk) -> None:
         """A chunk is safe."""
         work.written += 1
         work.facts += len(read.facts)
@@ -266,7 +268,7 @@ class Writing:
             work.failed.append(Failed(read.chunk.index, read.error))
         self._progress(ChunksRead(work.document.title, 1, len(read.facts), read.chunk.tokens))
 
-    async def _finish(self, works: Sequence[Work]) -> None:
+    async def _finish(self, works: Sequence[DocumentJob]) -> None:
         """Put documents in order, and let them be completed when their vectors are there."""
         new = [work.version for work in works if work.is_new]
         if new:
@@ -280,7 +282,7 @@ class Writing:
             await self._embedding.finish(work)
 
 
-Works = AsyncGenerator[Work | DocumentReport]
+Works = AsyncGenerator[DocumentJob | DocumentReport]
 
 
 class Pipeline:
@@ -294,7 +296,7 @@ class Pipeline:
         *,
         chunk_tokens: int,
         budget: Budget | None = None,
-        progress: Progress = quiet,
+        progress: Progress = no_progress,
     ) -> None:
         self._writer = writer
         self._decider = decider
@@ -302,7 +304,7 @@ class Pipeline:
         self._chunk_tokens = chunk_tokens
         self._budget = budget
         self._progress = progress
-        self._states = States(writer.connection, writer.corpus)
+        self._states = DocumentStatus(writer.connection, writer.corpus)
         self._deleter = Deleter(writer.connection, writer.corpus)
         # Twice as many as may be asked at once: while some prepare or pause, others ask.
         self._turn = asyncio.Semaphore(2 * decider.concurrency)
@@ -339,7 +341,7 @@ class Pipeline:
         for one in documents:
             if found := await self._states.failed_chunks(one.id):
                 document, tokens = found.document, found.chunk_tokens
-                yield Work(document, tokens, found.chunks, found.failed, begins=False)
+                yield DocumentJob(document, tokens, found.chunks, found.failed, begins=False)
 
     async def _read(self, works: Works) -> IngestReport:
         began = time.monotonic()
@@ -381,7 +383,7 @@ class Pipeline:
             dimension=self._embedder.dimension if self._embedder else 0,
         )
 
-    async def _take_up(self, work: Work | DocumentReport, group: asyncio.TaskGroup) -> None:
+    async def _take_up(self, work: DocumentJob | DocumentReport, group: asyncio.TaskGroup) -> None:
         """Begin what is missing of a document, as fast as there is room for it."""
         if isinstance(work, DocumentReport):
             self._reports.append(work)
@@ -398,7 +400,7 @@ class Pipeline:
             await self._slots.acquire()
             group.create_task(self._extract(work, chunk))
 
-    async def _extract(self, work: Work, chunk: Chunk) -> None:
+    async def _extract(self, work: DocumentJob, chunk: Chunk) -> None:
         """Extract one chunk and hand it over, unless it is of no use any more."""
         async with self._turn:
             if self._failure:
@@ -426,7 +428,7 @@ class Pipeline:
         for _ in range(chunks):
             self._slots.release()
 
-    def _ended(self, work: Work, complete: bool) -> None:
+    def _ended(self, work: DocumentJob, complete: bool) -> None:
         """A document is through."""
         report = work.report(complete)
         self._reports[work.place] = report

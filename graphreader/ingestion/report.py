@@ -269,12 +269,12 @@ ReadingEvent = (
 Progress = Callable[[ReadingEvent], None]
 
 
-def quiet(event: ReadingEvent) -> None:
+def no_progress(event: ReadingEvent) -> None:
     """Tell nobody."""
 
 
 @dataclass(slots=True)
-class Work:
+class DocumentJob:
     """A document, cut into `chunks` of at most `chunk_tokens`; `missing` are to be extracted.
 
     `order` is all of them where the graph has some already: they are put in order at the end. A
@@ -344,7 +344,7 @@ class Work:
 logger = logging.getLogger("graphreader.ingestion")
 
 
-def log_document_start(work: Work) -> None:
+def log_document_start(work: DocumentJob) -> None:
     """A document is taken up."""
     missing, id_ = len(work.missing), work.document.id
     logger.info("Document %s begins: %d of its %d chunks to read", id_, missing, work.chunks)

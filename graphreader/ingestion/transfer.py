@@ -39,13 +39,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
 from graphreader.errors import EmbeddingMismatchError, UsageError
-from graphreader.files import whole
+from graphreader.files import atomic_write
 from graphreader.ingestion.extraction import identity
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.normalization.rules import LONGEST
 from graphreader.settings import Stage
 from graphreader.store import schema
-from graphreader.store.catalog import DocumentState, Library, States
+from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus
 from graphreader.store.connection import Connection, Row, Run, alone
 from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version, check_embedding
 
@@ -148,10 +148,10 @@ class Counts(_Record):
     key_elements: _Count = 0
 
 
-Told = Callable[[Counts], None]
+TransferProgress = Callable[[Counts], None]
 
 
-def quiet(counts: Counts) -> None:
+def no_transfer_progress(counts: Counts) -> None:
     """Take what is told, and do nothing."""
 
 
@@ -168,7 +168,7 @@ R = TypeVar("R", bound=_Record)
 
 
 @dataclass(frozen=True, slots=True)
-class ExchangeReport:
+class TransferReport:
     """What went into a file, or came out of one.
 
     `incomplete` counts those of the `documents` that are not complete, `unchanged` those that were
@@ -287,17 +287,17 @@ async def export_corpus(
     connection: Connection,
     corpus: str,
     target: str | PathLike[str] | BinaryIO,
-    told: Told = quiet,
-) -> ExchangeReport:
+    told: TransferProgress = no_transfer_progress,
+) -> TransferReport:
     """Write everything that a corpus holds to a file, which stands there only once it is whole.
 
     A document that another process keeps changing is left out, and the report says so. `told` hears
     from time to time how much is written. Raises UnknownCorpusError.
     """
-    record = await Library(connection).corpus(corpus)
+    record = await Catalog(connection).corpus(corpus)
     stages = (await connection.read("read/stages_in_force", corpus=corpus))[0]["stages"]
     header = Header(graphreader=VERSION, corpus=corpus, **asdict(record), stages=tuple(stages))
-    with whole(target) if isinstance(target, str | PathLike) else nullcontext(target) as out:
+    with atomic_write(target) if isinstance(target, str | PathLike) else nullcontext(target) as out:
         return await _Exporter(connection, corpus, out, told).run(header)
 
 
@@ -317,7 +317,9 @@ class _Copy:
 
 
 class _Exporter:
-    def __init__(self, connection: Connection, corpus: str, out: BinaryIO, told: Told) -> None:
+    def __init__(
+        self, connection: Connection, corpus: str, out: BinaryIO, told: TransferProgress
+    ) -> None:
         self._connection = connection
         self._corpus = corpus
         self._out = out
@@ -326,7 +328,7 @@ class _Exporter:
         self._incomplete = 0
         self._refused: list[str] = []
 
-    async def run(self, header: Header) -> ExchangeReport:
+    async def run(self, header: Header) -> TransferReport:
         await self._write(f"{header.model_dump_json()}\n".encode())
         after = None
         while page := await self._connection.read(
@@ -336,7 +338,7 @@ class _Exporter:
             after = page[-1]["source"]
         await self._take_key_elements()
         await self._write(self._counts.line("end"))
-        return ExchangeReport(
+        return TransferReport(
             self._corpus,
             **self._counts.model_dump(),
             incomplete=self._incomplete,
@@ -564,8 +566,11 @@ LINES_AT_ONCE = 100
 
 
 async def import_corpus(
-    connection: Connection, corpus: str, source: str | PathLike[str] | Export, told: Told = quiet
-) -> ExchangeReport:
+    connection: Connection,
+    corpus: str,
+    source: str | PathLike[str] | Export,
+    told: TransferProgress = no_transfer_progress,
+) -> TransferReport:
     """Read an exported corpus from a file, under this name, whatever it was called.
 
     What the corpus has already is left alone, also where it is further than the file; a document
@@ -605,14 +610,16 @@ class _Part:
 class _Importer:
     """Takes the lines of one export, some at a time."""
 
-    def __init__(self, connection: Connection, corpus: str, header: Header, told: Told) -> None:
+    def __init__(
+        self, connection: Connection, corpus: str, header: Header, told: TransferProgress
+    ) -> None:
         self._connection = connection
         self._corpus = corpus
         self._header = header
         self._told = told
         self._writer = GraphWriter(connection, corpus)
         self._deleter = Deleter(connection, corpus)
-        self._states = States(connection, corpus)
+        self._states = DocumentStatus(connection, corpus)
         self._read: Counter[str] = Counter()
         self._taken: Counter[str] = Counter()
         self._unchanged = 0
@@ -621,9 +628,9 @@ class _Importer:
         self._incoming: IncomingDocument | None = None
         self._alone = self._settled = False
 
-    async def run(self, export: Export) -> ExchangeReport:
+    async def run(self, export: Export) -> TransferReport:
         await self._deleter.finish_deletes()
-        extent = await Library(self._connection).extent(self._corpus)
+        extent = await Catalog(self._connection).extent(self._corpus)
         self._alone = len(extent.unfinished) == extent.documents
         made = {"decider", "prompts", "embedding", "dimension"}
         await self._writer.begin_corpus(**self._header.model_dump(include=made))
@@ -632,7 +639,7 @@ class _Importer:
             await self._write(await self._part(some))
             self._told(Counts(**self._taken))
         done = await self._finish()
-        return ExchangeReport(
+        return TransferReport(
             self._corpus,
             **Counts(**self._taken).model_dump(),
             incomplete=self._taken["documents"] - len(done),

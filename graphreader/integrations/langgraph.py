@@ -16,13 +16,13 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from graphreader.agent import events
-from graphreader.agent.dependencies import Likeness, Parts, Step, Update
+from graphreader.agent.dependencies import AgentDependencies, NodeFunction, QueryVectors, Update
 from graphreader.agent.events import Event, as_plain
-from graphreader.agent.graph import EXPLORING, Nodes, wired
-from graphreader.agent.state import Answered, Costs, Question, Run, add_costs, in_all
+from graphreader.agent.graph import EXPLORING, AgentNodes, wired
+from graphreader.agent.state import AgentInput, AgentOutput, Costs, RunState, add_costs, total_usage
 from graphreader.llm.protocols import Budget
-from graphreader.resources import Session
-from graphreader.runs import asked, prepared
+from graphreader.resources import Resources
+from graphreader.runs import prepare_run, validated_question
 from graphreader.sync import Background
 
 REMEMBERED = 1_000
@@ -33,21 +33,21 @@ OF_A_PATH = (*EXPLORING, "end_path")
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ExecutionContext:
     """Where the steps of a run are taken: in whose session and loop, and about which corpus."""
 
-    session: Session
+    session: Resources
     background: Background
     corpus: str
 
 
-Source = Callable[[Runtime[Any]], Awaitable[Home]]
+Source = Callable[[Runtime[Any]], Awaitable[ExecutionContext]]
 """Whose home it is, by what the run was given as its context."""
 
 
 def agent_graph(
     source: Source, context_schema: type[Any] | None = None, *, step_by_step: bool = False
-) -> CompiledStateGraph[Run, Any, Question, Answered]:
+) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
     """The agent's graph with its paper's steps; nothing is opened before the first of them.
 
     It keeps nothing itself: checkpoints are those of whoever runs it. What is told on the way goes
@@ -56,7 +56,7 @@ def agent_graph(
     """
     steps = _Steps(source)
     return wired(
-        Nodes(**{one.name: steps.named(one.name) for one in fields(Nodes)}),
+        AgentNodes(**{one.name: steps.named(one.name) for one in fields(AgentNodes)}),
         context_schema=context_schema,
         step_by_step=step_by_step,
     )
@@ -67,7 +67,7 @@ class _Underway:
     """What the steps of a run share. `paths` are those whose cost so far the budget holds."""
 
     budget: Budget
-    likeness: Likeness
+    likeness: QueryVectors
     paths: set[int] = field(default_factory=set)
     since: float = field(default_factory=time.monotonic)
 
@@ -77,9 +77,9 @@ class _Steps:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._runs: OrderedDict[tuple[str, Home], _Underway] = OrderedDict()
+        self._runs: OrderedDict[tuple[str, ExecutionContext], _Underway] = OrderedDict()
 
-    def named(self, name: str) -> Step:
+    def named(self, name: str) -> NodeFunction:
         """The step of that name, as LangGraph calls it."""
 
         async def step(state: dict[str, Any], runtime: Runtime[Any]) -> Update:
@@ -90,14 +90,16 @@ class _Steps:
 
         return step
 
-    async def _begin(self, home: Home, state: dict[str, Any], runtime: Runtime[Any]) -> Update:
+    async def _begin(
+        self, home: ExecutionContext, state: dict[str, Any], runtime: Runtime[Any]
+    ) -> Update:
         """The first step; whatever an earlier question left in the state goes."""
-        question, run = asked(state.get("question")), uuid4().hex
-        parts, told = await prepared(home.session, home.corpus, question)
+        question, run = validated_question(state.get("question")), uuid4().hex
+        parts, told = await prepare_run(home.session, home.corpus, question)
         self._runs[run, home] = _Underway(parts.budget, parts.likeness)
         events.log_start(run, question, parts)
         given = {**state, "run": run, "question": question}
-        nodes = Nodes.of(replace(parts, tokens=True), home.session.steps)
+        nodes = AgentNodes.of(replace(parts, tokens=True), home.session.steps)
         update = await self._taken(FIRST, nodes, given, runtime)
         return {
             **_nothing_yet(),
@@ -110,17 +112,17 @@ class _Steps:
         }
 
     async def _take(
-        self, name: str, home: Home, state: dict[str, Any], runtime: Runtime[Any]
+        self, name: str, home: ExecutionContext, state: dict[str, Any], runtime: Runtime[Any]
     ) -> Update:
         """A later step. A run may go on in another home, or begin again at an earlier step."""
         key = state.get("run", ""), home
         if key in self._runs:
             parts = await home.session.parts(home.corpus)
         else:  # another corpus, perhaps, or one that is gone by now
-            parts, _ = await prepared(home.session, home.corpus, state["question"])
+            parts, _ = await prepare_run(home.session, home.corpus, state["question"])
         under_way = self._under_way(key, name, state, parts)
         parts = replace(parts, budget=under_way.budget, likeness=under_way.likeness, tokens=True)
-        nodes = Nodes.of(parts, home.session.steps)
+        nodes = AgentNodes.of(parts, home.session.steps)
         update = await self._taken(name, nodes, state, runtime)
         if name == LAST:
             self._runs.pop(key, None)  # what comes after it begins again
@@ -130,9 +132,9 @@ class _Steps:
         return update
 
     async def _taken(
-        self, name: str, nodes: Nodes, state: dict[str, Any], runtime: Runtime[Any]
+        self, name: str, nodes: AgentNodes, state: dict[str, Any], runtime: Runtime[Any]
     ) -> Update:
-        step: Step = getattr(nodes, name)
+        step: NodeFunction = getattr(nodes, name)
         try:
             return await step(state, runtime=runtime)
         except Exception as error:
@@ -140,7 +142,11 @@ class _Steps:
             raise
 
     def _under_way(
-        self, key: tuple[str, Home], name: str, state: dict[str, Any], parts: Parts
+        self,
+        key: tuple[str, ExecutionContext],
+        name: str,
+        state: dict[str, Any],
+        parts: AgentDependencies,
     ) -> _Underway:
         """What the run's steps share; its budget holds what the state tells, and what is asked now.
 
@@ -154,10 +160,10 @@ class _Steps:
             since = known.since if known else time.monotonic()
             likeness = known.likeness if known else parts.likeness
             known = _Underway(parts.budget, likeness, since=since)
-            known.budget.count(in_all(spent))
+            known.budget.count(total_usage(spent))
         if in_a_path and state["path"] not in known.paths:
             known.paths.add(state["path"])
-            known.budget.count(in_all(state.get("costs", {})))
+            known.budget.count(total_usage(state.get("costs", {})))
         self._runs[key] = known
         self._runs.move_to_end(key)
         while len(self._runs) > REMEMBERED:

@@ -33,7 +33,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 from graphreader.errors import BudgetError, CacheError, DecisionError
 from graphreader.files import files_of, is_lost, opened, refusal
 from graphreader.llm import structured_output
-from graphreader.llm.protocols import Decided, Decision, Task
+from graphreader.llm.protocols import Decision, DecisionResult, Task
 from graphreader.settings import Settings
 from graphreader.usage import Usage
 
@@ -347,7 +347,7 @@ def in_flight() -> SingleFlight:
 D = TypeVar("D", bound=Decision)
 
 
-class KeptDecisions:
+class DecisionCache:
     """The decisions of one model; `about` is all that changes its replies beside the prompt."""
 
     def __init__(self, cache: ReplyCache, model: str, *about: object) -> None:
@@ -361,8 +361,8 @@ class KeptDecisions:
         return self._cache.trouble or ""
 
     async def or_asked(
-        self, task: Task[D], texts: Sequence[str], ask: Callable[[], Awaitable[Decided[D]]]
-    ) -> Decided[D]:
+        self, task: Task[D], texts: Sequence[str], ask: Callable[[], Awaitable[DecisionResult[D]]]
+    ) -> DecisionResult[D]:
         """The decision that is kept, else the one that `ask` gives, which is kept then.
 
         `texts` is all that the task could show. Who only waited for another one's request has
@@ -371,7 +371,7 @@ class KeptDecisions:
         key = self._key(task, texts)
         asks = False
 
-        async def make() -> Decided[D]:
+        async def make() -> DecisionResult[D]:
             nonlocal asks
             kept = _read(task, await self._cache.get(key))
             if kept is not None:
@@ -400,23 +400,23 @@ class KeptDecisions:
         return key_of(self._model, *self._about, task.prompt, schema, *texts)
 
 
-def _written(decided: Decided[D]) -> str:
+def _written(decided: DecisionResult[D]) -> str:
     return json.dumps(
         {"shown": decided.task.choices, "decision": decided.decision.model_dump(mode="json")}
     )
 
 
-def restored(task: Task[D], shown: int, fields: object) -> Decided[D] | None:
+def restored(task: Task[D], shown: int, fields: object) -> DecisionResult[D] | None:
     """A decision that was kept, with what was shown for it, if it suits the task (still)."""
     try:
         task = _showing(task, shown)
         decision = cast(D, task.decision.model_validate(fields))
     except (TypeError, ValueError):
         return None
-    return Decided(decision, task) if task.problem(decision) is None else None
+    return DecisionResult(decision, task) if task.problem(decision) is None else None
 
 
-def _read(task: Task[D], kept: str | None) -> Decided[D] | None:
+def _read(task: Task[D], kept: str | None) -> DecisionResult[D] | None:
     """The kept decision, if there is one that suits the task."""
     try:
         record = json.loads(kept or "")

@@ -59,10 +59,18 @@ from pydantic_core import from_json
 
 from graphreader import tokens
 from graphreader.errors import CutOffError, DecisionError, ModelRefusedError
-from graphreader.llm.cache import KeptDecisions
+from graphreader.llm.cache import DecisionCache
 from graphreader.llm.pricing import Prices
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import ROOM_TO_THINK, Budget, Decided, Decider, Decision, Heard, Task
+from graphreader.llm.protocols import (
+    ROOM_TO_THINK,
+    Budget,
+    Decider,
+    Decision,
+    DecisionResult,
+    Task,
+    TokenCallback,
+)
 from graphreader.llm.providers import OPTIONS, Dialect, Option, close
 from graphreader.llm.retry import Declined, ModelService, PerLoop
 from graphreader.llm.structured_output import (
@@ -75,7 +83,7 @@ from graphreader.llm.structured_output import (
     read,
     thought,
 )
-from graphreader.llm.window import Correction, Fitted, fit
+from graphreader.llm.window import Correction, RenderedPrompt, fit
 from graphreader.usage import Usage
 
 _MESSAGE = r"This model does not support OpenAI's structured|Invalid schema for OpenAI's structured"
@@ -173,7 +181,7 @@ class Listening:
     """
 
     def __init__(
-        self, model: Any, messages: Sequence[BaseMessage], field: str, heard: Heard
+        self, model: Any, messages: Sequence[BaseMessage], field: str, heard: TokenCallback
     ) -> None:
         self._model = model
         self._messages = messages
@@ -369,7 +377,7 @@ class Manner:
         )
 
 
-def log_request(model: str, what: Fitted[Any]) -> float:
+def log_request(model: str, what: RenderedPrompt[Any]) -> float:
     """A request is sent; returns when, for its reply."""
     texts = [message.text for message in what.messages]
     logger.debug(
@@ -383,7 +391,9 @@ def log_request(model: str, what: Fitted[Any]) -> float:
     return time.monotonic()
 
 
-def log_reply(model: str, what: Fitted[Any], message: AIMessage, cost: Usage, since: float) -> None:
+def log_reply(
+    model: str, what: RenderedPrompt[Any], message: AIMessage, cost: Usage, since: float
+) -> None:
     """Its reply is there, usable or not."""
     if logger.isEnabledFor(logging.DEBUG):
         logger.debug(
@@ -423,7 +433,7 @@ class LanguageModelDecider:
         dialect: Dialect,
         prompts: Prompts | None = None,
         encoding: str = tokens.DEFAULT,
-        kept: KeptDecisions | None = None,
+        kept: DecisionCache | None = None,
         prices: Prices | None = None,
     ) -> None:
         self.name = service.name
@@ -440,8 +450,8 @@ class LanguageModelDecider:
         self._manner = Manner(self.name, dialect.form)
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
-    ) -> Decided[D]:
+        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+    ) -> DecisionResult[D]:
         """Ask the model, once or twice as a rule (see the module), unless a kept reply serves.
 
         The usage counts every reply; its `seconds` stay 0: what counts is the wall clock of the
@@ -471,11 +481,13 @@ class LanguageModelDecider:
         if self._kept is not None:
             await self._kept.aclose()
 
-    async def _ask(self, task: Task[D], budget: Budget, heard: Heard | None) -> Decided[D]:
+    async def _ask(
+        self, task: Task[D], budget: Budget, heard: TokenCallback | None
+    ) -> DecisionResult[D]:
         spent = Usage()
         correction: Correction | None = None
         failed: set[Kind] = set()
-        spare: Decided[D] | None = None  # would do, but lacks something
+        spare: DecisionResult[D] | None = None  # would do, but lacks something
         while True:
             reply: _Reply[D] | None = None
             try:
@@ -494,12 +506,16 @@ class LanguageModelDecider:
             else:
                 lack = reply.asked.task.shortcoming(decision)
                 if lack is None or correction:
-                    return Decided(decision, reply.asked.task, spent)
-                spare = Decided(decision, reply.asked.task)
+                    return DecisionResult(decision, reply.asked.task, spent)
+                spare = DecisionResult(decision, reply.asked.task)
                 correction = Correction(said(reply.message), lack.rstrip("."))
 
     async def _reply(
-        self, task: Task[D], correction: Correction | None, budget: Budget, heard: Heard | None
+        self,
+        task: Task[D],
+        correction: Correction | None,
+        budget: Budget,
+        heard: TokenCallback | None,
     ) -> "_Reply[D]":
         """Send one request, in another way where the service declines the first one."""
         manner = self._manner
@@ -523,7 +539,11 @@ class LanguageModelDecider:
                 budget.settle(most, cost)
 
     def _call(
-        self, asked: Fitted[Any], limit: int, without: frozenset[Option], heard: Heard | None
+        self,
+        asked: RenderedPrompt[Any],
+        limit: int,
+        without: frozenset[Option],
+        heard: TokenCallback | None,
     ) -> Callable[[], Awaitable[AIMessage]]:
         """What makes one request, as a stream where somebody wants to hear the answer."""
         model = self._dialect.bound(
@@ -538,7 +558,7 @@ class LanguageModelDecider:
             return partial(invoke, model, asked.messages)
         return Listening(model, asked.messages, "answer", heard).ask
 
-    def _fit(self, task: Task[D], correction: Correction | None = None) -> Fitted[D]:
+    def _fit(self, task: Task[D], correction: Correction | None = None) -> RenderedPrompt[D]:
         return fit(
             task,
             self._manner.form,
@@ -605,7 +625,7 @@ class LanguageModelDecider:
 class _Reply(Generic[D]):
     """What was asked, what came back, what it cost; how long it might be, and if to think."""
 
-    asked: Fitted[D]
+    asked: RenderedPrompt[D]
     message: AIMessage
     usage: Usage
     limit: int
@@ -644,8 +664,8 @@ class RoutingDecider:
         return " ".join(notice for notice in notices if notice)
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
-    ) -> Decided[D]:
+        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+    ) -> DecisionResult[D]:
         """Have it decided by the one whose task it is."""
         return await self._decider_of(task).decide(task, budget, heard)
 

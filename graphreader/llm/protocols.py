@@ -165,7 +165,7 @@ def names(items: Sequence[str]) -> str:
     return numbered([folded(item) for item in items])
 
 
-def counted(word: str, items: Sequence[str]) -> str:
+def labelled(word: str, items: Sequence[str]) -> str:
     """The items, each after its name, "Notebook 1: ..." and so on.
 
     Further lines of an item are indented, so that none can pass for another item.
@@ -184,13 +184,13 @@ def bulleted(items: Sequence[str]) -> str:
     return "\n".join(f"- {folded(item)}" for item in items) or "(none)"
 
 
-Heard = Callable[[str, bool], None]
+TokenCallback = Callable[[str, bool], None]
 """Takes a piece of an answer as it is written, and whether it begins one: then what was heard
 before is void. For the event loop in which the decision is asked for; it must not wait."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decided(Generic[D]):
+class DecisionResult(Generic[D]):
     """A decision, the task as it was really shown (some choices may be left out), and the cost."""
 
     decision: D
@@ -217,8 +217,8 @@ class Decider(Protocol):
         ...
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
-    ) -> Decided[D]:
+        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+    ) -> DecisionResult[D]:
         """Take one decision, valid for the task (`task.problem(decision)` is None).
 
         What it costs is taken from the budget of the run. `heard` is told the pieces of an

@@ -113,7 +113,7 @@ QUESTIONS = 3
 """That find a service gone, with no answer between them."""
 
 
-class Patience:
+class CircuitBreaker:
     """Counts the questions in a row for which a service was gone."""
 
     def __init__(self) -> None:

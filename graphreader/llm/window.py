@@ -16,7 +16,6 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from graphreader import tokens
 from graphreader import tokens as tokens_module
 from graphreader.errors import WindowError
 from graphreader.llm import structured_output
@@ -42,7 +41,7 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted(Generic[D]):
+class RenderedPrompt(Generic[D]):
     """A task as it is shown, in the form in which the reply is asked for, and its size."""
 
     task: Task[D]
@@ -69,7 +68,7 @@ def fit(
     *,
     prompts: Prompts,
     encoding: str = tokens_module.DEFAULT,
-) -> Fitted[D]:
+) -> RenderedPrompt[D]:
     """The task with as many of its choices as the window holds, at least its `fewest`.
 
     A correction goes along as long as there is room: with the wrong reply where nothing has to be
@@ -77,7 +76,7 @@ def fit(
     numbers, where even that is too much.
     """
     if correction and correction.reply:
-        whole = measured(task, PromptForm(form, prompts, encoding, correction))
+        whole = render_prompt(task, PromptForm(form, prompts, encoding, correction))
         if whole.tokens <= window:
             return whole
         correction = Correction("", correction.problem)
@@ -104,26 +103,30 @@ def tokens_of(messages: Sequence[BaseMessage], encoding: str = tokens_module.DEF
     )
 
 
-def _shortened(task: Task[D], how: PromptForm, window: int) -> tuple[Fitted[D] | None, Fitted[D]]:
+def _shortened(
+    task: Task[D], how: PromptForm, window: int
+) -> tuple[RenderedPrompt[D] | None, RenderedPrompt[D]]:
     """The largest that fits, if any, and the smallest that does not."""
-    high = measured(task, how)
+    high = render_prompt(task, how)
     if high.tokens <= window:
         return high, high
     if task.choices <= task.fewest:
         return None, high
-    low = measured(task.keeping(task.fewest), how)
+    low = render_prompt(task.keeping(task.fewest), how)
     if low.tokens > window:
         return None, low
     for step in count():
         number = _between(low, high, window, step)
         if number is None:
             break
-        tried = measured(task.keeping(number), how)
+        tried = render_prompt(task.keeping(number), how)
         low, high = (tried, high) if tried.tokens <= window else (low, tried)
     return low, high
 
 
-def _between(low: Fitted[Any], high: Fitted[Any], window: int, step: int) -> int | None:
+def _between(
+    low: RenderedPrompt[Any], high: RenderedPrompt[Any], window: int, step: int
+) -> int | None:
     """How many choices to try next: where the window would be full if all were equally long.
 
     Every third time it is the middle, in case they are not. None: nothing is left to try.
@@ -135,11 +138,11 @@ def _between(low: Fitted[Any], high: Fitted[Any], window: int, step: int) -> int
     return min(max(least + round(share * (most - least)), least + 1), most - 1)
 
 
-def measured(task: Task[D], how: PromptForm) -> Fitted[D]:
+def render_prompt(task: Task[D], how: PromptForm) -> RenderedPrompt[D]:
     """The task rendered for a form, with the size of its prompt in tokens."""
     messages = _messages(task, how)
     along = _tokens_along(task.decision, how.form, how.encoding)
-    return Fitted(task, how.form, messages, tokens_of(messages, how.encoding) + along)
+    return RenderedPrompt(task, how.form, messages, tokens_of(messages, how.encoding) + along)
 
 
 def _messages(task: Task[Any], how: PromptForm) -> list[BaseMessage]:
@@ -208,5 +211,5 @@ class BuildingMeasurer:
         """Tokens of the prompt; 0 offline. Raises WindowError."""
         if self.name == OFFLINE:
             return 0
-        encoding = tokens.encoding_for(self.name)
+        encoding = tokens_module.encoding_for(self.name)
         return fit(task, "schema", self.window, prompts=self.prompts, encoding=encoding).tokens

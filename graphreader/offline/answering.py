@@ -19,9 +19,9 @@ from graphreader.agent.decisions import Answer, Claim
 from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.baselines.chunk_reading import (
     SUMMARY_TOKENS,
-    ChunkRead,
+    ChunkReadDecision,
     ChunkReadTask,
-    NotesRead,
+    NotesReadDecision,
     NotesReadTask,
 )
 from graphreader.baselines.search_agent import NOTES_TOKENS, SearchStep, SearchStepTask
@@ -294,17 +294,19 @@ def choose_from(question: str, options: Sequence[str], excerpts: Iterable[Excerp
     )
 
 
-def read_alone(task: ChunkReadTask) -> ChunkRead:
+def read_alone(task: ChunkReadTask) -> ChunkReadDecision:
     """Answerable where an answer can be put together of the chunk's sentences."""
     excerpts = [Excerpt(task.label, task.text, 0)]
     answer = answer_from(task.question, excerpts)
     if not answer.answered:
-        return ChunkRead(function="unanswerable", answer="", quotes=[])
+        return ChunkReadDecision(function="unanswerable", answer="", quotes=[])
     chosen = _option(task.question, task.options, excerpts)
-    return ChunkRead(function="answerable", answer=chosen or answer.answer, quotes=answer.quotes)
+    return ChunkReadDecision(
+        function="answerable", answer=chosen or answer.answer, quotes=answer.quotes
+    )
 
 
-def read_with_notes(task: NotesReadTask) -> NotesRead:
+def read_with_notes(task: NotesReadTask) -> NotesReadDecision:
     """The same of the summary's sentences and the chunk's; the best of both go on.
 
     A chunk without a sentence that is worth noting changes nothing.
@@ -314,13 +316,15 @@ def read_with_notes(task: NotesReadTask) -> NotesRead:
     before = [Excerpt(label, text, 0) for text, label in noted_in(task.summary)]
     new = worth_noting(sentences_of(here, asked), asked)
     if not new:  # what the summary alone does not answer, was found before
-        return NotesRead(summary=task.summary, function="unanswerable", answer="", quotes=[])
+        return NotesReadDecision(
+            summary=task.summary, function="unanswerable", answer="", quotes=[]
+        )
     summary = notes_with(task.summary, new, asked, SUMMARY_TOKENS)
     answer = answer_from(task.question, [*before, *here])
     chosen = _option(task.question, task.options, [*before, *here])
     stands_here = [quote for quote in answer.quotes if quote in task.text]
     noted = [one.text for one in new if folded(one.text) in summary]
-    return NotesRead(
+    return NotesReadDecision(
         summary=summary,
         function="answerable" if answer.answered else "unanswerable",
         answer=(chosen or answer.answer) if answer.answered else "",

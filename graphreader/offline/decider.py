@@ -32,7 +32,12 @@ from graphreader.agent.tasks import (
     NeighborTask,
     PlanTask,
 )
-from graphreader.baselines.chunk_reading import ChunkRead, ChunkReadTask, NotesRead, NotesReadTask
+from graphreader.baselines.chunk_reading import (
+    ChunkReadDecision,
+    ChunkReadTask,
+    NotesReadDecision,
+    NotesReadTask,
+)
 from graphreader.baselines.read_agent.tasks import (
     Gist,
     GistTask,
@@ -50,8 +55,8 @@ from graphreader.baselines.tasks import TextAnswer, TextAnswerTask, TextChoice, 
 from graphreader.errors import UsageError
 from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import Budget, Decided, Decision, Heard, Task
-from graphreader.llm.window import Fitted, fit
+from graphreader.llm.protocols import Budget, Decision, DecisionResult, Task, TokenCallback
+from graphreader.llm.window import RenderedPrompt, fit
 from graphreader.offline import answering, read_agent, scoring
 from graphreader.offline.facts import facts_of
 from graphreader.offline.question import Question, understand
@@ -117,14 +122,14 @@ class OfflineDecider:
     concurrency = 2  # it computes and never waits, so more would gain nothing
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
-    ) -> Decided[D]:
+        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+    ) -> DecisionResult[D]:
         """Take one decision; it is always valid for the task. Costs a call and no tokens."""
         if budget:
             budget.take(0, task.phase)
         if isinstance(task, FactsTask):
             task = cast(Task[D], scoring.promising(task))
-        return Decided(cast(D, self._decision(task)), task, Usage(calls=1))
+        return DecisionResult(cast(D, self._decision(task)), task, Usage(calls=1))
 
     def measure(self, task: Task[Any]) -> int:
         """No prompt, no tokens."""
@@ -183,11 +188,11 @@ class OfflineDecider:
         return answering.choose_from(task.question, task.options, task.excerpts)
 
     @_decision.register
-    def _(self, task: ChunkReadTask) -> ChunkRead:
+    def _(self, task: ChunkReadTask) -> ChunkReadDecision:
         return answering.read_alone(task)
 
     @_decision.register
-    def _(self, task: NotesReadTask) -> NotesRead:
+    def _(self, task: NotesReadTask) -> NotesReadDecision:
         return answering.read_with_notes(task)
 
     @_decision.register
@@ -235,15 +240,15 @@ class SizedOfflineDecider(OfflineDecider):
         return self._fit(task).tokens
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: Heard | None = None
-    ) -> Decided[D]:
+        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+    ) -> DecisionResult[D]:
         """Take one decision. Raises WindowError for a prompt that does not fit."""
         fitted = self._fit(task)
         decided = await super().decide(fitted.task, budget, heard)
         usage = replace(decided.usage, input_tokens=fitted.tokens, estimated=1)
         return replace(decided, usage=usage)
 
-    def _fit(self, task: Task[D]) -> Fitted[D]:
+    def _fit(self, task: Task[D]) -> RenderedPrompt[D]:
         return fit(task, "schema", self._window, prompts=self._prompts_shown)
 
 

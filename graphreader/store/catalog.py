@@ -87,7 +87,7 @@ class Extent:
     chunk_tokens: int
 
 
-class Library:
+class Catalog:
     """Looks at a whole database."""
 
     def __init__(self, connection: Connection) -> None:
@@ -237,7 +237,7 @@ class FailedDocument:
     failed: tuple[Chunk, ...]
 
 
-class States:
+class DocumentStatus:
     """Looks at the documents of one corpus."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
@@ -291,7 +291,7 @@ class TouchedChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class Edge:
     """Two that hang together, by their ids, and by how many facts; `fact` is one of these.
 
     Either the chunk in which the facts stand and a key element that they name, or two key elements
@@ -305,7 +305,7 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class RunSubgraph:
     """Those that are in the graph still, in the order in which they were asked for, each once.
 
     `merged` has, by the ids of key elements that were merged, those of what they went into: these
@@ -314,11 +314,11 @@ class Touched:
 
     elements: tuple[Node, ...] = ()
     chunks: tuple[TouchedChunk, ...] = ()
-    ties: tuple[Tie, ...] = ()
+    ties: tuple[Edge, ...] = ()
     merged: Mapping[str, str] = field(default_factory=dict)
 
 
-async def touched(connection: Connection, corpus: str, ids: Sequence[str]) -> Touched:
+async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) -> RunSubgraph:
     """Look up key elements and chunks of a corpus by their ids, in one statement.
 
     Between hubs, of which only FACTS_OF_AN_ELEMENT facts are looked at, there may be more facts.
@@ -326,7 +326,7 @@ async def touched(connection: Connection, corpus: str, ids: Sequence[str]) -> To
     values = {"corpus": corpus, "ids": list(dict.fromkeys(ids)), "most": FACTS_OF_AN_ELEMENT}
     row = (await connection.read("read/touched", **values))[0]
     elements = {one["id"]: Node(one["id"], one["name"]) for one in row["elements"]}
-    return Touched(
+    return RunSubgraph(
         tuple(elements.values()),
         tuple(TouchedChunk(**one) for one in row["chunks"]),
         tuple(_once([*row["named"], *row["shared"]])),
@@ -334,11 +334,11 @@ async def touched(connection: Connection, corpus: str, ids: Sequence[str]) -> To
     )
 
 
-def _once(rows: Sequence[Row]) -> list[Tie]:
+def _once(rows: Sequence[Row]) -> list[Edge]:
     """Each pair once: two key elements are found from both sides, and from a hub's not wholly."""
-    ties: dict[frozenset[str], Tie] = {}
+    ties: dict[frozenset[str], Edge] = {}
     for row in rows:
         pair = frozenset((row["one"], row["other"]))
         if pair not in ties or ties[pair].facts < row["facts"]:
-            ties[pair] = Tie(**row)
+            ties[pair] = Edge(**row)
     return list(ties.values())

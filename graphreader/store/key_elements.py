@@ -161,7 +161,7 @@ class Alike:
     score: float
 
 
-class Likenesses:
+class SimilarityPairs:
     """Finds and remembers pairs of one corpus."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:

@@ -30,7 +30,7 @@ from graphreader.store import embedded
 from graphreader.store.connection import open_connection
 from graphreader.store.embedded import process as process_module
 from graphreader.store.embedded import server as server_module
-from graphreader.store.embedded.process import Home
+from graphreader.store.embedded.process import ServerHome
 from graphreader.store.embedded.server import RunningServer
 from tests.servers import PROXY
 
@@ -266,7 +266,7 @@ def test_stop(settings: Settings, server: RunningServer, home: Path) -> None:
 # the other port and the password stay.
 def test_taken_port_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_module, "_PORT_SECONDS", 0.2)
-    home = Home.of(Settings.read(home=tmp_path))
+    home = ServerHome.of(Settings.read(home=tmp_path))
     home.make()
     first = home.make_access()
     again = home.make_access()
@@ -280,7 +280,7 @@ def test_taken_port_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 # Every home gets a password of its own, and a server's two ports differ.
 def test_homes_differ(tmp_path: Path) -> None:
-    homes_of = [Home.of(Settings.read(home=tmp_path / str(number))) for number in range(20)]
+    homes_of = [ServerHome.of(Settings.read(home=tmp_path / str(number))) for number in range(20)]
     for one in homes_of:
         one.make()
     accesses = [one.make_access() for one in homes_of]

@@ -16,10 +16,10 @@ from graphreader.ingestion.chunking import split
 from graphreader.ingestion.extraction import identity, key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.ingestion.normalization.normalizer import Normalizer
-from graphreader.ingestion.transfer import ExchangeReport, Export, export_corpus, import_corpus
+from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
 from graphreader.offline.decider import embedding_of
 from graphreader.settings import STAGES, Settings
-from graphreader.store.catalog import Library
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row
 from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version
 from tests.neo4j.conftest import DIMENSION
@@ -92,7 +92,7 @@ async def exported(connection: Connection, corpus: str) -> bytes:
     return out.getvalue()
 
 
-async def imported(connection: Connection, corpus: str, data: bytes) -> ExchangeReport:
+async def imported(connection: Connection, corpus: str, data: bytes) -> TransferReport:
     return await import_corpus(connection, corpus, Export(io.BytesIO(data)))
 
 
@@ -146,7 +146,7 @@ async def test_there_and_back(connection: Connection, full: GraphWriter) -> None
 
     assert graph(connection, full.corpus) == before
     assert len(before) > 100
-    stats = await Library(connection).stats(full.corpus)
+    stats = await Catalog(connection).stats(full.corpus)
     assert (report.documents, report.chunks, report.facts, report.key_elements) == (
         (stats.documents, stats.chunks, stats.facts, stats.key_elements)
     )
@@ -270,7 +270,7 @@ async def test_another_text_is_refused(connection: Connection, full: GraphWriter
     before = graph(connection, full.corpus)
     await delete_all(connection, full.corpus)
     await fill(full, {"lives": "Somebody else was born.\n"})
-    (known,) = await Library(connection).documents(full.corpus)
+    (known,) = await Catalog(connection).documents(full.corpus)
     report = await imported(connection, full.corpus, data)
 
     (sentence,) = report.refused
@@ -310,7 +310,7 @@ async def test_cut_off(connection: Connection, full: GraphWriter) -> None:
             await imported(connection, full.corpus, b"".join(lines[:end]))
         with pytest.raises(UsageError, match=rf"cut off at line {end + 1}\b"):
             await imported(connection, full.corpus, b"".join(lines[:end]) + lines[end][:-2])
-        statuses = {one.status for one in await Library(connection).documents(full.corpus)}
+        statuses = {one.status for one in await Catalog(connection).documents(full.corpus)}
         assert statuses <= {"incomplete"}
         await imported(connection, full.corpus, data)
         assert graph(connection, full.corpus) == before
@@ -415,7 +415,7 @@ async def test_wrong_lines(
     with pytest.raises(UsageError, match=rf"^Line {number} of the export is wrong"):
         await imported(connection, other, unparsed(lines))
 
-    statuses = {one.status for one in await Library(connection).documents(other)}
+    statuses = {one.status for one in await Catalog(connection).documents(other)}
     assert statuses <= {"incomplete"}
 
 
@@ -439,7 +439,7 @@ async def test_incomplete_documents(connection: Connection, full: GraphWriter) -
 
     assert graph(connection, full.corpus) == before
     assert report.incomplete == 2
-    statuses = {one.title: one.status for one in await Library(connection).documents(full.corpus)}
+    statuses = {one.title: one.status for one in await Catalog(connection).documents(full.corpus)}
     assert statuses["lives"] == statuses["failing"] == "incomplete"
     assert statuses["odd"] == "complete"
 
@@ -502,7 +502,7 @@ async def test_missing_vectors(connection: Connection, full: GraphWriter, other:
     report = await imported(connection, other, unparsed(lines))
 
     assert report.incomplete == 1
-    statuses = {one.title: one.status for one in await Library(connection).documents(other)}
+    statuses = {one.title: one.status for one in await Catalog(connection).documents(other)}
     assert statuses == {"lives": "incomplete", "贞德": "complete", "odd": "complete"}
 
 

@@ -8,7 +8,7 @@ import pytest
 from graphreader.documents import Chunk, Document
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.loading.content import Content, document_of
-from graphreader.store.catalog import Library
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version
 from tests.neo4j.texts import document, read
@@ -22,8 +22,8 @@ ODD = "\ufeffBegins with a mark.\n\n\n  \t\nEmoji 👩‍🚀 and e\u0301 stay.\
 
 
 @pytest.fixture
-def library(connection: Connection) -> Library:
-    return Library(connection)
+def library(connection: Connection) -> Catalog:
+    return Catalog(connection)
 
 
 def book(corpus: str, title: str, text: str, **more: object) -> Document:
@@ -46,7 +46,7 @@ async def arrange(writer: GraphWriter, of: Document, chunks: Sequence[Chunk]) ->
 
 # Each document comes back as it was read in, to the last character, with pages and headings.
 @pytest.mark.parametrize(("text", "language"), [(ENGLISH, "en"), (CHINESE, "zh"), (ODD, "en")])
-async def test_exactly(writer: GraphWriter, library: Library, text: str, language: str) -> None:
+async def test_exactly(writer: GraphWriter, library: Catalog, text: str, language: str) -> None:
     places = {"page_starts": (0, 9, 30), "headings": ((0, "第一章"), (12, "Stone & “sand”"))}
     given = book(writer.corpus, "bridges", text, **places)
     chunks = await put(writer, given)
@@ -58,7 +58,7 @@ async def test_exactly(writer: GraphWriter, library: Library, text: str, languag
 
 
 # A document without pages and headings has none.
-async def test_without_places(writer: GraphWriter, library: Library) -> None:
+async def test_without_places(writer: GraphWriter, library: Catalog) -> None:
     given = book(writer.corpus, "bridges", ENGLISH)
     await put(writer, given)
 
@@ -66,7 +66,7 @@ async def test_without_places(writer: GraphWriter, library: Library) -> None:
 
 
 # Metadata are left out, all else is there.
-async def test_without_metadata(writer: GraphWriter, library: Library) -> None:
+async def test_without_metadata(writer: GraphWriter, library: Catalog) -> None:
     given = book(writer.corpus, "bridges", ENGLISH, metadata={"author": "Ada"})
     await put(writer, given)
 
@@ -74,7 +74,7 @@ async def test_without_metadata(writer: GraphWriter, library: Library) -> None:
 
 
 # Documents come by title, those of one title always in the same order; chunks never mix.
-async def test_several(writer: GraphWriter, library: Library) -> None:
+async def test_several(writer: GraphWriter, library: Catalog) -> None:
     given = [book(writer.corpus, title, f"{title}\n\n{ENGLISH}") for title in "CAB"]
     twin = document_of(Content(CHINESE, "A"), "A", writer.corpus, "/texts/another.txt")
     for one in (*given, twin):
@@ -85,7 +85,7 @@ async def test_several(writer: GraphWriter, library: Library) -> None:
 
 
 # Two chunks of the same words are both there.
-async def test_repeated_words(writer: GraphWriter, library: Library) -> None:
+async def test_repeated_words(writer: GraphWriter, library: Catalog) -> None:
     text = "\n\n".join(["Ada built a bridge of stone that stood. " * 5] * 4)
     given = book(writer.corpus, "bridges", text)
     chunks = await put(writer, given)
@@ -95,7 +95,7 @@ async def test_repeated_words(writer: GraphWriter, library: Library) -> None:
 
 
 # A chunk without facts is a part of the text all the same.
-async def test_failed_chunks(writer: GraphWriter, library: Library) -> None:
+async def test_failed_chunks(writer: GraphWriter, library: Catalog) -> None:
     given = book(writer.corpus, "bridges", ENGLISH)
     chunks = split(given, LIMIT)
     reads = [ReadChunk(chunk, error="cut off") for chunk in chunks]
@@ -106,7 +106,7 @@ async def test_failed_chunks(writer: GraphWriter, library: Library) -> None:
 
 
 # What is only being read in is left out: its chunks are not all there, or in no order yet.
-async def test_only_being_read_in(writer: GraphWriter, library: Library) -> None:
+async def test_only_being_read_in(writer: GraphWriter, library: Catalog) -> None:
     begun, half, whole = (book(writer.corpus, title, ENGLISH) for title in "ABC")
     await writer.begin_documents([begun], LIMIT)
     chunks = split(half, LIMIT)[:3]
@@ -117,7 +117,7 @@ async def test_only_being_read_in(writer: GraphWriter, library: Library) -> None
 
 
 # Chunks of an edit are not in the text before they are arranged, and the old ones are not after.
-async def test_edited(writer: GraphWriter, library: Library) -> None:
+async def test_edited(writer: GraphWriter, library: Catalog) -> None:
     old = book(writer.corpus, "bridges", ENGLISH)
     new = book(writer.corpus, "bridges", ENGLISH.replace("bridge 7", "ferry 7"))
     await put(writer, old)
@@ -134,7 +134,7 @@ async def test_edited(writer: GraphWriter, library: Library) -> None:
 
 
 # What is being deleted is not there any more.
-async def test_deleting(connection: Connection, writer: GraphWriter, library: Library) -> None:
+async def test_deleting(connection: Connection, writer: GraphWriter, library: Catalog) -> None:
     gone, kept = (book(writer.corpus, title, ENGLISH) for title in "AB")
     await put(writer, gone)
     await put(writer, kept)
@@ -147,7 +147,7 @@ async def test_deleting(connection: Connection, writer: GraphWriter, library: Li
 
 
 # Another corpus has its own texts, and one that there is not has none.
-async def test_corpora(connection: Connection, writer: GraphWriter, library: Library) -> None:
+async def test_corpora(connection: Connection, writer: GraphWriter, library: Catalog) -> None:
     other = GraphWriter(connection, f"{writer.corpus}-other")
     mine, theirs = (book(one.corpus, "bridges", ENGLISH) for one in (writer, other))
     await put(writer, mine)
@@ -161,7 +161,7 @@ async def test_corpora(connection: Connection, writer: GraphWriter, library: Lib
 
 
 # A document whose text is one chunk is that chunk.
-async def test_one_chunk(writer: GraphWriter, library: Library) -> None:
+async def test_one_chunk(writer: GraphWriter, library: Catalog) -> None:
     given = document(writer.corpus, "short", "A text.")
     chunks = await put(writer, given)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from graphreader.store.connection import Connection, Run, alone
-from graphreader.store.key_elements import Likenesses, NormalForm
+from graphreader.store.key_elements import NormalForm, SimilarityPairs
 from graphreader.store.links import Links
 from graphreader.store.writer import GraphWriter
 
@@ -19,7 +19,7 @@ WRITES: dict[str, Write] = {
     "flag": lambda c, corpus: NormalForm(c, corpus).flag([("a", True)]),
     "link": lambda c, corpus: Links(c, corpus).change([("f", "a", "A")], []),
     "begin linking": lambda c, corpus: Links(c, corpus).begin(),
-    "remember": lambda c, corpus: Likenesses(c, corpus).remember([], [("a", "b", 0.97)]),
+    "remember": lambda c, corpus: SimilarityPairs(c, corpus).remember([], [("a", "b", 0.97)]),
     "embed": lambda c, corpus: GraphWriter(c, corpus).write_embeddings([("a", [0.0])]),
 }
 

@@ -10,10 +10,10 @@ import pytest
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.offline.decider import OfflineEmbedder
 from graphreader.settings import STAGES, Stage
-from graphreader.store.catalog import Library
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.key_elements import Alike, Likenesses
+from graphreader.store.key_elements import Alike, SimilarityPairs
 from graphreader.store.writer import Deleter, GraphWriter
 from tests.neo4j.texts import Facts, by_vector, by_words, document, write
 
@@ -298,11 +298,11 @@ async def test_hubs_are_flagged(connection: Connection, writer: GraphWriter) -> 
     (hub,) = (await normalizer.run()).hubs
 
     assert (hub.name, hub.facts) == ("king", 80)
-    assert (await Library(connection).stats(writer.corpus)).hubs == 1
+    assert (await Catalog(connection).stats(writer.corpus)).hubs == 1
     await Deleter(connection, writer.corpus).delete([document(writer.corpus, "b").id])
     report = await normalizer.run()
     assert (report.hubs, report.unflagged) == ((), {hub.id})
-    assert (await Library(connection).stats(writer.corpus)).hubs == 0
+    assert (await Catalog(connection).stats(writer.corpus)).hubs == 0
 
 
 # A known wording that stands in a fact leads to it, whether the element or the fact came first, and
@@ -349,7 +349,7 @@ async def test_another_corpus_is_left_alone(connection: Connection, writer: Grap
 async def test_stats_tell(connection: Connection, writer: GraphWriter) -> None:
     for title, facts in TEXTS.items():
         await put(writer, title, facts)
-    library = Library(connection)
+    library = Catalog(connection)
     before = await library.stats(writer.corpus)
     await Normalizer(connection, writer.corpus, MERGING).run()
     after = await library.stats(writer.corpus)
@@ -388,7 +388,7 @@ async def test_a_crowd_is_alike(connection: Connection, writer: GraphWriter) -> 
         vectors = [(row.id, far if row.key == "stranger" else near) for row in found]
         await one.write_embeddings(vectors)
         ids[one.corpus] = [row.id for row in found if row.key != "stranger"]
-    alike = await Likenesses(connection, writer.corpus).of(ids[writer.corpus], 0.95)
+    alike = await SimilarityPairs(connection, writer.corpus).of(ids[writer.corpus], 0.95)
     await Deleter(connection, other.corpus).delete([document(other.corpus, "crowd").id])
 
     everybody = set(ids[writer.corpus])
@@ -405,7 +405,7 @@ async def test_gathered_vectors(connection: Connection, writer: GraphWriter) -> 
     ]
     facts = {f"{name} {n}.": [name, f"{name} {n}"] for n, name in enumerate(names)}
     await put(writer, "one", facts)
-    searching, gathered = (Likenesses(connection, writer.corpus) for _ in range(2))
+    searching, gathered = (SimilarityPairs(connection, writer.corpus) for _ in range(2))
     ids = [row["id"] for row in await searching.fresh("", 100)]
     await gathered.gather()
     wanted, found = await searching.of(ids, 0.6), await gathered.of(ids, 0.6)

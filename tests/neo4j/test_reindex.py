@@ -5,7 +5,7 @@ import pytest
 from graphreader.errors import UnknownCorpusError
 from graphreader.ingestion.embedding import embed, reindex
 from graphreader.store import schema
-from graphreader.store.catalog import Library
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import Deleter, GraphWriter
@@ -51,7 +51,7 @@ async def test_another_embedding(connection: Connection, writer: GraphWriter) ->
 
     assert done == [writer.corpus]
     assert sorted(new.embedded) == ["canada", "cold"]
-    assert (await Library(connection).corpus(writer.corpus)).embedding == "new"
+    assert (await Catalog(connection).corpus(writer.corpus)).embedding == "new"
     assert await writer.unembedded() == []
 
 
@@ -104,7 +104,7 @@ async def test_another_dimension(connection: Connection, writer: GraphWriter) ->
     new = Counting("new", 64)
     done = await reindex(connection, new, writer.corpus)
     found = await by_vector(GraphExplorer(connection, writer.corpus), [4.0] + [1.0] * 63, 1)
-    records = [await Library(connection).corpus(name) for name in (writer.corpus, other.corpus)]
+    records = [await Catalog(connection).corpus(name) for name in (writer.corpus, other.corpus)]
     rows = await connection.read("read/documents", corpus=other.corpus)
     deleter = Deleter(connection, other.corpus)
     await deleter.delete([row["id"] for row in rows])

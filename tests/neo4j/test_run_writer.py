@@ -8,7 +8,7 @@ import pytest
 from neo4j import READ_ACCESS, AsyncSession
 
 from graphreader.documents import Chunk
-from graphreader.ingestion.transfer import export_corpus, quiet
+from graphreader.ingestion.transfer import export_corpus, no_transfer_progress
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
 from graphreader.store import schema
 from graphreader.store.connection import Connection, Row
@@ -215,7 +215,7 @@ async def test_an_export_has_no_runs(
 ) -> None:
     async def exported() -> bytes:
         out = io.BytesIO()
-        await export_corpus(connection, writer.corpus, out, quiet)
+        await export_corpus(connection, writer.corpus, out, no_transfer_progress)
         return out.getvalue()
 
     before = await exported()

@@ -1,4 +1,4 @@
-from graphreader.store.catalog import FACTS_OF_AN_ELEMENT, Tie, Touched, touched
+from graphreader.store.catalog import FACTS_OF_AN_ELEMENT, Edge, RunSubgraph, run_subgraph
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.key_elements import NormalForm
@@ -12,7 +12,7 @@ async def ids(writer: GraphWriter) -> dict[str, str]:
     return {node.name: node.id for node in nodes}
 
 
-def tie(found: Touched, one: str, other: str) -> Tie:
+def tie(found: RunSubgraph, one: str, other: str) -> Edge:
     """The only tie of two."""
     (only,) = [each for each in found.ties if {each.one, each.other} == {one, other}]
     return only
@@ -23,7 +23,7 @@ async def test_names(connection: Connection, writer: GraphWriter) -> None:
     chunks = await write(writer, "a", [("One.", {"A met B.": ["A", "B"]}), ("Two.", {})])
     known = await ids(writer)
     asked = [known["B"], chunks[1].id, "gone", known["A"], chunks[0].id]
-    found = await touched(connection, writer.corpus, asked)
+    found = await run_subgraph(connection, writer.corpus, asked)
 
     assert [node.name for node in found.elements] == ["B", "A"]
     assert [(one.document, one.index) for one in found.chunks] == [("a", 1), ("a", 0)]
@@ -35,7 +35,7 @@ async def test_ties(connection: Connection, writer: GraphWriter) -> None:
     chunks = await write(writer, "a", [("One.", facts), ("Two.", {"Cy came.": ["Cy"]})])
     known = await ids(writer)
     ada, bo, cy = known["Ada"], known["Bo"], known["Cy"]
-    found = await touched(connection, writer.corpus, [ada, bo, cy, chunks[0].id])
+    found = await run_subgraph(connection, writer.corpus, [ada, bo, cy, chunks[0].id])
 
     assert tie(found, chunks[0].id, ada).facts == 3
     assert tie(found, ada, bo).facts == 2
@@ -49,7 +49,7 @@ async def test_hubs(connection: Connection, writer: GraphWriter) -> None:
     many = {f"Hub has part {n}.": ["Hub"] for n in range(FACTS_OF_AN_ELEMENT + 10)}
     await write(writer, "a", [("One.", many | {"Hub knows Rare.": ["Hub", "Rare"]})])
     known = await ids(writer)
-    found = await touched(connection, writer.corpus, [known["Hub"], known["Rare"]])
+    found = await run_subgraph(connection, writer.corpus, [known["Hub"], known["Rare"]])
 
     assert tie(found, known["Hub"], known["Rare"]).facts == 1
 
@@ -62,8 +62,8 @@ async def test_merged(connection: Connection, writer: GraphWriter) -> None:
     known = await ids(writer)
     ada, lund, bo = known["Ada"], known["Ada Lund"], known["Bo"]
     await NormalForm(connection, writer.corpus).merge([(ada, lund, "semantic")])
-    alone = await touched(connection, writer.corpus, [chunks[0].id, ada, bo])
-    both = await touched(connection, writer.corpus, [bo, ada, lund])
+    alone = await run_subgraph(connection, writer.corpus, [chunks[0].id, ada, bo])
+    both = await run_subgraph(connection, writer.corpus, [bo, ada, lund])
 
     assert [(node.id, node.name) for node in alone.elements] == [(lund, "Ada Lund"), (bo, "Bo")]
     assert alone.merged == both.merged == {ada: lund}
@@ -76,6 +76,6 @@ async def test_merged(connection: Connection, writer: GraphWriter) -> None:
 # Another corpus's key elements and chunks are never found.
 async def test_corpora(connection: Connection, writer: GraphWriter) -> None:
     chunks = await write(writer, "a", [("One.", {"A met B.": ["A", "B"]})])
-    found = await touched(connection, "another", [*(await ids(writer)).values(), chunks[0].id])
+    found = await run_subgraph(connection, "another", [*(await ids(writer)).values(), chunks[0].id])
 
-    assert found == Touched()
+    assert found == RunSubgraph()

@@ -4,7 +4,7 @@ import pytest
 
 from graphreader.documents import Chunk, Document
 from graphreader.errors import EmbeddingMismatchError
-from graphreader.store.catalog import Library, States
+from graphreader.store.catalog import Catalog, DocumentStatus
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version
@@ -28,7 +28,7 @@ async def chain(connection: Connection, first: Chunk, corpus: str) -> list[str]:
 
 async def extracted(connection: Connection, corpus: str, of: Document) -> set[str]:
     """The ids of a document's chunks that have their facts."""
-    known = await States(connection, corpus).chunks(of.id)
+    known = await DocumentStatus(connection, corpus).chunks(of.id)
     return {chunk.id for chunk in known if chunk.error is None}
 
 
@@ -114,14 +114,14 @@ async def test_failed_chunks_are_missing(connection: Connection, writer: GraphWr
 
     assert await writer.complete([Version.of(of.id, of.sha256, 2000, 2)]) == set()
     assert await extracted(connection, writer.corpus, of) == {good.id}
-    (summary,) = await Library(connection).documents(writer.corpus)
+    (summary,) = await Catalog(connection).documents(writer.corpus)
     assert (summary.status, summary.failed, summary.chunks) == ("incomplete", 1, 2)
 
     await writer.write_chunks([read(of, bad, BAND)])
 
     assert await writer.complete([Version.of(of.id, of.sha256, 2000, 2)]) == {of.id}
     assert await extracted(connection, writer.corpus, of) == {good.id, bad.id}
-    (summary,) = await Library(connection).documents(writer.corpus)
+    (summary,) = await Catalog(connection).documents(writer.corpus)
     assert (summary.status, summary.failed) == ("complete", 0)
 
 
@@ -170,7 +170,7 @@ async def test_cut_off_deletes_are_finished(connection: Connection, writer: Grap
     values = {"corpus": writer.corpus, "documents": [document(writer.corpus, "one").id]}
     await connection.write([("write/mark_deleting", values)])
     await connection.run("write/delete_chunk_facts", corpus=writer.corpus, chunks=[made[0].id])
-    (summary,) = await Library(connection).documents(writer.corpus)
+    (summary,) = await Catalog(connection).documents(writer.corpus)
     assert summary.status == "deleting"
     await Deleter(connection, writer.corpus).finish_deletes()
 

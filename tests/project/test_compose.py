@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from graphreader.settings import Settings
-from graphreader.store.embedded.process import Home
+from graphreader.store.embedded.process import ServerHome
 from tests.project.markdown import ROOT
 from tests.servers import PROXY
 
@@ -52,7 +52,7 @@ def settings_of(service: dict[str, Any], environment: dict[str, str]) -> dict[st
 def embedded_settings(folder: Path) -> dict[str, str]:
     """What the embedded server is configured with, by the settings of the environment."""
     settings = Settings.read(home=folder)
-    home = Home.of(settings)
+    home = ServerHome.of(settings)
     home.make()
     home.configure(home.make_access(), settings)
     text = (home.conf / "neo4j.conf").read_text(encoding="utf-8")

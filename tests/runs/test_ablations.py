@@ -12,7 +12,7 @@ import pytest
 from langchain_core.documents import Document
 
 from graphreader.agent.events import CandidatesFound, Event, NodesChosen, PlanMade, QuestionAnswered
-from graphreader.agent.graph import Steps
+from graphreader.agent.graph import NodeSet
 from graphreader.agent.tasks import (
     AnswerTask,
     ChunkTask,
@@ -72,13 +72,15 @@ class Guild:
     def __init__(self, settings: Settings, corpus: str) -> None:
         self._settings, self._corpus = settings, corpus
 
-    def reader(self, decider: ScriptedDecider, steps: Steps | None, **changes: Any) -> GraphReader:
+    def reader(
+        self, decider: ScriptedDecider, steps: NodeSet | None, **changes: Any
+    ) -> GraphReader:
         settings = self._settings.model_copy(update=changes)
         return GraphReader(self._corpus, settings=settings, decider=decider, steps=steps)
 
     def ask(
         self,
-        steps: Steps | None,
+        steps: NodeSet | None,
         script: dict[Any, Any] | None = None,
         question: str = QUESTION,
         **changes: Any,
@@ -149,7 +151,7 @@ def test_without_sharing(guild: Guild, monkeypatch: pytest.MonkeyPatch) -> None:
         return await facts(self, node, related, *more)
 
     monkeypatch.setattr(GraphExplorer, "facts", listening)
-    sharing, heard_of = guild.ask(Steps()), heard.copy()
+    sharing, heard_of = guild.ask(NodeSet()), heard.copy()
     heard.clear()
     alone = guild.ask(WITHOUT_SHARING)
 
@@ -175,9 +177,9 @@ def test_seeded(guild: Guild) -> None:
 
 # Neighbors have the seed as well: from the same node on, another one takes another way.
 def test_seeded_neighbors(guild: Guild) -> None:
-    def steps(seed: int) -> Steps:
+    def steps(seed: int) -> NodeSet:
         chosen = without_node_selection(0).planning
-        return Steps(planning=chosen, exploration=without_node_selection(seed).exploration)
+        return NodeSet(planning=chosen, exploration=without_node_selection(seed).exploration)
 
     first, other = guild.ask(steps(0)), guild.ask(steps(1))
 

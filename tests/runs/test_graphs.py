@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from graphreader.agent.tasks import ChunkTask, NeighborTask, PlanTask
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.graph_reader import GraphReader
-from graphreader.integrations.langgraph import Home, agent_graph
+from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.settings import Settings
 from tests.runs import world
 
@@ -157,7 +157,7 @@ async def test_one_budget(meek: GraphReader, at: list[str], remembered: bool) ->
 # Inside of paths that are gone on with one step at a time it is the same one, too.
 @pytest.mark.parametrize("remembered", [True, False])
 async def test_one_budget_step_by_step(meek: GraphReader, remembered: bool) -> None:
-    async def here(_: Any) -> Home:
+    async def here(_: Any) -> ExecutionContext:
         return meek.home
 
     saver = InMemorySaver()

@@ -9,7 +9,7 @@ from typing import Any
 from graphreader.agent.tasks import FactGroup, FactsTask
 from graphreader.errors import ReplyError
 from graphreader.ingestion.extraction import ExtractionTask
-from graphreader.llm.protocols import Decided, Decider
+from graphreader.llm.protocols import Decider, DecisionResult
 from graphreader.models import open_decider
 from graphreader.settings import Settings
 from graphreader.usage import Usage
@@ -37,7 +37,7 @@ async def opened(server: OpenAIServer, home: Path, **given: Any) -> AsyncIterato
         await decider.aclose()
 
 
-async def asked(server: OpenAIServer, home: Path, **given: Any) -> list[Decided[Any]]:
+async def asked(server: OpenAIServer, home: Path, **given: Any) -> list[DecisionResult[Any]]:
     async with opened(server, home, **given) as decider:
         return await asyncio.gather(*(decider.decide(task) for task in TASKS))
 

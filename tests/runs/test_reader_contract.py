@@ -13,7 +13,7 @@ import pytest
 from graphreader.baselines.answering import FullText, Golden
 from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
 from graphreader.baselines.read_agent.reader import GistMemRetrieval, ReadAgent
-from graphreader.baselines.retrieval import BM25, Likeness, Retrieval, top_1_tokens
+from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Retrieval, top_1_tokens
 from graphreader.baselines.search_agent import SearchAgent
 from graphreader.baselines.session import passages_of
 from graphreader.documents import Document
@@ -39,7 +39,9 @@ def retrieval(kind: str, k: int) -> Build:
     def build(documents: Sequence[Document], decider: Decider, window: int) -> Reader:
         limit = top_1_tokens(decider, window) if k == 1 else 1_000
         passages = passages_of(documents, limit)
-        ranking = BM25(passages) if kind == "bm25" else Likeness(passages, OfflineEmbedder())
+        ranking = (
+            BM25(passages) if kind == "bm25" else EmbeddingRanking(passages, OfflineEmbedder())
+        )
         return Retrieval(f"rag-{kind}-{k}", ranking, decider, k=k, window=window)
 
     return build
@@ -61,7 +63,7 @@ def gist_mem_retrieval(documents: Sequence[Document], decider: Decider, window: 
         documents,
         builder=decider,
         decider=decider,
-        ranking_of=lambda pages: Likeness(pages, OfflineEmbedder()),
+        ranking_of=lambda pages: EmbeddingRanking(pages, OfflineEmbedder()),
         window=window,
     )
 

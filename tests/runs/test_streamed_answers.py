@@ -15,7 +15,7 @@ from graphreader.agent.events import AnswerToken, QuestionAnswered
 from graphreader.agent.tasks import AnswerTask, Evidence, PlanTask
 from graphreader.errors import ModelUnavailableError, ReplyError
 from graphreader.graph_reader import GraphReader
-from graphreader.llm.protocols import Budget, Decided, Decider
+from graphreader.llm.protocols import Budget, Decider, DecisionResult
 from graphreader.models import open_decider
 from graphreader.settings import Settings
 from tests.runs import chronicle, mind
@@ -55,7 +55,7 @@ async def opened(server: OpenAIServer, **given: Any) -> AsyncIterator[Decider]:
         await decider.aclose()
 
 
-async def asked(server: OpenAIServer, ear: Ear) -> Decided[Answer]:
+async def asked(server: OpenAIServer, ear: Ear) -> DecisionResult[Answer]:
     async with opened(server) as decider:
         return await decider.decide(TASK, None, ear)
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 from graphreader.html_report.graph_view import MOST, touched_ids
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
-from graphreader.store.catalog import Tie, Touched, TouchedChunk
+from graphreader.store.catalog import Edge, RunSubgraph, TouchedChunk
 from graphreader.store.records import Node, Passage
 from graphreader.usage import Usage
 
@@ -104,7 +104,7 @@ def parsed(page: str) -> Element:
     return parser.root
 
 
-def told(text: str) -> tuple[Reading, list[Passage], Touched]:
+def told(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
     """A run in which every text is this one, and what the graph knows of it."""
     functions = tuple(FunctionCall(name, text, text, text, "k1") for name in (*FUNCTIONS, text))
     functions = (*functions, FunctionCall("search_more", "", "", text, "c1"))
@@ -132,15 +132,15 @@ def told(text: str) -> tuple[Reading, list[Passage], Touched]:
     )
     chunk = f"Before: {text} after. " + "Much more is told here. " * 60
     passages = [Passage("c1", text, "d", text, 0, 9, 9 + len(chunk), chunk)]
-    touched = Touched(
+    touched = RunSubgraph(
         (Node("k1", text), Node("k2", text)),
         (TouchedChunk("c1", 0, text, "d"),),
-        (Tie("k1", "k2", 2, text), Tie("c1", "k1", 1, text)),
+        (Edge("k1", "k2", 2, text), Edge("c1", "k1", 1, text)),
     )
     return reading, passages, touched
 
 
-def long_run() -> tuple[Reading, list[Passage], Touched]:
+def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
     """50 paths of 10 calls, 40 cited chunks of 2,000 tokens."""
     words = "The siege of the town went on, and nobody knew for how long it would. " * 120
     passages = [
@@ -169,10 +169,10 @@ def long_run() -> tuple[Reading, list[Passage], Touched]:
     claims = tuple(Claim(f"Claim {n}", (n,)) for n in range(1, 41))
     reading = replace(told("x")[0], citations=citations, paths=paths, claims=claims)
     ids = touched_ids(reading, passages)[:MOST]
-    touched = Touched(
+    touched = RunSubgraph(
         tuple(Node(one, f"Node {one}") for one in ids if one.startswith("k")),
         tuple(TouchedChunk(one.id, one.chunk, one.document, "d") for one in passages),
-        tuple(Tie(one, other, 1, reason) for one, other in _pairs(ids)),
+        tuple(Edge(one, other, 1, reason) for one, other in _pairs(ids)),
     )
     return reading, passages, touched
 

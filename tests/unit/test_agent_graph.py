@@ -1,6 +1,6 @@
 import json
 
-from graphreader.agent.dependencies import Likeness, Limits, Parts
+from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
 from graphreader.agent.exploration import enter
 from graphreader.agent.graph import (
     AFTER_CHUNK,
@@ -11,7 +11,7 @@ from graphreader.agent.graph import (
     after_neighbors,
     build_agent,
 )
-from graphreader.agent.state import Exploring, Run
+from graphreader.agent.state import PathState, RunState
 from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
 
 FUNCTIONS = {
@@ -27,8 +27,8 @@ FUNCTIONS = {
 REF = {"id": "c", "document": "d", "index": 0}
 
 
-def exploring(**changes: object) -> Exploring:
-    run: Run = {"question": "q", "plan": "p", "needs": ["n"], "related": ["k"]}
+def exploring(**changes: object) -> PathState:
+    run: RunState = {"question": "q", "plan": "p", "needs": ["n"], "related": ["k"]}
     state = enter(run, 1, {"id": "n", "name": "N"})
     state.update(changes)  # type: ignore[typeddict-item]  # a test's own choice of fields
     return state
@@ -36,7 +36,7 @@ def exploring(**changes: object) -> Exploring:
 
 # The drawing carries the paper's function names on the edges of a path.
 def test_the_drawing_names_the_functions() -> None:
-    parts = Parts(None, OfflineDecider(), Likeness(OfflineEmbedder()), Limits())  # type: ignore[arg-type]
+    parts = AgentDependencies(None, OfflineDecider(), QueryVectors(OfflineEmbedder()), Limits())  # type: ignore[arg-type]
     drawing = build_agent(parts).get_graph(xray=True)
     labels = ", ".join(str(edge.data) for edge in drawing.edges if edge.data)
 

@@ -7,7 +7,7 @@ import pytest
 
 from graphreader.baselines.answering import FullText, Golden, Policy
 from graphreader.baselines.retrieval import BM25, TOP_1_TOKENS, Retrieval, top_1_tokens
-from graphreader.baselines.session import Passage, passages_of
+from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.baselines.tasks import (
     FullTextTask,
     PassagesChoiceTask,
@@ -42,10 +42,10 @@ def decider_of(window: int, reply: Any = FOUND) -> tuple[LanguageModelDecider, F
 class InOrder:
     """A ranking that leaves everything in its place."""
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, passages: Sequence[TextPassage]) -> None:
         self.passages = passages
 
-    async def ranked(self, question: str) -> list[Passage]:
+    async def ranked(self, question: str) -> list[TextPassage]:
         return list(self.passages)
 
 

@@ -10,10 +10,10 @@ from graphreader.baselines.chunk_reading import (
     ChunkReader,
     ChunkReaderWithNotes,
     ChunkReadTask,
-    NotesRead,
+    NotesReadDecision,
     NotesReadTask,
 )
-from graphreader.baselines.chunk_reading import ChunkRead as Read
+from graphreader.baselines.chunk_reading import ChunkReadDecision as Read
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ModelUnavailableError, ReplyError
 from graphreader.llm.chat_model import LanguageModelDecider
@@ -92,15 +92,17 @@ async def test_none_is_unanswered() -> None:
 async def test_summary_goes_along() -> None:
     summaries: list[str] = []
 
-    def read(task: NotesReadTask) -> NotesRead:
+    def read(task: NotesReadTask) -> NotesReadDecision:
         summaries.append(task.summary)
         if "Oslo" in task.text:
             quotes = [task.text]
-            return NotesRead(summary="born in Oslo", function="unanswerable", quotes=quotes)
+            return NotesReadDecision(summary="born in Oslo", function="unanswerable", quotes=quotes)
         if "Bergen" in task.text:
             quotes, answer = [task.text], "From Oslo to Bergen"
-            return NotesRead(summary="S", function="answerable", answer=answer, quotes=quotes)
-        return NotesRead(summary="", function="unanswerable")
+            return NotesReadDecision(
+                summary="S", function="answerable", answer=answer, quotes=quotes
+            )
+        return NotesReadDecision(summary="", function="unanswerable")
 
     decider = ScriptedDecider({NotesReadTask: read})
 
@@ -120,10 +122,10 @@ def test_what_is_sent_back() -> None:
     def answered(words: str) -> str | None:
         return with_options.problem(Read(function="answerable", answer=words))
 
-    long = NotesRead(summary="word " * (SUMMARY_TOKENS + 1), function="unanswerable")
+    long = NotesReadDecision(summary="word " * (SUMMARY_TOKENS + 1), function="unanswerable")
     assert "at most 200 words" in (task.problem(long) or "")
-    assert task.problem(NotesRead(function="answerable", answer=" ")) is not None
-    assert task.problem(NotesRead(function="unanswerable")) is None
+    assert task.problem(NotesReadDecision(function="answerable", answer=" ")) is not None
+    assert task.problem(NotesReadDecision(function="unanswerable")) is None
     assert [answered(words) for words in ("1", "[2]", "bergen.", '"Oslo"')] == [None] * 4
     assert all(answered(words) for words in ("3", "0", "Paris", "Oslo or Bergen"))
 
@@ -166,9 +168,9 @@ async def test_budget(calls: int) -> None:
 # A model that is gone in the middle is an error, which tells what all chunks so far have cost: what
 # it would have said of the others is not known.
 async def test_model_gone() -> None:
-    def read(task: NotesReadTask) -> NotesRead:
+    def read(task: NotesReadTask) -> NotesReadDecision:
         if "Oslo" in task.text:
-            return NotesRead(summary="born in Oslo", function="unanswerable")
+            return NotesReadDecision(summary="born in Oslo", function="unanswerable")
         raise ModelUnavailableError("It does not answer.")
 
     decider = ScriptedDecider({NotesReadTask: read})

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from graphreader.baselines.retrieval import BM25, Likeness, Ranking, terms_of
-from graphreader.baselines.session import Passage, passages_of
+from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking, terms_of
+from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.documents import Document
 from graphreader.offline.decider import OfflineEmbedder
 
@@ -21,15 +21,15 @@ TEXTS = [
 ]
 
 
-def passages(texts: Sequence[tuple[str, str]]) -> list[Passage]:
+def passages(texts: Sequence[tuple[str, str]]) -> list[TextPassage]:
     documents = [
         Document("c", f"d{n}", title, "", text, "", "en") for n, (title, text) in enumerate(texts)
     ]
     return passages_of(documents, 10_000)
 
 
-def likeness(some: Sequence[Passage]) -> Ranking:
-    return Likeness(some, OfflineEmbedder())
+def likeness(some: Sequence[TextPassage]) -> Ranking:
+    return EmbeddingRanking(some, OfflineEmbedder())
 
 
 async def order(ranking: Ranking, question: str) -> list[str]:
@@ -133,7 +133,7 @@ async def test_long_passages() -> None:
     some = passages([("", "a" * 200), ("", "a" * 8_000 + "b" * 12_000), ("", "ab" * 100)])
     assert len(some) == 3
 
-    found = await Likeness(some, embedder).ranked("b")
+    found = await EmbeddingRanking(some, embedder).ranked("b")
 
     assert [one.document.id for one in found] == ["d1", "d2", "d0"]
     assert max(map(len, embedder.given)) <= 8_000
@@ -142,7 +142,7 @@ async def test_long_passages() -> None:
 # The passages are embedded once, however many questions come.
 async def test_embeds_once() -> None:
     embedder = Counting()
-    ranking = Likeness(passages([("", "aab"), ("", "abb")]), embedder)
+    ranking = EmbeddingRanking(passages([("", "aab"), ("", "abb")]), embedder)
 
     await ranking.ranked("a")
     await ranking.ranked("b")

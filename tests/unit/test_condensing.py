@@ -5,7 +5,7 @@ import pytest
 
 from graphreader import tokens
 from graphreader.agent.decisions import Condensed
-from graphreader.agent.dependencies import Limits, Parts
+from graphreader.agent.dependencies import AgentDependencies, Limits
 from graphreader.agent.notebook import condense, join
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
 from graphreader.errors import ReplyError
@@ -16,10 +16,10 @@ SENTENCE = "Danny played tennis from 1972 to 1990 and then wrote a book about it
 
 def parts_of(
     function: Callable[[Any], Condensed], window: int = 4096
-) -> tuple[Parts, ScriptedDecider]:
+) -> tuple[AgentDependencies, ScriptedDecider]:
     decider = ScriptedDecider({CondenseTask: function, JoinTask: function})
     nobody = cast(Any, None)
-    return Parts(nobody, decider, nobody, Limits(window=window)), decider
+    return AgentDependencies(nobody, decider, nobody, Limits(window=window)), decider
 
 
 def first_words(task: CondenseTask) -> Condensed:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.session import Passage
+from graphreader.baselines.session import TextPassage
 from graphreader.evaluation.equal_budget import EqualReading, equal
 from graphreader.evaluation.plan import Wanted, plan
 from graphreader.evaluation.results import Key
@@ -18,9 +18,9 @@ from graphreader.settings import Settings
 from tests.unit.test_benchmark import Fake
 
 
-def passages(*sizes: int) -> list[Passage]:
+def passages(*sizes: int) -> list[TextPassage]:
     document = from_text("text", "T", "c", "s")
-    return [Passage(document, n, 0, "text", size) for n, size in enumerate(sizes)]
+    return [TextPassage(document, n, 0, "text", size) for n, size in enumerate(sizes)]
 
 
 # As few of the best passages as have the tokens that were read; all where these do not suffice.

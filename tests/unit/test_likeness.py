@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from graphreader.agent import dependencies
-from graphreader.agent.dependencies import Likeness
+from graphreader.agent.dependencies import QueryVectors
 
 
 class Embedder:
@@ -26,7 +26,7 @@ class Embedder:
 # Each text is embedded once, in the order in which vectors are wanted.
 async def test_once() -> None:
     embedder = Embedder()
-    known = Likeness(embedder)
+    known = QueryVectors(embedder)
 
     first = await known.vectors(["a", "bbb", "a"])
     second = await known.vectors(["bbb", "cc"])
@@ -38,14 +38,14 @@ async def test_once() -> None:
 
 # The middle of some texts is the mean of their vectors.
 async def test_middle() -> None:
-    assert await Likeness(Embedder()).middle(["a", "bbb"]) == [2.0, 1.0]
+    assert await QueryVectors(Embedder()).middle(["a", "bbb"]) == [2.0, 1.0]
 
 
 # Only so many are remembered, those that were wanted last.
 async def test_few_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dependencies, "REMEMBERED", 2)
     embedder = Embedder()
-    known = Likeness(embedder)
+    known = QueryVectors(embedder)
 
     for texts in (["a", "bb"], ["a"], ["ccc"], ["a"], ["bb"]):
         await known.vectors(texts)

@@ -10,18 +10,18 @@ from graphreader.errors import (
     SchemaError,
     SettingsError,
 )
-from graphreader.llm.retry import QUESTIONS, Patience
+from graphreader.llm.retry import QUESTIONS, CircuitBreaker
 
 
 # What all questions would meet ends them at once, as it is.
 @pytest.mark.parametrize("error", [SettingsError("Set a key."), SchemaError("Another schema.")])
 def test_for_all(error: GraphReaderError) -> None:
-    assert Patience().after(error) is error
+    assert CircuitBreaker().after(error) is error
 
 
 # A service that is gone is given time; each answer shows that it is there, and other errors do not.
 def test_gone() -> None:
-    patience = Patience()
+    patience = CircuitBreaker()
     gone = [Neo4jUnavailableError("No Neo4j."), ModelUnavailableError("No model.")] * QUESTIONS
 
     assert [patience.after(error) for error in gone[: QUESTIONS - 1]] == [None] * (QUESTIONS - 1)

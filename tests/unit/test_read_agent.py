@@ -8,7 +8,7 @@ import pytest
 from graphreader.baselines.read_agent.pages import Pagination
 from graphreader.baselines.read_agent.reader import GistMemRetrieval, ReadAgent
 from graphreader.baselines.read_agent.tasks import LookUp, MemoryTask, NextPage
-from graphreader.baselines.session import Passage
+from graphreader.baselines.session import TextPassage
 from graphreader.baselines.tasks import TextAnswer, TextChoice
 from graphreader.errors import BudgetError, ReplyError, UsageError, WindowError
 from graphreader.llm.protocols import Budget, Decision
@@ -301,10 +301,10 @@ class Alphabetical:
     made: ClassVar[list[list[str]]] = []
 
     def __init__(self, passages: Any) -> None:
-        self.passages: list[Passage] = list(passages)
+        self.passages: list[TextPassage] = list(passages)
         self.made.append([one.text for one in passages])
 
-    async def ranked(self, question: str) -> list[Passage]:
+    async def ranked(self, question: str) -> list[TextPassage]:
         word = question.split()[-1]
         return sorted(self.passages, key=lambda one: not one.text.startswith(word))
 

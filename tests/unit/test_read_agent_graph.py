@@ -8,13 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graphreader.baselines.read_agent.gists import Gisting
-from graphreader.baselines.read_agent.graph import (
-    Desk,
-    Nodes,
-    Steps,
-    Update,
-    wired,
-)
+from graphreader.baselines.read_agent.graph import Desk, Nodes, Steps, Update, wired
 from graphreader.baselines.read_agent.look_up import LookUp, Sequential, look_up_of
 from graphreader.baselines.read_agent.tasks import NextPage
 from graphreader.errors import UsageError

@@ -15,7 +15,7 @@ from graphreader.html_report.citations import harmless
 from graphreader.html_report.graph_view import MOST, touched_ids
 from graphreader.html_report.page import render
 from graphreader.reading import Reading
-from graphreader.store.catalog import Touched
+from graphreader.store.catalog import RunSubgraph
 from tests.unit.reports import Element, long_run, parsed, told
 
 HOSTILE = (
@@ -202,7 +202,7 @@ def test_languages() -> None:
 # A run that found nothing has a page as well, without a drawing and its library.
 def test_nothing_found() -> None:
     reading = Reading("Who?", "Nobody knows.", "", False, "c", "Look.", decider="offline")
-    page = parsed(render(reading, [], Touched()))
+    page = parsed(render(reading, [], RunSubgraph()))
 
     assert page.one("section", id="answer").one("h2").text == "Not answered"
     assert "No path was begun." in page.text

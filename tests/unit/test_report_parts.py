@@ -17,7 +17,7 @@ from graphreader.html_report.graph_view import Drawing, drawing
 from graphreader.html_report.page import check
 from graphreader.html_report.summary import lanes, spent
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
-from graphreader.store.catalog import Tie, Touched, TouchedChunk
+from graphreader.store.catalog import Edge, RunSubgraph, TouchedChunk
 from graphreader.store.records import Node, Passage
 from graphreader.usage import Usage
 
@@ -130,10 +130,10 @@ def test_ways() -> None:
         FunctionCall("termination", "", "", "Bo", "k2"),
     )
     path = Path("Ada", "", 6, "termination", functions=calls, node_id="k1")
-    touched = Touched(
+    touched = RunSubgraph(
         (Node("k1", "Ada"), Node("k2", "Bo")),
         tuple(TouchedChunk(f"c{n}", n, "life", "d") for n in (0, 1, 3)),
-        (Tie("k1", "k2", 3, "Ada met Bo."),),
+        (Edge("k1", "k2", 3, "Ada met Bo."),),
     )
     found = drawing(replace(READING, paths=(path,)), [], touched)
     ada, bo = found.of("element")
@@ -157,7 +157,7 @@ def test_gone_places() -> None:
         FunctionCall("termination", "", "", "Cy", "k3"),
     )
     path = Path("Ada", "", 3, "termination", functions=calls, node_id="k1")
-    touched = Touched((Node("k1", "Ada"), Node("k3", "Cy")))
+    touched = RunSubgraph((Node("k1", "Ada"), Node("k3", "Cy")))
     found = drawing(replace(READING, paths=(path,)), [], touched)
 
     assert (found.gone, found.left_out) == (1, 0)
@@ -175,9 +175,9 @@ def test_merged_places() -> None:
         Path("Ada", "", 3, "termination", functions=calls, node_id="k1"),
         Path("Ada Lund", "", 0, "nothing_left", node_id="k3"),
     )
-    touched = Touched(
+    touched = RunSubgraph(
         (Node("k3", "Ada Lund"), Node("k2", "Bo")),
-        ties=(Tie("k3", "k2", 2, "Ada met Bo."),),
+        ties=(Edge("k3", "k2", 2, "Ada met Bo."),),
         merged={"k1": "k3"},
     )
     found = drawing(replace(READING, paths=paths), [], touched)

@@ -14,7 +14,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
 from graphreader.agent import run_store
-from graphreader.agent.run_store import Checkpoints, Register, RunFile, checked_id, forget, new_id
+from graphreader.agent.run_store import (
+    Checkpoints,
+    RunFile,
+    RunRegistry,
+    checked_id,
+    forget,
+    new_id,
+)
 from graphreader.errors import RunsError, UnknownRunError, UsageError
 from graphreader.reading import Citation, Claim, FunctionCall, Reading
 from graphreader.reading import Path as Exploration
@@ -64,8 +71,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def register(path: Path) -> AsyncIterator[Register]:
-    register = Register(RunFile(path))
+async def register(path: Path) -> AsyncIterator[RunRegistry]:
+    register = RunRegistry(RunFile(path))
     yield register
     await register.aclose()
 
@@ -79,7 +86,7 @@ def elsewhere(path: Path, name: str, runs: int = 1) -> subprocess.Popen[str]:
 
 
 # Looking makes no file; the first run does, and only its owner may read it.
-async def test_private_file(register: Register, path: Path) -> None:
+async def test_private_file(register: RunRegistry, path: Path) -> None:
     nothing = await register.summaries()
     looked = path.exists()
     await register.begin("r", "c", "Who?", OPTIONS)
@@ -92,7 +99,7 @@ async def test_private_file(register: Register, path: Path) -> None:
 
 
 # A finished run gives its whole reading back, whatever characters it has.
-async def test_reading_is_kept(register: Register) -> None:
+async def test_reading_is_kept(register: RunRegistry) -> None:
     await register.begin("r", "c", "Who?", OPTIONS)
     before = await register.get("r")
     await register.finish("r", READING)
@@ -105,7 +112,7 @@ async def test_reading_is_kept(register: Register) -> None:
 
 
 # A failed run tells why, and can be taken up; then nobody else can, until it ends again.
-async def test_taken_once(register: Register) -> None:
+async def test_taken_once(register: RunRegistry) -> None:
     await register.begin("r", "c", "Who?", OPTIONS)
     await register.fail("r", "Nobody answers.")
     failed = await register.get("r")
@@ -123,14 +130,14 @@ async def test_taken_once(register: Register) -> None:
 
 
 # An id is entered once.
-async def test_entered_once(register: Register) -> None:
+async def test_entered_once(register: RunRegistry) -> None:
     assert await register.begin("r", "c", "Who?", OPTIONS)
     assert not await register.begin("r", "c", "What?", OPTIONS)
     assert (await register.get("r")).summary.question == "Who?"
 
 
 # The unique beginning of an id is enough, and a whole id counts before longer ones.
-async def test_beginnings_of_ids(register: Register) -> None:
+async def test_beginnings_of_ids(register: RunRegistry) -> None:
     for id in ("abc", "abcd", "a%", "b_1"):
         await register.begin(id, "c", "Who?", OPTIONS)
 
@@ -146,7 +153,7 @@ async def test_beginnings_of_ids(register: Register) -> None:
 
 
 # The newest are listed first, of one corpus or of all.
-async def test_listed(register: Register) -> None:
+async def test_listed(register: RunRegistry) -> None:
     for id, corpus in (("1", "c"), ("2", "d"), ("3", "c")):
         await register.begin(id, corpus, "Who?", OPTIONS)
 
@@ -155,7 +162,7 @@ async def test_listed(register: Register) -> None:
 
 
 # Of the finished runs the newest stay, and of those that broke off as many; none under way goes.
-async def test_expired(register: Register) -> None:
+async def test_expired(register: RunRegistry) -> None:
     for id in ("f1", "f2", "f3", "b1", "b2", "b3", "r1", "r2", "r3"):
         await register.begin(id, "c", "Who?", OPTIONS)
     for id in ("f2", "f1", "f3"):
@@ -168,7 +175,7 @@ async def test_expired(register: Register) -> None:
 
 
 # What is taken out is gone with its decisions and steps.
-async def test_forgotten(register: Register) -> None:
+async def test_forgotten(register: RunRegistry) -> None:
     saver = await Checkpoints.of(register.file)
     for id in ("1", "2"):
         await register.begin(id, "c", "Who?", OPTIONS)
@@ -185,7 +192,7 @@ async def test_forgotten(register: Register) -> None:
 
 
 # A run whose process is gone is interrupted; while it lives, nobody else goes on with it.
-async def test_process(register: Register, path: Path) -> None:
+async def test_process(register: RunRegistry, path: Path) -> None:
     with elsewhere(path, "other") as other:
         assert other.stdout
         other.stdout.readline()
@@ -202,7 +209,7 @@ async def test_process(register: Register, path: Path) -> None:
 
 
 # Several processes use the file at once, and nothing is lost.
-async def test_many_processes(register: Register, path: Path) -> None:
+async def test_many_processes(register: RunRegistry, path: Path) -> None:
     others = [elsewhere(path, name, 50) for name in ("a", "b", "c")]
     for number in range(50):
         await register.begin(f"d-{number}", "c", "Who?", OPTIONS)
@@ -215,7 +222,7 @@ async def test_many_processes(register: Register, path: Path) -> None:
 
 
 # What a step writes is done to its end, also where the run is broken off just then.
-async def test_broken_off_while_writing(register: Register, path: Path) -> None:
+async def test_broken_off_while_writing(register: RunRegistry, path: Path) -> None:
     saver = await Checkpoints.of(register.file)
     place: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
     for number in range(20):
@@ -235,7 +242,7 @@ async def test_broken_off_while_writing(register: Register, path: Path) -> None:
 
 
 # Of a step that was broken off nothing is kept that could pass for all of it.
-async def test_part_of_a_step(register: Register) -> None:
+async def test_part_of_a_step(register: RunRegistry) -> None:
     saver = await Checkpoints.of(register.file)
     place: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
     kept = await saver.aput(place, empty_checkpoint(), {}, {})
@@ -252,7 +259,7 @@ async def test_part_of_a_step(register: Register) -> None:
 
 # A file that is no database, or another program's, is told of and left as it is.
 @pytest.mark.parametrize("what", ["text", "foreign", "newer", "folder"])
-async def test_of_no_use(register: Register, path: Path, what: str) -> None:
+async def test_of_no_use(register: RunRegistry, path: Path, what: str) -> None:
     path.parent.mkdir()
     if what == "text":
         path.write_bytes(b"this is no database" * 100)
@@ -273,7 +280,7 @@ async def test_of_no_use(register: Register, path: Path, what: str) -> None:
 
 
 # A file that breaks in the middle costs the steps that were to be kept, and no more.
-async def test_breaks_in_the_middle(register: Register, path: Path) -> None:
+async def test_breaks_in_the_middle(register: RunRegistry, path: Path) -> None:
     saver = await Checkpoints.of(register.file)
     place: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
     other = sqlite3.connect(path)
@@ -289,7 +296,7 @@ async def test_breaks_in_the_middle(register: Register, path: Path) -> None:
 
 
 # Somebody who holds the file for long is waited for, told of, and then left alone for a while.
-async def test_held(register: Register, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_held(register: RunRegistry, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_store, "_PATIENCE", 0.1)
     await register.begin("1", "c", "Who?", OPTIONS)
     holder = sqlite3.connect(path, isolation_level=None)
@@ -306,12 +313,12 @@ async def test_held(register: Register, path: Path, monkeypatch: pytest.MonkeyPa
 
 
 # What is closed stays closed, and lets go of the runs that it held.
-async def test_closed(register: Register, path: Path) -> None:
+async def test_closed(register: RunRegistry, path: Path) -> None:
     await register.begin("r", "c", "Who?", OPTIONS)
     await register.aclose()
     with pytest.raises(RunsError, match="closed"):
         await register.begin("2", "c", "Who?", OPTIONS)
-    other = Register(RunFile(path))
+    other = RunRegistry(RunFile(path))
     run = (await other.get("r")).summary
     await other.aclose()
 

@@ -13,10 +13,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
 from graphreader.agent import run_store
-from graphreader.agent.run_store import Checkpoints, Keeper, Register, RunFile
+from graphreader.agent.run_store import Checkpoints, Keeper, RunFile, RunRegistry
 from graphreader.errors import RunsError
 from graphreader.reading import Reading
-from graphreader.resources import Session
+from graphreader.resources import Resources
 from graphreader.settings import Settings
 
 READING = Reading("Who?", "Ada.", "", True, "c", "p")
@@ -44,19 +44,19 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def register(path: Path) -> AsyncIterator[Register]:
-    register = Register(RunFile(path))
+async def register(path: Path) -> AsyncIterator[RunRegistry]:
+    register = RunRegistry(RunFile(path))
     yield register
     await register.aclose()
 
 
-def rested(register: Register) -> None:
+def rested(register: RunRegistry) -> None:
     """The file has had its rest."""
     register.file._rests_until = 0.0
 
 
 # A full disk costs what was to be kept, however many steps wait for it, and the cause is told.
-async def test_full(register: Register) -> None:
+async def test_full(register: RunRegistry) -> None:
     saver = await Checkpoints.of(register.file)
     kept = await saver.aput(PLACE, empty_checkpoint(), {}, {})
     await saver.conn.execute("PRAGMA max_page_count = 1")
@@ -69,7 +69,7 @@ async def test_full(register: Register) -> None:
 
 
 # Whoever lists the steps of a file that is damaged, or was closed meanwhile, is told why.
-async def test_damaged(register: Register, path: Path) -> None:
+async def test_damaged(register: RunRegistry, path: Path) -> None:
     saver = await Checkpoints.of(register.file)
     await saver.aput(PLACE, empty_checkpoint(), {}, {})
     with closing(sqlite3.connect(path)) as other:
@@ -81,7 +81,7 @@ async def test_damaged(register: Register, path: Path) -> None:
 
 
 # A trouble that has passed is told by the run that had it, and by none after it.
-async def test_passing_trouble(register: Register) -> None:
+async def test_passing_trouble(register: RunRegistry) -> None:
     for id in ("1", "2"):
         await register.begin(id, "c", "Who?", {})
     first = await Keeper.of(register, "1")
@@ -97,7 +97,7 @@ async def test_passing_trouble(register: Register) -> None:
 
 # A run whose end could not be noted can be gone on with by the same process.
 async def test_end_not_noted(
-    register: Register, path: Path, monkeypatch: pytest.MonkeyPatch
+    register: RunRegistry, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_store, "_PATIENCE", 0.05)
     await register.begin("r", "c", "Who?", {})
@@ -115,7 +115,7 @@ async def test_end_not_noted(
 
 
 # A run whose decisions cannot be read is let go of.
-async def test_no_journal(register: Register, path: Path) -> None:
+async def test_no_journal(register: RunRegistry, path: Path) -> None:
     await register.begin("r", "c", "Who?", {})
     with closing(sqlite3.connect(path)) as other:
         other.execute("DROP TABLE decisions")
@@ -128,8 +128,8 @@ async def test_no_journal(register: Register, path: Path) -> None:
 
 
 # Two registers of one process never take a run from each other.
-async def test_two_registers(register: Register, path: Path) -> None:
-    other = Register(RunFile(path))
+async def test_two_registers(register: RunRegistry, path: Path) -> None:
+    other = RunRegistry(RunFile(path))
     await register.begin("r", "c", "Who?", {})
     seen = await other.get("r")
     await other.aclose()
@@ -138,7 +138,7 @@ async def test_two_registers(register: Register, path: Path) -> None:
 
 
 # Runs of processes that were killed expire like the others that broke off.
-async def test_killed_runs_expire(register: Register, path: Path) -> None:
+async def test_killed_runs_expire(register: RunRegistry, path: Path) -> None:
     subprocess.run([sys.executable, "-c", DIES, str(path), "1", "2", "3"], check=False)
     await register.begin("mine", "c", "Who?", {})
 
@@ -147,7 +147,7 @@ async def test_killed_runs_expire(register: Register, path: Path) -> None:
 
 
 # What a failed run had found is kept with it, until somebody goes on with it.
-async def test_failed_with_a_reading(register: Register) -> None:
+async def test_failed_with_a_reading(register: RunRegistry) -> None:
     await register.begin("r", "c", "Who?", {})
     await (await Keeper.of(register, "r")).finish(READING, "No answer was put together.")
     failed = await register.get("r")
@@ -160,7 +160,7 @@ async def test_failed_with_a_reading(register: Register) -> None:
 
 # A reader has one saver, and another one once the file has failed.
 async def test_one_saver(tmp_path: Path) -> None:
-    session = Session(Settings(home=tmp_path, model="offline"))
+    session = Resources(Settings(home=tmp_path, model="offline"))
     first, second = await session.saver(), await session.saver()
     assert session.register
     with pytest.raises(RunsError):

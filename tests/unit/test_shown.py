@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphreader.reading import Shown
+from graphreader.reading import Coverage
 from graphreader.tokens import count
 
 TEXT = "Ada built a bridge. Bede painted it red. Cyril sold it to Dora. Edgar was away."
@@ -13,8 +13,8 @@ spans = st.tuples(st.integers(0, len(TEXT) - 1), st.integers(1, len(TEXT)))
 several = st.lists(spans, min_size=1, max_size=6)
 
 
-def shown(*passages: tuple[str, int, str], derived: tuple[str, ...] = ()) -> Shown:
-    made = Shown()
+def shown(*passages: tuple[str, int, str], derived: tuple[str, ...] = ()) -> Coverage:
+    made = Coverage()
     for passage in passages:
         made.passage(*passage)
     for text in derived:
@@ -69,7 +69,7 @@ def test_derived() -> None:
 
 # A derived text that stands word for word in a passage adds nothing, before it or after it.
 def test_derived_and_verbatim() -> None:
-    before = Shown()
+    before = Coverage()
     before.derived("Bede painted it red.")
     before.passage("d", 20, SECOND)
     after = shown(("d", 20, SECOND), derived=("Bede painted it red.",))

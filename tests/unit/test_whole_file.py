@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from graphreader.files import whole
+from graphreader.files import atomic_write
 
 
 # What is written takes the place of what stood there, at the end and not before.
 def test_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b"old")
-    with whole(path) as file:
+    with atomic_write(path) as file:
         file.write(b"new")
         file.flush()
         meanwhile = path.read_bytes()
@@ -25,7 +25,7 @@ def test_at_the_end(tmp_path: Path) -> None:
 def test_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b"old")
-    with pytest.raises(ZeroDivisionError), whole(path) as file:
+    with pytest.raises(ZeroDivisionError), atomic_write(path) as file:
         file.write(b"new" * (1 // 0))
 
     assert path.read_bytes() == b"old"
@@ -36,7 +36,7 @@ def test_a_failure(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other rights")
 def test_private(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
-    with whole(path, 0o600) as file:
+    with atomic_write(path, 0o600) as file:
         file.write(b"new")
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -52,7 +52,7 @@ def test_rights_stay(tmp_path: Path, stood: int, asked: int, becomes: int) -> No
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b"old")
     path.chmod(stood)
-    with whole(path, asked) as file:
+    with atomic_write(path, asked) as file:
         [beside] = [one for one in tmp_path.iterdir() if one != path]
         meanwhile = stat.S_IMODE(beside.stat().st_mode)
         file.write(b"new")
@@ -65,9 +65,9 @@ def test_rights_stay(tmp_path: Path, stood: int, asked: int, becomes: int) -> No
 # Whoever writes the same file at the same time writes another one beside it: the last one stands.
 def test_at_the_same_time(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
-    with whole(path) as first:
+    with atomic_write(path) as first:
         first.write(b"first")
-        with whole(path) as second:
+        with atomic_write(path) as second:
             second.write(b"second")
         between = path.read_bytes()
 
@@ -79,7 +79,7 @@ def test_at_the_same_time(tmp_path: Path) -> None:
 def test_a_link(tmp_path: Path) -> None:
     path, link = tmp_path / "lines.jsonl", tmp_path / "link"
     link.symlink_to(path)
-    with whole(link) as file:
+    with atomic_write(link) as file:
         file.write(b"new")
 
     assert link.is_symlink()

@@ -29,13 +29,13 @@ from graphreader.agent.dependencies import costs_of
 from graphreader.agent.state import Costs, add_costs
 from graphreader.baselines.read_agent.pages import Pagination, Stretch, paginate, words_in
 from graphreader.baselines.read_agent.tasks import GistForTask, GistTask, MemoryPage, PauseTask
-from graphreader.baselines.session import Passage
+from graphreader.baselines.session import TextPassage
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, WindowError
-from graphreader.files import whole
+from graphreader.files import atomic_write
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Budget, Decider, Decision, Task
-from graphreader.sync import side_by_side
+from graphreader.sync import bounded_gather
 from graphreader.usage import Phase, Usage
 
 _ENDING = ".json"
@@ -113,7 +113,7 @@ def _read(folder: Path) -> dict[str, dict[str, Any]]:
 
 def _write(folder: Path, name: str, value: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with whole(folder / f"{name}{_ENDING}") as file:
+    with atomic_write(folder / f"{name}{_ENDING}") as file:
         file.write(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
 
 
@@ -161,11 +161,11 @@ class Gisting:
         self._decider = decider
         self._pagination = pagination
         self._kept = KeptEpisodes(home)
-        self._pages: tuple[Passage, ...] | None = None
+        self._pages: tuple[TextPassage, ...] | None = None
         self._gists: dict[str, tuple[str, ...]] = {}
         self._turn = asyncio.Lock()
 
-    async def pages(self, budget: Budget | None = None) -> tuple[tuple[Passage, ...], Making]:
+    async def pages(self, budget: Budget | None = None) -> tuple[tuple[TextPassage, ...], Making]:
         """The pages of all documents, in their order, and what it took. Raises DecisionError."""
         async with self._turn, self._making() as making:
             if self._pages is None:
@@ -173,7 +173,7 @@ class Gisting:
             return self._pages, making
 
     async def gists(
-        self, pages: Sequence[Passage], question: str = "", budget: Budget | None = None
+        self, pages: Sequence[TextPassage], question: str = "", budget: Budget | None = None
     ) -> tuple[tuple[str, ...], Making]:
         """The gist of each page, none longer than the page, and what it took.
 
@@ -193,14 +193,14 @@ class Gisting:
             self.building = add_costs(self.building, making.costs)
             making.trouble = self._kept.trouble
 
-    async def _made_pages(self, making: Making, budget: Budget | None) -> tuple[Passage, ...]:
+    async def _made_pages(self, making: Making, budget: Budget | None) -> tuple[TextPassage, ...]:
         texts = {document.text: document for document in self._documents}
-        found: dict[str, list[Passage]] = {}
+        found: dict[str, list[TextPassage]] = {}
 
         async def work(document: Document) -> None:
             found[document.text] = await self._paginated(document, making, budget)
 
-        await side_by_side(texts.values(), work, self._decider.concurrency)
+        await bounded_gather(texts.values(), work, self._decider.concurrency)
         return tuple(
             replace(page, document=document)
             for document in self._documents
@@ -208,7 +208,7 @@ class Gisting:
         )
 
     async def _made_gists(
-        self, pages: Sequence[Passage], question: str, making: Making, budget: Budget | None
+        self, pages: Sequence[TextPassage], question: str, making: Making, budget: Budget | None
     ) -> tuple[str, ...]:
         documents = {page.document.text: page.document for page in pages}
         kind = GistForTask if question else GistTask
@@ -216,17 +216,17 @@ class Gisting:
             text: await self._shelf(document, kind, "gists", question)
             for text, document in documents.items()
         }
-        texts: dict[str, Passage] = {}
+        texts: dict[str, TextPassage] = {}
         for page in pages:
             texts.setdefault(page.text, page)
         found: dict[str, str] = {}
 
-        async def work(page: Passage) -> None:
+        async def work(page: TextPassage) -> None:
             shelf = shelves[page.document.text]
             task = GistForTask(page.text, question) if question else GistTask(page.text)
             found[page.text] = await self._gist(page, task, shelf, making, budget)
 
-        await side_by_side(texts.values(), work, self._decider.concurrency)
+        await bounded_gather(texts.values(), work, self._decider.concurrency)
         return tuple(found[page.text] for page in pages)
 
     async def _shelf(self, document: Document, task: type[Task[Any]], *kind: str) -> Shelf:
@@ -243,7 +243,7 @@ class Gisting:
 
     async def _paginated(
         self, document: Document, making: Making, budget: Budget | None
-    ) -> list[Passage]:
+    ) -> list[TextPassage]:
         shelf = await self._shelf(document, PauseTask, "pauses")
 
         async def choose(stretch: Stretch) -> int:
@@ -261,7 +261,7 @@ class Gisting:
         return await paginate(document, self._pagination, choose)
 
     async def _gist(
-        self, page: Passage, task: GistTask, shelf: Shelf, making: Making, budget: Budget | None
+        self, page: TextPassage, task: GistTask, shelf: Shelf, making: Making, budget: Budget | None
     ) -> str:
         name = name_of("gist", page.start, page.start + len(page.text))
         gist = shelf.get(name, "gist", str)
@@ -301,7 +301,7 @@ class GistMemory:
     should know of how it was made.
     """
 
-    pages: tuple[Passage, ...]
+    pages: tuple[TextPassage, ...]
     gists: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -346,5 +346,5 @@ class GistMemory:
         """Those of each page and its gist."""
         return [(words_in(page.text), words_in(gist)) for page, gist in self._pairs()]
 
-    def _pairs(self) -> Iterable[tuple[Passage, str]]:
+    def _pairs(self) -> Iterable[tuple[TextPassage, str]]:
         return zip(self.pages, self.gists, strict=True)

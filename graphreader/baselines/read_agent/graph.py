@@ -18,13 +18,13 @@ from langgraph.runtime import Runtime
 from langgraph.types import Checkpointer, Overwrite
 from typing_extensions import TypedDict
 
-from graphreader import tokens
+from graphreader import tokens as tokens_module
 from graphreader.agent.dependencies import costs_of
-from graphreader.agent.state import Costs, add_costs, in_all
+from graphreader.agent.state import Costs, add_costs, total_usage
 from graphreader.baselines.read_agent.gists import Gisting, GistMemory
 from graphreader.baselines.read_agent.look_up import Looked, Looking, LookUp
 from graphreader.baselines.read_agent.tasks import MemoryAnswerTask, MemoryChoiceTask, MemoryTask
-from graphreader.baselines.session import NO_TEXT, Passage
+from graphreader.baselines.session import NO_TEXT, TextPassage
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, DecisionError, ReplyError, UsageError, WindowError
 from graphreader.llm.protocols import Budget, Decider
@@ -191,10 +191,10 @@ class Steps:
             self._memory = GistMemory(tuple(self._pages(state)), tuple(state["gists"]))
         return self._memory
 
-    def _pages(self, state: Run) -> list[Passage]:
+    def _pages(self, state: Run) -> list[TextPassage]:
         documents = {document.id: document for document in self._desk.documents}
         return [
-            Passage(
+            TextPassage(
                 documents[page["document"]],
                 page["index"],
                 page["start"],
@@ -240,7 +240,7 @@ class _Asking:
         Whoever asks a model measures the whole prompt besides. Of the budget as much is kept back
         as the answer from this memory will need.
         """
-        while (size := tokens.count(task.remembered())) > self._desk.window:
+        while (size := tokens_module.count(task.remembered())) > self._desk.window:
             if not task.choices:
                 raise self._too_large(task)
             task = task.keeping(task.choices - 1)
@@ -259,7 +259,7 @@ class _Asking:
         self.costs = add_costs(self.costs, costs)
 
 
-def _ref(page: Passage) -> PageRef:
+def _ref(page: TextPassage) -> PageRef:
     return {
         "document": page.document.id,
         "title": page.document.title,
@@ -387,6 +387,6 @@ async def _taken(name: str, place: Place, state: Run) -> Update:
     check_question(state)
     desk = await place.desk()
     if name != FIRST:  # the first step begins anew, also on a thread that was used before
-        desk.budget.count(in_all(state.get("costs", {})))
+        desk.budget.count(total_usage(state.get("costs", {})))
     step: Callable[[Run], Awaitable[Update]] = getattr(Steps(desk), name)
     return await step(state)

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from graphreader.baselines.read_agent.gists import GistMemory
 from graphreader.baselines.read_agent.tasks import LookUpTask, MemoryTask, NextPageTask, pages_among
 from graphreader.baselines.retrieval import Ranking
-from graphreader.baselines.session import Passage
+from graphreader.baselines.session import TextPassage
 from graphreader.llm.protocols import Decision
 
 D = TypeVar("D", bound=Decision)
@@ -102,7 +102,7 @@ class GistsOnly:
         return Looked(())
 
 
-RankingOf = Callable[[Sequence[Passage]], Ranking]
+RankingOf = Callable[[Sequence[TextPassage]], Ranking]
 """Makes a ranking of the passages."""
 
 
@@ -128,11 +128,11 @@ class Retrieved:
         best = (await self._ranking.ranked(at.question))[: self.most]
         return Looked(tuple(numbers[page.document.id, page.index] for page in best))
 
-    def _ranked(self, memory: GistMemory) -> list[Passage]:
+    def _ranked(self, memory: GistMemory) -> list[TextPassage]:
         if not self._by_gists:
             return list(memory.pages)
         return [
-            Passage(page.document, page.index, page.start, gist, page.tokens)
+            TextPassage(page.document, page.index, page.start, gist, page.tokens)
             for page, gist in zip(memory.pages, memory.gists, strict=True)
         ]
 

@@ -28,7 +28,7 @@ from itertools import islice, pairwise
 
 from graphreader import tokens
 from graphreader.baselines.read_agent.tasks import PauseTask
-from graphreader.baselines.session import Passage
+from graphreader.baselines.session import TextPassage
 from graphreader.documents import Document
 from graphreader.errors import UsageError
 from graphreader.ingestion.chunking import in_sign
@@ -114,20 +114,20 @@ Choose = Callable[[Stretch], Awaitable[int]]
 """Chooses one of several points of a stretch."""
 
 
-async def paginate(document: Document, pagination: Pagination, choose: Choose) -> list[Passage]:
+async def paginate(document: Document, pagination: Pagination, choose: Choose) -> list[TextPassage]:
     """The pages of a document; none where it holds nothing but white space."""
     text = document.text
     if not text.strip():
         return []
     pauses = Pauses(text, pagination)
-    pages: list[Passage] = []
+    pages: list[TextPassage] = []
     start = 0
     while start < len(text):
         stretch = pauses.after(start)
         points = stretch.points
         end = points[0] if len(points) == 1 else await choose(stretch)
         page = text[start:end]
-        pages.append(Passage(document, len(pages), start, page, tokens.count(page)))
+        pages.append(TextPassage(document, len(pages), start, page, tokens.count(page)))
         start = end
     return pages
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import cast
 
-from graphreader.agent.state import in_all
+from graphreader.agent.state import total_usage
 from graphreader.baselines.read_agent.gists import Gisting, GistMemory
 from graphreader.baselines.read_agent.graph import Answered, Desk, Nodes, Question, Steps, wired
 from graphreader.baselines.read_agent.look_up import (
@@ -22,7 +22,7 @@ from graphreader.baselines.read_agent.look_up import (
 )
 from graphreader.baselines.read_agent.pages import Pagination
 from graphreader.baselines.retrieval import Retrieval
-from graphreader.baselines.session import Passage, Sitting
+from graphreader.baselines.session import QuestionSession, TextPassage
 from graphreader.documents import Document
 from graphreader.errors import UsageError
 from graphreader.llm.protocols import Budget, Decider
@@ -72,7 +72,7 @@ class ReadAgent:
         self._memories: dict[str, GistMemory] = {}
         self._rates: list[float] = []
 
-    async def pages(self) -> tuple[Passage, ...]:
+    async def pages(self) -> tuple[TextPassage, ...]:
         """The pages of the documents without gists; made once. Raises DecisionError."""
         pages, _ = await self._gisting.pages()
         return pages
@@ -93,7 +93,7 @@ class ReadAgent:
     @property
     def building(self) -> Usage:
         """What making the memory has cost so far, by `memory` or by a question."""
-        return in_all(self._gisting.building)
+        return total_usage(self._gisting.building)
 
     @property
     def compression(self) -> Mapping[str, float]:
@@ -125,7 +125,7 @@ class ReadAgent:
         What it had to make of the memory stands in the reading's phases `paginate` and `gist`, and
         in `building`. Raises DecisionError; a WindowError where the memory exceeds the window.
         """
-        sitting = Sitting(self.name, question, self._decider)
+        sitting = QuestionSession(self.name, question, self._decider)
         given: Question = {"question": question, "options": list(options)}
         ended = cast(Answered, await wired(Nodes.of(Steps(self.desk()))).ainvoke(given))
         memory = await self.memory(question)
@@ -179,7 +179,7 @@ def _name(strategy: Strategy, most: int) -> str:
     return f"read-agent-{strategy[0]}{number}"
 
 
-def _reading(sitting: Sitting, memory: GistMemory, ended: Answered) -> Reading:
+def _reading(sitting: QuestionSession, memory: GistMemory, ended: Answered) -> Reading:
     """The reading; quotes are looked for in the pages that were looked up, then in all others."""
     for phase, cost in ended["costs"].items():
         sitting.count(Usage(**cost), phase)
@@ -231,7 +231,7 @@ class PagesRetrieval:
         self._budget = budget
         self._retrieval: Retrieval | None = None
 
-    async def pages(self) -> tuple[Passage, ...]:
+    async def pages(self) -> tuple[TextPassage, ...]:
         """The pages of the documents. Raises DecisionError."""
         pages, _ = await self._gisting.pages()
         return pages
@@ -239,7 +239,7 @@ class PagesRetrieval:
     @property
     def building(self) -> Usage:
         """What making the pages has cost so far, by `pages` or by a question."""
-        return in_all(self._gisting.building)
+        return total_usage(self._gisting.building)
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Rank, and answer from the best. Raises DecisionError.

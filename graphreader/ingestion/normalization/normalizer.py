@@ -31,10 +31,16 @@ from graphreader.ingestion.normalization.merging import (
     may_merge,
     place_forms,
 )
-from graphreader.ingestion.report import Hub, NormalizationReport, Normalizing, Progress, quiet
+from graphreader.ingestion.report import (
+    Hub,
+    NormalizationReport,
+    Normalizing,
+    Progress,
+    no_progress,
+)
 from graphreader.settings import STAGES, Stage
 from graphreader.store.connection import Connection, Row
-from graphreader.store.key_elements import Likenesses, Merged, NormalForm
+from graphreader.store.key_elements import Merged, NormalForm, SimilarityPairs
 from graphreader.store.writer import GraphWriter
 
 COMPARED_AT_ONCE = 1000
@@ -56,7 +62,7 @@ async def likenesses(
     Pairs that the guard does not let through are not kept: whoever gets another name is fresh
     again. Without `keep` nothing is written.
     """
-    store = Likenesses(connection, corpus)
+    store = SimilarityPairs(connection, corpus)
     fresh, elements = await store.count_fresh()
     shared = await _shared_marks(store) if fresh > MUCH_NEWS * elements else None
     if fresh > MOST_NEWS * elements:
@@ -73,7 +79,7 @@ async def likenesses(
     return compared, sorted(found.union(await store.all(THRESHOLD)))
 
 
-async def _shared_marks(store: Likenesses) -> Container[str]:
+async def _shared_marks(store: SimilarityPairs) -> Container[str]:
     """The marks that several key elements have; whoever has none of these has nobody to be."""
     once, twice = BloomFilter(), BloomFilter()
     async for key in store.keys():
@@ -84,7 +90,7 @@ async def _shared_marks(store: Likenesses) -> Container[str]:
 
 
 async def _compared(
-    store: Likenesses, page: Sequence[Row], shared: Container[str] | None
+    store: SimilarityPairs, page: Sequence[Row], shared: Container[str] | None
 ) -> set[Pair]:
     """The pairs, smaller id first, that some key elements make with any other ones."""
     new = {
@@ -182,7 +188,7 @@ class Normalizer:
         self._linker = Linker(connection, corpus)
 
     async def run(
-        self, *, dry_run: bool = False, progress: Progress = quiet
+        self, *, dry_run: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
         """Make the corpus what it should be; a dry run only says what that would change.
 
@@ -202,7 +208,7 @@ class Normalizer:
         return report
 
     async def undo(
-        self, *, dry_run: bool = False, progress: Progress = quiet
+        self, *, dry_run: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
         """Take every merge, link and flag back: what is left is the base graph, exactly."""
         bare = Normalizer(self._connection, self._corpus, ())

@@ -169,14 +169,14 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ServerHome:
     """The folder of one server; `version` is that of Neo4j."""
 
     folder: Path
     version: str
 
     @classmethod
-    def of(cls, settings: Settings) -> "Home":
+    def of(cls, settings: Settings) -> "ServerHome":
         """The home that the settings choose. Nothing is looked at or made."""
         major = settings.neo4j_version.partition(".")[0]
         folder = Path(os.path.expanduser(settings.home), f"neo4j-{major}").resolve()
@@ -295,7 +295,7 @@ def _free_port(other: int) -> int:
     )
 
 
-def home_argument(home: Home) -> str:
+def home_argument(home: ServerHome) -> str:
     """The argument on a server's command line that says whose it is."""
     return f"--home-dir={home.folder}"
 
@@ -338,7 +338,7 @@ def java() -> Path:
     return _JAVA
 
 
-def set_password(home: Home, jars: Path, access: Access) -> None:
+def set_password(home: ServerHome, jars: Path, access: Access) -> None:
     """Give the server that has not run yet its password, by Neo4j's own tool."""
     # An earlier attempt may have left a password that nobody knows.
     (home.folder / "data" / "dbms" / "auth.ini").unlink(missing_ok=True)
@@ -352,7 +352,7 @@ def set_password(home: Home, jars: Path, access: Access) -> None:
         secret.unlink(missing_ok=True)
 
 
-def launch(home: Home, jars: Path, settings: Settings) -> psutil.Process:
+def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
     """Start the server, detached from us in every way, and return without waiting for it.
 
     It has a session of its own (Ctrl-C does not reach it), its own standard streams (a pipe of
@@ -404,7 +404,7 @@ def end(process: psutil.Process) -> None:
     raise ServerError(f"Neo4j (process {process.pid}) does not end, not even when killed.")
 
 
-def last_words(home: Home, since: float = 0.0) -> str:
+def last_words(home: ServerHome, since: float = 0.0) -> str:
     """The ends of the logs written after `since` (seconds of the epoch), without stack frames."""
     lines: list[str] = []
     for name in ("console.log", "neo4j.log"):
@@ -430,7 +430,7 @@ def _ends_within(process: psutil.Process, seconds: float) -> bool:
     return False
 
 
-def _run_admin(home: Home, jars: Path, *arguments: str) -> None:
+def _run_admin(home: ServerHome, jars: Path, *arguments: str) -> None:
     # Little memory and no optimizing compiler: it lives for a second and a half.
     quick = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
     try:
@@ -452,7 +452,7 @@ def _run_admin(home: Home, jars: Path, *arguments: str) -> None:
         raise ServerError("Neo4j did not take its first password. It said:\n" + "\n".join(words))
 
 
-def _options(home: Home, settings: Settings) -> list[str]:
+def _options(home: ServerHome, settings: Settings) -> list[str]:
     return [
         # Small at first: about 400 MB resident when idle instead of 630 with all of it.
         "-Xms64m",
@@ -473,7 +473,7 @@ def _class_path(jars: Path) -> str:
     return str(jars / "*")
 
 
-def _environment(home: Home) -> dict[str, str]:
+def _environment(home: ServerHome) -> dict[str, str]:
     return bare_environment() | {
         "NEO4J_HOME": str(home.folder),
         "NEO4J_CONF": str(home.conf),

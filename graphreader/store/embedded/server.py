@@ -23,14 +23,14 @@ from pydantic import SecretStr
 
 from graphreader.errors import ServerError
 from graphreader.settings import Settings
-from graphreader.store.embedded import process
+from graphreader.store.embedded import process as process_module
 from graphreader.store.embedded.jars import provide_jars
 from graphreader.store.embedded.process import (
     LOOPBACK,
     VARIABLE,
     Access,
-    Home,
     Progress,
+    ServerHome,
     home_argument,
     is_gone,
     locked,
@@ -57,24 +57,24 @@ class State:
     ready: bool
 
     @classmethod
-    def of(cls, process: psutil.Process, home: Home, version: str, ready: bool) -> "State":
+    def of(cls, process: psutil.Process, home: ServerHome, version: str, ready: bool) -> "State":
         """The state to remember for a process that runs."""
         return cls(process.pid, process.create_time(), str(home.folder), version, ready)
 
     @classmethod
-    def read(cls, home: Home) -> "State | None":
+    def read(cls, home: ServerHome) -> "State | None":
         """What was remembered last; None when that is nothing or cannot be read."""
         try:
             return cls(**json.loads((home.folder / "server.json").read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
-    def write(self, home: Home) -> None:
+    def write(self, home: ServerHome) -> None:
         """Remember it, in a file that only its owner may read."""
         with writing(home.folder, VARIABLE):
             write_private(home.folder / "server.json", json.dumps(asdict(self), indent=1))
 
-    def process(self, home: Home) -> psutil.Process | None:
+    def process(self, home: ServerHome) -> psutil.Process | None:
         """The process, if it still runs and is the server of this home."""
         try:
             process = psutil.Process(self.pid)
@@ -85,13 +85,13 @@ class State:
         return process if same else None
 
 
-def forget(home: Home) -> None:
+def forget(home: ServerHome) -> None:
     """Remember that no server runs."""
     with writing(home.folder, VARIABLE):
         (home.folder / "server.json").unlink(missing_ok=True)
 
 
-def serves(process: psutil.Process, home: Home) -> bool:
+def serves(process: psutil.Process, home: ServerHome) -> bool:
     """Whether a process is a living server of this home, by its command line."""
     try:
         return home_argument(home) in process.cmdline() and not is_gone(process)
@@ -99,7 +99,7 @@ def serves(process: psutil.Process, home: Home) -> bool:
         return False
 
 
-def find(home: Home) -> psutil.Process | None:
+def find(home: ServerHome) -> psutil.Process | None:
     """The server process of this home: the remembered one, else any on this machine."""
     state = State.read(home)
     remembered = state.process(home) if state else None
@@ -181,7 +181,7 @@ class RunningServer:
 
 def running(settings: Settings) -> RunningServer | None:
     """The server of these settings if it runs and answers, in a few milliseconds; else None."""
-    home = Home.of(settings)
+    home = ServerHome.of(settings)
     access, known = home.access(), State.read(home)
     if not access or not known or not known.ready or not known.process(home):
         return None
@@ -196,7 +196,7 @@ def ensure_running(settings: Settings, progress: Progress | None = None) -> Runn
     when the server does not come up (with the end of its log) or a folder cannot be written.
     """
     tell = progress or silent
-    home = Home.of(settings)
+    home = ServerHome.of(settings)
     server = running(settings)
     if server:
         return server
@@ -210,56 +210,56 @@ def stop(settings: Settings) -> bool:
 
     A command that is starting it is waited for.
     """
-    home = Home.of(settings)
+    home = ServerHome.of(settings)
     if not home.folder.exists():
         return False
     with locked(home.folder, VARIABLE, silent):
         found = find(home)
         if found:
-            process.end(found)
+            process_module.end(found)
             logger.info("The embedded Neo4j (process %d) was stopped", found.pid)
         forget(home)
         return found is not None
 
 
-def _taken_over(home: Home, tell: Progress) -> RunningServer | None:
+def _taken_over(home: ServerHome, tell: Progress) -> RunningServer | None:
     """A server that runs already: still starting, too busy to answer, or its state is lost."""
     found, access = find(home), home.access()
     if not found:
         return None
     if not access:
         # Nobody knows its password any more.
-        process.end(found)
+        process_module.end(found)
         return None
     known = State.read(home)
     seconds = _BUSY_SECONDS if known and known.ready and known.process(home) else _START_SECONDS
     return _awaited(found, home, access, tell, found.create_time(), seconds)
 
 
-def _started(home: Home, settings: Settings, tell: Progress) -> RunningServer:
-    process.java()
+def _started(home: ServerHome, settings: Settings, tell: Progress) -> RunningServer:
+    process_module.java()
     jars = provide_jars(home.version, settings.cache, settings.maven_mirror, tell)
     access = home.make_access()
     home.configure(access, settings)
     if not home.has_data:
         tell("preparing", 0, None)
-        process.set_password(home, jars, access)
+        process_module.set_password(home, jars, access)
     since = time.time() - 0.1  # the clock of files lags a little
-    child = process.launch(home, jars, settings)
+    child = process_module.launch(home, jars, settings)
     logger.info("The embedded Neo4j %s starts (process %d)", home.version, child.pid)
     try:
         State.of(child, home, home.version, ready=False).write(home)
         return _awaited(child, home, access, tell, since)
     except BaseException:
         # Also when the person has pressed Ctrl-C: who gives up on a start wants no server.
-        process.end(child)
+        process_module.end(child)
         forget(home)
         raise
 
 
 def _awaited(
     child: psutil.Process,
-    home: Home,
+    home: ServerHome,
     access: Access,
     tell: Progress,
     since: float,
@@ -269,10 +269,10 @@ def _awaited(
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         tell("starting", 0, None)
-        if process.is_gone(child):
+        if process_module.is_gone(child):
             raise ServerError(
                 f"Neo4j ended while it was starting. The end of its log in {home.logs}:\n"
-                + process.last_words(home, since)
+                + process_module.last_words(home, since)
             )
         version = version_of(access)
         if version:
@@ -284,11 +284,11 @@ def _awaited(
     raise ServerError(
         f"Neo4j (process {child.pid}) runs but has not answered for {seconds:.0f} seconds: run"
         f" `graphreader neo4j stop` and try again. The end of its log in {home.logs}:\n"
-        + process.last_words(home, since)
+        + process_module.last_words(home, since)
     )
 
 
-def _described(home: Home, access: Access, known: State) -> RunningServer:
+def _described(home: ServerHome, access: Access, known: State) -> RunningServer:
     return RunningServer(
         uri=access.uri,
         username=access.username,
