@@ -1,13 +1,6 @@
-"""Files that are whole or not there: what is written takes its place only once it is done.
+"""Files that survive a crash: atomic writes, resumable JSON Lines, SQLite files of our own.
 
-A file of JSON lines that is added to while it is made, and gone on with whenever that broke off.
-
-A line is on the disk before the next thing is done, so a killed process loses nothing that was paid
-for. What stands behind the last line's end was cut off in the middle of writing, and goes.
-
-A SQLite file of ours: private to its owner, shared by processes, its tables of a known form.
-
-Only the standard library; whoever opens it decides in which thread.
+Everything here blocks; the caller chooses the thread.
 """
 
 import json
@@ -19,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, BinaryIO, Self
 
 from graphreader.errors import UsageError
@@ -27,41 +19,59 @@ from graphreader.errors import UsageError
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[BinaryIO]:
-    """A file that takes the place of what stands at `path` when it is done, and is on the disk.
+    """Open a temporary file that replaces `path` once the block ends and its bytes are on disk.
 
-    A link stays one. What is no regular file, such as a pipe, is written to as it is. A new file is
-    made with `mode`, less what the process's umask takes away; one that takes another's place has
-    the rights which that had, and of these only those in `mode`.
+    Nothing changes if the block raises. A symbolic link stays a link. A target that is not a
+    regular file, such as a pipe, is written directly. A new file gets `mode` less the umask; a file
+    that is replaced keeps its permissions, restricted to `mode`.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         with target.open("wb") as file:
             yield file
         return
-    kept = stat.S_IMODE(target.stat().st_mode) & mode if target.exists() else None
-    made = mode if kept is None else kept
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    kept_mode = stat.S_IMODE(target.stat().st_mode) & mode if target.exists() else None
+    new_mode = mode if kept_mode is None else kept_mode
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, made)) as file:
+        with open(
+            temporary, "xb", opener=lambda name, flags: os.open(name, flags, new_mode)
+        ) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if kept is not None:
-            with suppress(OSError):  # where no rights are kept; none was made with more than these
-                beside.chmod(kept)
-        beside.replace(target)
+        if kept_mode is not None:
+            with suppress(OSError):  # a file system without permissions
+                temporary.chmod(kept_mode)  # the umask may have removed some
+        temporary.replace(target)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
+
+
+def bounded_lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers from 1 on.
+
+    Of a line longer than `limit` bytes only the first `limit + 1` bytes are returned, so that
+    memory stays bounded.
+    """
+    number = 0
+    while line := file.readline(limit + 1):
+        number += 1
+        if line.strip():
+            yield number, line
+        while len(line) > limit and not line.endswith(b"\n"):
+            line = file.readline(limit + 1)
 
 
 Line = Mapping[str, Any]
 
 
 class LinesFile(ABC):
-    """Lines in a file that this process alone writes; `folder.Folder` sees to that.
+    """A JSON Lines file that one process appends to and a later run continues.
 
-    Each line is noted, those that are there already when the file is entered. Raises UsageError
-    for a file that holds anything else than lines with all `keys`: it is not touched then.
+    Use it as a context manager: entering reads the existing lines. A last line that was cut off
+    while it was written is removed. Each line, read or appended, is passed to `note`. Raises
+    UsageError for a file that holds anything but objects with all `keys`, and leaves it untouched.
     """
 
     def __init__(self, path: Path, keys: frozenset[str]) -> None:
@@ -70,30 +80,26 @@ class LinesFile(ABC):
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Note what is there, and open the file for more."""
-        size = self._read() if self.path.exists() else 0
+        """Read the existing lines and open the file for appending."""
+        size, ends_with_newline = self._read() if self.path.exists() else (0, True)
         self._file = self.path.open("ab")
         self._file.truncate(size)
-        if size and not self._ends_with_line():
+        if not ends_with_newline:
             self._write(b"\n")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
+        """Close the file."""
         if self._file:
             self._file.close()
 
     @abstractmethod
     def note(self, line: Line) -> None:
-        """Take notice of a line that is in the file."""
+        """Process a line that is in the file."""
 
     def append(self, line: Line) -> None:
-        """Write one line, and note it; it is on the disk when this returns."""
-        # A lone surrogate in what a model wrote would otherwise fail a line that is paid for.
+        """Write a line and note it; it is on disk when this returns."""
+        # A lone surrogate in a model's reply must not fail a line that is paid for.
         self._write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         self.note(line)
 
@@ -103,14 +109,14 @@ class LinesFile(ABC):
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def _read(self) -> int:
-        """Note all lines; return where the last whole one ends."""
-        size = 0
+    def _read(self) -> tuple[int, bool]:
+        """Note all lines; return the bytes of the whole ones and whether a newline ends them."""
+        size, data = 0, b"\n"
         with self.path.open("rb") as file:
             for number, data in enumerate(file, 1):
-                line = _parsed(data)
+                line = _json_object(data)
                 if line is None and not data.endswith(b"\n"):
-                    break
+                    return size, True
                 if line is None or not self._keys <= line.keys():
                     raise UsageError(
                         f"{self.path}, line {number}: this is no line of an evaluation; name "
@@ -118,16 +124,10 @@ class LinesFile(ABC):
                     )
                 self.note(line)
                 size += len(data)
-        return size
-
-    def _ends_with_line(self) -> bool:
-        with self.path.open("rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read() == b"\n"
+        return size, data.endswith(b"\n")
 
 
-def _parsed(data: bytes) -> dict[str, Any] | None:
-    """The object of a line, None where it is none."""
+def _json_object(data: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -135,33 +135,33 @@ def _parsed(data: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-class ForeignError(sqlite3.DatabaseError):
-    """The file is of a newer version, or of another program."""
+class UnknownDatabaseError(sqlite3.DatabaseError):
+    """A newer version of GraphReader or another program made the SQLite file."""
 
 
-def opened(
+def open_sqlite(
     path: Path,
-    form: int,
+    version: int,
     tables: str,
     *,
-    patience: float,
+    timeout: float,
     synchronous: str,
     isolation: str | None = None,
 ) -> sqlite3.Connection:
-    """A connection to the file, which is made, for its owner only, where it is missing.
+    """Connect to a SQLite file that several processes share, and create it if it is missing.
 
-    `form` is the number of the form that `tables`, a script, makes; `patience` the seconds that
-    another process's writing is waited for; `isolation` is sqlite3's level, None: none of its own.
-    Raises OSError, or sqlite3.Error.
+    A new file is readable by its owner only. `tables` is the SQL script that creates version
+    `version` of the tables, `timeout` the seconds to wait for another process's write, `isolation`
+    sqlite3's isolation level. Raises OSError or sqlite3.Error.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
     try:
-        if _form(connection) != form:
-            _make(connection, form, tables)
-        with suppress(sqlite3.OperationalError):  # it is in use: who opens it next does it
+        if _version(connection) != version:
+            _create_tables(connection, version, tables)
+        with suppress(sqlite3.OperationalError):  # the file is in use: the next connection does it
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.isolation_level = isolation  # type: ignore[assignment]  # typed as its literals
@@ -171,46 +171,42 @@ def opened(
     return connection
 
 
-def files_of(path: Path) -> list[Path]:
-    """The file and its journal."""
+def sqlite_files(path: Path) -> list[Path]:
+    """The SQLite file and the files of its write-ahead log."""
     return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
 
 
-def is_lost(error: Exception) -> bool:
-    """Whether the file will never be of use to this version."""
+def is_unusable(error: Exception) -> bool:
+    """Whether this version of GraphReader can never use the file."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(
-        error, ForeignError
-    )
+    corrupt = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return corrupt or isinstance(error, UnknownDatabaseError)
 
 
-def refusal(path: Path, what: str, error: Exception, anew: str) -> str:
-    """A sentence on a file that cannot be `what` ("read"), which says what to do.
-
-    `anew` is what to do about a file that is lost.
-    """
+def sqlite_problem(path: Path, action: str, error: Exception, remedy_if_unusable: str) -> str:
+    """One sentence: the file cannot be `action` ("read"), why, and what to do about it."""
     remedy = "make room or give the permission, or set GRAPHREADER_HOME to another folder"
-    if is_lost(error):
-        remedy = anew
+    if is_unusable(error):
+        remedy = remedy_if_unusable
     elif "locked" in str(error):
         remedy = "end the program that holds it, and try again"
     reason = getattr(error, "strerror", None) or error
-    return f"{path} cannot be {what} ({reason}): {remedy}."
+    return f"{path} cannot be {action} ({reason}): {remedy}."
 
 
-def _make(database: sqlite3.Connection, form: int, tables: str) -> None:
-    """Make the tables in a file that is empty, unless another process does so right now."""
+def _create_tables(database: sqlite3.Connection, version: int, tables: str) -> None:
+    """Create the tables in an empty file, unless another process just did."""
     with database:
         database.execute("BEGIN EXCLUSIVE")
-        found = _form(database)
-        if found > form:
-            raise ForeignError("a newer version of GraphReader made it")
-        if found < form and database.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise ForeignError("GraphReader did not make it")
+        present = _version(database)
+        if present > version:
+            raise UnknownDatabaseError("a newer version of GraphReader made it")
+        if present < version and database.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise UnknownDatabaseError("GraphReader did not make it")
         for statement in tables.split(";"):  # executescript would end the transaction
             database.execute(statement)
-        database.execute(f"PRAGMA user_version = {form}")
+        database.execute(f"PRAGMA user_version = {version}")
 
 
-def _form(database: sqlite3.Connection) -> int:
+def _version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])

@@ -57,7 +57,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import TypeAdapter
 
 from graphreader.errors import DecisionError, RunsError, UnknownRunError, UsageError
-from graphreader.files import opened, refusal
+from graphreader.files import open_sqlite, sqlite_problem
 from graphreader.llm.cache import key_of, restored
 from graphreader.llm.protocols import Budget, Decider, Decision, DecisionResult, Task, TokenCallback
 from graphreader.reading import Reading
@@ -191,7 +191,7 @@ class RunFile:
         if connection and self._failure and not self.holds(connection):
             return self._failure
         anew = f"move {self.path.name} and what stands beside it away; a new one is begun then"
-        sentence = refusal(self.path, what, error, anew)
+        sentence = sqlite_problem(self.path, what, error, anew)
         self._failure = RunsError(sentence)
         self.trouble = unkept(self._failure)
         logger.warning("%s", self._failure)
@@ -223,11 +223,11 @@ class RunFile:
 
     def _opened(self) -> sqlite3.Connection:
         # NORMAL: a killed process loses nothing, and no step waits for the disk.
-        return opened(
+        return open_sqlite(
             self.path,
             FORM,
             _TABLES,
-            patience=_PATIENCE,
+            timeout=_PATIENCE,
             synchronous="NORMAL",
             isolation="IMMEDIATE",
         )

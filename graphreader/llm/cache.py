@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from graphreader.errors import BudgetError, CacheError, DecisionError
-from graphreader.files import files_of, is_lost, opened, refusal
+from graphreader.files import is_unusable, open_sqlite, sqlite_files, sqlite_problem
 from graphreader.llm import structured_output
 from graphreader.llm.protocols import Decision, DecisionResult, Task
 from graphreader.settings import Settings
@@ -142,7 +142,7 @@ class ReplyCache:
             raise CacheError(self._sentence("read", error)) from error
         return CacheStats(
             replies=sum(row[1] for row in rows),
-            bytes=sum(one.stat().st_size for one in files_of(self.path) if one.exists()),
+            bytes=sum(one.stat().st_size for one in sqlite_files(self.path) if one.exists()),
             models={row[0]: row[1] for row in rows},
             oldest=min((row[2] for row in rows), default=None),
             newest=max((row[3] for row in rows), default=None),
@@ -156,9 +156,9 @@ class ReplyCache:
         try:
             return _emptied(self.path) if self.path.exists() else 0
         except (OSError, sqlite3.Error) as error:
-            if not is_lost(error):
+            if not is_unusable(error):
                 raise CacheError(self._sentence("cleared", error)) from error
-        for one in files_of(self.path):
+        for one in sqlite_files(self.path):
             one.unlink(missing_ok=True)
         return 0
 
@@ -187,7 +187,7 @@ class ReplyCache:
 
     def _sentence(self, what: str, error: Exception) -> str:
         anew = "begin anew with `graphreader cache clear`"
-        return refusal(self.path, what, error, anew)
+        return sqlite_problem(self.path, what, error, anew)
 
 
 class _Worker:
@@ -226,7 +226,7 @@ class _Worker:
 
 def _opened(path: Path) -> sqlite3.Connection:
     # FULL: what was paid for survives a power cut, too.
-    return opened(path, FORM, _TABLE, patience=_PATIENCE, synchronous="FULL")
+    return open_sqlite(path, FORM, _TABLE, timeout=_PATIENCE, synchronous="FULL")
 
 
 def _emptied(path: Path) -> int:
