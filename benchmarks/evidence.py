@@ -31,10 +31,8 @@ from graphreader.store import embedded
 
 VARIANTS = (
     "none",
-    "frequency",
-    "frequency,semantic",
-    "frequency,semantic,association",
-    "frequency,semantic,association,linking",
+    "semantic",
+    "semantic,association",
 )
 AT_ONCE = 2
 _CHUNK = re.compile(r"(.+), chunk \d+")

@@ -22,7 +22,7 @@ from graphreader.usage import Phase
 
 Mode = Literal["paper", "fast"]
 PATHS_AND_CALLS: dict[Mode, tuple[int, int]] = {"paper": (5, 10), "fast": (2, 5)}
-Stage = Literal["frequency", "semantic", "association", "linking"]
+Stage = Literal["semantic", "association"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 OFFLINE = "offline"
 DEFAULT_MODEL = "openai:gpt-5.4-mini"
@@ -153,9 +153,7 @@ class Settings(BaseSettings):
     maven_mirror: str | None = Field(None, description="address of a Maven repository")
 
     chunk_tokens: int = Field(2000, ge=50, description="L of the paper, section 4.1")
-    normalize: str = Field(
-        "frequency,semantic,association", description="stages after reading in; or none"
-    )
+    normalize: str = Field("semantic,association", description="stages after reading in; or none")
     window: int = Field(4096, ge=1024, description="input of one prompt")
     long_window: int = Field(
         128_000, ge=1024, description="the same for full text and ReadAgent (paper, table 2)"
@@ -174,7 +172,9 @@ class Settings(BaseSettings):
         wanted = {word.strip().lower() for word in given.split(",")} - {"", "none"}
         if not wanted <= set(STAGES):
             known = ", ".join(STAGES)
-            raise ValueError(f"the stages are {known} (with commas between them), or none")
+            removed = sorted(wanted & {"frequency", "linking"})
+            gone = f"; {' and '.join(removed)} no longer exist: leave it out" if removed else ""
+            raise ValueError(f"the stages are {known} (with commas between them), or none{gone}")
         return ",".join(stage for stage in STAGES if stage in wanted) or "none"
 
     @model_validator(mode="after")

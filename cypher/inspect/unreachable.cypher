@@ -1,15 +1,16 @@
 // Facts that paths do not come to: no key element names them; none that also names another fact, so
-// that only a search finds them; or only hubs, which show a part of their facts
+// that only a search finds them; or only key elements with more than 250 facts, of which a path sees a part
 // :param corpus => 'demo'
 MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 WITH f, d.title + ', chunk ' + toString(c.index) + ': ' + f.text AS shown, CASE
        WHEN NOT EXISTS { (f)-[:HAS_KEY_ELEMENT]->() } THEN 'unnamed'
        WHEN NOT EXISTS { (f)-[:HAS_KEY_ELEMENT]->()<-[:HAS_KEY_ELEMENT]-(g) WHERE g <> f }
          THEN 'alone'
-       WHEN NOT EXISTS { (f)-[:HAS_KEY_ELEMENT]->(k) WHERE k.hub IS NULL } THEN 'crowded'
+       WHEN NOT EXISTS { (f)-[:HAS_KEY_ELEMENT]->(k)
+         WHERE COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } <= 250 } THEN 'crowded'
      END AS why
 RETURN count(f) AS facts,
        count(CASE why WHEN 'unnamed' THEN 1 END) AS no_key_element_names,
        count(CASE why WHEN 'alone' THEN 1 END) AS only_a_search_finds,
-       count(CASE why WHEN 'crowded' THEN 1 END) AS only_hubs_name,
+       count(CASE why WHEN 'crowded' THEN 1 END) AS only_busy_ones_name,
        collect(CASE WHEN why IS NOT NULL THEN why + ': ' + shown END)[..25] AS examples;

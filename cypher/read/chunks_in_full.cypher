@@ -1,5 +1,5 @@
-// Chunks with their facts, and by which words each fact names which key elements. What merging and
-// linking made of it is left out: it follows from this.
+// Chunks with their facts, and by which words each fact names which key elements. What merging
+// made of it is left out: it follows from this.
 UNWIND range(0, size($ids) - 1) AS place
 MATCH (c:Chunk {id: $ids[place]})
 RETURN c.id AS id, c.index AS index, c.start AS start, c.end AS end, c.tokens AS tokens, c.text AS text,

@@ -10,10 +10,10 @@ CALL (ds) {
 CALL () {
   MATCH (k:KeyElement {corpus: $corpus})
   WHERE k.merged_into IS NULL
-  WITH k.hub AS hub, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS named
-  WITH count(*) AS key_elements, count(hub) AS hubs, sum(named) AS sum, max(named) AS most
+  WITH COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS named
+  WITH count(*) AS key_elements, sum(named) AS sum, max(named) AS most
   // A sum of whole numbers is the same in any order, an average that is built up is not.
-  RETURN key_elements, hubs, coalesce(most, 0) AS most_facts,
+  RETURN key_elements, coalesce(most, 0) AS most_facts,
          CASE key_elements WHEN 0 THEN 0.0 ELSE toFloat(sum) / key_elements END
            AS facts_per_element
 }
@@ -22,4 +22,4 @@ CALL () {
   WHERE k.merged_into IS NOT NULL
   RETURN count(k) AS merged
 }
-RETURN documents, chunks, tokens, facts, key_elements, merged, hubs, facts_per_element, most_facts
+RETURN documents, chunks, tokens, facts, key_elements, merged, facts_per_element, most_facts

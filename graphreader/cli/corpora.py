@@ -135,7 +135,6 @@ def _print_stats(counted: "Stats") -> None:
         ("facts", f"{counted.facts:,}"),
         ("key elements", f"{counted.key_elements:,}"),
         ("merged into those", f"{counted.merged:,}"),
-        ("hubs among them", f"{counted.hubs:,}"),
         ("facts per key element", f"{counted.facts_per_element:.1f}"),
         ("neighbors per key element", f"{counted.neighbors_per_element:.1f}"),
     ):

@@ -1,4 +1,4 @@
-"""`graphreader normalize`: merge what means one thing, flag hubs, or take it all back."""
+"""`graphreader normalize`: merge what means one thing, or take it all back."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphreader.cli.opening import open_reader
-from graphreader.cli.printing import JsonFlag, as_line, plural, print_json, printable, table_console
+from graphreader.cli.printing import JsonFlag, as_line, plural, print_json, table_console
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,21 +24,19 @@ def normalize(
     stages: Annotated[
         str | None,
         typer.Option(
-            help="Of frequency, semantic, association, linking, with commas; or none.",
+            help="Of semantic and association, with commas; or none.",
             metavar="STAGES",
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
-    undo: Annotated[
-        bool, typer.Option("--undo", help="Take all merges, links and flags back.")
-    ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take all merges back.")] = False,
     report: Annotated[
         Path | None,
-        typer.Option(help="Write all merges and hubs into this file, as JSON.", metavar="FILE"),
+        typer.Option(help="Write all merges into this file, as JSON.", metavar="FILE"),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Merge key elements that mean one thing, and flag those that are named everywhere.
+    """Merge key elements that mean one thing.
 
     `ingest` does it at its end. No text is read again, and no model is asked.
     """
@@ -76,9 +74,6 @@ def _tell(done: "NormalizationReport") -> None:
         _print_table(shown[:_SHOWN])
     if len(shown) > _SHOWN:
         print(f"... and {len(shown) - _SHOWN:,} more: --report FILE has all of them.")
-    if done.hubs:
-        busiest = ", ".join(f"{hub.name} ({hub.facts:,})" for hub in done.hubs[:_SHOWN])
-        print(printable(f"Hubs (facts): {busiest}"))
 
 
 def _changes(done: "NormalizationReport") -> str:
@@ -88,14 +83,10 @@ def _changes(done: "NormalizationReport") -> str:
             (len(done.merged), "merge", ""),
             (len(done.parted), "merge taken back", "merges taken back"),
             (done.moved, "merge with new facts", "merges with new facts"),
-            (len(done.flagged), "new hub", ""),
-            (len(done.unflagged), "hub no more", "hubs no more"),
-            (done.linked, "new link", ""),
-            (done.unlinked, "link taken back", "links taken back"),
         )
         if count
     ]
-    kept = f"{plural(len(done.merges), 'merge')} and {plural(len(done.hubs), 'hub')} in all"
+    kept = f"{plural(len(done.merges), 'merge')} in all"
     if not told:
         return f"nothing {'would change' if done.dry_run else 'changed'}, {kept}."
     return f"{'would be: ' if done.dry_run else ''}{', '.join(told)}; {kept}."

@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from graphreader.errors import DecisionError
-from graphreader.ingestion.normalization.merging import is_compared
+from graphreader.ingestion.normalization.merging import is_comparable
 from graphreader.ingestion.report import DocumentJob, Embedded, Progress, no_progress
 from graphreader.llm.protocols import Embedder
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
-from graphreader.store.writer import GraphWriter, Unembedded
+from graphreader.store.writer import GraphWriter, UnembeddedElement
 
 EMBEDDED_AT_ONCE = 500
 
@@ -50,16 +50,16 @@ class Embedding:
         self._completed = completed
         self._failed = failed
         self._progress = progress
-        self._coming: asyncio.Queue[Sequence[Unembedded] | DocumentJob | None] = asyncio.Queue(
-            WAITING
+        self._coming: asyncio.Queue[Sequence[UnembeddedElement] | DocumentJob | None] = (
+            asyncio.Queue(WAITING)
         )
-        self._elements: dict[str, Unembedded] = {}
+        self._elements: dict[str, UnembeddedElement] = {}
         self._works: deque[tuple[int, DocumentJob]] = (
             deque()
         )  # and how many key elements come before
         self._done = 0
 
-    async def put(self, elements: Sequence[Unembedded]) -> None:
+    async def put(self, elements: Sequence[UnembeddedElement]) -> None:
         """Hand over key elements without a vector; waits where too many wait already."""
         if elements and self._embedder:
             await self._coming.put(elements)
@@ -133,7 +133,9 @@ class Embedding:
             work.ended.set()
 
 
-async def embed(writer: GraphWriter, embedder: Embedder, elements: Sequence[Unembedded]) -> None:
+async def embed(
+    writer: GraphWriter, embedder: Embedder, elements: Sequence[UnembeddedElement]
+) -> None:
     """Embed key elements; those that may have near-duplicates are to be compared with the others.
 
     Raises DecisionError.
@@ -143,7 +145,7 @@ async def embed(writer: GraphWriter, embedder: Embedder, elements: Sequence[Unem
         vectors = await embedder.embed([one.key for one in part])
         await writer.write_embeddings(
             [(one.id, vector) for one, vector in zip(part, vectors, strict=True)],
-            fresh={one.id for one in part if is_compared(one.name, one.key)},
+            fresh={one.id for one in part if is_comparable(one.name, one.key)},
         )
 
 

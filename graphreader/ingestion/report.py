@@ -14,27 +14,17 @@ from typing import Any, Literal
 
 from graphreader.documents import Chunk, Document, Skipped
 from graphreader.ingestion.normalization.merging import Merge
-from graphreader.store.writer import Version
+from graphreader.store.writer import DocumentVersion
 from graphreader.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Hub:
-    """A key element that is named too often to lead anywhere."""
-
-    id: str
-    name: str
-    facts: int
-
-
-@dataclass(frozen=True, slots=True)
 class NormalizationReport:
-    """What was done, and what holds now. After a dry run: what would be done, and would hold.
+    """The changes that a normalization made, or after a dry run would make, and all merges.
 
-    `merges` and `hubs` are all that hold; `merged`, `parted`, `flagged` and `unflagged` are the ids
-    of key elements that changed. `compared` counts those that were compared with all others for
-    the first time, `moved` those that were merged already and had new facts, `linked` and
-    `unlinked` the links of facts that came and went.
+    `merges` are all that the graph has afterwards; `merged` and `parted` are the ids of key
+    elements whose merge is new or undone. `compared` counts key elements that were compared with
+    all others for the first time, `moved` those that were merged already and had new facts.
     """
 
     corpus: str
@@ -45,32 +35,21 @@ class NormalizationReport:
     merged: frozenset[str] = frozenset()
     parted: frozenset[str] = frozenset()
     moved: int = 0
-    hubs: tuple[Hub, ...] = ()
-    flagged: frozenset[str] = frozenset()
-    unflagged: frozenset[str] = frozenset()
-    linked: int = 0
-    unlinked: int = 0
 
     @property
     def changed(self) -> bool:
-        """Whether anything in the graph is (or would be) another than before."""
-        elements = (self.merged, self.parted, self.flagged, self.unflagged)
-        return any(elements) or bool(self.moved or self.linked or self.unlinked)
+        """Whether the graph is (or would be) different from before."""
+        return bool(self.merged or self.parted or self.moved)
 
     def and_then(self, later: "NormalizationReport") -> "NormalizationReport":
         """Both reports as one, where `later` is of another look at the same corpus."""
         hold = {one.element.id for one in later.merges}
-        hubs = {one.id for one in later.hubs}
         return replace(
             later,
             compared=self.compared + later.compared,
             merged=(self.merged | later.merged) & hold,
             parted=(self.parted | later.parted) - hold,
             moved=self.moved + later.moved,
-            flagged=(self.flagged | later.flagged) & hubs,
-            unflagged=(self.unflagged | later.unflagged) - hubs,
-            linked=self.linked + later.linked,
-            unlinked=self.unlinked + later.unlinked,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -96,18 +75,6 @@ class NormalizationReport:
             ],
             "parted": sorted(self.parted),
             "moved": self.moved,
-            "hubs": [
-                {
-                    "id": one.id,
-                    "name": one.name,
-                    "facts": one.facts,
-                    "new": one.id in self.flagged,
-                }
-                for one in self.hubs
-            ],
-            "unflagged": sorted(self.unflagged),
-            "linked": self.linked,
-            "unlinked": self.unlinked,
         }
 
 
@@ -306,10 +273,10 @@ class DocumentJob:
         return self.written == len(self.missing)
 
     @property
-    def version(self) -> Version:
+    def version(self) -> DocumentVersion:
         """What the graph must have of it to be complete."""
         document = self.document
-        return Version.of(document.id, document.sha256, self.chunk_tokens, self.chunks)
+        return DocumentVersion.of(document.id, document.sha256, self.chunk_tokens, self.chunks)
 
     def begun_event(self) -> DocumentBegun:
         """What is told when it begins."""
@@ -388,11 +355,9 @@ def log_ingest(report: IngestReport) -> None:
 def log_normalization(report: NormalizationReport) -> None:
     """The graph is in its normal form."""
     logger.info(
-        "Corpus %r is normalized (%s): %d key elements merged, %d parted, %d hubs, %d links",
+        "Corpus %r is normalized (%s): %d key elements merged, %d parted",
         report.corpus,
         ", ".join(report.stages) or "no stage",
         len(report.merged),
         len(report.parted),
-        len(report.hubs),
-        report.linked,
     )

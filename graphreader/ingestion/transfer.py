@@ -43,11 +43,16 @@ from graphreader.files import atomic_write
 from graphreader.ingestion.extraction import identity
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.normalization.rules import LONGEST
-from graphreader.settings import Stage
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus
-from graphreader.store.connection import Connection, Row, Run, alone
-from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version, check_embedding
+from graphreader.store.connection import Connection, Row, Run
+from graphreader.store.writer import (
+    Deleter,
+    DocumentVersion,
+    GraphWriter,
+    ReadChunk,
+    check_embedding,
+)
 
 VERSION = 1
 
@@ -74,8 +79,8 @@ class _Version(_Record):
 class Header(_Record):
     """How the corpus was made. `graphreader` is the number of the format.
 
-    `stages` are those of normalization which are in force: what they made of the key elements is
-    not in the file, it follows from the rest.
+    `stages` are the stages of normalization which have merged key elements. The merges are not in
+    the file: they follow from the rest. An import ignores stages that it does not know.
     """
 
     graphreader: int
@@ -84,7 +89,7 @@ class Header(_Record):
     prompts: str
     embedding: str
     dimension: Annotated[int, Field(ge=1, le=4096)]
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[str, ...] = ()
 
 
 class DocumentRecord(_Record):
@@ -508,9 +513,9 @@ class IncomingDocument:
         self._seen: Counter[str] = Counter()
 
     @property
-    def version(self) -> Version:
+    def version(self) -> DocumentVersion:
         """What stands in order of it."""
-        return Version(self.document.id, self.record.arranged or "", len(self.arranged))
+        return DocumentVersion(self.document.id, self.record.arranged or "", len(self.arranged))
 
     def chunk(self, line: int, record: ChunkRecord) -> ReadChunk:
         """The next chunk with its facts. Raises UsageError where it is not the next one."""
@@ -624,7 +629,7 @@ class _Importer:
         self._taken: Counter[str] = Counter()
         self._unchanged = 0
         self._refused: list[str] = []
-        self._complete: list[Version] = []
+        self._complete: list[DocumentVersion] = []
         self._incoming: IncomingDocument | None = None
         self._alone = self._settled = False
 
@@ -756,9 +761,9 @@ class _Importer:
 
         async def work(run: Run) -> None:
             await run("write/mark_fresh", elements=flags)
-            await run("write/likenesses", pairs=pairs)
+            await run("write/similar_pairs", pairs=pairs)
 
-        await alone(self._connection, self._corpus, work)
+        await self._connection.transact(work, lock=self._corpus)
 
     def _pairs(self, elements: Mapping[str, KeyElementRecord]) -> list[dict[str, Any]]:
         """What is alike, the smaller id first: ids have another order in another corpus."""

@@ -70,7 +70,6 @@ class Stats:
     facts: int
     key_elements: int
     merged: int
-    hubs: int
     facts_per_element: float
     most_facts: int
     neighbors_per_element: float

@@ -1,17 +1,8 @@
-"""A connection to one Neo4j database: runs statements by name, and says in words what goes wrong.
+"""A connection to one Neo4j database: runs Cypher statements by name, and explains failures.
 
-It knows nothing of documents and facts.
-
-Where a Neo4j is, and how to enter.
-
-The catalogue of Cypher statements: one file a statement, under `cypher/`.
-
-A statement is named by its folder and file, "read/chunk". Where the supported versions of Neo4j
-need different words, there is a file a dialect: `search_by_vector.2026.cypher`, `....5.cypher`.
-
-Opening the Neo4j that is configured, or else the embedded one.
-
-Writers of one corpus, also of other processes, wait for each other: none can wait in a ring.
+A statement is a file under `cypher/`, named by folder and file: "read/chunk". Where the supported
+versions of Neo4j need different words, each dialect has its own file, for example
+`search_by_vector.2026.cypher`. This module knows nothing of documents and facts.
 """
 
 import asyncio
@@ -60,17 +51,36 @@ from graphreader.errors import (
     StoreError,
 )
 from graphreader.settings import Settings
-from graphreader.store.embedded.process import Phase, Progress, silent
+from graphreader.store.embedded.process import Phase, Progress, no_progress
 from graphreader.store.embedded.server import ensure_running
 
+Row = dict[str, Any]
+Statement = tuple[str, Mapping[str, Any]]
+"""The name of a statement and the values of its parameters."""
+
+Run = Callable[..., Awaitable[list[Row]]]
+"""Runs one statement, by its name and with its values, inside a transaction."""
+
+T = TypeVar("T")
+logger = logging.getLogger("graphreader.store")
+
+FIRST_ANSWER_SECONDS = 15.0
+"""How long a server may take to answer for the first time."""
+
+OUTAGE_SECONDS = 45.0
+"""How long a server that has answered may be away, for example while it restarts."""
+
+_PAUSES = (0.1, 0.3, 1.0)
+_LONGEST_PAUSE = 2.0
+_INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`uri` is for drivers; `database` None is the user's home database.
+    """Where a database is and how to log in.
 
-    `embedded`: the server is one that we start ourselves.
+    `database` None is the user's home database. `embedded` says that GraphReader starts the server.
     """
 
     uri: str
@@ -80,20 +90,17 @@ class Address:
     embedded: bool = False
 
     @property
-    def place(self) -> str:
+    def host(self) -> str:
         """Host and port, for logs."""
         return urlsplit(self.uri).netloc
 
     @property
     def routed(self) -> bool:
-        """Whether it may be a cluster, whose members do not know everything at once."""
+        """Whether it may be a cluster, whose members learn of a write at different times."""
         return self.uri.startswith("neo4j")
 
     def check(self) -> None:
-        """Say what is wrong with it before a driver does, and without a password in it.
-
-        Raises SettingsError.
-        """
+        """Raise SettingsError where no driver can use the address; the message has no password."""
         uri = self.uri
         if "@" in uri:
             raise SettingsError(
@@ -106,25 +113,25 @@ class Address:
                 "neo4j+s://: the address of a Neo4j as drivers use it."
             )
         try:
-            known = bool(urlsplit(uri).hostname) and urlsplit(uri).port != 0
+            complete = bool(urlsplit(uri).hostname) and urlsplit(uri).port != 0
         except ValueError:
-            known = False
-        if not known:
+            complete = False
+        if not complete:
             raise SettingsError(
                 f"NEO4J_URI is {uri!r}, but must look like bolt://HOST:PORT, with a port up to "
                 "65535."
             )
 
-    def nobody(self) -> str:
-        """A sentence where nobody answers there."""
+    def unreachable(self) -> Neo4jUnavailableError:
+        """The error to raise where no server answers at this address."""
         if self.embedded:
-            return (
+            return Neo4jUnavailableError(
                 "The embedded Neo4j has ended: the same command starts it again, and what was read "
                 "is kept."
             )
         encrypted = "+s" in self.uri.partition(":")[0]
         scheme = ", its scheme too: +s asks for encryption" if encrypted else ""
-        return (
+        return Neo4jUnavailableError(
             f"No Neo4j answers at {self.uri}: start it, or check NEO4J_URI{scheme} (unset it to "
             "use the embedded server)."
         )
@@ -135,19 +142,24 @@ DIALECTS = ("2026", "5")
 
 @cache
 def statement(name: str, dialect: str = DIALECTS[0]) -> str:
-    """The text of a statement in a dialect. Values are parameters of it, never parts of the text.
+    """Return the text of a statement in a dialect; values are parameters, never part of it.
 
-    Raises FileNotFoundError for a name that there is not.
+    Raises FileNotFoundError for an unknown name.
     """
     folder, _, stem = name.partition("/")
-    place = _root() / folder
-    special = place / f"{stem}.{dialect}.cypher"
-    file = special if special.is_file() else place / f"{stem}.cypher"
+    special = statements_folder() / folder / f"{stem}.{dialect}.cypher"
+    file = special if special.is_file() else statements_folder() / folder / f"{stem}.cypher"
     return file.read_text(encoding="utf-8")
 
 
+def statements_folder() -> Traversable:
+    """Return `cypher/` of the installed package, else of the checkout."""
+    installed = files("graphreader") / "cypher"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "cypher"
+
+
 def dialect_of(version: str) -> str:
-    """The dialect that a server's version speaks, by "2026.08.1", "5.26.30" or "5.27-aura".
+    """Return the dialect of a server's version, such as "2026.08.1", "5.26.30" or "5.27-aura".
 
     Raises SchemaError for a version that is too old.
     """
@@ -162,33 +174,8 @@ def dialect_of(version: str) -> str:
     )
 
 
-def _root() -> Traversable:
-    """`cypher/` of the installed package, else of the checkout."""
-    installed = files("graphreader") / "cypher"
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "cypher"
-
-
-Row = dict[str, Any]
-Call = tuple[str, Mapping[str, Any]]
-
-Run = Callable[..., Awaitable[list[Row]]]
-"""Runs one statement, by its name and with its values, inside of a transaction."""
-
-T = TypeVar("T")
-logger = logging.getLogger("graphreader.store")
-_PAUSES = (0.1, 0.3, 1.0)
-_LONGEST_PAUSE = 2.0
-_MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
-
-PATIENCE = 15.0
-"""Seconds that a server may take to answer for the first time."""
-
-OUTAGE = 45.0
-"""Seconds that a server which has answered may be gone, as while it is started anew."""
-
-
 class Connection:
-    """An open driver of one database. Every method raises StoreError in words for a person."""
+    """An open driver of one database. Every method raises StoreError with a message for people."""
 
     def __init__(self, driver: AsyncDriver, address: Address, version: str) -> None:
         self.address = address
@@ -196,12 +183,12 @@ class Connection:
         self.dialect = dialect_of(version)
         self.gone = False
         self._driver = driver
-        # In a cluster whoever reads waits for what was written here before.
+        # In a cluster, a read waits until its member knows what this connection wrote.
         self._bookmarks = AsyncGraphDatabase.bookmark_manager() if address.routed else None
 
     @classmethod
     async def open(cls, address: Address) -> "Connection":
-        """Connect, and make sure that somebody answers whom we can talk to.
+        """Connect, and check that a server of a supported version answers.
 
         Raises Neo4jUnavailableError (within 15 s), Neo4jRefusedError, SchemaError, SettingsError.
         """
@@ -210,26 +197,26 @@ class Connection:
             driver = AsyncGraphDatabase.driver(
                 address.uri,
                 auth=(address.username, address.password),
-                connection_timeout=PATIENCE / 2,
-                connection_acquisition_timeout=PATIENCE * 1.5,
-                max_transaction_retry_time=OUTAGE,
+                connection_timeout=FIRST_ANSWER_SECONDS / 2,
+                connection_acquisition_timeout=FIRST_ANSWER_SECONDS * 1.5,
+                max_transaction_retry_time=OUTAGE_SECONDS,
                 notifications_min_severity="OFF",
                 telemetry_disabled=True,
             )
         except (ConfigurationError, ValueError) as error:
             raise SettingsError(f"NEO4J_URI cannot be used: {error}") from error
         try:
-            async with asyncio.timeout(PATIENCE), _in_words(address):
+            async with asyncio.timeout(FIRST_ANSWER_SECONDS), _store_errors(address):
                 await driver.verify_connectivity()
-                found, _, _ = await driver.execute_query(
+                records, _, _ = await driver.execute_query(
                     statement("schema/server"), database_=address.database, routing_="r"
                 )
-            version = found[0]["version"]
-            logger.info("Connected to Neo4j %s at %s", version, address.place)
+            version = records[0]["version"]
+            logger.info("Connected to Neo4j %s at %s", version, address.host)
             return cls(driver, address, version)
         except TimeoutError:
             await driver.close()
-            raise Neo4jUnavailableError(address.nobody()) from None
+            raise address.unreachable() from None
         except BaseException:
             await driver.close()
             raise
@@ -239,83 +226,90 @@ class Connection:
         await self._driver.close()
 
     async def read(self, name: str, /, **values: Any) -> list[Row]:
-        """Run a reading statement; the server refuses it if it writes.
+        """Run a statement that reads; the server refuses it if it writes.
 
-        It is asked again, wherever it broke off, until the server has been gone for OUTAGE. Sent as
-        a transaction of its own it would be told to begin and to end: three messages for one.
+        It is tried again, however it failed, until the server has been away for OUTAGE_SECONDS.
+        It runs without an explicit transaction: one message instead of three.
         """
-        deadline = time.monotonic() + OUTAGE
-        async with self._in_words():
+        deadline = time.monotonic() + OUTAGE_SECONDS
+        async with self._watched():
             for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
                 try:
-                    async with self._opened(READ_ACCESS) as session:
+                    async with self._session(READ_ACCESS) as session:
                         return await self._rows(session, name, values)
                 except (DriverError, Neo4jError) as error:
                     if not error.is_retryable() or time.monotonic() + pause > deadline:
                         raise
-                    logger.debug("%s is asked again in %.1f s: %s", name, pause, _kind(error))
+                    logger.debug("Retry of %s in %.1f s: %s", name, pause, _code(error))
                 await asyncio.sleep(pause)
         raise AssertionError("pauses never end")
 
-    async def write(self, calls: Sequence[Call]) -> list[Row]:
-        """Run statements in one transaction, tried again when the server says so (deadlocks).
+    async def write(self, statements: Sequence[Statement]) -> list[Row]:
+        """Run statements in one transaction, with retries as in `transact`.
 
         Returns the rows of the last one.
         """
 
         async def work(run: Run) -> list[Row]:
             rows: list[Row] = []
-            for name, values in calls:
+            for name, values in statements:
                 rows = await run(name, **values)
             return rows
 
         return await self.transact(work)
 
-    async def transact(self, work: Callable[[Run], Awaitable[T]]) -> T:
-        """Do some work in one transaction; all of it is tried again when the server says so."""
+    async def transact(self, work: Callable[[Run], Awaitable[T]], *, lock: str | None = None) -> T:
+        """Do some work in one transaction; the driver retries all of it on transient failures.
 
-        async def with_runner(transaction: AsyncManagedTransaction) -> T:
+        With `lock`, the name of a corpus, no other writer of that corpus works at the same time,
+        in this or another process.
+        """
+
+        async def in_transaction(transaction: AsyncManagedTransaction) -> T:
             async def run(name: str, /, **values: Any) -> list[Row]:
                 return await self._rows(transaction, name, values)
 
+            if lock is not None:
+                await run("write/lock_corpus", corpus=lock)
             return await work(run)
 
-        async with self._session() as session:
-            done: T = await session.execute_write(with_runner)
-        return done
+        async with self._watched(), self._session(WRITE_ACCESS) as session:
+            result: T = await session.execute_write(in_transaction)
+        return result
 
     async def run(self, name: str, /, **values: Any) -> list[Row]:
         """Run a statement that cannot be part of a transaction: schema, and work in batches.
 
-        The driver does not repeat such a statement, so we do: each of ours is safe to run again. An
-        index that somebody else makes at the same moment is there, whatever IF NOT EXISTS says.
+        The driver does not retry such a statement, so this does; each is safe to run again. An
+        index that another process creates at the same moment counts as made: IF NOT EXISTS does
+        not cover that race.
         """
-        async with self._session() as session:
+        async with self._watched(), self._session(WRITE_ACCESS) as session:
             for pause in (*_PAUSES, _LONGEST_PAUSE):
                 try:
                     return await self._rows(session, name, values)
                 except TransientError:
                     await asyncio.sleep(pause)
                 except ClientError as error:
-                    if error.code != _MADE_MEANWHILE:
+                    if error.code != _INDEX_EXISTS:
                         raise
                     return []
             return await self._rows(session, name, values)
 
     def vector(self, values: Sequence[float]) -> Any:
-        """Numbers as this server takes them quickest, to be stored in single precision."""
+        """Return a vector in the form that this server takes fastest, in single precision."""
         return Vector(list(values), "f32") if self.dialect == "2026" else list(values)
 
     async def _rows(self, runner: Any, name: str, values: Mapping[str, Any]) -> list[Row]:
         """Run one statement in a session or a transaction, and return all of its rows."""
         began = time.monotonic()
         result = await runner.run(statement(name, self.dialect), dict(values))
-        rows = [dict(record) async for record in result]  # data() would look into every value
+        rows = [dict(record) async for record in result]  # data() would copy every value
         milliseconds = 1000 * (time.monotonic() - began)
         logger.debug("%s: %d rows in %.1f ms", name, len(rows), milliseconds)
         return rows
 
-    def _opened(self, access: str) -> AsyncSession:
+    def _session(self, access: str) -> AsyncSession:
         return self._driver.session(
             database=self.address.database,
             default_access_mode=access,
@@ -323,16 +317,10 @@ class Connection:
         )
 
     @asynccontextmanager
-    async def _session(self) -> AsyncIterator[AsyncSession]:
-        """A session that may write."""
-        async with self._in_words(), self._opened(WRITE_ACCESS) as session:
-            yield session
-
-    @asynccontextmanager
-    async def _in_words(self) -> AsyncIterator[None]:
-        """Turn the driver's exceptions into ours; remember that nobody answered any more."""
+    async def _watched(self) -> AsyncIterator[None]:
+        """Raise StoreError in place of the driver's errors; remember that the server is gone."""
         try:
-            async with _in_words(self.address):
+            async with _store_errors(self.address):
                 yield
         except Neo4jUnavailableError:
             self.gone = True
@@ -340,18 +328,18 @@ class Connection:
 
 
 @asynccontextmanager
-async def _in_words(address: Address) -> AsyncIterator[None]:
-    """Turn the driver's exceptions into ours."""
+async def _store_errors(address: Address) -> AsyncIterator[None]:
+    """Raise StoreError in place of the driver's errors."""
     try:
         yield
     except (Neo4jError, DriverError) as error:
-        logger.warning("Neo4j at %s failed: %s", address.place, _kind(error))
-        logger.debug("It said: %s", error)
-        raise _told(address, error) from error
+        logger.warning("Neo4j at %s failed: %s", address.host, _code(error))
+        logger.debug("Neo4j's message: %s", error)
+        raise _store_error(address, error) from error
 
 
-def _told(address: Address, error: Exception) -> StoreError:
-    """The driver's exception in words for a person."""
+def _store_error(address: Address, error: Exception) -> StoreError:
+    """Explain an error of the driver."""
     match error:
         case AuthError():
             return Neo4jRefusedError(
@@ -359,54 +347,53 @@ def _told(address: Address, error: Exception) -> StoreError:
                 "and NEO4J_PASSWORD."
             )
         case ServiceUnavailable() | SessionExpired():
-            return Neo4jUnavailableError(address.nobody())
+            return address.unreachable()
         case Forbidden():
             return StoreError(f"Neo4j does not let {address.username} do this: {error.message}")
         case TransientError():
             return StoreError(f"Neo4j could not finish this now, try again: {error.message}")
+        case ClientError() if (error.code or "").endswith("DatabaseNotFound"):
+            return StoreError(
+                f"Neo4j at {address.uri} has no database {address.database!r}: check "
+                "NEO4J_DATABASE."
+            )
         case ClientError():
-            return StoreError(_client(address, error))
+            return StoreError(f"Neo4j refuses a statement: {error.message}")
         case _:
             return StoreError(f"Neo4j failed: {error}")
 
 
-def _kind(error: Exception) -> str:
-    """Neo4j's code of the failure; its words may repeat what is in the graph."""
+def _code(error: Exception) -> str:
+    """Neo4j's code of a failure; its message may quote the graph, so it is not logged."""
     return getattr(error, "code", None) or type(error).__name__
-
-
-def _client(address: Address, error: ClientError) -> str:
-    if (error.code or "").endswith("DatabaseNotFound"):
-        return f"Neo4j at {address.uri} has no database {address.database!r}: check NEO4J_DATABASE."
-    return f"Neo4j refuses a statement: {error.message}"
 
 
 async def open_connection(settings: Settings, progress: Progress | None = None) -> Connection:
     """Connect to NEO4J_URI, or start the embedded server where none is configured.
 
-    Cancelled while the server is being started, it waits until that start is undone. Raises
+    If it is cancelled while the server starts, it returns once that start is undone. Raises
     StoreError, ServerError.
     """
-    given_up = threading.Event()
+    cancelled = threading.Event()
 
-    def tell(phase: Phase, done: int, total: int | None) -> None:
-        if given_up.is_set():
+    def report(phase: Phase, done: int, total: int | None) -> None:
+        if cancelled.is_set():
             raise ServerError("The start of Neo4j was given up: start it again.")
-        (progress or silent)(phase, done, total)
+        (progress or no_progress)(phase, done, total)
 
-    # A thread cannot be cancelled: it learns from its progress that nobody waits for it.
-    starting = asyncio.create_task(asyncio.to_thread(address_of, settings, tell))
+    # A thread cannot be cancelled: its next progress report ends it.
+    starting = asyncio.create_task(asyncio.to_thread(address_of, settings, report))
     try:
         address = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        given_up.set()
+        cancelled.set()
         await asyncio.wait([starting])
         raise
     return await Connection.open(address)
 
 
 def address_of(settings: Settings, progress: Progress | None = None) -> Address:
-    """Where the Neo4j of these settings is; the embedded one is started if it does not run.
+    """Return the address of the configured Neo4j; the embedded one is started if it is not running.
 
     Raises ServerError.
     """
@@ -421,13 +408,3 @@ def address_of(settings: Settings, progress: Progress | None = None) -> Address:
         given.get_secret_value() if given else "",
         settings.neo4j_database,
     )
-
-
-async def alone(connection: Connection, corpus: str, work: Callable[[Run], Awaitable[T]]) -> T:
-    """Do some work in one transaction while no other writer of the corpus does any."""
-
-    async def locked(run: Run) -> T:
-        await run("write/lock_corpus", corpus=corpus)
-        return await work(run)
-
-    return await connection.transact(locked)

@@ -1,159 +1,130 @@
-"""The normal form of one corpus: what is merged in it, and which key elements are hubs.
+"""Merges and similarities of the key elements of one corpus.
 
-The base graph is what extraction wrote. A merge keeps it beside (MERGED_KEY_ELEMENT), so it can be
-taken back. Every step is safe to repeat. Nothing is decided here.
-
-Which key elements of a corpus are alike: found once, remembered as LIKE.
-
-The vector index finds those of a few key elements. Where many are new, comparing all vectors here,
-in one go, is many times faster.
+The base graph is what extraction wrote. A merge keeps the base relationships aside as
+MERGED_KEY_ELEMENT, so that it can be undone. Pairs of similar key elements are stored as LIKE.
+Every step is safe to repeat. `graphreader.ingestion.normalization` decides what is merged.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from graphreader.store.connection import Connection, Row, Run, alone
+from graphreader.store.connection import Connection, Row, Run
 
-FACTS_A_WRITE = 2000
-ELEMENTS_A_WRITE = 500
+_FACTS_PER_WRITE = 2000
+_ELEMENTS_PER_WRITE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """A key element that is merged; `moved` if all of its facts are led to what it went into."""
+class StoredMerge:
+    """A merge in the graph; `moved` says whether all facts lead to the element `into` already."""
 
     into: str
     by: str
     moved: bool
 
 
-class NormalForm:
-    """Reads what normalization looks at, and writes what it decides, in one corpus."""
+class KeyElementMerges:
+    """Reads what normalization needs to know of one corpus, and writes its merges."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
 
-    async def base(self, ids: Iterable[str]) -> list[Row]:
-        """Return those of the key elements that exist: id, key, name, facts of the base graph."""
+    async def base_elements(self, ids: Iterable[str]) -> list[Row]:
+        """Return the existing key elements of these ids: id, key, name, facts of the base graph."""
         wanted = sorted(ids)
         return await self._connection.read("read/base_key_elements", ids=wanted) if wanted else []
 
-    async def frequent(self, least: int) -> list[Row]:
-        """Return the key elements with at least so many facts of the base graph, as `base` does."""
-        return await self._read("read/frequent_key_elements", least=least)
+    async def frequent_elements(self, least: int) -> list[Row]:
+        """Return key elements with at least `least` base facts, in the form of `base_elements`."""
+        return await self._connection.read(
+            "read/frequent_key_elements", corpus=self._corpus, least=least
+        )
 
     async def companions(self, ids: Iterable[str], facts: int) -> list[tuple[str, str]]:
-        """Return pairs of a key element and what else so many facts of it name, whichever."""
+        """Return pairs of a key element and another one that any `facts` of its facts name."""
         rows = await self._connection.read("read/companions", ids=sorted(ids), facts=facts)
         return [(row["id"], row["other"]) for row in rows]
 
-    async def common_facts(self, pairs: Iterable[tuple[str, str]]) -> list[Row]:
-        """Return how many facts of the base graph name both of each pair: a, b, facts."""
+    async def count_common_facts(self, pairs: Iterable[tuple[str, str]]) -> list[Row]:
+        """Return for each pair of ids how many base facts name both: a, b, facts."""
         wanted = [list(pair) for pair in sorted(pairs)]
         return await self._connection.read("read/common_facts", pairs=wanted) if wanted else []
 
-    async def merged(self) -> dict[str, Merged]:
-        """Return what is merged now, by its id."""
-        rows = await self._read("read/merged_key_elements")
-        return {row["id"]: Merged(row["into"], row["by"], row["moved"]) for row in rows}
+    async def stored(self) -> dict[str, StoredMerge]:
+        """Return the merges that the graph has, by the id of the merged key element."""
+        rows = await self._connection.read("read/merged_key_elements", corpus=self._corpus)
+        return {row["id"]: StoredMerge(row["into"], row["by"], row["moved"]) for row in rows}
 
     async def merge(self, merges: Sequence[tuple[str, str, str]]) -> None:
-        """Merge key elements: the id of each, that of another one, and by what stage."""
+        """Merge key elements: (id, id of the element it goes into, stage) of each."""
         rows = [{"id": id_, "into": into, "by": by} for id_, into, by in sorted(merges)]
-        for start in range(0, len(rows), ELEMENTS_A_WRITE):
-            part = rows[start : start + ELEMENTS_A_WRITE]
+        for start in range(0, len(rows), _ELEMENTS_PER_WRITE):
+            part = rows[start : start + _ELEMENTS_PER_WRITE]
             ids = sorted({row[end] for row in part for end in ("id", "into")})
 
-            async def step(run: Run, ids: list[str] = ids, part: list[Row] = part) -> None:
+            async def work(run: Run, ids: list[str] = ids, part: list[Row] = part) -> None:
                 await run("write/mark_stale", ids=ids)
                 await run("write/merge_key_elements", merges=part)
 
-            await alone(self._connection, self._corpus, step)
-        await self.move([(id_, into) for id_, into, _ in merges])
+            await self._connection.transact(work, lock=self._corpus)
+        await self.move_facts([(id_, into) for id_, into, _ in merges])
 
-    async def move(self, merged: Sequence[tuple[str, str]]) -> None:
-        """Lead all facts of merged key elements to what each is merged into."""
-        await self._in_steps("write/move_facts", merged)
+    async def move_facts(self, merges: Sequence[tuple[str, str]]) -> None:
+        """Lead all facts of merged key elements to the elements that they are merged into."""
+        await self._write_in_batches("write/move_facts", merges)
 
-    async def part(self, merged: Sequence[tuple[str, str]]) -> None:
-        """Take merges back: of each, its id and that of what it is merged into."""
-        await self._in_steps("write/return_facts", merged, last="write/part_key_elements")
+    async def undo(self, merges: Sequence[tuple[str, str]]) -> None:
+        """Undo merges: (id, id of the element it is merged into) of each."""
+        await self._write_in_batches("write/return_facts", merges, last="write/part_key_elements")
 
-    async def hubs(self, most: int) -> list[Row]:
-        """Return what has more facts than that, and what is flagged: id, name, facts, hub."""
-        return await self._read("read/hubs", most=most)
-
-    async def counted_together(self, groups: Mapping[str, Sequence[str]]) -> dict[str, Row]:
-        """Return by id, as `hubs` does, how many facts each would have with those of its group."""
-        rows = [{"id": id_, "members": sorted(ids)} for id_, ids in sorted(groups.items())]
-        found = await self._connection.read("read/group_facts", groups=rows) if rows else []
-        return {row["id"]: row for row in found}
-
-    async def count_facts(self) -> int:
-        """How many facts there are."""
-        return int((await self._read("read/count_facts"))[0]["number"])
-
-    async def flag(self, flags: Sequence[tuple[str, bool]]) -> None:
-        """Say of key elements whether they are hubs."""
-        rows = [{"id": id_, "hub": hub} for id_, hub in sorted(flags)]
-        if rows:
-            await alone(
-                self._connection, self._corpus, lambda run: run("write/flag_hubs", flags=rows)
-            )
-
-    async def _in_steps(
-        self, name: str, merged: Sequence[tuple[str, str]], last: str | None = None
+    async def _write_in_batches(
+        self, name: str, merges: Sequence[tuple[str, str]], last: str | None = None
     ) -> None:
-        """Run a statement on key elements until no fact is left, a bounded part in a transaction.
+        """Run a statement that moves facts, a bounded number in a transaction, until none is left.
 
-        `last` goes with its last step.
+        The statement `last` runs in the transaction of the last batch.
         """
-        pairs = sorted(merged)
-        for start in range(0, len(pairs), ELEMENTS_A_WRITE):
-            part = pairs[start : start + ELEMENTS_A_WRITE]
+        pairs = sorted(merges)
+        for start in range(0, len(pairs), _ELEMENTS_PER_WRITE):
+            part = pairs[start : start + _ELEMENTS_PER_WRITE]
             ids = [id_ for id_, _ in part]
-            touched = sorted({id_ for pair in part for id_ in pair})
+            both = sorted({id_ for pair in part for id_ in pair})
 
-            async def step(run: Run, ids: list[str] = ids, touched: list[str] = touched) -> bool:
-                await run("write/mark_stale", ids=touched)
-                moved = (await run(name, ids=ids, limit=FACTS_A_WRITE))[0]["moved"]
-                if moved < FACTS_A_WRITE and last:
+            async def work(run: Run, ids: list[str] = ids, both: list[str] = both) -> bool:
+                await run("write/mark_stale", ids=both)
+                moved = (await run(name, ids=ids, limit=_FACTS_PER_WRITE))[0]["moved"]
+                if moved < _FACTS_PER_WRITE and last:
                     await run(last, ids=ids)
-                return bool(moved == FACTS_A_WRITE)
+                return bool(moved == _FACTS_PER_WRITE)
 
-            while await alone(self._connection, self._corpus, step):
+            while await self._connection.transact(work, lock=self._corpus):
                 pass
 
-    async def _read(self, name: str, **values: object) -> list[Row]:
-        return await self._connection.read(name, corpus=self._corpus, **values)
 
+_NEAREST_AT_FIRST = 10
+"""Nearest vectors that a search asks for; more where the last one is still similar."""
 
-NEAREST = 10
-"""So many are looked at first; more of those that have more than that near them."""
+_NEAREST_AT_MOST = 2_500
+"""Of a crowd of wordings that are all similar, pairs beyond this are not found."""
 
-FARTHEST = 2_500
-"""More are never looked at: of a crowd of wordings that are all alike, some pairs are not found."""
+_KEYS_PER_PAGE = 5_000
+_VECTORS_PER_PAGE = 2_000
+_VECTORS_PER_PRODUCT = 100
 
-KEYS_A_PAGE = 5_000
-VECTORS_A_PAGE = 2_000
+_VALUES_IN_MEMORY = 20_000_000
+"""Bound of the numbers in all vectors that are compared here: 80 MB, for a moment twice that."""
 
-MOST_VALUES = 20_000_000
-"""Numbers of the vectors that are compared here, at most: 80 MB, for a moment twice that."""
-
-_AT_ONCE = 100  # rows of the table of cosines
-
-SHORTENED = 0.02
-"""By how much the index may be wrong about a cosine: it compares vectors of whole numbers."""
+_INDEX_ERROR = 0.02
+"""How far the index may be off about a cosine: it compares quantized vectors."""
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
-    """A key element that is like another one; `score` is the cosine of their vectors."""
+class SimilarElement:
+    """A key element that is similar to another one; `score` is the cosine of their vectors."""
 
     id: str
     key: str
@@ -162,128 +133,126 @@ class Alike:
 
 
 class SimilarityPairs:
-    """Finds and remembers pairs of one corpus."""
+    """Finds and stores pairs of similar key elements of one corpus.
+
+    The vector index finds those of a few key elements. Where many are new, `load_vectors` makes
+    `similar_to` compare all vectors in memory, which is many times faster then.
+    """
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
-        self._all: _Vectors | None = None
+        self._vectors: _VectorTable | None = None
 
-    async def count_fresh(self) -> tuple[int, int]:
-        """How many key elements were not compared yet, and how many there are."""
+    async def count_uncompared(self) -> tuple[int, int]:
+        """Return how many key elements were never compared, and how many there are."""
         row = (await self._connection.read("read/count_fresh", corpus=self._corpus))[0]
         return row["fresh"], row["elements"]
 
     async def keys(self) -> AsyncIterator[str]:
-        """Go through the normalized forms of all key elements."""
+        """Iterate over the keys (normalized forms) of all key elements."""
         after = ""
         while True:
             rows = await self._connection.read(
-                "read/keys", corpus=self._corpus, after=after, limit=KEYS_A_PAGE
+                "read/keys", corpus=self._corpus, after=after, limit=_KEYS_PER_PAGE
             )
             for row in rows:
                 yield row["key"]
-            if len(rows) < KEYS_A_PAGE:
+            if len(rows) < _KEYS_PER_PAGE:
                 return
             after = rows[-1]["id"]
 
-    async def fresh(self, after: str, limit: int) -> list[Row]:
-        """Return a page of what was not compared yet: id, key, name, in the order of ids."""
+    async def uncompared(self, after: str, limit: int) -> list[Row]:
+        """Return a page of key elements that were never compared, by id: id, key, name."""
         return await self._connection.read(
             "read/fresh_key_elements", corpus=self._corpus, after=after, limit=limit
         )
 
-    async def gather(self) -> None:
-        """Take all vectors in, so that the index need not be asked; not if they are too many."""
-        found = await self._connection.read("read/embedded_ids", corpus=self._corpus)
-        ids: list[str] = found[0]["ids"]
-        vectors = _Vectors()
-        for start in range(0, len(ids), VECTORS_A_PAGE):
+    async def load_vectors(self) -> None:
+        """Load all vectors into memory for `similar_to`; none where they are too many."""
+        rows = await self._connection.read("read/embedded_ids", corpus=self._corpus)
+        ids: list[str] = rows[0]["ids"]
+        vectors = _VectorTable()
+        for start in range(0, len(ids), _VECTORS_PER_PAGE):
             page = await self._connection.read(
-                "read/embeddings", ids=ids[start : start + VECTORS_A_PAGE]
+                "read/embeddings", ids=ids[start : start + _VECTORS_PER_PAGE]
             )
-            if page and len(ids) * len(page[0]["embedding"]) > MOST_VALUES:
+            if page and len(ids) * len(page[0]["embedding"]) > _VALUES_IN_MEMORY:
                 return
-            vectors.take(page)
-        self._all = vectors
+            vectors.add(page)
+        self._vectors = vectors
 
-    async def of(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
-        """Return for each key element all that have at least this cosine with it."""
-        if self._all:
-            return await asyncio.to_thread(self._all.alike, ids, least)
-        return await self._searched(ids, least)
+    async def similar_to(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
+        """Return for each key element all others with at least this cosine."""
+        if self._vectors:
+            return await asyncio.to_thread(self._vectors.similar_to, ids, least)
+        return await self._search(ids, least)
 
-    async def _searched(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
-        """The same by the index: it is asked for more of the nearest until the last is too far."""
-        found: dict[str, list[Alike]] = {}
-        wide, left = NEAREST, list(ids)
+    async def _search(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
+        """Ask the vector index for ever more neighbors until the last one is not similar."""
+        similar: dict[str, list[SimilarElement]] = {}
+        wide, left = _NEAREST_AT_FIRST, list(ids)
         while left:
-            values: dict[str, Any] = {"corpus": self._corpus, "wide": wide, "least": least}
-            rows = await self._connection.read("read/alike_key_elements", ids=left, **values)
-            found |= {row["id"]: [Alike(**one) for one in row["alike"]] for row in rows}
-            if wide >= FARTHEST:
+            rows = await self._connection.read(
+                "read/similar_key_elements", corpus=self._corpus, ids=left, wide=wide, least=least
+            )
+            for row in rows:
+                similar[row["id"]] = [SimilarElement(**one) for one in row["similar"]]
+            if wide >= _NEAREST_AT_MOST:
                 break
-            left = [row["id"] for row in rows if _goes_on(row, wide, least)]
+            left = [
+                row["id"]
+                for row in rows
+                if row["found"] >= wide and 2 * row["last"] - 1 >= least - _INDEX_ERROR
+            ]
             wide *= 5
-        return found
+        return similar
 
-    async def remember(
-        self, compared: Iterable[Row], pairs: Iterable[tuple[str, str, float]]
-    ) -> None:
-        """Write pairs (the smaller id first), and that these elements (id, name) are compared."""
-        alike = [{"a": a, "b": b, "score": score} for a, b, score in sorted(pairs)]
+    async def store(self, compared: Iterable[Row], pairs: Iterable[tuple[str, str, float]]) -> None:
+        """Store pairs (smaller id, larger id, cosine); mark elements (id, name) as compared."""
+        rows = [{"a": a, "b": b, "score": score} for a, b, score in sorted(pairs)]
         elements = [{"id": row["id"], "name": row["name"]} for row in compared]
 
         async def work(run: Run) -> None:
-            await run("write/likenesses", pairs=alike)
-            await run("write/compared", elements=elements)
+            await run("write/similar_pairs", pairs=rows)
+            await run("write/mark_compared", elements=elements)
 
-        await alone(self._connection, self._corpus, work)
+        await self._connection.transact(work, lock=self._corpus)
 
-    async def all(self, least: float) -> list[tuple[str, str, float]]:
-        """Return every pair that is remembered, of at least this cosine."""
-        rows = await self._connection.read("read/likenesses", corpus=self._corpus, least=least)
+    async def stored(self, least: float) -> list[tuple[str, str, float]]:
+        """Return every stored pair of at least this cosine."""
+        rows = await self._connection.read("read/similar_pairs", corpus=self._corpus, least=least)
         return [(row["a"], row["b"], row["score"]) for row in rows]
 
 
-class _Vectors:
-    """All vectors of a corpus, each of length 1."""
+class _VectorTable:
+    """All vectors of a corpus, scaled to length 1."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[str, str, str]] = []
+        self._elements: list[tuple[str, str, str]] = []
         self._pages: list[np.ndarray] = []
 
-    def take(self, page: Sequence[Row]) -> None:
-        """Add some: numbers take a twentieth of the room that the rows' own lists do."""
+    def add(self, page: Sequence[Row]) -> None:
+        """Add rows of id, key, name, embedding; arrays take a twentieth of the rows' memory."""
         if page:
-            self._rows += [(row["id"], row["key"], row["name"]) for row in page]
+            self._elements += [(row["id"], row["key"], row["name"]) for row in page]
             table = np.array([row["embedding"] for row in page], dtype=np.float32)
             lengths = np.linalg.norm(table, axis=1, keepdims=True)
             self._pages.append(table / np.where(lengths == 0, 1, lengths))
 
-    def alike(self, ids: Sequence[str], least: float) -> dict[str, list[Alike]]:
-        """For each id what has at least this cosine with it, of a crowd the nearest."""
-        found = {}
+    def similar_to(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
+        """Return for each id the elements with at least this cosine, nearest first."""
+        similar: dict[str, list[SimilarElement]] = {}
         wanted = set(ids)
-        known = [place for place, (id_, _, _) in enumerate(self._rows) if id_ in wanted]
-        table = self._joined() if known else np.empty((0, 0), dtype=np.float32)
-        for start in range(0, len(known), _AT_ONCE):
-            places = known[start : start + _AT_ONCE]
-            cosines = table[places] @ table.T
-            for place, row in zip(places, cosines, strict=True):
-                near = np.flatnonzero(row >= least)
-                near = near[np.argsort(-row[near], kind="stable")][:FARTHEST]
-                others = [Alike(*self._rows[n], float(row[n])) for n in near if n != place]
-                found[self._rows[place][0]] = others
-        return found
-
-    def _joined(self) -> np.ndarray:
-        """All pages as one table."""
-        if len(self._pages) > 1:
+        rows = [row for row, (id_, _, _) in enumerate(self._elements) if id_ in wanted]
+        if rows and len(self._pages) > 1:
             self._pages = [np.concatenate(self._pages)]
-        return self._pages[0]
-
-
-def _goes_on(row: Row, wide: int, least: float) -> bool:
-    """Whether there may be more that are alike behind the last one that was looked at."""
-    return bool(row["found"] >= wide and 2 * row["last"] - 1 >= least - SHORTENED)
+        for start in range(0, len(rows), _VECTORS_PER_PRODUCT):
+            part = rows[start : start + _VECTORS_PER_PRODUCT]
+            for row, cosines in zip(part, self._pages[0][part] @ self._pages[0].T, strict=True):
+                near = np.flatnonzero(cosines >= least)
+                near = near[np.argsort(-cosines[near], kind="stable")][:_NEAREST_AT_MOST]
+                similar[self._elements[row][0]] = [
+                    SimilarElement(*self._elements[n], float(cosines[n])) for n in near if n != row
+                ]
+        return similar

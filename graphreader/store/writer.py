@@ -1,11 +1,8 @@
-"""Writing one corpus: documents, chunks with their facts, key elements, embeddings.
+"""Writes one corpus: documents, chunks with their facts, key elements, embeddings; deletes them.
 
-Every step is safe to repeat: ids come from the content, and a document counts as complete only when
-all of it is there. It does not decide what to write.
-
-Taking documents, chunks and whole corpora out of the graph, in batches.
-
-What is cut off is finished by the next `finish_deletes`. Key elements that other facts name stay.
+Every step is safe to repeat: ids come from the content, and a document is marked as complete only
+when all of it is in the graph. Deletes work in batches; the next `finish_deletes` completes an
+interrupted one. The ingestion decides what is written.
 """
 
 import json
@@ -17,18 +14,20 @@ from typing import Any, TypeVar
 
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.errors import EmbeddingMismatchError
-from graphreader.store.connection import Call, Connection, Row, Run
+from graphreader.store.connection import Connection, Row, Run, Statement
 from graphreader.store.explorer import corpus_word
 
-EMBEDDINGS_A_WRITE = 500
+logger = logging.getLogger("graphreader.store")
 T = TypeVar("T")
+_EMBEDDINGS_PER_WRITE = 500
+_CHUNKS_PER_DELETE = 250
 
 
 @dataclass(frozen=True, slots=True)
 class ReadChunk:
-    """A chunk and what was extracted from it; `error` says why there are no facts.
+    """A chunk and the facts extracted from it; `error` says why there are none.
 
-    The chunks of an edit are `pending` until they are arranged.
+    The chunks of an edited text are `pending` until they are arranged.
     """
 
     chunk: Chunk
@@ -38,26 +37,22 @@ class ReadChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """Which text of a document, and how cut: "sha256/tokens a chunk"; and its number of chunks."""
+class DocumentVersion:
+    """A text of a document and its cut, as "sha256/tokens of a chunk"; `chunks` is their number."""
 
     id: str
     version: str
     chunks: int
 
     @classmethod
-    def of(cls, id_: str, sha256: str, chunk_tokens: int, chunks: int) -> "Version":
-        """The version that a text has when it is cut so."""
+    def of(cls, id_: str, sha256: str, chunk_tokens: int, chunks: int) -> "DocumentVersion":
+        """The version of a text that is cut into chunks of at most so many tokens."""
         return cls(id_, f"{sha256}/{chunk_tokens}", chunks)
-
-    def row(self) -> dict[str, Any]:
-        """As statements take it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Unembedded:
-    """A key element that has no vector yet; `name` is one of its wordings."""
+class UnembeddedElement:
+    """A key element without a vector; `name` is one of its wordings."""
 
     id: str
     key: str
@@ -65,13 +60,13 @@ class Unembedded:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What came of writing chunks: the key elements that they name and that have no vector yet.
+class WriteResult:
+    """The key elements of written chunks that have no vector yet.
 
-    `shared` are documents of which another process had written one of these chunks already.
+    `shared` are the documents of which another process wrote one of these chunks before.
     """
 
-    unembedded: list[Unembedded]
+    unembedded: list[UnembeddedElement]
     shared: frozenset[str]
 
 
@@ -81,26 +76,32 @@ class GraphWriter:
     def __init__(self, connection: Connection, corpus: str) -> None:
         self.connection = connection
         self.corpus = corpus
-        self._made: dict[str, Any] = {}
+        self._record: dict[str, Any] = {}
 
     async def begin_corpus(
         self, *, decider: str, prompts: str, embedding: str, dimension: int
     ) -> None:
-        """Create the corpus, or check that it was embedded by the same means.
+        """Create the corpus, or check that the same embedding made its vectors.
 
         Raises EmbeddingMismatchError: vectors of two embeddings cannot be compared.
         """
-        made = {"decider": decider, "prompts": prompts, "embedding": embedding}
-        self._made = {"corpus": self.corpus, "dimension": dimension, **made}
-        rows = await self.connection.write([("write/corpus", self._made)])
+        self._record = {
+            "corpus": self.corpus,
+            "decider": decider,
+            "prompts": prompts,
+            "embedding": embedding,
+            "dimension": dimension,
+        }
+        rows = await self.connection.write([("write/corpus", self._record)])
         check_embedding(self.corpus, rows[0]["embedding"], embedding)
 
     async def begin_documents(self, documents: Sequence[Document], chunk_tokens: int) -> set[str]:
-        """Write the documents' own nodes; they are incomplete from here until `complete`.
+        """Write the documents' own nodes; they count as incomplete until `complete`.
 
-        Returns the ids of those that were begun: one that is being deleted takes nothing.
+        Returns the ids of those that were written: one that is being deleted takes nothing.
         """
-        rows = await self._write("write/documents", **self._begun(documents, chunk_tokens))
+        values = self._document_values(documents, chunk_tokens)
+        rows = await self._write("write/documents", **values)
         return {row["id"] for row in rows}
 
     async def write_chunks(
@@ -108,15 +109,15 @@ class GraphWriter:
         chunks: Sequence[ReadChunk],
         beginning: Sequence[Document] = (),
         chunk_tokens: int = 0,
-    ) -> Written:
+    ) -> WriteResult:
         """Write chunks of documents with their facts, all in one transaction.
 
-        The documents must be there, or stand in `beginning`, whose nodes are written first.
+        The documents must exist, or be in `beginning`, whose nodes are written first.
         """
 
-        async def work(run: Run) -> Written:
+        async def work(run: Run) -> WriteResult:
             if beginning:
-                await run("write/documents", **self._begun(beginning, chunk_tokens))
+                await run("write/documents", **self._document_values(beginning, chunk_tokens))
             rows = [_chunk_row(read) for read in chunks]
             open_ = {
                 row["id"] for row in await run("write/chunks", corpus=self.corpus, chunks=rows)
@@ -124,31 +125,33 @@ class GraphWriter:
             shared = frozenset(r.chunk.document for r in chunks if r.chunk.id not in open_)
             with_facts = [read for read in chunks if read.facts and read.chunk.id in open_]
             if not with_facts:
-                return Written([], shared)
+                return WriteResult([], shared)
             elements, facts = _fact_rows(with_facts)
-            found = await run(
+            written = await run(
                 "write/facts",
                 corpus=self.corpus,
                 corpus_word=corpus_word(self.corpus),
                 elements=elements,
                 chunks=facts,
             )
-            lacking = set(found[0]["lacking"]) if found else set()
+            lacking = set(written[0]["lacking"]) if written else set()
             new = [row for row in elements if row["id"] in lacking]
-            unembedded = [Unembedded(row["id"], row["key"], row["surfaces"][0]) for row in new]
-            return Written(unembedded, shared)
+            unembedded = [
+                UnembeddedElement(row["id"], row["key"], row["surfaces"][0]) for row in new
+            ]
+            return WriteResult(unembedded, shared)
 
         return await self._transact(work)
 
-    async def chain(self, documents: Iterable[Version]) -> None:
-        """Link the chunks of new documents by NEXT, where all of them are there."""
-        rows = [one.row() for one in documents]
+    async def chain(self, documents: Iterable[DocumentVersion]) -> None:
+        """Link the chunks of new documents by NEXT, where all chunks are written."""
+        rows = [asdict(one) for one in documents]
         await self._write("write/chain_chunks", documents=rows)
 
-    async def arrange(self, document: Version, chunks: Sequence[Chunk]) -> list[str]:
-        """Make exactly these chunks the text of a document, in this order, linked by NEXT.
+    async def arrange(self, document: DocumentVersion, chunks: Sequence[Chunk]) -> list[str]:
+        """Make these chunks, in this order, the text of a document, linked by NEXT.
 
-        Returns the ids of its other chunks, which are to be deleted.
+        Returns the ids of its other chunks, which the caller deletes.
         """
         places = [{"id": c.id, "index": c.index, "start": c.start, "end": c.end} for c in chunks]
 
@@ -157,31 +160,31 @@ class GraphWriter:
             ids = [chunk.id for chunk in chunks]
             rows = await run("write/retire_chunks", document=document.id, chunks=ids)
             await run("write/unlink_chunks", document=document.id)
-            await run("write/chain_chunks", documents=[document.row()])
+            await run("write/chain_chunks", documents=[asdict(document)])
             return sorted(row["id"] for row in rows)
 
         return await self._transact(work)
 
-    async def complete(self, documents: Iterable[Version]) -> set[str]:
-        """Mark documents as complete that are: of this version, in order, every chunk with facts.
+    async def complete(self, documents: Iterable[DocumentVersion]) -> set[str]:
+        """Mark documents as complete that have this version, chained, every chunk with facts.
 
-        Their key elements must have their vectors. Returns the ids of those that are complete.
+        Their key elements must have vectors. Returns the ids of those that are complete.
         """
-        rows = [one.row() for one in documents]
-        done = await self._write("write/finish_documents", documents=rows)
-        return {row["id"] for row in done}
+        versions = [asdict(one) for one in documents]
+        rows = await self._write("write/finish_documents", documents=versions)
+        return {row["id"] for row in rows}
 
     async def settle(self) -> None:
-        """Count the wordings of every key element that was touched; names follow from that."""
+        """Name every changed key element by the most frequent of its wordings."""
         await self.connection.run("write/settle_key_elements", corpus=self.corpus)
 
-    async def unembedded(self, document: str | None = None) -> list[Unembedded]:
+    async def unembedded(self, document: str | None = None) -> list[UnembeddedElement]:
         """Return the key elements without a vector, of one document or of the corpus."""
         if document:
             rows = await self.connection.read("read/unembedded_of_document", document=document)
         else:
             rows = await self.connection.read("read/unembedded", corpus=self.corpus)
-        return [Unembedded(**row) for row in rows]
+        return [UnembeddedElement(**row) for row in rows]
 
     async def unembedded_among(self, elements: Sequence[str]) -> set[str]:
         """Return those of the key elements, by their ids, that have no vector."""
@@ -193,15 +196,15 @@ class GraphWriter:
         vectors: Iterable[tuple[str, list[float]]],
         fresh: Collection[str] = (),
     ) -> None:
-        """Store vectors of key elements, by their ids; `fresh` are to be compared with others."""
+        """Store vectors of key elements (id, vector); normalization compares those in `fresh`."""
         vector = self.connection.vector
         rows = [{"id": i, "vector": vector(v), "fresh": i in fresh} for i, v in vectors]
-        for start in range(0, len(rows), EMBEDDINGS_A_WRITE):
-            part = rows[start : start + EMBEDDINGS_A_WRITE]
+        for start in range(0, len(rows), _EMBEDDINGS_PER_WRITE):
+            part = rows[start : start + _EMBEDDINGS_PER_WRITE]
             await self._write("write/embeddings", rows=part)
 
     async def change_embedding(self, embedding: str, dimension: int) -> None:
-        """Forget the vectors that another embedding made, and say which one makes them now."""
+        """Delete the vectors that another embedding made, and record the new embedding."""
         rows = await self.connection.read("read/corpus", corpus=self.corpus)
         if rows and rows[0]["embedding"] == embedding:
             return
@@ -210,35 +213,38 @@ class GraphWriter:
         await self.connection.write([("write/corpus_embedding", values)])
 
     async def _write(self, name: str, **values: Any) -> list[Row]:
-        """Run one statement while no other writer of the corpus does."""
+        """Run one statement while no other writer of the corpus works."""
         return await self._transact(lambda run: run(name, **values))
 
     async def _transact(self, work: Callable[[Run], Awaitable[T]]) -> T:
-        async def alone(run: Run) -> T:
-            there = await run("write/lock_corpus", corpus=self.corpus)
-            if not there and self._made:  # somebody deleted the corpus meanwhile
-                await run("write/corpus", **self._made)
+        """Do some work while no other writer of the corpus does; restore a deleted corpus."""
+
+        async def locked(run: Run) -> T:
+            exists = await run("write/lock_corpus", corpus=self.corpus)
+            if not exists and self._record:
+                await run("write/corpus", **self._record)
             return await work(run)
 
-        return await self.connection.transact(alone)
+        return await self.connection.transact(locked)
 
-    def _begun(self, documents: Iterable[Document], chunk_tokens: int) -> dict[str, Any]:
+    def _document_values(self, documents: Iterable[Document], chunk_tokens: int) -> dict[str, Any]:
         rows = [_document_row(one) for one in documents]
         return {"corpus": self.corpus, "chunk_tokens": chunk_tokens, "documents": rows}
 
 
-def check_embedding(corpus: str, was: str, now: str) -> None:
-    """Raise EmbeddingMismatchError where a corpus was embedded by something else."""
-    if was != now:
+def check_embedding(corpus: str, stored: str, configured: str) -> None:
+    """Raise EmbeddingMismatchError where another embedding made the vectors of a corpus."""
+    if stored != configured:
         raise EmbeddingMismatchError(
-            f"The corpus {corpus!r} was read with the embeddings {was!r}, now {now!r} is "
+            f"The corpus {corpus!r} was read with the embeddings {stored!r}, now {configured!r} is "
             f"configured: run `graphreader reindex --corpus {shlex.quote(corpus)}` to embed it "
-            f"anew, set GRAPHREADER_EMBEDDINGS={was.removesuffix('-1')}, or use another --corpus."
+            f"anew, set GRAPHREADER_EMBEDDINGS={stored.removesuffix('-1')}, or use another "
+            "--corpus."
         )
 
 
 def metadata_of(document: Document) -> str:
-    """The metadata of a document as they are stored: one line of JSON."""
+    """The metadata of a document as the graph stores them: one line of JSON."""
     return json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True)
 
 
@@ -272,16 +278,16 @@ def _chunk_row(read: ReadChunk) -> dict[str, Any]:
 
 
 def _fact_rows(chunks: Sequence[ReadChunk]) -> tuple[list[Any], list[Any]]:
-    """The key elements, and the facts, which name them by their numbers."""
-    found: dict[str, tuple[str, dict[str, None]]] = {}
+    """Return the rows of key elements, and of chunks whose facts refer to them by their index."""
+    by_id: dict[str, tuple[str, dict[str, None]]] = {}
     for read in chunks:
         for fact in read.facts:
             for element in fact.key_elements:
-                _, surfaces = found.setdefault(element.id, (element.key, {}))
+                _, surfaces = by_id.setdefault(element.id, (element.key, {}))
                 surfaces[element.surface] = None
-    ids = sorted(found)
+    ids = sorted(by_id)
     number = {id_: place for place, id_ in enumerate(ids)}
-    elements = [{"id": id_, "key": found[id_][0], "surfaces": sorted(found[id_][1])} for id_ in ids]
+    elements = [{"id": id_, "key": by_id[id_][0], "surfaces": sorted(by_id[id_][1])} for id_ in ids]
     facts = [
         {
             "id": read.chunk.id,
@@ -300,53 +306,46 @@ def _fact_rows(chunks: Sequence[ReadChunk]) -> tuple[list[Any], list[Any]]:
     return elements, facts
 
 
-logger = logging.getLogger("graphreader.store")
-CHUNKS_A_STATEMENT = 250
-
-
 class Deleter:
-    """Deletes from one corpus."""
+    """Deletes from one corpus. Key elements that other facts name stay."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
 
     async def delete(self, documents: Sequence[str]) -> None:
-        """Take documents out."""
+        """Delete documents."""
         values = {"corpus": self._corpus, "documents": list(documents)}
         await self._connection.write([self._lock(), ("write/mark_deleting", values)])
         await self.finish_deletes()
-        logger.info("%d documents of corpus %r are deleted", len(documents), self._corpus)
+        logger.info("Deleted %d documents of corpus %r", len(documents), self._corpus)
 
     async def delete_corpus(self) -> None:
-        """Forget the corpus itself and the runs that were kept of it, if no document is left."""
+        """Delete the corpus itself and the runs kept of it, if no document is left."""
         values = {"corpus": self._corpus}
         await self._connection.run("write/delete_runs", **values)
         await self._connection.write([self._lock(), ("write/delete_corpus", values)])
 
     async def delete_chunks(self, chunks: Sequence[str]) -> None:
-        """Take chunks out with their facts. Key elements may be stale then."""
-        for start in range(0, len(chunks), CHUNKS_A_STATEMENT):
-            part = list(chunks[start : start + CHUNKS_A_STATEMENT])
+        """Delete chunks with their facts; `GraphWriter.settle` is due afterwards."""
+        for start in range(0, len(chunks), _CHUNKS_PER_DELETE):
+            part = list(chunks[start : start + _CHUNKS_PER_DELETE])
             await self._connection.run("write/delete_chunk_facts", corpus=self._corpus, chunks=part)
             await self._connection.run("write/delete_chunks", corpus=self._corpus, chunks=part)
 
     async def finish_deletes(self) -> None:
-        """Finish every delete of this corpus that was begun. Key elements may be stale then.
+        """Complete every interrupted delete of this corpus; `GraphWriter.settle` is due afterwards.
 
-        Nothing comes into such a document any more: whoever writes has seen it, or is through.
+        No writer adds to such a document: `write/mark_deleting` takes the lock of the corpus.
         """
         if not await self._connection.read("read/pending_deletes", corpus=self._corpus):
             return
-        while chunks := await self._chunks():
-            await self.delete_chunks(chunks)
+        while rows := await self._connection.read(
+            "read/chunks_to_delete", corpus=self._corpus, limit=_CHUNKS_PER_DELETE
+        ):
+            await self.delete_chunks([row["id"] for row in rows])
         values = {"corpus": self._corpus}
         await self._connection.write([self._lock(), ("write/delete_documents", values)])
 
-    def _lock(self) -> Call:
+    def _lock(self) -> Statement:
         return "write/lock_corpus", {"corpus": self._corpus}
-
-    async def _chunks(self) -> list[str]:
-        values = {"corpus": self._corpus, "limit": CHUNKS_A_STATEMENT}
-        rows = await self._connection.read("read/chunks_to_delete", **values)
-        return [row["id"] for row in rows]

@@ -14,9 +14,9 @@ from graphreader.store.explorer import (
     FACTS_OF_A_RELATED_NODE,
     GraphExplorer,
 )
-from graphreader.store.key_elements import NormalForm
+from graphreader.store.key_elements import KeyElementMerges
 from graphreader.store.records import Context, Neighbor, NodeFacts, StoredFact
-from graphreader.store.writer import Deleter, GraphWriter, Version
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
 from tests.neo4j.texts import Facts, by_vector, by_words, chunks, document, read, write
 
 
@@ -493,7 +493,7 @@ async def test_pages_and_headings(
     alone = chunks(bare, ["One two."])
     for of, all_ in ((paged, made), (bare, alone)):
         await writer.write_chunks([read(of, chunk, {}) for chunk in all_], [of], 2000)
-        await writer.arrange(Version.of(of.id, of.sha256, 2000, len(all_)), all_)
+        await writer.arrange(DocumentVersion.of(of.id, of.sha256, 2000, len(all_)), all_)
     first, second, third = [await explorer.chunk(chunk.id) for chunk in made]
     other = await explorer.chunk(alone[0].id)
 
@@ -531,7 +531,7 @@ async def test_passages(writer: GraphWriter, explorer: GraphExplorer) -> None:
 async def test_elements(writer: GraphWriter, explorer: GraphExplorer) -> None:
     await write(writer, "one", [("x", {"B and C.": ["B", "C"], "A and D.": ["A", "D"]})])
     ids = {name: key_elements(writer.corpus, [name])[0].id for name in "ABC"}
-    normal_form = NormalForm(explorer.connection, writer.corpus)
+    normal_form = KeyElementMerges(explorer.connection, writer.corpus)
     await normal_form.merge([(ids["B"], ids["A"], "semantic")])
     found = await explorer.elements([ids["C"], ids["B"], ids["A"], "nowhere"])
 

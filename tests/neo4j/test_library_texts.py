@@ -10,7 +10,7 @@ from graphreader.ingestion.chunking import split
 from graphreader.ingestion.loading.content import Content, document_of
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
-from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 from tests.neo4j.texts import document, read
 
 LIMIT = 60
@@ -40,7 +40,7 @@ async def put(writer: GraphWriter, of: Document) -> list[Chunk]:
 
 
 async def arrange(writer: GraphWriter, of: Document, chunks: Sequence[Chunk]) -> list[str]:
-    version = Version.of(of.id, of.sha256, LIMIT, len(chunks))
+    version = DocumentVersion.of(of.id, of.sha256, LIMIT, len(chunks))
     return await writer.arrange(version, chunks)
 
 

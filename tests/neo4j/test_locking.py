@@ -5,21 +5,17 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from graphreader.store.connection import Connection, Run, alone
-from graphreader.store.key_elements import NormalForm, SimilarityPairs
-from graphreader.store.links import Links
+from graphreader.store.connection import Connection, Run
+from graphreader.store.key_elements import KeyElementMerges, SimilarityPairs
 from graphreader.store.writer import GraphWriter
 
 Write = Callable[[Connection, str], Awaitable[object]]
 
 WRITES: dict[str, Write] = {
-    "merge": lambda c, corpus: NormalForm(c, corpus).merge([("b", "a", "semantic")]),
-    "move": lambda c, corpus: NormalForm(c, corpus).move([("b", "a")]),
-    "part": lambda c, corpus: NormalForm(c, corpus).part([("b", "a")]),
-    "flag": lambda c, corpus: NormalForm(c, corpus).flag([("a", True)]),
-    "link": lambda c, corpus: Links(c, corpus).change([("f", "a", "A")], []),
-    "begin linking": lambda c, corpus: Links(c, corpus).begin(),
-    "remember": lambda c, corpus: SimilarityPairs(c, corpus).remember([], [("a", "b", 0.97)]),
+    "merge": lambda c, corpus: KeyElementMerges(c, corpus).merge([("b", "a", "semantic")]),
+    "move facts": lambda c, corpus: KeyElementMerges(c, corpus).move_facts([("b", "a")]),
+    "undo": lambda c, corpus: KeyElementMerges(c, corpus).undo([("b", "a")]),
+    "pairs": lambda c, corpus: SimilarityPairs(c, corpus).store([], [("a", "b", 0.97)]),
     "embed": lambda c, corpus: GraphWriter(c, corpus).write_embeddings([("a", [0.0])]),
 }
 
@@ -33,7 +29,7 @@ async def test_writers_wait(connection: Connection, writer: GraphWriter, name: s
         locked.set()
         await done.wait()
 
-    holding = asyncio.create_task(alone(connection, writer.corpus, hold))
+    holding = asyncio.create_task(connection.transact(hold, lock=writer.corpus))
     await locked.wait()
     other = asyncio.create_task(_run(WRITES[name], connection, f"{writer.corpus}-other"))
     waiting = asyncio.create_task(_run(WRITES[name], connection, writer.corpus))

@@ -9,15 +9,13 @@ import pytest
 
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.offline.decider import OfflineEmbedder
-from graphreader.settings import STAGES, Stage
+from graphreader.settings import STAGES
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.key_elements import Alike, SimilarityPairs
+from graphreader.store.key_elements import SimilarElement, SimilarityPairs
 from graphreader.store.writer import Deleter, GraphWriter
 from tests.neo4j.texts import Facts, by_vector, by_words, document, write
-
-MERGING: tuple[Stage, ...] = ("frequency", "semantic", "association")
 
 BAND: Facts = {
     "Danko Jones is a Canadian band.": ["Danko Jones", "Canadian", "band"],
@@ -83,7 +81,7 @@ async def named(connection: Connection, corpus: str) -> dict[str, set[str]]:
 async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWriter) -> None:
     for title, facts in TEXTS.items():
         await put(writer, title, facts)
-    report = await Normalizer(connection, writer.corpus, MERGING).run()
+    report = await Normalizer(connection, writer.corpus, STAGES).run()
     facts_of = await named(connection, writer.corpus)
     explorer = GraphExplorer(connection, writer.corpus)
     (by_word,) = await by_words(explorer, "canadian", 5)
@@ -115,7 +113,7 @@ async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWri
 async def test_wordings_become_aliases(connection: Connection, writer: GraphWriter) -> None:
     for title, facts in TEXTS.items():
         await put(writer, title, facts)
-    await Normalizer(connection, writer.corpus, MERGING).run()
+    await Normalizer(connection, writer.corpus, STAGES).run()
     (row,) = await ask(
         connection,
         "MATCH (k:KeyElement {corpus: $corpus, key: 'canada'}) RETURN k.aliases AS aliases",
@@ -126,14 +124,11 @@ async def test_wordings_become_aliases(connection: Connection, writer: GraphWrit
 
 
 # Taking everything back gives the graph that extraction wrote, to the last property.
-@pytest.mark.parametrize("stages", [MERGING, STAGES], ids=["default", "all"])
-async def test_undo_gives_the_base_graph_back(
-    connection: Connection, writer: GraphWriter, stages: tuple[Stage, ...]
-) -> None:
+async def test_undo_gives_the_base_graph_back(connection: Connection, writer: GraphWriter) -> None:
     for title, facts in TEXTS.items():
         await put(writer, title, facts)
     before = await graph(connection, writer.corpus)
-    normalizer = Normalizer(connection, writer.corpus, stages)
+    normalizer = Normalizer(connection, writer.corpus, STAGES)
     await normalizer.run()
     assert await graph(connection, writer.corpus) != before
     report = await normalizer.undo()
@@ -147,7 +142,7 @@ async def test_undo_gives_the_base_graph_back(
 async def test_running_twice_is_running_once(connection: Connection, writer: GraphWriter) -> None:
     for title, facts in TEXTS.items():
         await put(writer, title, facts)
-    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    normalizer = Normalizer(connection, writer.corpus, STAGES)
     before = await graph(connection, writer.corpus)
     foreseen = await normalizer.run(dry_run=True)
     assert await graph(connection, writer.corpus) == before
@@ -164,11 +159,8 @@ async def test_running_twice_is_running_once(connection: Connection, writer: Gra
 
 
 # The graph does not depend on the order in which texts came, nor on when it was normalized.
-@pytest.mark.parametrize("stages", [MERGING, STAGES], ids=["default", "all"])
-async def test_the_order_makes_no_difference(
-    connection: Connection, writer: GraphWriter, stages: tuple[Stage, ...]
-) -> None:
-    normalizer = Normalizer(connection, writer.corpus, stages)
+async def test_the_order_makes_no_difference(connection: Connection, writer: GraphWriter) -> None:
+    normalizer = Normalizer(connection, writer.corpus, STAGES)
     orders = (["band", "city", "castle"], ["castle", "band", "city"])
     graphs = []
     for turn, order in enumerate(orders):
@@ -186,7 +178,7 @@ async def test_the_order_makes_no_difference(
 
 # What is read in after a merge is led to the merged element by the next run.
 async def test_new_facts_follow_old_merges(connection: Connection, writer: GraphWriter) -> None:
-    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    normalizer = Normalizer(connection, writer.corpus, STAGES)
     await put(writer, "band", BAND)
     await put(writer, "city", CITY)
     await normalizer.run()
@@ -204,7 +196,7 @@ async def test_new_facts_follow_old_merges(connection: Connection, writer: Graph
 async def test_deleting_a_part_of_a_group(
     connection: Connection, writer: GraphWriter, gone: str
 ) -> None:
-    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    normalizer = Normalizer(connection, writer.corpus, STAGES)
     left = {title: facts for title, facts in TEXTS.items() if title != gone}
     for title, facts in left.items():
         await put(writer, title, facts)
@@ -222,7 +214,7 @@ async def test_deleting_a_part_of_a_group(
 async def test_deleting_the_head_of_a_group(connection: Connection, writer: GraphWriter) -> None:
     await put(writer, "band", BAND)
     await put(writer, "city", CITY)
-    await Normalizer(connection, writer.corpus, MERGING).run()
+    await Normalizer(connection, writer.corpus, STAGES).run()
     await Deleter(connection, writer.corpus).delete([document(writer.corpus, "city").id])
     await writer.settle()
 
@@ -242,7 +234,7 @@ async def test_deleting_the_head_of_a_group(connection: Connection, writer: Grap
 async def test_a_run_that_was_cut_off(
     connection: Connection, writer: GraphWriter, cut: str
 ) -> None:
-    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    normalizer = Normalizer(connection, writer.corpus, STAGES)
     for title, facts in TEXTS.items():
         await put(writer, title, facts)
     base = await graph(connection, writer.corpus)
@@ -289,47 +281,28 @@ async def test_what_always_occurs_together(
     assert len(facts_of["ruling"]) == facts
 
 
-# What very many facts name is flagged as a hub and kept; the flag goes when they go.
-async def test_hubs_are_flagged(connection: Connection, writer: GraphWriter) -> None:
-    normalizer = Normalizer(connection, writer.corpus, ("frequency",))
-    await put(writer, "a", {f"King number{n}x.": ["king"] for n in range(40)})
-    assert (await normalizer.run()).hubs == ()
-    await put(writer, "b", {f"King again{n}x.": ["king"] for n in range(40)})
-    (hub,) = (await normalizer.run()).hubs
-
-    assert (hub.name, hub.facts) == ("king", 80)
-    assert (await Catalog(connection).stats(writer.corpus)).hubs == 1
-    await Deleter(connection, writer.corpus).delete([document(writer.corpus, "b").id])
-    report = await normalizer.run()
-    assert (report.hubs, report.unflagged) == ((), {hub.id})
-    assert (await Catalog(connection).stats(writer.corpus)).hubs == 0
-
-
-# A known wording that stands in a fact leads to it, whether the element or the fact came first, and
-# to what it is merged into; links that are not wanted any more go.
-async def test_mentions_are_linked(connection: Connection, writer: GraphWriter) -> None:
+# Flags and links that an earlier version wrote are ignored: they neither merge nor hinder anything.
+async def test_a_graph_of_an_earlier_version(connection: Connection, writer: GraphWriter) -> None:
+    for title, facts in TEXTS.items():
+        await put(writer, title, facts)
+    fresh = await Normalizer(connection, writer.corpus, STAGES).run(dry_run=True)
+    await ask(
+        connection,
+        "MATCH (c:Corpus {name: $corpus}) SET c.linked = true WITH c "
+        "MATCH (k:KeyElement {corpus: $corpus}) WHERE k.name IN ['Canadian', 'border'] "
+        "SET k.hub = true WITH k MATCH (f:AtomicFact {corpus: $corpus}) "
+        "WHERE f.text STARTS WITH 'Danko Jones plays' AND NOT (f)-[:HAS_KEY_ELEMENT]->(k) "
+        "CREATE (f)-[:HAS_KEY_ELEMENT {surface: k.name, linked: true}]->(k)",
+        corpus=writer.corpus,
+    )
     normalizer = Normalizer(connection, writer.corpus, STAGES)
-    facts: Facts = {
-        "The singer met Danko Jones in a Canadian town.": ["singer"],
-        "Nobody heard of Danko Jonesville.": ["nobody"],
-    }
-    await put(writer, "early", facts)
-    await normalizer.run()
-    await put(writer, "band", BAND)
-    await put(writer, "city", CITY)
-    report = await normalizer.run()
-    linked = await named(connection, writer.corpus)
-    again = await normalizer.run()
-    off = await Normalizer(connection, writer.corpus, MERGING).run()
+    done, again = await normalizer.run(), await normalizer.run()
+    undone = await normalizer.undo()
 
-    met = "The singer met Danko Jones in a Canadian town."
-    assert met in linked["Danko Jones"]
-    assert met in linked["Canada"]
-    assert "Nobody heard of Danko Jonesville." not in linked["Danko Jones"]
-    assert report.linked >= 2
-    assert not again.changed
-    assert off.unlinked == report.linked
-    assert met not in (await named(connection, writer.corpus))["Danko Jones"]
+    assert done.merges == fresh.merges
+    assert (again.changed, again.merges) == (False, fresh.merges)
+    assert undone.parted == {one.element.id for one in fresh.merges}
+    assert (await Catalog(connection).stats(writer.corpus)).merged == 0
 
 
 # Another corpus with the same words is neither looked at nor touched.
@@ -351,7 +324,7 @@ async def test_stats_tell(connection: Connection, writer: GraphWriter) -> None:
         await put(writer, title, facts)
     library = Catalog(connection)
     before = await library.stats(writer.corpus)
-    await Normalizer(connection, writer.corpus, MERGING).run()
+    await Normalizer(connection, writer.corpus, STAGES).run()
     after = await library.stats(writer.corpus)
 
     assert (before.merged, after.merged) == (0, 2)
@@ -362,14 +335,14 @@ async def test_stats_tell(connection: Connection, writer: GraphWriter) -> None:
 
 # Two runs at once, and a text that is read in meanwhile, end in the graph of one run at the end.
 async def test_runs_side_by_side(connection: Connection, writer: GraphWriter) -> None:
-    normalizer = Normalizer(connection, writer.corpus, MERGING)
+    normalizer = Normalizer(connection, writer.corpus, STAGES)
     for title, facts in TEXTS.items():
         await put(writer, title, facts)
     await normalizer.run()
     alone = await graph(connection, writer.corpus)
     await Deleter(connection, writer.corpus).delete([document(writer.corpus, "castle").id])
     await normalizer.undo()
-    other = Normalizer(connection, writer.corpus, MERGING)
+    other = Normalizer(connection, writer.corpus, STAGES)
     await asyncio.gather(normalizer.run(), other.run(), put(writer, "castle", CASTLE))
     await asyncio.gather(normalizer.run(), other.run())
 
@@ -388,7 +361,7 @@ async def test_a_crowd_is_alike(connection: Connection, writer: GraphWriter) -> 
         vectors = [(row.id, far if row.key == "stranger" else near) for row in found]
         await one.write_embeddings(vectors)
         ids[one.corpus] = [row.id for row in found if row.key != "stranger"]
-    alike = await SimilarityPairs(connection, writer.corpus).of(ids[writer.corpus], 0.95)
+    alike = await SimilarityPairs(connection, writer.corpus).similar_to(ids[writer.corpus], 0.95)
     await Deleter(connection, other.corpus).delete([document(other.corpus, "crowd").id])
 
     everybody = set(ids[writer.corpus])
@@ -406,11 +379,11 @@ async def test_gathered_vectors(connection: Connection, writer: GraphWriter) -> 
     facts = {f"{name} {n}.": [name, f"{name} {n}"] for n, name in enumerate(names)}
     await put(writer, "one", facts)
     searching, gathered = (SimilarityPairs(connection, writer.corpus) for _ in range(2))
-    ids = [row["id"] for row in await searching.fresh("", 100)]
-    await gathered.gather()
-    wanted, found = await searching.of(ids, 0.6), await gathered.of(ids, 0.6)
+    ids = [row["id"] for row in await searching.uncompared("", 100)]
+    await gathered.load_vectors()
+    wanted, found = await searching.similar_to(ids, 0.6), await gathered.similar_to(ids, 0.6)
 
-    def pairs(alike: dict[str, list[Alike]]) -> dict[tuple[str, str], float]:
+    def pairs(alike: dict[str, list[SimilarElement]]) -> dict[tuple[str, str], float]:
         return {(id_, one.id): one.score for id_, others in alike.items() for one in others}
 
     assert pairs(found).keys() == pairs(wanted).keys()

@@ -3,11 +3,11 @@ import re
 import pytest
 
 from graphreader.errors import SchemaError
-from graphreader.store.connection import Connection, _root, dialect_of, statement
+from graphreader.store.connection import Connection, dialect_of, statement, statements_folder
 
 FILES = sorted(
     f"{folder.name}/{file.name.removesuffix('.cypher')}"
-    for folder in _root().iterdir()
+    for folder in statements_folder().iterdir()
     if folder.is_dir()
     for file in folder.iterdir()
     if file.name.endswith(".cypher")
@@ -31,7 +31,7 @@ async def test_statements_are_understood(connection: Connection, name: str) -> N
 @pytest.mark.parametrize("file", FILES)
 def test_statements_say_what_they_are_for(file: str) -> None:
     folder, _, stem = file.partition("/")
-    text = (_root() / folder / f"{stem}.cypher").read_text(encoding="utf-8")
+    text = (statements_folder() / folder / f"{stem}.cypher").read_text(encoding="utf-8")
 
     assert re.match(r"// [A-Z].+", text)
 
@@ -40,7 +40,7 @@ def test_statements_say_what_they_are_for(file: str) -> None:
 @pytest.mark.parametrize("file", FILES)
 def test_statements_have_no_holes(file: str) -> None:
     folder, _, stem = file.partition("/")
-    text = (_root() / folder / f"{stem}.cypher").read_text(encoding="utf-8")
+    text = (statements_folder() / folder / f"{stem}.cypher").read_text(encoding="utf-8")
 
     assert not re.search(r"%s|\{\}(?! IN|'\))|\{\{|\$\{|<\w+>", text)
 

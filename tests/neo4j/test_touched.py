@@ -1,7 +1,7 @@
 from graphreader.store.catalog import FACTS_OF_AN_ELEMENT, Edge, RunSubgraph, run_subgraph
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.key_elements import NormalForm
+from graphreader.store.key_elements import KeyElementMerges
 from graphreader.store.writer import GraphWriter
 from tests.neo4j.texts import write
 
@@ -61,7 +61,7 @@ async def test_merged(connection: Connection, writer: GraphWriter) -> None:
     chunks = await write(writer, "a", [("One.", facts)])
     known = await ids(writer)
     ada, lund, bo = known["Ada"], known["Ada Lund"], known["Bo"]
-    await NormalForm(connection, writer.corpus).merge([(ada, lund, "semantic")])
+    await KeyElementMerges(connection, writer.corpus).merge([(ada, lund, "semantic")])
     alone = await run_subgraph(connection, writer.corpus, [chunks[0].id, ada, bo])
     both = await run_subgraph(connection, writer.corpus, [bo, ada, lund])
 

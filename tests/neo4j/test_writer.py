@@ -7,7 +7,7 @@ from graphreader.errors import EmbeddingMismatchError
 from graphreader.store.catalog import Catalog, DocumentStatus
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, Version
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 from tests.neo4j.texts import by_words, chunks, document, read, write
 
 ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}
@@ -94,7 +94,7 @@ async def test_stale_chunks_go(connection: Connection, writer: GraphWriter) -> N
     made = await write(writer, "one", [("a ", ALBUM), ("b ", BAND), ("c", ALBUM)])
     of = document(writer.corpus, "one")
     left = chunks(of, ["a ", "c"])
-    stale = await writer.arrange(Version.of(of.id, of.sha256, 2000, 2), left)
+    stale = await writer.arrange(DocumentVersion.of(of.id, of.sha256, 2000, 2), left)
     await Deleter(connection, writer.corpus).delete_chunks(stale)
     await writer.settle()
 
@@ -110,16 +110,16 @@ async def test_failed_chunks_are_missing(connection: Connection, writer: GraphWr
     good, bad = chunks(of, ["a ", "b"])
     reads = [read(of, good, ALBUM), ReadChunk(bad, error="no reply")]
     await writer.write_chunks(reads, [of], 2000)
-    await writer.arrange(Version.of(of.id, of.sha256, 2000, 2), [good, bad])
+    await writer.arrange(DocumentVersion.of(of.id, of.sha256, 2000, 2), [good, bad])
 
-    assert await writer.complete([Version.of(of.id, of.sha256, 2000, 2)]) == set()
+    assert await writer.complete([DocumentVersion.of(of.id, of.sha256, 2000, 2)]) == set()
     assert await extracted(connection, writer.corpus, of) == {good.id}
     (summary,) = await Catalog(connection).documents(writer.corpus)
     assert (summary.status, summary.failed, summary.chunks) == ("incomplete", 1, 2)
 
     await writer.write_chunks([read(of, bad, BAND)])
 
-    assert await writer.complete([Version.of(of.id, of.sha256, 2000, 2)]) == {of.id}
+    assert await writer.complete([DocumentVersion.of(of.id, of.sha256, 2000, 2)]) == {of.id}
     assert await extracted(connection, writer.corpus, of) == {good.id, bad.id}
     (summary,) = await Catalog(connection).documents(writer.corpus)
     assert (summary.status, summary.failed) == ("complete", 0)
@@ -187,10 +187,10 @@ async def test_deleted_while_reading(connection: Connection, writer: GraphWriter
     await writer.begin_documents([of], 2000)
     await delete(connection, writer.corpus, "gone")
     await writer.write_chunks([read(of, chunk, ALBUM)])
-    await writer.arrange(Version.of(of.id, of.sha256, 2000, 1), [chunk])
+    await writer.arrange(DocumentVersion.of(of.id, of.sha256, 2000, 1), [chunk])
     await writer.settle()
 
-    assert await writer.complete([Version.of(of.id, of.sha256, 2000, 1)]) == set()
+    assert await writer.complete([DocumentVersion.of(of.id, of.sha256, 2000, 1)]) == set()
     assert set((await sizes(connection, writer.corpus)).values()) == {0}
 
 

@@ -7,7 +7,7 @@ from graphreader.ingestion.extraction import identity, key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Node
-from graphreader.store.writer import GraphWriter, ReadChunk, Version
+from graphreader.store.writer import DocumentVersion, GraphWriter, ReadChunk
 
 Facts = dict[str, list[str]]
 
@@ -42,7 +42,7 @@ async def write(writer: GraphWriter, title: str, parts: list[tuple[str, Facts]])
     made = chunks(of, [text for text, _ in parts])
     reads = [read(of, chunk, facts) for chunk, (_, facts) in zip(made, parts, strict=True)]
     await writer.write_chunks(reads, [of], 2000)
-    version = Version.of(of.id, of.sha256, 2000, len(made))
+    version = DocumentVersion.of(of.id, of.sha256, 2000, len(made))
     await writer.arrange(version, made)
     await writer.settle()
     await writer.complete([version])

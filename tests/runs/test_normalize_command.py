@@ -40,14 +40,14 @@ def test_there_and_back(terminal: Terminal, corpus: str, tmp_path: Path) -> None
     back = terminal.run("normalize", "--undo", "--json", *to)
 
     assert foreseen.out.startswith(f"{corpus}: would be: 1 merge;")
-    assert done.out.startswith(f"{corpus}: 1 merge; 1 merge and 0 hubs in all.")
+    assert done.out.startswith(f"{corpus}: 1 merge; 1 merge in all.")
     row = next(line for line in done.out.splitlines() if line.startswith("Canadian"))
     assert row.split() == ["Canadian", "Canada", "semantic", "1", "1.000"]
     told = json.loads((tmp_path / "merges.json").read_text(encoding="utf-8"))
     assert [(one["name"], one["into_name"], one["new"]) for one in told["merges"]] == [
         ("Canadian", "Canada", True)
     ]
-    assert again.out.startswith(f"{corpus}: nothing changed, 1 merge and 0 hubs in all.")
+    assert again.out.startswith(f"{corpus}: nothing changed, 1 merge in all.")
     assert (back.json["changed"], back.json["merges"], len(back.json["parted"])) == (True, [], 1)
 
 
@@ -56,10 +56,10 @@ def test_stages_can_be_named(terminal: Terminal, corpus: str) -> None:
     to = ["--corpus", corpus]
     assert terminal.run("ingest", "album.txt", *to).code == 0
     counted = terminal.run("stats", "--json", *to).json
-    less = terminal.run("normalize", "--stages", "frequency", "--json", *to)
+    less = terminal.run("normalize", "--stages", "association", "--json", *to)
 
-    assert (counted["merged"], counted["hubs"]) == (1, 0)
-    assert (less.json["stages"], less.json["merges"]) == (["frequency"], [])
+    assert counted["merged"] == 1
+    assert (less.json["stages"], less.json["merges"]) == (["association"], [])
     assert terminal.run("stats", "--json", *to).json["merged"] == 0
 
 
@@ -71,5 +71,5 @@ def test_wrong_usage(terminal: Terminal, corpus: str) -> None:
 
     assert (both.code, unknown.code, nowhere.code) == (2, 2, 2)
     assert "leave out --stages" in both.err
-    assert "GRAPHREADER_NORMALIZE: the stages are frequency, semantic" in unknown.err
+    assert "GRAPHREADER_NORMALIZE: the stages are semantic, association" in unknown.err
     assert "There is no corpus" in nowhere.err

@@ -2,7 +2,12 @@ from itertools import permutations
 
 import pytest
 
-from graphreader.ingestion.normalization.merging import Element, Merge, association_merges, may_join
+from graphreader.ingestion.normalization.merging import (
+    Element,
+    Merge,
+    association_merges,
+    may_associate,
+)
 from graphreader.ingestion.normalization.rules import normalize
 
 
@@ -40,8 +45,8 @@ def test_not_always(facts: int, others: int, together: int) -> None:
 def test_never(one: str, other: str) -> None:
     pair = element(one), element(other)
 
-    assert not may_join(*pair)
-    assert not may_join(*reversed(pair))
+    assert not may_associate(*pair)
+    assert not may_associate(*reversed(pair))
     assert not association_merges([(*pair, 40)])
 
 
@@ -52,8 +57,8 @@ def test_never(one: str, other: str) -> None:
      ("宝玉", "贾宝玉")],
 )  # fmt: skip
 def test_may_join(one: str, other: str) -> None:
-    assert may_join(element(one), element(other))
-    assert may_join(element(other), element(one))
+    assert may_associate(element(one), element(other))
+    assert may_associate(element(other), element(one))
 
 
 # In a group every two always occur together; the result is the same in any order.

@@ -3,7 +3,12 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphreader.ingestion.normalization.merging import marks, may_mean_one, one_name, one_word
+from graphreader.ingestion.normalization.merging import (
+    blocking_keys,
+    is_same_name,
+    is_same_word,
+    may_be_synonyms,
+)
 from graphreader.ingestion.normalization.rules import normalize
 
 WORDINGS = """
@@ -19,7 +24,7 @@ KEYS = sorted({normalize(one) for line in WORDINGS.splitlines() for one in line.
 
 def may_be_one(one: str, other: str) -> bool:
     """Whether the guard lets two keys through, as names or as common words."""
-    return one_name(one, other) or one_word(one, other) or may_mean_one(one, other)
+    return is_same_name(one, other) or is_same_word(one, other) or may_be_synonyms(one, other)
 
 
 # Two wordings that may be one thing share a mark, so nobody is passed over who has a partner.
@@ -27,7 +32,9 @@ def test_partners_share_a_mark() -> None:
     partners = [pair for pair in combinations(KEYS, 2) if may_be_one(*pair)]
 
     assert len(partners) > 15
-    assert [pair for pair in partners if marks(pair[0]).isdisjoint(marks(pair[1]))] == []
+    assert [
+        pair for pair in partners if blocking_keys(pair[0]).isdisjoint(blocking_keys(pair[1]))
+    ] == []
 
 
 # That holds for whatever is made of their words, signs and accents too.
@@ -36,10 +43,10 @@ def test_any_partners_share_a_mark(one: list[str], other: list[str]) -> None:
     for join in ("", " ", "-"):
         a, b = normalize(join.join(one)), normalize(" ".join(other))
         if may_be_one(a, b):
-            assert not marks(a).isdisjoint(marks(b)), (a, b)
+            assert not blocking_keys(a).isdisjoint(blocking_keys(b)), (a, b)
 
 
 # Names and phrases that are spelled otherwise share none.
 def test_strangers_share_none() -> None:
-    assert marks("danko jones").isdisjoint(marks("john smith"))
-    assert marks("hard rock band").isdisjoint(marks("hard rock trio"))
+    assert blocking_keys("danko jones").isdisjoint(blocking_keys("john smith"))
+    assert blocking_keys("hard rock band").isdisjoint(blocking_keys("hard rock trio"))

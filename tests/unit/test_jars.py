@@ -13,7 +13,7 @@ from graphreader.errors import DownloadError, ServerError
 from graphreader.settings import Settings
 from graphreader.store.embedded import jars as jars_module
 from graphreader.store.embedded.jars import Jar, complete, pinned_jars
-from graphreader.store.embedded.process import silent
+from graphreader.store.embedded.process import no_progress
 
 
 class Repository(ThreadingHTTPServer):
@@ -97,7 +97,7 @@ WHOLE = {path.rpartition("/")[2]: body for path, body in FILES.items()}
 
 # All jars of a list arrive whole from the mirror that the setting names, each asked for once.
 def test_fetches_each_jar_once(repository: Repository, tmp_path: Path) -> None:
-    complete(JARS, tmp_path / "jars", repository.address, silent)
+    complete(JARS, tmp_path / "jars", repository.address, no_progress)
 
     assert contents(tmp_path / "jars") == WHOLE
     assert sorted(repository.asked) == sorted((path, None) for path in FILES)
@@ -105,10 +105,10 @@ def test_fetches_each_jar_once(repository: Repository, tmp_path: Path) -> None:
 
 # Nothing is fetched twice: a second call asks for nothing, also when nobody is there to ask.
 def test_second_call_asks_nothing(repository: Repository, tmp_path: Path) -> None:
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
     repository.asked.clear()
-    complete(JARS, tmp_path, repository.address, silent)
-    complete(JARS, tmp_path, "http://127.0.0.1:9", silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
+    complete(JARS, tmp_path, "http://127.0.0.1:9", no_progress)
 
     assert repository.asked == []
 
@@ -118,10 +118,10 @@ def test_second_call_asks_nothing(repository: Repository, tmp_path: Path) -> Non
 def test_fetches_only_what_is_missing(
     repository: Repository, tmp_path: Path, damage: "type[Path.unlink]"
 ) -> None:
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
     repository.asked.clear()
     damage(tmp_path / "kernel-1.jar")
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
 
     assert repository.asked == [(KERNEL, None)]
     assert contents(tmp_path) == WHOLE
@@ -157,7 +157,7 @@ def test_wrong_checksum_names_the_jar(repository: Repository, tmp_path: Path) ->
     repository.files[KERNEL] = b"x" * KERNEL_JAR.size
 
     with pytest.raises(DownloadError, match=r"^kernel-1\.jar from 127\.0\.0\.1 has the wrong"):
-        complete(JARS, tmp_path, repository.address, silent)
+        complete(JARS, tmp_path, repository.address, no_progress)
     assert not list(tmp_path.glob("kernel*"))
 
 
@@ -166,13 +166,13 @@ def test_longer_reply_is_a_wrong_checksum(repository: Repository, tmp_path: Path
     repository.files[KERNEL] = b"x" * (KERNEL_JAR.size + 10_000_000)
 
     with pytest.raises(DownloadError, match=r"kernel-1\.jar"):
-        complete(JARS, tmp_path, repository.address, silent)
+        complete(JARS, tmp_path, repository.address, no_progress)
 
 
 # A connection that breaks in the middle is taken up where it broke.
 def test_broken_connection_resumes(repository: Repository, tmp_path: Path) -> None:
     repository.breaks_once_after[KERNEL] = 200_000
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
 
     asked = [ranged for path, ranged in repository.asked if path == KERNEL]
     assert asked[0] is None
@@ -184,7 +184,7 @@ def test_broken_connection_resumes(repository: Repository, tmp_path: Path) -> No
 # A download that was ended is resumed by the next call, at the byte where it was.
 def test_ended_download_resumes(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL][:123_456])
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
 
     assert (KERNEL, "bytes=123456-") in repository.asked
     assert contents(tmp_path) == WHOLE
@@ -193,7 +193,7 @@ def test_ended_download_resumes(repository: Repository, tmp_path: Path) -> None:
 # A part that is already whole needs no request at all.
 def test_whole_part_is_only_renamed(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL])
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
 
     assert KERNEL not in [path for path, _ in repository.asked]
     assert contents(tmp_path) == WHOLE
@@ -203,7 +203,7 @@ def test_whole_part_is_only_renamed(repository: Repository, tmp_path: Path) -> N
 @pytest.mark.parametrize("size", [1_000, KERNEL_JAR.size, KERNEL_JAR.size + 5])
 def test_unfitting_part_is_replaced(repository: Repository, tmp_path: Path, size: int) -> None:
     (tmp_path / "kernel-1.jar.part").write_bytes(b"x" * size)
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
 
     assert repository.asked.count((KERNEL, None)) == 1
     assert contents(tmp_path) == WHOLE
@@ -213,7 +213,7 @@ def test_unfitting_part_is_replaced(repository: Repository, tmp_path: Path, size
 def test_repository_without_ranges(repository: Repository, tmp_path: Path) -> None:
     repository.knows_ranges = False
     (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL][:1000])
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
 
     assert contents(tmp_path) == WHOLE
 
@@ -221,7 +221,7 @@ def test_repository_without_ranges(repository: Repository, tmp_path: Path) -> No
 # A busy repository is asked again.
 def test_busy_repository_is_asked_again(repository: Repository, tmp_path: Path) -> None:
     repository.statuses_first[KERNEL] = [503, 429]
-    complete(JARS, tmp_path, repository.address, silent)
+    complete(JARS, tmp_path, repository.address, no_progress)
 
     assert contents(tmp_path) == WHOLE
 
@@ -232,7 +232,7 @@ def test_refusal_names_jar_and_remedy(repository: Repository, tmp_path: Path, st
     repository.statuses_first[KERNEL] = [status]
 
     with pytest.raises(DownloadError) as caught:
-        complete(JARS, tmp_path, repository.address, silent)
+        complete(JARS, tmp_path, repository.address, no_progress)
     for words in ("kernel-1.jar", str(status), "GRAPHREADER_MAVEN_MIRROR", "NEO4J_URI"):
         assert words in str(caught.value)
     assert [path for path, _ in repository.asked].count(KERNEL) == 1
@@ -245,7 +245,7 @@ def test_refusal_names_jar_and_remedy(repository: Repository, tmp_path: Path, st
 )
 def test_no_repository_says_what_to_do(tmp_path: Path, address: str) -> None:
     with pytest.raises(DownloadError, match="GRAPHREADER_MAVEN_MIRROR") as caught:
-        complete(JARS, tmp_path, address, silent)
+        complete(JARS, tmp_path, address, no_progress)
     assert "secret" not in str(caught.value)
 
 
@@ -254,7 +254,7 @@ def test_unusable_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("HTTP_PROXY", "gopher://me:secret@127.0.0.1:9")
 
     with pytest.raises(DownloadError, match="proxy") as caught:
-        complete(JARS, tmp_path, "http://127.0.0.1:9/x", silent)
+        complete(JARS, tmp_path, "http://127.0.0.1:9/x", no_progress)
     assert "secret" not in str(caught.value)
 
 
@@ -266,7 +266,7 @@ def test_silent_repository_is_given_up(
     repository.answers.clear()
 
     with pytest.raises(DownloadError, match="nothing arrived"):
-        complete(JARS, tmp_path, repository.address, silent)
+        complete(JARS, tmp_path, repository.address, no_progress)
 
 
 # Progress counts bytes up to the sum of the pinned sizes.
@@ -296,7 +296,7 @@ def test_unwritable_cache(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(ServerError, match=r"file/jars cannot be written.*GRAPHREADER_CACHE"):
-        complete(JARS, tmp_path / "file" / "jars", repository.address, silent)
+        complete(JARS, tmp_path / "file" / "jars", repository.address, no_progress)
 
 
 # A disk too small for the jars is told of before anything is fetched.
@@ -304,7 +304,7 @@ def test_too_small_disk(repository: Repository, tmp_path: Path) -> None:
     giant = Jar("org/neo4j/giant/1/giant-1.jar", "0" * 64, 10**18)
 
     with pytest.raises(ServerError, match=r"MB of room.*GRAPHREADER_CACHE"):
-        complete([giant], tmp_path, repository.address, silent)
+        complete([giant], tmp_path, repository.address, no_progress)
     assert repository.asked == []
 
 

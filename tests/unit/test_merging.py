@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from graphreader.ingestion.normalization.merging import (
     Element,
     Merge,
-    combined,
-    grouped,
-    most_telling,
+    combine,
+    group,
+    rank_by_facts,
 )
 
 
@@ -32,7 +32,7 @@ edges = st.lists(
 def test_pair() -> None:
     often = element("b", 5)
 
-    assert grouped([(A, often, 0.96)], lambda a, b: True, most_telling, "semantic") == [
+    assert group([(A, often, 0.96)], lambda a, b: True, rank_by_facts, "semantic") == [
         Merge(A, often, "semantic", 0.96)
     ]
 
@@ -40,15 +40,15 @@ def test_pair() -> None:
 # With equally many facts the shorter key shows both, then the smaller.
 def test_head() -> None:
     long, short, other = element("bbb"), element("bb"), element("aa")
-    ranked = sorted([long, short, other], key=most_telling)
+    ranked = sorted([long, short, other], key=rank_by_facts)
 
     assert ranked == [other, short, long]
 
 
 # A chain of small steps does not join its ends: every two of a group must be allowed.
 def test_chain() -> None:
-    merges = grouped(
-        [(A, B, 0.99), (B, C, 0.98)], lambda a, b: {a, b} != {A, C}, most_telling, "semantic"
+    merges = group(
+        [(A, B, 0.99), (B, C, 0.98)], lambda a, b: {a, b} != {A, C}, rank_by_facts, "semantic"
     )
 
     assert merges == [Merge(B, A, "semantic", 0.99)]
@@ -63,9 +63,9 @@ def test_order(pairs: list[tuple[Element, Element, float]], chance: Random) -> N
 
     shuffled = [(b, a, score) if chance.random() < 0.5 else (a, b, score) for a, b, score in pairs]
     chance.shuffle(shuffled)
-    merges = grouped(pairs, allowed, most_telling, "semantic")
+    merges = group(pairs, allowed, rank_by_facts, "semantic")
 
-    assert grouped(shuffled, allowed, most_telling, "semantic") == merges
+    assert group(shuffled, allowed, rank_by_facts, "semantic") == merges
     assert len({merge.element.id for merge in merges}) == len(merges)
     assert not {merge.element.id for merge in merges} & {merge.into.id for merge in merges}
     groups = [
@@ -78,7 +78,7 @@ def test_order(pairs: list[tuple[Element, Element, float]], chance: Random) -> N
 def test_combined_chain() -> None:
     merges = [Merge(A, B, "semantic", 0.97), Merge(B, C, "association", 0.995)]
 
-    assert combined(merges) == [
+    assert combine(merges) == [
         Merge(A, C, "semantic", 0.97),
         Merge(B, C, "association", 0.995),
     ]
@@ -88,17 +88,17 @@ def test_combined_chain() -> None:
 def test_combined_fork() -> None:
     merges = [Merge(A, B, "semantic", 0.97), Merge(A, C, "association", 0.995)]
 
-    assert {(m.element.key, m.into.key) for m in combined(merges)} == {("a", "c"), ("b", "c")}
+    assert {(m.element.key, m.into.key) for m in combine(merges)} == {("a", "c"), ("b", "c")}
 
 
 # Merges that lead in a circle leave one element as it is.
 def test_combined_circle() -> None:
-    merges = combined([Merge(A, B, "semantic", 1.0), Merge(B, A, "association", 1.0)])
+    merges = combine([Merge(A, B, "semantic", 1.0), Merge(B, A, "association", 1.0)])
 
     assert merges == [Merge(A, B, "semantic", 1.0)]
 
 
-# What is combined does not depend on the order, and combining it again changes nothing.
+# What is combine does not depend on the order, and combining it again changes nothing.
 def test_combined_order() -> None:
     merges = [
         Merge(A, B, "semantic", 0.97),
@@ -106,9 +106,9 @@ def test_combined_order() -> None:
         Merge(B, C, "association", 0.995),
         Merge(C, A, "association", 1.0),
     ]
-    results = {tuple(combined(order)) for order in permutations(merges)}
+    results = {tuple(combine(order)) for order in permutations(merges)}
 
     assert len(results) == 1
     (result,) = results
-    assert tuple(combined(result)) == result
+    assert tuple(combine(result)) == result
     assert len({merge.into for merge in result}) == 1

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from graphreader.ingestion.normalization.merging import (
     THRESHOLD,
     Element,
-    is_compared,
+    is_comparable,
     may_merge,
-    merges,
+    semantic_merges,
 )
 from graphreader.ingestion.normalization.rules import normalize
 from graphreader.offline.decider import embedding_of
@@ -249,7 +249,7 @@ def test_never(one: str, other: str) -> None:
     assert not may_merge(*found)
     assert not may_merge(*reversed(found))
     assert found[0].key != found[1].key or one == "5%"
-    assert not merges({one.id: one for one in found}, every_pair_alike([one, other]))
+    assert not semantic_merges({one.id: one for one in found}, every_pair_alike([one, other]))
 
 
 # Wordings of one thing merge where they are alike.
@@ -259,14 +259,14 @@ def test_must(one: str, other: str) -> None:
 
     assert may_merge(*found)
     assert may_merge(*reversed(found))
-    assert len(merges({one.id: one for one in found}, every_pair_alike([one, other]))) == 1
+    assert len(semantic_merges({one.id: one for one in found}, every_pair_alike([one, other]))) == 1
 
 
 # Of the key elements in the paper's figure 21 "Canadian" becomes "Canada"; nothing else merges.
 @pytest.mark.parametrize("cosine", [0.0, 1.0])
 def test_appendix_h(cosine: float) -> None:
     elements = {one.id: one for one in (element(name, 3) for name in APPENDIX_H)}
-    found = merges(elements, every_pair_alike(APPENDIX_H, cosine))
+    found = semantic_merges(elements, every_pair_alike(APPENDIX_H, cosine))
 
     assert [(merge.element.name, merge.into.name) for merge in found] == [("Canadian", "Canada")]
 
@@ -274,8 +274,8 @@ def test_appendix_h(cosine: float) -> None:
 # The place shows its forms even if it has the fewest facts; without it, what has most facts does.
 def test_head_of_a_place() -> None:
     french, frenchmen, france = element("French", 9), element("Frenchman", 5), element("France")
-    with_place = merges({one.id: one for one in (french, frenchmen, france)}, [])
-    without = merges({one.id: one for one in (french, frenchmen)}, [])
+    with_place = semantic_merges({one.id: one for one in (french, frenchmen, france)}, [])
+    without = semantic_merges({one.id: one for one in (french, frenchmen)}, [])
 
     assert {merge.into.name for merge in with_place} == {"France"}
     assert {merge.element.name for merge in with_place} == {"French", "Frenchman"}
@@ -287,9 +287,9 @@ def test_threshold() -> None:
     elements = {one.id: one for one in (element("Orléans", 2), element("Orleans"))}
     ids = sorted(elements)
 
-    assert merges(elements, [(*ids, THRESHOLD)])[0].into.name == "Orléans"
-    assert not merges(elements, [(*ids, THRESHOLD - 0.001)])
-    assert not merges(elements, [(ids[0], "another id", 1.0)])
+    assert semantic_merges(elements, [(*ids, THRESHOLD)])[0].into.name == "Orléans"
+    assert not semantic_merges(elements, [(*ids, THRESHOLD - 0.001)])
+    assert not semantic_merges(elements, [(ids[0], "another id", 1.0)])
 
 
 # Three wordings of one name are one group; one that contradicts a member stays out, in any order.
@@ -298,9 +298,9 @@ def test_groups() -> None:
     elements = {one.id: one for one in map(element, names)}
     alike = every_pair_alike(names)
     results = {
-        tuple(merges({key: elements[key] for key in ids}, reversed(alike)))
+        tuple(semantic_merges({key: elements[key] for key in ids}, reversed(alike)))
         for ids in permutations(elements)
-    } | {tuple(merges(elements, alike))}
+    } | {tuple(semantic_merges(elements, alike))}
 
     assert len(results) == 1
     assert [(merge.element.name, merge.into.name) for merge in results.pop()] == [("Jaèn", "Jaen")]
@@ -311,13 +311,13 @@ def test_groups() -> None:
     "name", ["1431", "30 May 1431", "Henry VIII", "three", "second wife", "May", "五月", "X", "5%"]
 )
 def test_not_compared(name: str) -> None:
-    assert not is_compared(name, normalize(name))
+    assert not is_comparable(name, normalize(name))
 
 
 # Names and common words are.
 @pytest.mark.parametrize("name", ["Orléans", "hard rock band", "colour", "圣女贞德", "Mix"])
 def test_compared(name: str) -> None:
-    assert is_compared(name, normalize(name))
+    assert is_comparable(name, normalize(name))
 
 
 WORDS = (
@@ -353,4 +353,4 @@ def test_offline_likeness() -> None:
         for one, other in combinations(vectors, 2)
     ]
 
-    assert not merges({one.id: one for one in map(element, names)}, alike)
+    assert not semantic_merges({one.id: one for one in map(element, names)}, alike)

@@ -20,8 +20,8 @@ def test_choices_of_a_copy() -> None:
 @pytest.mark.parametrize(
     ("given", "stages"),
     [
-        (None, ("frequency", "semantic", "association")),
-        ("linking, Frequency", ("frequency", "linking")),
+        (None, ("semantic", "association")),
+        ("association, Semantic", ("semantic", "association")),
         ("semantic,", ("semantic",)),
         ("none", ()),
     ],
@@ -35,10 +35,17 @@ def test_stages_of_normalization(
     assert Settings.read().stages == stages
 
 
-# A stage that there is not is refused, with those that there are.
-def test_unknown_stages_are_refused() -> None:
-    with pytest.raises(SettingsError, match=r"GRAPHREADER_NORMALIZE.*semantic.*or none"):
-        Settings.read(normalize="semantics")
+# An unknown stage is refused; one of an earlier version is named as gone.
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ("semantics", r"GRAPHREADER_NORMALIZE.*semantic, association.*or none"),
+        ("frequency,semantic,linking", "frequency and linking no longer exist: leave it out"),
+    ],
+)
+def test_unknown_stages_are_refused(stages: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Settings.read(normalize=stages)
 
 
 # A name that is nearly that of a setting is found; names of others' are left alone.

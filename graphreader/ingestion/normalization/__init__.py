@@ -1,1 +1,1 @@
-"""Two wordings of one key element become one node: by rule, frequency, likeness, association."""
+"""Makes wordings of one key element one node: by rules, similarity and association."""

@@ -53,7 +53,7 @@ class Progress(Protocol):
         ...
 
 
-def silent(phase: Phase, done: int, total: int | None) -> None:
+def no_progress(phase: Phase, done: int, total: int | None) -> None:
     """Progress that nobody looks at."""
 
 

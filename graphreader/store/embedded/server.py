@@ -34,7 +34,7 @@ from graphreader.store.embedded.process import (
     home_argument,
     is_gone,
     locked,
-    silent,
+    no_progress,
     write_private,
     writing,
 )
@@ -195,7 +195,7 @@ def ensure_running(settings: Settings, progress: Progress | None = None) -> Runn
     one process however many ask. Raises DownloadError when the jars cannot be had, ServerError
     when the server does not come up (with the end of its log) or a folder cannot be written.
     """
-    tell = progress or silent
+    tell = progress or no_progress
     home = ServerHome.of(settings)
     server = running(settings)
     if server:
@@ -213,7 +213,7 @@ def stop(settings: Settings) -> bool:
     home = ServerHome.of(settings)
     if not home.folder.exists():
         return False
-    with locked(home.folder, VARIABLE, silent):
+    with locked(home.folder, VARIABLE, no_progress):
         found = find(home)
         if found:
             process_module.end(found)

@@ -1,4 +1,4 @@
-// For each of some key elements those of the corpus that are alike, out of the `wide` nearest ones of
+// For each of some key elements those of the corpus that are similar, out of the `wide` nearest ones of
 // all corpora. The index compares shortened vectors: `score` is the exact cosine, `last` tells how far
 // it has looked.
 UNWIND $ids AS id
@@ -12,4 +12,4 @@ WITH a, min(near) AS last, count(*) AS found,
      collect(CASE WHEN b <> a AND b.corpus = $corpus THEN b END) AS others
 RETURN a.id AS id, last, found,
        [b IN others WHERE 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1 >= $least |
-         b {.id, .key, .name, score: 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1}] AS alike
+         b {.id, .key, .name, score: 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1}] AS similar

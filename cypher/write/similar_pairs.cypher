@@ -1,4 +1,4 @@
-// Remembers pairs of key elements that are alike.
+// Stores pairs of similar key elements with their cosine.
 UNWIND $pairs AS row
 MATCH (a:KeyElement {id: row.a})
 MATCH (b:KeyElement {id: row.b})
