@@ -17,7 +17,7 @@ from graphreader import tokens
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, PlanTask
 from graphreader.documents import Document
 from graphreader.errors import WindowError
-from graphreader.ingestion.chunking import recut
+from graphreader.ingestion.chunking import rechunk
 from graphreader.ingestion.extraction import ExtractionTask, divided
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source
@@ -182,7 +182,7 @@ class _Estimating:
         if known.unchanged is not None:
             self._chunks += known.unchanged
             return
-        chunks = recut(document, self._settings.chunk_tokens, known.old)
+        chunks = rechunk(document, self._settings.chunk_tokens, known.old)
         missing = [one for one in chunks if one.id not in known.extracted]
         self._chunks += len(chunks)
         self._missing += len(missing)

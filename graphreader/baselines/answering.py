@@ -27,7 +27,7 @@ from graphreader.baselines.tasks import (
 )
 from graphreader.documents import Document
 from graphreader.errors import WindowError
-from graphreader.ingestion.chunking import Span, pack
+from graphreader.ingestion.chunking import Span, chunk_spans
 from graphreader.llm.protocols import Budget, Decider
 from graphreader.reading import Reading
 from graphreader.text.sentences import line_spans
@@ -222,7 +222,7 @@ def _spans(starts: Sequence[int], text: str, window: int) -> Iterator[Span]:
         if size <= window:
             yield start, end, size
         else:
-            pieces = pack(part, max(64, window // _PARTS))
+            pieces = chunk_spans(part, max(64, window // _PARTS))
             yield from ((start + a, start + b, size) for a, b, size in pieces)
 
 

@@ -1,23 +1,13 @@
-"""A document is cut into chunks: runs of whole paragraphs, at most L tokens (paper, section 3.2).
+"""Cuts a document into chunks: runs of whole paragraphs, at most L tokens (paper, section 3.2).
 
-First the text becomes pieces, none larger than L: paragraphs, or what a paragraph that is too long
-consists of: lines, sentences, words, characters. Then pieces are packed into chunks. A chunk is as
-long as it can be, but rather ends at a better place in its last part: where a heading follows, or
-else where a paragraph, a line, a sentence ends. So an edit mostly moves few boundaries behind it.
+`split` cuts a new text. The text becomes pieces of at most L tokens: paragraphs, or the lines,
+sentences, words, characters of a paragraph that is too long. Pieces are packed into chunks as long
+as possible, but a chunk rather ends before a heading, or else at the end of a paragraph, line or
+sentence in its last part, so that an edit moves few boundaries after it. Chunks do not overlap;
+joined, they give the text back. White space belongs to the chunk before it.
 
-Nothing overlaps and nothing is lost: joined, the chunks give the text back. White space belongs to
-the chunk before it. It does not know what a text means, nor tables, code or footnotes.
-
-A document that was edited is cut anew only where it changed.
-
-A chunk of the former version that still stands in the new text keeps its boundaries, and so its id:
-what a model said of it holds. Where chunks were moved, as many are kept as stay in one order. What
-lies between them is cut as `split` cuts a text, also where it is only a few words long: another
-small chunk costs less than asking for its neighbors again. So after many edits a document may have
-more and smaller chunks than `split` would give it.
-
-A chunk does not stand any more where a word now runs across its end ("the king" became "the
-kingdom"). White space that came or went goes to the chunk before it, which is then cut anew.
+`rechunk` cuts an edited text: a former chunk that still stands in it keeps its boundaries and its
+id, and so its facts. The text between kept chunks is cut as `split` does, however short it is.
 """
 
 import re
@@ -25,6 +15,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import IntEnum
 from hashlib import sha256
 from itertools import accumulate, pairwise
@@ -36,9 +27,9 @@ from graphreader.text.sentences import line_spans, sentence_spans
 from graphreader.tokens import count
 
 SMALLEST_LIMIT = 8
-_FLOOR = 0.6  # from this part of the limit on, a better place to end is better than a later one
-_LONGEST_TOKENS = 16  # characters a token; a longer text is too long without being counted
-_WORDS = 200  # characters of words that stay together in a sentence that is too long
+_EARLIEST_END = 0.6  # of the limit: from here on a better place to end beats a later one
+_MAX_TOKEN_LENGTH = 16  # characters; a text longer than this times the limit is not counted
+_WORD_GROUP = 200  # characters of words that stay together in a sentence that is too long
 _PARAGRAPH = re.compile(r"\n\s*\n\s*|\n\s*(?=#{1,6}[ \t])")
 _WORD = re.compile(r"(?:[^\s，、：；]++[，、：；]*+|[，、：；]++)\s*+")
 
@@ -52,8 +43,8 @@ _HEADING = re.compile(
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 
 
-class _Place(IntEnum):
-    """Where a piece begins: the higher, the better it is to begin a chunk there."""
+class _Boundary(IntEnum):
+    """What begins at a piece: the higher, the better a chunk begins there."""
 
     SPACE = 0
     CHARACTER = 1
@@ -65,33 +56,33 @@ class _Place(IntEnum):
     HEADING = 7
 
 
-Start = tuple[int, _Place]
+_Start = tuple[int, _Boundary]
 
 Span = tuple[int, int, int]
-"""Start and end of a chunk in characters, and its tokens."""
+"""Start and end of a chunk in characters of the text, and its number of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of the text that stays whole; `tokens` is, nearly, what it adds to a chunk."""
+    """A part of the text that stays whole; `tokens` is about what it adds to a chunk."""
 
     start: int
     end: int
     tokens: int
-    place: _Place
+    boundary: _Boundary
 
 
 def split(document: Document, limit: int) -> list[Chunk]:
-    """The chunks of a document, each of at most `limit` tokens.
+    """The chunks of a document, each of at most `limit` tokens and none empty.
 
-    No chunk is empty. None is white space only, but where a text has about as much white space in
-    a row as the limit holds. Raises ValueError for a limit below 8: one sign may need that many.
+    A chunk of white space only occurs where a run of white space is about as long as the limit.
+    Raises ValueError for a limit below 8, since one character may need that many tokens.
     """
-    return as_chunks(document, pack(document.text, limit))
+    return _chunks(document, chunk_spans(document.text, limit))
 
 
-def as_chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
-    """The chunks that begin and end at `spans`, which lie side by side from end to end."""
+def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
+    """The chunks at `spans`; ids come from the document and the text of the chunk."""
     seen: Counter[str] = Counter()
     chunks = []
     for index, (start, end, tokens) in enumerate(spans):
@@ -103,8 +94,8 @@ def as_chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
     return chunks
 
 
-def pack(text: str, limit: int) -> Iterator[Span]:
-    """Where `split` cuts `text`, be it a whole document or a region of one."""
+def chunk_spans(text: str, limit: int) -> Iterator[Span]:
+    """The spans into which `split` cuts `text`, a whole document or a part of one."""
     if limit < SMALLEST_LIMIT:
         raise ValueError(f"a chunk needs a limit of at least {SMALLEST_LIMIT} tokens, not {limit}")
     pieces = _pieces(text, limit)
@@ -113,86 +104,92 @@ def pack(text: str, limit: int) -> Iterator[Span]:
     while first < len(pieces):
         last = max(first + 1, bisect_right(sums, sums[first] + limit) - 1)
         while True:
-            after = _best(pieces, sums, first, last, limit)
+            after = _chunk_end(pieces, sums, first, last, limit)
             start, end = pieces[first].start, pieces[after - 1].end
             tokens = count(text[start:end])
             if tokens <= limit or after == first + 1:
                 break
-            # byte pairs merge otherwise in the whole than in its pieces
+            # The whole may have more tokens than its pieces: byte pairs merge differently.
             shorter = bisect_right(sums, sums[after] - (tokens - limit)) - 1
             last = max(first + 1, min(after - 1, shorter))
         yield start, end, tokens
         first = after
 
 
-def _best(pieces: list[_Piece], sums: list[int], first: int, last: int, limit: int) -> int:
-    """Before which piece the chunk that begins with `first` ends; `last` is the latest possible."""
+def _chunk_end(pieces: list[_Piece], sums: list[int], first: int, last: int, limit: int) -> int:
+    """The index of the piece before which the chunk from `first` on ends, at most `last`.
+
+    `sums` are the tokens before each piece.
+    """
     if last == len(pieces):
         return last
     rest = sums[-1] - sums[first]
-    if limit < rest <= 1.8 * limit:  # two chunks are left: as even as may be
+    if limit < rest <= 1.8 * limit:  # two chunks are left: make them about equal
         least, aim = sums[-1] - limit, sums[first] + rest // 2
     else:
-        least, aim = sums[first] + int(_FLOOR * limit), sums[last]
-    inner = [at for at in range(last, first, -1) if pieces[at].place is not _Place.SPACE] or [last]
-    candidates = [at for at in inner if sums[at] >= least] or inner[:1]
-    return max(candidates, key=lambda at: (pieces[at].place, -abs(sums[at] - aim)))
+        least, aim = sums[first] + int(_EARLIEST_END * limit), sums[last]
+    starts = [at for at in range(last, first, -1) if pieces[at].boundary is not _Boundary.SPACE]
+    starts = starts or [last]
+    candidates = [at for at in starts if sums[at] >= least] or starts[:1]
+    return max(candidates, key=lambda at: (pieces[at].boundary, -abs(sums[at] - aim)))
 
 
 def _pieces(text: str, limit: int) -> list[_Piece]:
-    """The text in pieces of at most `limit` tokens, as few as the paragraphs allow."""
+    """The text in pieces of at most `limit` tokens: whole paragraphs where they fit."""
     begin = len(text) - len(text.lstrip())
-    starts = [(0, _Place.PARAGRAPH)]
-    starts += [(match.end(), _Place.PARAGRAPH) for match in _PARAGRAPH.finditer(text, begin)]
+    starts = [0, *(match.end() for match in _PARAGRAPH.finditer(text, begin)), len(text)]
     pieces: list[_Piece] = []
     below_heading = False
-    for (start, place), (end, _) in pairwise([*starts, (len(text), _Place.PARAGRAPH)]):
+    for start, end in pairwise(starts):
         if start == end:
             continue
-        body = text[start:end]
-        heading = _HEADING.match(body)
+        paragraph = text[start:end]
+        heading = _HEADING.match(paragraph)
+        boundary = _Boundary.PARAGRAPH
         if below_heading:
-            place = _Place.BELOW_HEADING
-        elif heading or body.startswith("#"):
-            place = _Place.HEADING
-        pieces += _finer(text, start, end, limit, place)
+            boundary = _Boundary.BELOW_HEADING
+        elif heading or paragraph.startswith("#"):
+            boundary = _Boundary.HEADING
+        pieces += _split_piece(text, start, end, limit, boundary)
         below_heading = heading is not None
     return pieces
 
 
-def _finer(
-    text: str, start: int, end: int, limit: int, place: _Place, level: int = 0
+def _split_piece(
+    text: str, start: int, end: int, limit: int, boundary: _Boundary, level: int = 0
 ) -> Iterator[_Piece]:
     """text[start:end] as one piece if it fits, else as pieces of the next finer level."""
     part = text[start:end]
     if level == len(_LEVELS) or _fits(part, limit):
         tokens = count(part)
-        # the space before a word belongs to the word's token
-        spaces = part[-1].isspace() and "\n" not in part[len(part.rstrip()) :]
-        yield _Piece(start, end, tokens - (spaces and tokens > 1), place)
+        # A space at the end becomes part of the next word's token.
+        space_at_end = part[-1].isspace() and "\n" not in part[len(part.rstrip()) :]
+        yield _Piece(start, end, tokens - (space_at_end and tokens > 1), boundary)
         return
-    starts = [(0, place), *_LEVELS[level](part, limit)]
-    for (inner, inner_place), (after, _) in pairwise([*starts, (len(part), place)]):
-        yield from _finer(text, start + inner, start + after, limit, inner_place, level + 1)
+    starts = [(0, boundary), *_LEVELS[level](part, limit), (len(part), boundary)]
+    for (inner, inner_boundary), (after, _) in pairwise(starts):
+        yield from _split_piece(
+            text, start + inner, start + after, limit, inner_boundary, level + 1
+        )
 
 
 def _fits(text: str, limit: int) -> bool:
-    return len(text) <= _LONGEST_TOKENS * limit and count(text) <= limit
+    return len(text) <= _MAX_TOKEN_LENGTH * limit and count(text) <= limit
 
 
-def _lines(text: str, _limit: int) -> list[Start]:
+def _lines(text: str, _limit: int) -> list[_Start]:
     """Where the second and further lines begin."""
-    return [(start, _Place.LINE) for start, _ in line_spans(text)[1:]]
+    return [(start, _Boundary.LINE) for start, _ in line_spans(text)[1:]]
 
 
-def _sentences(text: str, _limit: int) -> list[Start]:
+def _sentences(text: str, _limit: int) -> list[_Start]:
     """Where the second and further sentences begin."""
-    return [(start, _Place.SENTENCE) for start, _ in sentence_spans(text)[1:]]
+    return [(start, _Boundary.SENTENCE) for start, _ in sentence_spans(text)[1:]]
 
 
-def _words(text: str, limit: int) -> Iterator[Start]:
-    """Where further groups of words begin, and parts of words that are too long themselves."""
-    longest = max(1, min(_WORDS, limit // 4))  # of which no character has more than four tokens
+def _words(text: str, limit: int) -> Iterator[_Start]:
+    """Where further groups of words begin, and parts of words that are too long."""
+    longest = max(1, min(_WORD_GROUP, limit // 4))  # a character has at most four tokens
     if text.isspace():
         yield from _spaces(0, len(text), limit)
     start = 0
@@ -201,46 +198,48 @@ def _words(text: str, limit: int) -> Iterator[Start]:
             continue
         if word.start() > start and not text[start : word.start()].isspace():
             start = word.start()
-            yield start, _Place.WORD
+            yield start, _Boundary.WORD
         if word.end() - start > longest and not _fits(text[start : word.end()], limit):
             for cut, place in _characters(text, start, word.end(), limit, longest):
                 yield cut, place
                 start = cut
 
 
-def _characters(text: str, start: int, end: int, limit: int, longest: int) -> Iterator[Start]:
-    """Where to cut a word that does not fit, or does not with the white space around it."""
+def _characters(text: str, start: int, end: int, limit: int, longest: int) -> Iterator[_Start]:
+    """Where to cut a word that does not fit, alone or with the white space around it."""
     word_end = start + len(text[start:end].rstrip())
     at = word_end - len(text[start:word_end].lstrip())
     if count(text[start : at + longest]) > limit:
         yield from _spaces(start, at, limit)
         if at > start:
-            yield at, _Place.CHARACTER
+            yield at, _Boundary.CHARACTER
     while word_end - at > longest:
-        at = _between_signs(text, at, at + longest)
-        yield at, _Place.CHARACTER
+        at = _grapheme_start(text, at, at + longest)
+        yield at, _Boundary.CHARACTER
     if count(text[at:end]) > limit:
-        last_sign = _between_signs(text, at, word_end - 1)
-        if last_sign > at:
-            at = last_sign
-            yield at, _Place.CHARACTER
+        last_grapheme = _grapheme_start(text, at, word_end - 1)
+        if last_grapheme > at:
+            at = last_grapheme
+            yield at, _Boundary.CHARACTER
     if count(text[at:end]) > limit:
-        yield word_end, _Place.SPACE
+        yield word_end, _Boundary.SPACE
         yield from _spaces(word_end, end, limit)
 
 
-def _spaces(start: int, end: int, limit: int) -> Iterator[Start]:
-    """Where to cut white space that does not fit: it has at most one token a character."""
-    return ((at, _Place.SPACE) for at in range(start + limit, end, limit))
+def _spaces(start: int, end: int, limit: int) -> Iterator[_Start]:
+    """Where to cut white space that does not fit; it has at most one token a character."""
+    return ((at, _Boundary.SPACE) for at in range(start + limit, end, limit))
 
 
-def _between_signs(text: str, start: int, at: int) -> int:
-    """`at`, or a little before it where it stands inside of one written sign."""
-    return next((cut for cut in range(at, max(start, at - 16), -1) if not in_sign(text, cut)), at)
+def _grapheme_start(text: str, start: int, at: int) -> int:
+    """`at`, or the start of the grapheme that `at` would cut."""
+    return next(
+        (cut for cut in range(at, max(start, at - 16), -1) if not in_grapheme(text, cut)), at
+    )
 
 
-def in_sign(text: str, at: int) -> bool:
-    """Whether `at` (from 1 on) stands inside of one written sign: a letter and its accent."""
+def in_grapheme(text: str, at: int) -> bool:
+    """Whether position `at` (from 1 on) is inside a grapheme, such as a letter and its accent."""
     joined = at < len(text) and (category(text[at])[0] == "M" or text[at] in _JOINERS)
     return (
         joined or (at < len(text) and text[at - 1] == "\u200d") or text[at - 1 : at + 1] == "\r\n"
@@ -248,13 +247,14 @@ def in_sign(text: str, at: int) -> bool:
 
 
 _LEVELS = (_lines, _sentences, _words)
-_HEAD = 32  # characters by which a former chunk is looked for
-_IN_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]{2}")
+
+_HEAD_LENGTH = 32  # characters by which a former chunk is looked up in the new text
+_INSIDE_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]{2}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A chunk, together with those of white space only that follow it: all are kept, or none."""
+    """A former chunk with the chunks of white space after it: all are kept, or none."""
 
     text: str
     chunks: tuple[ArrangedChunk, ...]
@@ -266,29 +266,33 @@ class _Block:
             start = end
 
 
-def recut(document: Document, limit: int, old: Sequence[ArrangedChunk]) -> list[Chunk]:
+def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> list[Chunk]:
     """The chunks of a document's new text, each of at most `limit` tokens.
 
-    `old` are those of its former version, in order; some may be missing. Without any, the chunks
-    are those of `split`. No chunk of more than `limit` tokens is kept. `tokens` are believed.
+    `former` are the chunks of its former text in order; some may be missing, and their number of
+    tokens is taken as given. A former chunk is kept where it still stands in the text, in order
+    with the other kept ones, and no word runs across its ends now ("the king" became "the
+    kingdom"). White space that came or went belongs to the chunk before it, which is cut again.
     """
     text = document.text
-    kept = [span for at, block in _kept(text, _blocks(old, limit)) for span in block.spans(at)]
+    kept = [
+        span for at, block in _kept_blocks(text, _blocks(former, limit)) for span in block.spans(at)
+    ]
     spans: list[Span] = []
     done = 0
-    for span in [*_without_gaps_of_space(text, kept), (len(text), len(text), 0)]:
-        gap = text[done : span[0]]
-        spans += ((done + start, done + end, tokens) for start, end, tokens in pack(gap, limit))
+    for span in [*_without_space_between(text, kept), (len(text), len(text), 0)]:
+        between = chunk_spans(text[done : span[0]], limit)
+        spans += ((done + start, done + end, tokens) for start, end, tokens in between)
         spans.append(span)
         done = span[1]
-    return as_chunks(document, spans[:-1])
+    return _chunks(document, spans[:-1])
 
 
-def _blocks(old: Sequence[ArrangedChunk], limit: int) -> list[_Block]:
-    """All of `old` but what has more than `limit` tokens."""
+def _blocks(former: Sequence[ArrangedChunk], limit: int) -> list[_Block]:
+    """The former chunks as blocks, without blocks in which a chunk exceeds the limit."""
     groups: list[list[ArrangedChunk]] = []
     only_space = True
-    for chunk in old:
+    for chunk in former:
         space = chunk.text.isspace()
         if groups and (space or only_space):
             groups[-1].append(chunk)
@@ -302,9 +306,13 @@ def _blocks(old: Sequence[ArrangedChunk], limit: int) -> list[_Block]:
     ]
 
 
-def _kept(text: str, blocks: list[_Block]) -> list[tuple[int, _Block]]:
-    """The blocks that still stand in the text, in order, and where."""
-    torn = _torn(blocks)
+def _kept_blocks(text: str, blocks: list[_Block]) -> list[tuple[int, _Block]]:
+    """The blocks that still stand in the text, with their positions, both ascending.
+
+    Blocks at both ends of the text are compared in place. Those between are searched for and
+    matched in order.
+    """
+    torn = _torn_texts(blocks)
     first, begin = 0, 0
     last, end = len(blocks), len(text)
     head: list[tuple[int, _Block]] = []
@@ -319,13 +327,19 @@ def _kept(text: str, blocks: list[_Block]) -> list[tuple[int, _Block]]:
         last, end = last - 1, start
         tail.append((start, blocks[last]))
     middle = blocks[first:last]
-    places = _places(text, begin, end, {block.text for block in middle}, torn)
-    pairs = _longest_common([block.text for block in middle], [found for _, found in places])
-    return [*head, *((places[there][0], middle[here]) for here, there in pairs), *reversed(tail)]
+    texts = [block.text for block in middle]
+    occurrences = _occurrences(text, begin, end, set(texts), torn)
+    matcher = SequenceMatcher(None, texts, [block for _, block in occurrences], autojunk=False)
+    matched = [
+        (occurrences[match.b + i][0], middle[match.a + i])
+        for match in matcher.get_matching_blocks()
+        for i in range(match.size)
+    ]
+    return [*head, *matched, *reversed(tail)]
 
 
-def _torn(blocks: list[_Block]) -> set[str]:
-    """The texts of blocks that began or ended inside of a word, or that may have done so."""
+def _torn_texts(blocks: list[_Block]) -> set[str]:
+    """The texts of blocks that began or ended inside a word, or may have done so."""
     torn = set()
     for before, after in pairwise(blocks):
         last = before.chunks[-1]
@@ -336,7 +350,7 @@ def _torn(blocks: list[_Block]) -> set[str]:
 
 
 def _stands(text: str, at: int, block: str, torn: Set[str]) -> bool:
-    """Whether a block stands here, and no word runs across its ends that did not before."""
+    """Whether the text has a block at `at` and no word runs across its ends that did not before."""
     if not text.startswith(block, at):
         return False
     return block in torn or not (_cuts_word(text, at) or _cuts_word(text, at + len(block)))
@@ -344,87 +358,49 @@ def _stands(text: str, at: int, block: str, torn: Set[str]) -> bool:
 
 def _cuts_word(text: str, at: int) -> bool:
     inside = 0 < at < len(text)
-    return inside and (in_sign(text, at) or _IN_WORD.match(text, at - 1) is not None)
+    return inside and (in_grapheme(text, at) or _INSIDE_WORD.match(text, at - 1) is not None)
 
 
-def _places(
+def _occurrences(
     text: str, begin: int, end: int, blocks: Set[str], torn: Set[str]
 ) -> list[tuple[int, str]]:
-    """Where blocks stand between `begin` and `end`, from left to right, none across another.
+    """Where blocks stand between `begin` and `end`, ascending and without overlap.
 
-    Where several do, it is the longest. The time grows with the text, not with the blocks: which
-    of them stand at a place, however alike they are, a binary search tells.
+    Of several at one position the longest counts.
     """
-    known = sorted(blocks)
-    shorter = _beginnings(known)
-    longest = max(map(len, known), default=0)
-    places: list[tuple[int, str]] = []
+    by_head: dict[str, tuple[str, ...]] = {}
+    for block in sorted(blocks, key=len, reverse=True):
+        head = block[:_HEAD_LENGTH]
+        by_head[head] = (*by_head.get(head, ()), block)
+    sizes = sorted({len(head) for head in by_head}, reverse=True)
+    starts = {
+        at
+        for size in sizes
+        for at in range(begin, end - size + 1)
+        if text[at : at + size] in by_head
+    }
+    occurrences: list[tuple[int, str]] = []
     done = begin
-    for at in _starts(text, begin, end, {block[:_HEAD] for block in known}):
+    for at in sorted(starts):
         if at < done:
             continue
-        here = text[at : min(at + longest, end)]
-        found = bisect_right(known, here) - 1
-        while found >= 0:
-            block = known[found]
-            if here.startswith(block) and _stands(text, at, block, torn):
-                places.append((at, block))
+        for size in sizes:
+            candidates = by_head.get(text[at : at + size], ())
+            if not text.startswith(candidates, at, end):
+                continue
+            fitting = (one for one in candidates if at + len(one) <= end)
+            if block := next((one for one in fitting if _stands(text, at, one, torn)), None):
+                occurrences.append((at, block))
                 done = at + len(block)
                 break
-            found = shorter[found]
-    return places
+    return occurrences
 
 
-def _beginnings(known: list[str]) -> list[int]:
-    """For each of sorted texts the longest other one with which it begins; -1 where none is.
+def _without_space_between(text: str, kept: list[Span]) -> list[Span]:
+    """The kept spans, less one beside each gap that is white space only.
 
-    What a text begins with are the greatest of them that is not above it, or that one's beginnings.
+    The span before the gap is left out, at the beginning of the text the one after it.
     """
-    shorter: list[int] = []
-    for index, text in enumerate(known):
-        other = index - 1
-        while other >= 0 and not text.startswith(known[other]):
-            other = shorter[other]
-        shorter.append(other)
-    return shorter
-
-
-def _starts(text: str, begin: int, end: int, heads: Set[str]) -> list[int]:
-    """Where one of `heads` stands."""
-    found: set[int] = set()
-    for size in {len(head) for head in heads}:
-        found.update(at for at in range(begin, end - size + 1) if text[at : at + size] in heads)
-    return sorted(found)
-
-
-def _longest_common(here: list[str], there: list[str]) -> list[tuple[int, int]]:
-    """A longest common subsequence, as pairs of indexes, by Hyyrö's bit-parallel algorithm (2004).
-
-    A row has a bit for each of `there`: 0 where one more is in common than a bit before. A row
-    takes three operations on one long integer, so some 10,000 chunks are matched in no time.
-    """
-    bits: dict[str, int] = {}
-    for index, item in enumerate(there):
-        bits[item] = bits.get(item, 0) | 1 << index
-    rows = [(1 << len(there)) - 1]
-    for item in here:
-        row, common = rows[-1], rows[-1] & bits.get(item, 0)
-        rows.append(((row + common) | (row - common)) & rows[0])
-    pairs = []
-    i, j = len(here), len(there)
-    while i and j:
-        if rows[i] >> (j - 1) & 1:
-            j -= 1
-        elif rows[i - 1] >> (j - 1) & 1:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-        else:
-            i -= 1
-    return pairs[::-1]
-
-
-def _without_gaps_of_space(text: str, kept: list[Span]) -> list[Span]:
-    """The spans without those before which, or else after which, only white space would be cut."""
     spans: list[Span] = []
     done = 0
     for span in [*kept, (len(text), len(text), 0)]:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from graphreader.documents import Chunk, Document
 from graphreader.errors import DecisionError
 from graphreader.ingestion import report as report_module
-from graphreader.ingestion.chunking import recut, split
+from graphreader.ingestion.chunking import rechunk, split
 from graphreader.ingestion.embedding import Embedding
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading.content import Refused
@@ -159,7 +159,7 @@ class Intake:
         old = []
         if state.arranged and state.chunk_tokens == self._chunk_tokens:
             old = await self._states.arranged(document.id)
-        return await asyncio.to_thread(recut, document, self._chunk_tokens, old)
+        return await asyncio.to_thread(rechunk, document, self._chunk_tokens, old)
 
 
 async def _next(

@@ -14,7 +14,7 @@ from graphreader.baselines.read_agent.pages import (
 )
 from graphreader.baselines.read_agent.tasks import PauseTask
 from graphreader.errors import UsageError
-from graphreader.ingestion.chunking import in_sign
+from graphreader.ingestion.chunking import in_grapheme
 from tests.unit.episodic import STORY, document
 
 ENGLISH = st.sampled_from(["one", "Two", "three.", "Four!", "five,", "\n\n", "\n", "# Six\n\n"])
@@ -63,7 +63,7 @@ async def test_signs_stay_whole() -> None:
 
     starts = [sum(map(len, pages[:n])) for n in range(1, len(pages))]
     assert len(pages) > 2
-    assert not any(in_sign(text, start) for start in starts)
+    assert not any(in_grapheme(text, start) for start in starts)
 
 
 # Tags stand between paragraphs, and only behind the least number of words (section 3.1).

@@ -31,7 +31,7 @@ from graphreader.baselines.read_agent.tasks import PauseTask
 from graphreader.baselines.session import TextPassage
 from graphreader.documents import Document
 from graphreader.errors import UsageError
-from graphreader.ingestion.chunking import in_sign
+from graphreader.ingestion.chunking import in_grapheme
 from graphreader.text.sentences import line_spans, sentence_spans
 
 LONGEST = 40
@@ -92,7 +92,7 @@ class Pauses:
         words = [word.start() for word in found]
         if len(words) <= most:
             return Stretch(start, len(self._text), (len(self._text),))
-        end = next((at for at in words[:0:-1] if not in_sign(self._text, at)), words[-1])
+        end = next((at for at in words[:0:-1] if not in_grapheme(self._text, at)), words[-1])
         points = self._between(self._paragraphs, words, end)
         points = points or self._between(self._sentences(start, end), words, end)
         return Stretch(start, end, points or (end,))

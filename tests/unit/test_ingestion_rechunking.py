@@ -6,10 +6,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graphreader.documents import Chunk
-from graphreader.ingestion.chunking import recut, split
+from graphreader.ingestion.chunking import rechunk, split
 from graphreader.store.catalog import ArrangedChunk
 from graphreader.tokens import count
-from tests.unit.test_chunking import chunks_of, document_of, longest_space, paragraph, texts
+from tests.unit.test_ingestion_chunking import (
+    chunks_of,
+    document_of,
+    longest_space,
+    paragraph,
+    texts,
+)
 
 LIMIT = 200
 
@@ -22,7 +28,7 @@ def held(chunks: Iterable[Chunk]) -> list[ArrangedChunk]:
 
 
 def recut_of(text: str, old: Iterable[Chunk], limit: int = LIMIT) -> list[Chunk]:
-    return recut(document_of(text), limit, held(old))
+    return rechunk(document_of(text), limit, held(old))
 
 
 def ids(chunks: Iterable[Chunk]) -> list[str]:
@@ -51,17 +57,6 @@ def numbered(number: int) -> str:
 
 def book(count: int = 40) -> list[Chunk]:
     return chunks_of("\n\n".join(map(numbered, range(count))) + "\n", LIMIT)
-
-
-def longest_common(here: str, there: str) -> int:
-    """Length of the longest common subsequence, by the textbook."""
-    row = [0] * (len(there) + 1)
-    for one in here:
-        above = row
-        row = [0]
-        for index, other in enumerate(there):
-            row.append(above[index] + 1 if one == other else max(above[index + 1], row[-1]))
-    return row[-1]
 
 
 edits = st.lists(
@@ -220,19 +215,6 @@ def test_moved() -> None:
     assert set(ids(before[:9])) - set(ids(after)) == {before[2].id}
 
 
-# As many former chunks stay as can stay in order, and those are not counted again.
-@settings(deadline=None, max_examples=60)
-@given(st.text("abc", min_size=1, max_size=12), st.text("abcd", min_size=1, max_size=12))
-def test_longest_order(here: str, there: str) -> None:
-    units = {name: paragraph(ord(name), 150) + "\n\n" for name in "abcd"}
-    old = [ArrangedChunk(0, units[name], 1) for name in here]
-    text = "".join(units[name] for name in there)
-    chunks = recut(document_of(text), LIMIT, old)
-
-    assert [chunk.text for chunk in chunks] == [units[name] for name in there]
-    assert sum(chunk.tokens == 1 for chunk in chunks) == longest_common(here, there)
-
-
 # Equal chunks are matched in order: only as many are new as there are edits.
 def test_equal_chunks() -> None:
     parts = [paragraph(1, 150) + "\n\n"] * 100
@@ -324,7 +306,7 @@ def test_missing_chunks() -> None:
     for before in (book(), unbroken):
         present = [chunk for chunk in before if chunk.index not in {0, 4, 6, 9}]
         old = [ArrangedChunk(chunk.start, chunk.text, 1) for chunk in present]
-        after = recut(document_of(joined(before)), LIMIT, old)
+        after = rechunk(document_of(joined(before)), LIMIT, old)
 
         assert joined(after) == joined(before)
         assert ids(chunk for chunk in after if chunk.tokens == 1) == ids(present)
@@ -337,9 +319,9 @@ def test_chunk_that_begins_another() -> None:
     old = [ArrangedChunk(n, part, 1) for n, part in enumerate(parts)]
     text = "Begun anew.\n\n" + verse + "Zeal won.\n\nEnded anew."
 
-    assert [chunk.text for chunk in recut(document_of(text), LIMIT, old) if chunk.tokens == 1] == [
-        verse
-    ]
+    assert [
+        chunk.text for chunk in rechunk(document_of(text), LIMIT, old) if chunk.tokens == 1
+    ] == [verse]
 
 
 # White space so long that it made chunks of its own makes none when it became short.
@@ -366,4 +348,4 @@ def test_hostile_text(unit: str) -> None:
     text = "x" + unit * size + "y"
     document = document_of(text)
 
-    assert recut(document, 2000, old) == split(document, 2000)
+    assert rechunk(document, 2000, old) == split(document, 2000)
