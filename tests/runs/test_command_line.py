@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from graphreader.graph_reader import GraphReader
-from graphreader.ingestion.loading.files import load
+from graphreader.ingestion.loading.formats import load
 from graphreader.settings import Settings
 from graphreader.store.catalog import Stats
 from graphreader.store.connection import open_connection

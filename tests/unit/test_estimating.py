@@ -11,7 +11,7 @@ from graphreader.errors import WindowError
 from graphreader.estimate import Estimate, Known, estimate
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.extraction import ExtractionTask
-from graphreader.ingestion.loading.files import load
+from graphreader.ingestion.loading.formats import load
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.llm.pricing import Prices
 from graphreader.llm.protocols import Task

@@ -10,7 +10,7 @@ import pytest
 
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.content import from_text
-from graphreader.ingestion.loading.files import load
+from graphreader.ingestion.loading.formats import load
 
 
 def write(path: Path, data: bytes = b"Joan was born.\n") -> Path:

@@ -11,8 +11,9 @@ import pytest
 
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading import formats
-from graphreader.ingestion.loading.content import Content, joined
-from graphreader.ingestion.loading.formats import read_docx, read_epub, read_html, read_pdf
+from graphreader.ingestion.loading.content import Content, join_parts
+from graphreader.ingestion.loading.formats import read_docx, read_epub, read_pdf
+from graphreader.ingestion.loading.html import read_html
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -289,5 +290,5 @@ def test_extra_missing(package: str, read: Any, monkeypatch: pytest.MonkeyPatch)
 
 # Parts are joined by blank lines; an empty one begins where the next one does.
 def test_joined() -> None:
-    assert joined(["", "ab", "", "c", ""]) == ("ab\n\nc", [0, 0, 4, 4, 5])
-    assert joined(["", ""]) == ("", [0, 0])
+    assert join_parts(["", "ab", "", "c", ""]) == ("ab\n\nc", [0, 0, 4, 4, 5])
+    assert join_parts(["", ""]) == ("", [0, 0])

@@ -13,11 +13,10 @@ from langchain_core.documents import Document as LangChainDocument
 
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading import files, json_lines
+from graphreader.ingestion.loading import formats, json_lines
 from graphreader.ingestion.loading import sources as sources_module
 from graphreader.ingestion.loading.content import Content, Refused
-from graphreader.ingestion.loading.files import Patterns
-from graphreader.ingestion.loading.sources import Thing, sources_of
+from graphreader.ingestion.loading.sources import Patterns, Thing, sources_of
 from tests.unit.test_loading import nobody, write
 
 
@@ -115,7 +114,7 @@ def test_patterns_are_for_folders(tmp_path: Path) -> None:
 
 # A pattern full of stars takes no more time than another.
 def test_stars() -> None:
-    assert not Patterns(["*a" * 12 + "b"]).want("a" * 60)
+    assert not Patterns(["*a" * 12 + "b"]).includes("a" * 60)
 
 
 # What is missing, empty, of no known kind: each is refused by itself, in one sentence.
@@ -153,7 +152,7 @@ def test_anything_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     def fails(data: bytes, shown: str) -> Content:
         raise KeyError("some\nthing")
 
-    monkeypatch.setitem(files._READERS, ".txt", fails)
+    monkeypatch.setitem(formats.READERS, ".txt", fails)
     monkeypatch.setattr(sources_module, "read_text", fails)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"x")))
     write(tmp_path / "a.txt")

@@ -60,7 +60,7 @@ from typing import Any
 
 from graphreader.evaluation.datasets.own import lines_of
 from graphreader.evaluation.datasets.record import Record, Row, SourceText, Supporting, distinct
-from graphreader.ingestion.loading.formats import read_html
+from graphreader.ingestion.loading.html import read_html
 
 _HOPS = re.compile(r"(\d+)hop")
 

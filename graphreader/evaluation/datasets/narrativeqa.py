@@ -19,8 +19,8 @@ from typing import Any
 
 from graphreader.errors import DatasetError, DocumentError
 from graphreader.evaluation.datasets.record import Record, Row, SourceText, distinct
-from graphreader.ingestion.loading.content import decode
-from graphreader.ingestion.loading.formats import read_html
+from graphreader.ingestion.loading.content import read_text
+from graphreader.ingestion.loading.html import read_html
 
 _SUBSETS = {"gutenberg": "book", "movie": "script"}
 _HTML = re.compile(rb"<(?:!doctype html|html|head|pre)\b", re.IGNORECASE)
@@ -131,6 +131,6 @@ def _story(path: Path) -> str:
         data = path.read_bytes()
         if _HTML.search(data[:4096]):
             return read_html(data, path.name).text.strip()
-        return decode(data, path.name).text.lstrip("\ufeff").strip()
+        return read_text(data, path.name).text.lstrip("\ufeff").strip()
     except (OSError, DocumentError):
         return ""  # a failed download: its questions are left out like those of vanished stories

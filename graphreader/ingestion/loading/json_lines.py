@@ -1,7 +1,7 @@
-"""JSON Lines become documents, line by line; the file is never held whole.
+"""JSON Lines as documents, read line by line; memory holds one line at a time.
 
-A line is an object with `text`, mostly with `title` and `id`; all else is metadata. A line of a
-question set has `documents` instead, each with a `title` and `text` or `text_file`.
+A line is an object with `text`, mostly with `title` and `id`; all other keys are metadata. A line
+of a question set has `documents` instead, each with a `title` and `text` or `text_file`.
 """
 
 import json
@@ -11,115 +11,114 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
+from graphreader.files import bounded_lines
 from graphreader.ingestion.loading.content import (
     Content,
     Refused,
     clean,
     document_of,
     is_blank,
-    why_not,
+    refusal_reason,
 )
-from graphreader.ingestion.loading.files import MAX_BYTES, load, opened
+from graphreader.ingestion.loading.formats import MAX_BYTES, load, open_file
 
 
 def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:
-    """The documents of a file, each once, and the lines that give none.
+    """The documents of a file, each once, and a refusal for each line that gives none.
 
-    The source of a document is the file with "#" and its id, else its title, else its line. Where
-    several texts share one, the second has "#2" behind it, and so on. A `text_file` is looked for
-    in the file's folder and is its own source. Raises DocumentError where the file gives nothing.
+    The source of a document is the file with "#" and its id, else its title, else its line number.
+    A second text of the same name has "#2" appended, and so on. A `text_file` is looked up in the
+    folder of the file and is its own source. Raises DocumentError where the file has no lines.
     """
-    lines = _Lines(path, corpus)
+    reader = _LineReader(path, corpus)
     shown = clean(str(path))
-    with opened(path, shown) as file:
-        for number, line in enumerate(_lines(file), 1):
-            yield from lines.documents(number, line)
-    if not lines.found:
+    is_empty = True
+    with open_file(path, shown) as file:
+        for number, line in bounded_lines(file, MAX_BYTES):
+            is_empty = False
+            yield from reader.documents(number, line)
+    if is_empty:
         raise DocumentError(f"{shown} has no text in it: leave it out or fill it.")
 
 
-class _Lines:
-    """Knows which documents were given already."""
+class _LineReader:
+    """Turns lines into documents and leaves out those that came before."""
 
     def __init__(self, path: Path, corpus: str) -> None:
-        self.found = False
         self._path = path
         self._corpus = corpus
         self._source = os.path.realpath(path)
-        self._given: set[bytes] = set()
+        self._digests: set[bytes] = set()
         self._names: Counter[str] = Counter()
 
     def documents(self, number: int, line: bytes) -> Iterator[Document | Refused]:
-        """What one line gives."""
-        if not line.strip():
-            return
-        self.found = True
+        """The documents of one line."""
         try:
-            record = _record(line)
-            several = record.get("documents")
-            if "text" in record or several is None:
-                yield from self._own(record, number)
+            record = _json_object(line)
+            listed = record.get("documents")
+            if "text" in record or listed is None:
+                yield from self._line_document(record, number)
                 return
-            if not isinstance(several, list):
+            if not isinstance(listed, list):
                 raise DocumentError("`documents` is no list")
-        except Exception as error:  # of any library: the others are read all the same
+        except Exception as error:  # of any library: the other lines are read all the same
             yield self._refused(number, "", error)
             return
-        for index, one in enumerate(several):
+        for index, one in enumerate(listed):
             try:
-                yield from self._listed(one)
+                yield from self._listed_document(one)
             except Exception as error:
                 yield self._refused(number, f", document {index}", error)
 
-    def _own(self, record: Mapping[str, Any], number: int) -> Iterator[Document]:
-        """The document that a line is."""
+    def _line_document(self, record: Mapping[str, Any], number: int) -> Iterator[Document]:
+        """The document that the line itself is."""
         text = _text(record)
         rest = {key: one for key, one in record.items() if key not in ("text", "title", "id")}
         inner = rest.pop("metadata", {})
         metadata = {**rest, **inner} if isinstance(inner, dict) else {**rest, "metadata": inner}
         id_, title = _name(record.get("id")), _name(record.get("title"))
-        named = title or id_ or f"{self._path.stem} {number}"
-        yield from self._once(Content(text, named, metadata), id_ or title or str(number))
+        shown_title = title or id_ or f"{self._path.stem} {number}"
+        yield from self._if_new(Content(text, shown_title, metadata), id_ or title or str(number))
 
-    def _listed(self, one: Any) -> Iterator[Document]:
-        """A document that a line lists."""
-        if not isinstance(one, dict):
+    def _listed_document(self, record: Any) -> Iterator[Document]:
+        """A document in the `documents` of a line."""
+        if not isinstance(record, dict):
             raise DocumentError("it is no object")
-        title = _name(one.get("title"))
-        if "text" in one:
-            text = _text(one)
+        title = _name(record.get("title"))
+        if "text" in record:
+            text = _text(record)
             name = title or sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-            yield from self._once(Content(text, name), name)
+            yield from self._if_new(Content(text, name), name)
             return
-        beside = one.get("text_file")
-        if not beside or not isinstance(beside, str):
+        text_file = record.get("text_file")
+        if not text_file or not isinstance(text_file, str):
             raise DocumentError("it has neither `text` nor `text_file`")
-        file = self._beside(beside)
-        if self._is_new(os.fsencode(file)):
-            document = load(file, self._corpus, shown=clean(beside))
+        path = self._resolve(text_file)
+        if self._is_new(os.fsencode(path)):
+            document = load(path, self._corpus, shown=clean(text_file))
             yield replace(document, title=title or document.title)
 
-    def _once(self, content: Content, name: str) -> Iterator[Document]:
-        """The document of a text, unless it was given already."""
+    def _if_new(self, content: Content, name: str) -> Iterator[Document]:
+        """The document of a text, unless the same one came before."""
         if self._is_new(f"{name}\0{content.text}".encode("utf-8", "surrogatepass")):
             self._names[name] += 1
             times = self._names[name]
             source = f"{self._source}#{name}" + (f"#{times}" if times > 1 else "")
             yield document_of(content, content.title, self._corpus, source)
 
-    def _is_new(self, what: bytes) -> bool:
-        digest = sha256(what).digest()[:16]
-        if digest in self._given:
+    def _is_new(self, identity: bytes) -> bool:
+        digest = sha256(identity).digest()[:16]
+        if digest in self._digests:
             return False
-        self._given.add(digest)
+        self._digests.add(digest)
         return True
 
-    def _beside(self, name: str) -> Path:
-        """A file in the folder, or below it: no question set shall name others."""
+    def _resolve(self, name: str) -> Path:
+        """The path of a `text_file`; files outside the folder of the question set are refused."""
         folder = os.path.dirname(self._source)
         file = os.path.realpath(os.path.join(folder, clean(name)))
         if os.path.commonpath([folder, file]) != folder:
@@ -128,21 +127,17 @@ class _Lines:
 
     def _refused(self, number: int, where: str, error: Exception) -> Refused:
         shown = clean(str(self._path))
-        why = clean(why_not(error, "it"))
-        sentence = f"{shown}, line {number}{where}: {why}{'' if why[-1] in '.?' else '.'}"
-        return Refused(f"{clean(self._path.stem)} {number}", f"{shown}#{number}", sentence)
+        reason = clean(refusal_reason(error, "it"))
+        reason += "" if reason[-1] in ".?" else "."
+        return Refused(
+            f"{clean(self._path.stem)} {number}",
+            f"{shown}#{number}",
+            f"{shown}, line {number}{where}: {reason}",
+        )
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines; of one that is too long as much as shows it."""
-    while line := file.readline(MAX_BYTES + 1):
-        yield line
-        while len(line) > MAX_BYTES and not line.endswith(b"\n"):
-            line = file.readline(MAX_BYTES + 1)
-
-
-def _record(line: bytes) -> dict[str, Any]:
-    """The object that a line holds."""
+def _json_object(line: bytes) -> dict[str, Any]:
+    """Parse a line. Raises DocumentError."""
     if len(line) > MAX_BYTES:
         raise DocumentError(f"it has more than {MAX_BYTES / 2**20:,.0f} MiB")
     try:
@@ -157,6 +152,7 @@ def _record(line: bytes) -> dict[str, Any]:
 
 
 def _text(record: Mapping[str, Any]) -> str:
+    """The text of a record. Raises DocumentError where it has none."""
     text = record.get("text")
     if not isinstance(text, str):
         raise DocumentError("it has no `text`")
@@ -166,6 +162,6 @@ def _text(record: Mapping[str, Any]) -> str:
 
 
 def _name(value: Any) -> str:
-    """An id or a title, if it is one."""
-    named = isinstance(value, (str, int)) and not isinstance(value, bool)
-    return str(value).strip()[:300] if named else ""
+    """An id or a title as a string; empty where the value is neither text nor number."""
+    is_name = isinstance(value, (str, int)) and not isinstance(value, bool)
+    return str(value).strip()[:300] if is_name else ""
