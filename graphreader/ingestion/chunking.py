@@ -389,9 +389,9 @@ def _occurrences(
             if not text.startswith(candidates, at, end):
                 continue
             fitting = (one for one in candidates if at + len(one) <= end)
-            if block := next((one for one in fitting if _stands(text, at, one, torn)), None):
-                occurrences.append((at, block))
-                done = at + len(block)
+            if longest := next((one for one in fitting if _stands(text, at, one, torn)), None):
+                occurrences.append((at, longest))
+                done = at + len(longest)
                 break
     return occurrences
 
