@@ -36,7 +36,8 @@ from graphreader.llm.providers import (
     takes_dimensions,
 )
 from graphreader.llm.retry import ModelService
-from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
+from graphreader.offline.decider import OfflineDecider
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import DEFAULT_DIMENSION, OFFLINE, Settings
 from graphreader.usage import Phase
 

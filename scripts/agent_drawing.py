@@ -6,7 +6,8 @@ from typing import cast
 
 from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
 from graphreader.agent.graph import build_agent
-from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
+from graphreader.offline.decider import OfflineDecider
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.store.explorer import GraphExplorer
 
 _BLOCK = re.compile(r"(?<=<!-- agent: make pictures -->\n```mermaid\n).*?(?=```)", re.DOTALL)

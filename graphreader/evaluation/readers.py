@@ -50,7 +50,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Decider
 from graphreader.models import ModelRegistry, Purpose, open_decider
-from graphreader.offline.decider import OfflineDecider, SizedOfflineDecider
+from graphreader.offline.decider import OfflineDecider
 from graphreader.readers import Material
 from graphreader.reading import Reader, Reading
 from graphreader.settings import OFFLINE, Settings
@@ -137,7 +137,7 @@ class GraphEntrant:
         self._settings = settings.model_copy(update={"kept_runs": 0})  # the file has them all
         decider = None
         if all(settings.model_for(phase) == OFFLINE for phase in PHASES):
-            decider = SizedOfflineDecider(settings.window, Prompts(settings.prompts))
+            decider = OfflineDecider(settings.window, Prompts(settings.prompts))
         self._reader = GraphReader(settings=self._settings, steps=steps, decider=decider)
         self._minds = ModelRegistry(self._settings, decider)
         self._keep = keep
@@ -401,7 +401,7 @@ def _counting(settings: Settings, purpose: Purpose) -> Decider:
     opened = open_decider(settings, purpose)
     if not isinstance(opened, OfflineDecider):
         return opened
-    return SizedOfflineDecider(settings.window, Prompts(settings.prompts))
+    return OfflineDecider(settings.window, Prompts(settings.prompts))
 
 
 def own_names() -> list[str]:

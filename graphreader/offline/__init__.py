@@ -1,1 +1,1 @@
-"""Decisions and vectors without a model: word overlap, names and rules."""
+"""Decisions and vectors without a language model: word overlap, names and rules."""

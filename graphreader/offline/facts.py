@@ -1,9 +1,8 @@
-"""Atomic facts without a model: the sentences of a chunk, with what each is about.
+"""Atomic facts without a model: the sentences of a chunk, with their key elements.
 
-Naming who He, She and It are, only where hardly anyone else can be meant.
-
-A wrong name is worse than a pronoun. So the sentence before must begin with a full name, show that
-it is a person's of that sex (or, for It, say what the thing is), and speak of nobody else.
+"He", "She" and "It" are replaced by a name only where hardly anyone else can be meant, since a
+wrong name is worse than a pronoun: the sentence before must begin with a full name, show that it is
+a person of that sex (or, for "It", say what the thing is), and mention nobody else.
 """
 
 import re
@@ -13,6 +12,14 @@ from graphreader.ingestion.extraction import ExtractedFact
 from graphreader.text.names import key_elements_of, names_of, recurring_han
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import words_of
+
+LONG_FACT = 600  # characters; a longer sentence is cut at semicolons
+LONGEST_FACT = 1200  # characters; a longer piece is cut at commas or spaces
+MOST_HEADING_WORDS = 6
+LONGEST_HEADING = 60  # characters
+_ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
+_CUT_LONG = re.compile(r"(?<=[;；])\s*")
+_CUT_LONGER = re.compile(rf".{{1,{LONGEST_FACT}}}(?:[,，、\s]|$)|.{{{LONGEST_FACT}}}", re.DOTALL)
 
 _PRONOUN = re.compile(
     r"(?:He|She) (?=[a-z])(?!and |or |who |whom )|It (?=(?:was|is|had|has|became|lies|[a-z]+ed) )"
@@ -24,10 +31,10 @@ _PERSON = re.compile(
     r"|bishop|president|general|nurse)\b"
 )
 
-_SPOKEN = re.compile(r"[“”]|[?!]$|\b(?:him|he|she|hers)\b")  # somebody else may be meant
+_SPEECH = re.compile(r"[“”]|[?!]$|\b(?:him|he|she|hers)\b")  # somebody else may be meant
 _THING = re.compile(r" (?:\([^)]*\) )?(?:is|was) (?:an?|the|one of) ")
 
-_SEXES = {  # words that stand before a name, words about it
+_SEXES = {  # titles before a name, words about a person
     "He": (
         ("Mr", "Sir", "King", "Lord", "Prince", "Pope", "Duke", "Emperor"),
         re.compile(r"\b(?:his|himself|actor|king|man|boy|monk)\b"),
@@ -47,52 +54,69 @@ _OF_A_PLACE = re.compile(
     r"\b(?:an?|in|at|near|from|on|to|of|the|for|into|since|until|by)(?: the)? $"
 )
 
-_WHAT_IT_IS = re.compile(r"\b(?:is|was) (?:an?|the|one of the) .*", re.DOTALL)
+_DEFINITION = re.compile(r"\b(?:is|was) (?:an?|the|one of the) .*", re.DOTALL)
 
 
-def resolved(sentences: Iterable[str]) -> Iterator[str]:
+def facts_of(text: str) -> list[ExtractedFact]:
+    """The sentences of `text` as facts, in order; headings only where there is nothing else.
+
+    White space becomes single spaces, so hard-wrapped text reads well. Every key element occurs in
+    its fact.
+    """
+    sentences = [" ".join(text[start:end].split()) for start, end in sentence_spans(text)]
+    statements = [sentence for sentence in sentences if not _is_heading(sentence)] or sentences
+    recurring = recurring_han(text)
+    facts = (
+        ExtractedFact(fact=fact, key_elements=key_elements_of(fact, recurring))
+        for sentence in _resolve_pronouns(statements)
+        for fact in _split_long(sentence)
+    )
+    return [fact for fact in facts if fact.key_elements]
+
+
+def _resolve_pronouns(sentences: Iterable[str]) -> Iterator[str]:
     """The sentences in order, a first He, She or It replaced by its name where that is safe.
 
-    A text that has spoken of nobody else so far needs less proof than one that has.
+    A text that has named nobody else so far needs less proof than one that has.
     """
-    before = subject = meant = ""
+    previous = name_before = pronoun_before = ""
     for number, sentence in enumerate(sentences):
         match = _PRONOUN.match(sentence)
         pronoun = match.group().strip() if match else ""
         name = ""
-        if pronoun and pronoun == meant and not _speaks_of_others(before, subject):
-            name = subject
+        if pronoun and pronoun == pronoun_before and not _mentions_others(previous, name_before):
+            name = name_before
         elif pronoun:
-            name = _antecedent(before, pronoun, number == 1)
-        meant, subject = (pronoun, name) if name else ("", "")
-        before = f"{name} {sentence[match.end() :]}" if match and name else sentence
-        yield before
+            name = _antecedent(previous, pronoun, number == 1)
+        pronoun_before, name_before = (pronoun, name) if name else ("", "")
+        previous = f"{name} {sentence[match.end() :]}" if match and name else sentence
+        yield previous
 
 
-def _antecedent(before: str, pronoun: str, first: bool) -> str:
-    """The only one whom the pronoun can mean, or nothing. `first`: nobody was named earlier."""
-    name = next(iter(names_of(before)), "")
-    if " " not in name or not before.startswith(name) or _SPOKEN.search(before):
+def _antecedent(previous: str, pronoun: str, is_first: bool) -> str:
+    """The only name the pronoun can mean, or "". `is_first`: nobody was named earlier."""
+    name = next(iter(names_of(previous)), "")
+    if " " not in name or not previous.startswith(name) or _SPEECH.search(previous):
         return ""
-    rest = before[len(name) :]
+    rest = previous[len(name) :]
     if pronoun == "It":
         return name if _THING.match(rest) and not _PERSON.search(rest) else ""
-    if not (first and _PERSON.search(rest)) and not _is(pronoun, name, rest):
+    if not (is_first and _PERSON.search(rest)) and not _fits_sex(pronoun, name, rest):
         return ""
     other = "She" if pronoun == "He" else "He"
-    return "" if _is(other, name, rest) or _speaks_of_others(before, name) else name
+    return "" if _fits_sex(other, name, rest) or _mentions_others(previous, name) else name
 
 
-def _is(pronoun: str, name: str, rest: str) -> bool:
-    """Whether the name's title or its sentence goes with the pronoun."""
+def _fits_sex(pronoun: str, name: str, rest: str) -> bool:
+    """Whether the name's title or its sentence fits the pronoun."""
     titles, words = _SEXES[pronoun]
     return name.split()[0].rstrip(".") in titles or bool(words.search(rest))
 
 
-def _speaks_of_others(sentence: str, subject: str) -> bool:
-    """Whether there is a word for another person, or a name that is not a place's or time's."""
+def _mentions_others(sentence: str, subject: str) -> bool:
+    """Whether it has a word for another person, or a name that is not a place or a time."""
     rest = sentence[len(subject) :]
-    if _OTHERS.search(_WHAT_IT_IS.sub("", rest)):
+    if _OTHERS.search(_DEFINITION.sub("", rest)):
         return True
     return any(
         not _OF_A_PLACE.search(rest[: match.start()])
@@ -101,43 +125,19 @@ def _speaks_of_others(sentence: str, subject: str) -> bool:
     )
 
 
-LONG_FACT = 600  # characters; a longer sentence is cut at semicolons
-LONGEST_FACT = 1200  # characters; a longer piece is cut at commas or spaces
-WORDS_OF_A_HEADING = 6
-LONGEST_HEADING = 60  # characters
-_ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
-_CUT_LONG = re.compile(r"(?<=[;；])\s*")
-_CUT_LONGER = re.compile(rf".{{1,{LONGEST_FACT}}}(?:[,，、\s]|$)|.{{{LONGEST_FACT}}}", re.DOTALL)
-
-
-def facts_of(text: str) -> list[ExtractedFact]:
-    """The statements of `text` in order; a heading is none, unless there is nothing else.
-
-    White space is single spaces, so hard-wrapped text reads well; He, She and It give way to a
-    name where that is safe. Every key element stands in its fact.
-    """
-    sentences = [" ".join(text[start:end].split()) for start, end in sentence_spans(text)]
-    statements = [sentence for sentence in sentences if not _is_heading(sentence)] or sentences
-    recurring = recurring_han(text)
-    facts = (
-        ExtractedFact(fact=fact, key_elements=key_elements_of(fact, recurring))
-        for sentence in resolved(statements)
-        for fact in _cut(sentence)
-    )
-    return [fact for fact in facts if fact.key_elements]
-
-
 def _is_heading(sentence: str) -> bool:
     return (
         not _ENDS.search(sentence)
-        and len(words_of(sentence)) <= WORDS_OF_A_HEADING
+        and len(words_of(sentence)) <= MOST_HEADING_WORDS
         and len(sentence) < LONGEST_HEADING
     )
 
 
-def _cut(sentence: str) -> list[str]:
+def _split_long(sentence: str) -> list[str]:
+    """The sentence in pieces of a fact's length."""
     if len(sentence) <= LONG_FACT:
         return [sentence]
-    pieces = (p for p in _CUT_LONG.split(sentence) if p)
-    cut = (c for p in pieces for c in (_CUT_LONGER.findall(p) if len(p) > LONGEST_FACT else [p]))
-    return [piece.strip() for piece in cut if piece.strip()]
+    pieces: list[str] = []
+    for piece in _CUT_LONG.split(sentence):
+        pieces += _CUT_LONGER.findall(piece) if len(piece) > LONGEST_FACT else [piece]
+    return [piece.strip() for piece in pieces if piece.strip()]

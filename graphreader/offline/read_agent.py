@@ -1,10 +1,13 @@
-"""ReadAgent's decisions without a model: by shared words, and by sentences as they stand."""
+"""ReadAgent's decisions without a model: by shared words, with gists of whole sentences.
+
+The reader's own tasks are in `baselines.read_agent.tasks`.
+"""
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 from statistics import fmean
 from typing import Any
@@ -25,169 +28,166 @@ from graphreader.baselines.read_agent.tasks import (
 )
 from graphreader.baselines.tasks import Excerpt, TextAnswer, TextChoice
 from graphreader.llm.protocols import folded
-from graphreader.offline.answering import answer_from, choose_from, sentences_of
-from graphreader.offline.question import Question, understand
-from graphreader.offline.scoring import covers
-from graphreader.text.names import names_of
+from graphreader.offline.answering import answer_from_texts, choose_from_texts, scored_sentences
+from graphreader.offline.exploration import covers
+from graphreader.offline.question import parse_question
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
 
 SIDE = 60  # terms on each side of a pause that are compared
-LEAST_SIDE = 12  # with fewer of them a side says nothing
-HEADING = 1.0  # what a heading behind a pause is worth; sides share at most as much
-LATER = 0.05  # what a pause is worth for standing at the end rather than at the beginning
+LEAST_SIDE = 12  # terms; with fewer, a side says nothing
+HEADING = 1.0  # score of a heading behind a pause; the overlap of both sides is at most as much
+LATER = 0.05  # score of a pause for being at the end rather than at the beginning
 GIST_SHARE = 0.22  # of a page's characters
-LONGEST_FIRST = 0.5  # ... that its best sentence may have alone
+LONGEST_FIRST = 0.5  # share of a page that its best sentence can have alone
 SHORT = 20  # characters that a sentence costs beside its own
-FIRST = 1.3  # a page's first sentence says where it is
-NAMED, MOST_NAMED = 0.5, 4  # what a name or number is worth, and how many of them count
-FOR_TASK = 6.0  # what a word of the question counts beside one that the page repeats
-KNOWN = 0.6  # what a word of the question counts that a page read before has already
-LED_TO = 2.0  # what a name from these pages is worth that stands in another one
-MOST_NOTED = 20  # sentences of the pages read that may hold what is asked
-LEADING = 3  # sentences of the pages read whose names may lead on
-LEAST = 0.1  # of the weight of the question, for a page to be looked up
+FIRST = 1.3  # factor for a page's first sentence, which says where it is
+NAME, MOST_NAMES = 0.5, 4  # score of a name or number in a sentence, and how many of them count
+IN_QUESTION = 6.0  # what a word of the question counts beside one that the page repeats
+KNOWN = 0.6  # share left to a word of the question that a page read before has
+LEAD = 2.0  # score of a name of the pages read that is in another page
+MOST_NOTED = 20  # sentences of the pages read that can contain the answer
+MOST_LEADING = 3  # sentences of the pages read whose names can lead on
+LEAST_PAGE = 0.1  # of the question's weight, for a page to be looked up
+
 _END = re.compile(r"[.!?。！？…:：,，;；\"”’'）)\]-]\s*\Z")
-_NAMED = re.compile(r"(?<=[^\W_] )[A-Z]\w+|\d+")
+_NAME_OR_NUMBER = re.compile(r"(?<=[^\W_] )[A-Z]\w+|\d+")
 _FIRST_PARAGRAPH = re.compile(r"\s*([^\n]+?)[ \t]*(?:\n\s*\n|\Z)")
+_RATIONALE = "By word overlap alone: its gist shares most with what is asked."
 
 
-def pause(task: PauseTask) -> PausePoint:
-    """Where both sides share the fewest words; best where a heading follows."""
+def choose_pause(task: PauseTask) -> PausePoint:
+    """The pause whose sides share the fewest words; best where a heading follows."""
     sides = [terms_of(part) for part in (*task.parts, task.after)]
-    shared = [_shared(sides, at) for at in range(len(task.parts))]
-    usual = fmean([one for one in shared if one is not None] or [0.0])
-    behind = (*task.parts[1:], task.after)
+    overlaps = [_overlap_around(sides, at) for at in range(len(task.parts))]
+    mean = fmean([one for one in overlaps if one is not None] or [0.0])
+    following = (*task.parts[1:], task.after)
 
-    def worth(at: int) -> float:
-        overlap = usual if (found := shared[at]) is None else found
-        return HEADING * _is_heading(behind[at]) - overlap + LATER * at / len(shared)
+    def score(at: int) -> float:
+        overlap = overlaps[at]
+        share = mean if overlap is None else overlap
+        return HEADING * _is_heading(following[at]) - share + LATER * at / len(overlaps)
 
     return PausePoint(
         rationale="By word overlap alone: here both sides share least.",
-        pause=max(range(len(shared)), key=worth),
+        pause=max(range(len(overlaps)), key=score),
     )
 
 
-def gist(task: GistTask) -> Gist:
-    """The page's most telling sentences, whole and in their order, about a fifth of it.
+def make_gist(task: GistTask) -> Gist:
+    """About a fifth of the page: its most informative sentences, whole and in their order.
 
-    What a sentence tells is what those chosen before did not: so an odd fact is not lost among
-    many alike.
+    A sentence is scored by what the sentences chosen before lack, so that an odd fact is not lost
+    among many similar ones.
     """
-    question = understand(task.question) if isinstance(task, GistForTask) else None
+    question = parse_question(task.question) if isinstance(task, GistForTask) else None
     sentences = [folded(task.text[start:end]) for start, end in sentence_spans(task.text)]
     terms = [terms_of(sentence) for sentence in sentences]
     times = Counter(term for one in set(sentences) for term in terms_of(one))
     known: set[str] = set()
 
-    def worth(at: int) -> float:
+    def score(at: int) -> float:
         new = math.fsum(1 + math.log(times[term]) for term in terms[at] if term not in known)
-        told = NAMED * min(len(_NAMED.findall(sentences[at])), MOST_NAMED) if new else 0.0
-        asked = FOR_TASK * question.overlap(terms[at]) if question else 0.0
+        names = min(len(_NAME_OR_NUMBER.findall(sentences[at])), MOST_NAMES) if new else 0
+        asked = IN_QUESTION * question.overlap(terms[at]) if question else 0.0
         first = FIRST if at == 0 else 1.0
-        return ((new + told) * first + asked) / math.sqrt(len(sentences[at]) + SHORT)
+        return ((new + NAME * names) * first + asked) / math.sqrt(len(sentences[at]) + SHORT)
 
-    lengths = [len(sentence) for sentence in sentences]
     chosen: list[int] = []
-    for at in _best_first(worth, lengths):
+    for at in _take_best(score, [len(sentence) for sentence in sentences]):
         chosen.append(at)
         known |= terms[at]
-    return Gist(gist=_joined(sentences, sorted(chosen), task.text) or folded(task.text))
+    # A heading has a line of its own.
+    space = "" if language_of(task.text) == "zh" else " "
+    parts = (sentences[at] for at in sorted(chosen))
+    joined = "".join(part + (space if _END.search(part) else "\n") for part in parts).strip()
+    return Gist(gist=joined or folded(task.text))
 
 
-def look_up(task: LookUpTask) -> LookUp:
-    """The pages whose gists hold most of what is asked, as long as each one adds something."""
-    pages = _Pages(task)
+def choose_pages(task: LookUpTask) -> LookUp:
+    """The pages whose gists have most of what is asked, as long as each one adds something."""
+    pages = _MemoryPages(task)
     chosen: list[int] = []
-    while len(chosen) < task.most and (page := pages.next_to(chosen)):
+    while len(chosen) < task.most and (page := pages.best_beside(chosen)):
         chosen.append(page)
-    return LookUp(rationale=_WHY, pages=chosen)
+    return LookUp(rationale=_RATIONALE, pages=chosen)
 
 
-def next_page(task: NextPageTask) -> NextPage:
-    """The page whose gist promises most beside the pages read; none where these hold an answer."""
-    pages = _Pages(task)
-    if pages.hold_what_is_asked(task.read):
+def choose_next_page(task: NextPageTask) -> NextPage:
+    """The page whose gist promises most beside the pages read; none where these have the answer."""
+    pages = _MemoryPages(task)
+    if pages.cover_question(task.read):
         return NextPage(rationale="The pages read hold what is asked.", page=0)
-    return NextPage(rationale=_WHY, page=pages.next_to(task.read))
+    return NextPage(rationale=_RATIONALE, page=pages.best_beside(task.read))
 
 
 def answer(task: MemoryAnswerTask) -> TextAnswer:
-    """From the sentences of the memory."""
-    return answer_from(task.question, _excerpts(task))
+    """Answer from the sentences of the memory."""
+    return answer_from_texts(task.question, _excerpts(task))
 
 
-def choose(task: MemoryChoiceTask) -> TextChoice:
-    """The same with options."""
-    return choose_from(task.question, task.options, _excerpts(task))
+def choose_option(task: MemoryChoiceTask) -> TextChoice:
+    """Choose one of the options by the sentences of the memory."""
+    return choose_from_texts(task.question, task.options, _excerpts(task))
 
 
-_WHY = "By word overlap alone: its gist shares most with what is asked."
-
-
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """A term of the question with what it weighs among these pages, and who has it."""
-
-    weight: float
-    support: tuple[float, ...]
-
-
-class _Pages:
-    """The pages of a memory, by what their gists (or they themselves) share with the question."""
+class _MemoryPages:
+    """The pages of a memory, by what their gists (or texts) share with question and options."""
 
     def __init__(self, task: MemoryTask[Any]) -> None:
-        self.excerpts = _excerpts(task)
-        self._question = _asked(task)
-        self._terms = [terms_of(f"{one.label}\n{one.text}") for one in self.excerpts]
-        self._needs = list(self._weighed())
-        self._whole = sum(need.weight for need in self._needs)
+        self._excerpts = _excerpts(task)
+        self._question = parse_question(" ".join((task.question, *task.options)))
+        self._terms = [terms_of(f"{one.label}\n{one.text}") for one in self._excerpts]
 
-    def next_to(self, read: Sequence[int]) -> int:
+    def best_beside(self, read: Sequence[int]) -> int:
         """The number of the page that adds most to those read; 0 where none adds enough."""
-        left = [at for at in range(len(self.excerpts)) if at + 1 not in read]
-        led_to = self._led_to(read)
-        best = max(left, key=lambda at: self._worth(at, read, led_to), default=-1)
-        enough = best >= 0 and self._worth(best, read, led_to) >= LEAST * self._whole > 0
-        return best + 1 if enough else 0
+        leads = self._leads(read)
+        scores = {
+            at: self._score(at, read, leads)
+            for at in range(len(self._excerpts))
+            if at + 1 not in read
+        }
+        best = max(scores, key=lambda at: scores[at], default=-1)
+        least = LEAST_PAGE * sum(weight for weight, _ in self._supports)
+        return best + 1 if best >= 0 and scores[best] >= least > 0 else 0
 
-    def hold_what_is_asked(self, read: Sequence[int]) -> bool:
-        """Whether the pages read hold it, by the rule that also ends a path through a graph."""
-        texts = [self.excerpts[number - 1] for number in read]
-        sentences = sentences_of(texts, self._question)[:MOST_NOTED]
+    def cover_question(self, read: Sequence[int]) -> bool:
+        """Whether the pages read cover it, by the rule that also ends a path through a graph."""
+        sentences = scored_sentences(self._of(read), self._question)[:MOST_NOTED]
         return covers("\n".join(folded(one.text) for one in sentences), self._question)
 
-    def _weighed(self) -> Iterator[_Need]:
-        """A word that stands in every gist tells none of them apart."""
-        for need in self._question.needs:
-            support = tuple(need.support(terms) for terms in self._terms)
-            holders = sum(1 for one in support if one)
-            rarity = math.log(1 + len(support) / max(1, holders))
-            yield _Need(need.weight * rarity, support)
+    @cached_property
+    def _supports(self) -> list[tuple[float, list[float]]]:
+        """The weight of each term of the question among these pages, and each page's support.
 
-    def _worth(self, at: int, read: Sequence[int], led_to: frozenset[str]) -> float:
-        asked = 0.0
-        for need in self._needs:
-            known = max((need.support[number - 1] for number in read), default=0.0)
-            asked += need.weight * need.support[at] * (1 - (1 - KNOWN) * known)
-        return asked + LED_TO * bool(self._terms[at] & led_to)
+        A term that every gist has does not distinguish them.
+        """
+        supports = []
+        for term in self._question.terms:
+            support = [term.support(terms) for terms in self._terms]
+            pages = sum(1 for one in support if one)
+            rarity = math.log(1 + len(support) / max(1, pages))
+            supports.append((term.weight * rarity, support))
+        return supports
 
-    def _led_to(self, read: Sequence[int]) -> frozenset[str]:
-        """Names that the pages read add to the question."""
-        texts = [self.excerpts[number - 1] for number in read]
-        best = sentences_of(texts, self._question)[:LEADING]
-        names = (terms_of(name) for one in best for name in names_of(folded(one.text)))
-        return frozenset(term for terms in names for term in terms) - self._question.terms
+    def _score(self, at: int, read: Sequence[int], leads: frozenset[str]) -> float:
+        score = 0.0
+        for weight, support in self._supports:
+            known = max((support[number - 1] for number in read), default=0.0)
+            score += weight * support[at] * (1 - (1 - KNOWN) * known)
+        return score + LEAD * bool(self._terms[at] & leads)
 
+    def _leads(self, read: Sequence[int]) -> frozenset[str]:
+        """Terms of names that the pages read add to the question."""
+        best = scored_sentences(self._of(read), self._question)[:MOST_LEADING]
+        return self._question.new_name_terms(folded(one.text) for one in best)
 
-def _asked(task: MemoryTask[Any]) -> Question:
-    """What is asked, with the words of the options."""
-    return understand(" ".join((task.question, *task.options)))
+    def _of(self, numbers: Iterable[int]) -> list[Excerpt]:
+        return [self._excerpts[number - 1] for number in numbers]
 
 
 def _excerpts(task: MemoryTask[Any]) -> list[Excerpt]:
-    """The memory as it is shown, each page under the title of its document."""
+    """The memory as the task shows it, each page under the title of its document."""
     title, excerpts = "", []
     for number, page in enumerate(task.memory, 1):
         title = page.title or title
@@ -196,16 +196,16 @@ def _excerpts(task: MemoryTask[Any]) -> list[Excerpt]:
     return excerpts
 
 
-def _shared(sides: Sequence[frozenset[str]], at: int) -> float | None:
-    """How alike the words around a pause are, from 0 to 1; None where one side has too few."""
-    before = _gathered(reversed(sides[: at + 1]))
-    behind = _gathered(iter(sides[at + 1 :]))
-    if min(len(before), len(behind)) < LEAST_SIDE:
+def _overlap_around(sides: Sequence[frozenset[str]], at: int) -> float | None:
+    """How similar the words around a pause are, from 0 to 1; None where a side has too few."""
+    before = _collect(reversed(sides[: at + 1]))
+    after = _collect(sides[at + 1 :])
+    if min(len(before), len(after)) < LEAST_SIDE:
         return None
-    return len(before & behind) / math.sqrt(len(before) * len(behind))
+    return len(before & after) / math.sqrt(len(before) * len(after))
 
 
-def _gathered(sides: Iterator[frozenset[str]]) -> frozenset[str]:
+def _collect(sides: Iterable[frozenset[str]]) -> frozenset[str]:
     terms: frozenset[str] = frozenset()
     for side in sides:
         terms |= side
@@ -220,31 +220,24 @@ def _is_heading(text: str) -> bool:
     return first is not None and len(first[1]) <= 80 and not _END.search(first[1])
 
 
-def _best_first(worth: Callable[[int], float], lengths: Sequence[int]) -> Iterator[int]:
-    """Sentences as long as they fit into a gist: each time the one that is worth most by then.
+def _take_best(score: Callable[[int], float], lengths: Sequence[int]) -> Iterator[int]:
+    """Sentences until a gist is full, each time the one with the best score by then.
 
-    What one is worth only falls while others are taken, so few are weighed anew. The first may be
-    longer than a gist should be, if it is no half of the page.
+    A score only falls while others are taken, so few are computed again. The first sentence can be
+    longer than a gist should be, up to half of the page.
     """
     left = GIST_SHARE * sum(lengths)
-    most = LONGEST_FIRST * sum(lengths)
-    waiting = [(-worth(at), at) for at in range(len(lengths))]
-    heapify(waiting)
-    while waiting:
-        _, at = heappop(waiting)
-        now = worth(at)
-        if lengths[at] > most or now <= 0:
+    longest = LONGEST_FIRST * sum(lengths)
+    heap = [(-score(at), at) for at in range(len(lengths))]
+    heapify(heap)
+    while heap:
+        _, at = heappop(heap)
+        current = score(at)
+        if lengths[at] > longest or current <= 0:
             continue
-        if waiting and now < -waiting[0][0]:
-            heappush(waiting, (-now, at))
+        if heap and current < -heap[0][0]:
+            heappush(heap, (-current, at))
             continue
         yield at
         left -= lengths[at]
-        most = left
-
-
-def _joined(sentences: Sequence[str], chosen: Sequence[int], text: str) -> str:
-    """The sentences one after the other; a heading has a line of its own."""
-    between = "" if language_of(text) == "zh" else " "
-    ends = ("\n" if not _END.search(sentences[at]) else between for at in chosen)
-    return "".join(sentences[at] + end for at, end in zip(chosen, ends, strict=True)).strip()
+        longest = left

@@ -1,6 +1,7 @@
-"""Names, titles, dates and numbers by their look: capitals, quotation marks, digits.
+"""Names, titles, dates, numbers and key elements of a text, recognized by their form.
 
-In Chinese, which has no capitals, a name is what stands in 《》 or joins parts with a middle dot.
+English names have capitals and titles have quotation marks. Chinese has no capitals: a Chinese name
+stands in 《》 or joins its parts with a middle dot. Nothing is looked up in a list of names.
 """
 
 import re
@@ -9,17 +10,19 @@ from collections.abc import Iterable
 from itertools import chain
 
 from graphreader.text.words import (
-    CHINESE_ASKING,
-    CHINESE_PARTICLES,
     HAN,
-    HAN_RUN,
     MONTHS,
+    chinese_pieces,
     fold,
     is_common,
     is_stop_word,
     stem,
     words_of,
 )
+
+LONGEST_ELEMENT = 200  # characters
+MOST_ELEMENTS = 12
+LONGEST_HAN_WORD = 6
 
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я]"
 
@@ -28,12 +31,14 @@ _CAPITALISED = (
     rf"|{_CAPITAL}[^\W_{HAN}]*(?:['’\-–.&][^\W_{HAN}]+)*(?:s['’](?= [A-Z]))?)"
 )
 
-_INSIDE = (
+_NAME_PARTICLE = (
     r"(?:of the|of|and the|de la|de las|de los|de|del|della|di|da|do|dos|du|la|le|les|von|van"
     r"|der|den|ter|bin|ibn|al|el|OF THE|OF|DE|&)"
 )
 
-_NAME = re.compile(rf"(?<![^\W_]){_CAPITALISED}(?: (?:{_INSIDE} )?(?:d['’])?{_CAPITALISED})*")
+_NAME = re.compile(
+    rf"(?<![^\W_]){_CAPITALISED}(?: (?:{_NAME_PARTICLE} )?(?:d['’])?{_CAPITALISED})*"
+)
 _OWNER = re.compile(r"(.+?)['’]s\b")
 
 _TITLE = re.compile(
@@ -58,25 +63,25 @@ _NUMBER = re.compile(
 )
 
 _INITIAL = re.compile(rf"(?:{_CAPITAL}\.)+")
+_FINAL_POINT = re.compile(rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$")
 _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
 
 
 def names_of(text: str) -> list[str]:
     """Runs of capitalised words ("Siege of Orléans"), titles, Chinese names with a middle dot.
 
-    White space must be single spaces.
-    Stop words at a run's ends are left out ("The", "In"), initials stay ("D. Rao"). A sentence's
-    first word alone is taken for a name here if it is capitalised and no stop word: whoever asks
-    must weigh that.
+    White space must be single spaces. Stop words at the ends of a run are left out ("The", "In"),
+    initials stay ("D. Rao"). A capitalised first word of a sentence counts as a name unless it is a
+    stop word.
     """
-    found = chain.from_iterable(_parts(match.group()) for match in _NAME.finditer(text))
-    return list(dict.fromkeys(chain(found, _DOTTED.findall(text), titles_of(text))))
+    runs = chain.from_iterable(_names_in_run(match.group()) for match in _NAME.finditer(text))
+    return list(dict.fromkeys(chain(runs, _DOTTED.findall(text), titles_of(text))))
 
 
 def titles_of(text: str) -> list[str]:
-    """What stands in quotation marks or 《》 and is short enough for a title."""
-    found = ("".join(match.groups(default="")).strip(" ,.，。") for match in _TITLE.finditer(text))
-    return [title for title in found if len(title) > 1]
+    """Text in quotation marks or 《》 that is short enough for a title."""
+    titles = ("".join(match.groups(default="")).strip(" ,.，。") for match in _TITLE.finditer(text))
+    return [title for title in titles if len(title) > 1]
 
 
 def dates_of(text: str) -> list[str]:
@@ -89,95 +94,87 @@ def numbers_of(text: str) -> list[str]:
     return list(dict.fromkeys(_NUMBER.findall(text)))
 
 
-def _parts(run: str) -> list[str]:
-    """A run without stop words at its ends; before it whose it is, where it says that."""
+def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[str]:
+    """The key elements of an atomic fact, at most 12: names, dates, numbers, then rarer words.
+
+    `recurring` are the runs of Han characters that `recurring_han` finds in the whole text; they
+    are probably words.
+    """
+    dates = dates_of(fact)
+    rest = _mask(fact, dates)
+    special = [*names_of(rest), *dates, *numbers_of(rest)]
+    rest = _mask(rest, special)
+    han_words = (word for piece in chinese_pieces(rest) for word in _segment(piece, recurring))
+    elements: dict[str, str] = {}
+    for element in (*special, *han_words, *_content_words(rest)):
+        if (1 < len(element) <= LONGEST_ELEMENT or element.isdigit()) and element in fact:
+            elements.setdefault(fold(element), element)
+    return list(elements.values())[:MOST_ELEMENTS]
+
+
+def recurring_han(text: str) -> frozenset[str]:
+    """Runs of two to six Han characters that recur and are not just parts of a longer such run."""
+    pieces = chinese_pieces(text)
+    counts: Counter[str] = Counter()
+    for size in range(2, LONGEST_HAN_WORD + 1):
+        counts.update(p[i : i + size] for p in pieces for i in range(len(p) - size + 1))
+    recurring = {run: n for run, n in counts.items() if n > 1}
+    parts = {
+        part
+        for run, n in recurring.items()
+        for part in (run[1:], run[:-1])
+        if recurring.get(part, 0) <= n
+    }
+    return frozenset(recurring) - parts
+
+
+def _names_in_run(run: str) -> list[str]:
+    """The name of a run of capitalised words; in "Joan's Army" first that of the owner."""
     owner = _OWNER.match(run)
-    parts = [owner.group(1), run] if owner else [run]
-    return [name for part in parts if (name := _trimmed(part))]
+    candidates = [owner.group(1), run] if owner else [run]
+    return [name for part in candidates if (name := _trim(part))]
 
 
-def _trimmed(part: str) -> str:
-    words = part.strip(" &").split(" ")
+def _trim(run: str) -> str:
+    """The run without stop words at its ends; empty where only initials are left."""
+    words = run.strip(" &").split(" ")
     while words and is_stop_word(words[0]) and not (words[1:] and _INITIAL.fullmatch(words[0])):
         del words[0]
     while words and is_stop_word(words[-1]):
         del words[-1]
     name = re.sub(r"['’]s$", "", " ".join(words)).rstrip("-–&'’")
-    if "." in name[-1:] and not re.search(
-        rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$", name
-    ):
+    if name.endswith(".") and not _FINAL_POINT.search(name):
         name = name[:-1]
     return "" if _INITIALS_ONLY.fullmatch(name) else name
 
 
-LONGEST_ELEMENT = 200  # characters
-MOST_ELEMENTS = 12
-_JOINING = re.compile("|".join([*CHINESE_ASKING, f"[{''.join(sorted(CHINESE_PARTICLES))}]"]))
-
-
-def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[str]:
-    """What a fact is about, at most 12: names, dates, numbers, then its rarer words.
-
-    `recurring` are runs of Han characters that stand more than once in the text and so are
-    probably words.
-    """
-    dates = dates_of(fact)
-    left = _without(fact, dates)
-    special = [*names_of(left), *dates, *numbers_of(left)]
-    left = _without(left, special)
-    chosen: dict[str, str] = {}
-    for element in (*special, *_han_words(left, recurring), *_content_words(left)):
-        if (1 < len(element) <= LONGEST_ELEMENT or element.isdigit()) and element in fact:
-            chosen.setdefault(fold(element), element)
-    return list(chosen.values())[:MOST_ELEMENTS]
-
-
-def _without(fact: str, elements: list[str]) -> str:
-    """The fact without what is taken already; a sign in its place keeps the rest apart."""
+def _mask(fact: str, elements: Iterable[str]) -> str:
+    """The fact with "|" in the place of each element, so that its other words stay apart."""
     for element in sorted(elements, key=len, reverse=True):
         fact = fact.replace(element, "|")
     return fact
 
 
 def _content_words(fact: str) -> list[str]:
-    """Nouns, verbs and adjectives by elimination, the rarer ones first."""
+    """Words of three letters or more that are no stop words, the rarer ones first."""
     words = [w for w in words_of(fact) if len(w) > 2 and w[0].isalpha() and not is_stop_word(w)]
     words = [re.sub(r"['’]s$", "", word) for word in words]
     return sorted(dict.fromkeys(words), key=lambda word: is_common(stem(fold(word))))
 
 
-def recurring_han(text: str) -> frozenset[str]:
-    """Runs of two to six Han characters that recur and are not just parts of a longer such run."""
-    pieces = [p for run in HAN_RUN.findall(text) for p in _JOINING.split(run) if len(p) > 1]
-    counts: Counter[str] = Counter()
-    for size in range(2, 7):
-        counts.update(p[i : i + size] for p in pieces for i in range(len(p) - size + 1))
-    often = {run: n for run, n in counts.items() if n > 1}
-    parts = {
-        part for run, n in often.items() for part in (run[1:], run[:-1]) if often.get(part, 0) <= n
-    }
-    return frozenset(often) - parts
-
-
-def _han_words(fact: str, recurring: frozenset[str]) -> Iterable[str]:
-    """Pieces between function words; longer ones cut where a recurring run begins or ends."""
-    for run in HAN_RUN.findall(fact):
-        for piece in _JOINING.split(run):
-            yield from _segmented(piece, recurring)
-
-
-def _segmented(piece: str, recurring: frozenset[str]) -> list[str]:
+def _segment(piece: str, recurring: frozenset[str]) -> list[str]:
+    """The recurring runs of a piece, and what lies between them in parts of at most four signs."""
     words: list[str] = []
     rest = start = 0
     while start < len(piece):
-        size = next((n for n in range(6, 1, -1) if piece[start : start + n] in recurring), 0)
+        sizes = range(LONGEST_HAN_WORD, 1, -1)
+        size = next((n for n in sizes if piece[start : start + n] in recurring), 0)
         if size:
-            words += [*_quarters(piece[rest:start]), piece[start : start + size]]
+            words += [*_in_fours(piece[rest:start]), piece[start : start + size]]
             rest = start + size
         start += size or 1
-    return [word for word in [*words, *_quarters(piece[rest:])] if len(word) > 1]
+    return [word for word in [*words, *_in_fours(piece[rest:])] if len(word) > 1]
 
 
-def _quarters(piece: str) -> list[str]:
-    """A piece whose words nothing tells apart, in parts of at most four characters."""
+def _in_fours(piece: str) -> list[str]:
     return [piece[i : i + 4] for i in range(0, len(piece), 4)]

@@ -1,7 +1,7 @@
-"""Where sentences begin and end, in English and Chinese, by rules.
+"""Sentence and line boundaries of English and Chinese text, found by rules.
 
-White space, the sign at the end, the word before it and the word after it decide; nothing is
-learned, and no grammar is parsed. So a dialogue's "Go!" Anna shouted stays whole only for the usual
+White space, the closing punctuation, the word before it and the word after it decide; nothing is
+learned and no grammar is parsed. A dialogue's "Go!" Anna shouted stays whole only for the usual
 verbs of saying, and a name such as "Yahoo! News" is cut.
 """
 
@@ -21,7 +21,7 @@ _ENDS = re.compile(
     rf"|[。！？；｡]+[。！？；｡…]*{_CLOSING}"
     rf"|…{{2,}}{_CLOSING}"
     rf"|(?<=[{_HAN}])[.!?．]+{_CLOSING}(?=[{_HAN}“「『])"
-    r"|(?<=[a-z]{2}|\d\d|[0-9a-z][)\]])[.!?](?=[A-Z][a-z]*[ ,])"  # a paragraph's end that was lost
+    r"|(?<=[a-z]{2}|\d\d|[0-9a-z][)\]])[.!?](?=[A-Z][a-z]*[ ,])"  # a lost paragraph break
 )
 
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"'“‘«—]+\Z")
@@ -67,17 +67,17 @@ _FIRST_WORDS = _words(
 def sentence_spans(text: str) -> list[Span]:
     """The sentences of `text` in order, each without the white space around it.
 
-    Nothing but white space lies between two spans (a byte order mark may stand before the first).
-    A blank line always ends a sentence; a line's end does where the text is not hard-wrapped.
+    Only white space lies between two spans (a byte order mark may stand before the first).
+    A blank line always ends a sentence; a line break does where the text is not hard-wrapped.
     Headings, list items and lines of other signs are sentences of their own.
     """
-    return [span for unit in line_spans(text) for span in _cut(text, *unit)]
+    return [span for line in line_spans(text) for span in _split_line(text, *line)]
 
 
 def line_spans(text: str) -> list[Span]:
-    """The lines as their author meant them: what was hard-wrapped is one line up to its end.
+    """The logical lines, without the white space around them; hard-wrapped lines are joined.
 
-    Without the white space around them. No sentence runs from one into the next.
+    No sentence runs from one of them into the next.
     """
     lines = _lines(text)
     width = _wrap_width(text, lines)
@@ -99,7 +99,7 @@ def language_of(text: str) -> Literal["en", "zh"]:
     """The language: "zh" where Chinese characters outnumber the words of other scripts.
 
     Looks at 60,000 characters at most. Kana and hangul count one by one, so that a Japanese text
-    is not taken for Chinese; what is not Chinese is read by the rules for English.
+    is not taken for Chinese. Any text that is not Chinese is treated as English.
     """
     size = 20_000
     starts = {0, max(0, len(text) // 2 - size // 2), max(0, len(text) - size)}
@@ -157,7 +157,7 @@ def _runs_on(text: str, line: Span, following: Span, width: int | None) -> bool:
     return long_enough and text[following[0]].islower() and not ended
 
 
-def _cut(text: str, start: int, end: int) -> list[Span]:
+def _split_line(text: str, start: int, end: int) -> list[Span]:
     """The sentences of one line."""
     spans = []
     cased = any(char.isupper() for char in text[start : min(end, start + 2000)])
@@ -181,12 +181,12 @@ def _skip_space(text: str, position: int, end: int) -> int:
 
 
 def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int, cased: bool) -> bool:
-    """Whether the sign that was found ends the sentence that began at `begin`."""
+    """Whether the matched punctuation ends the sentence that begins at `begin`."""
     sign = text[match.start()]
     if sign in "。！？；｡":
         return True
     if sign == "…" and text[match.end() - 1] == "…" and match.end() - match.start() > 1:
-        # "我……我" is one who stammers
+        # "我……我" is a stammer
         return match.start() == begin or text[match.start() - 1] != text[match.end()]
     position = _skip_space(text, match.end(), end)
     opening = _OPENING.match(text, position, end)
@@ -200,7 +200,7 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int, cased:
 
 
 def _is_abbreviation(text: str, begin: int, match: re.Match[str], after: int, end: int) -> bool:
-    """Whether the point after a word belongs to the word and does not end the sentence."""
+    """Whether the point belongs to an abbreviation, an initial or an enumeration."""
     if match.group().startswith(".."):
         return False
     before = _WORD_BEFORE.search(text, max(begin, match.start() - 24), match.start())

@@ -17,7 +17,7 @@ from graphreader.ingestion.extraction import identity, key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
-from graphreader.offline.decider import embedding_of
+from graphreader.offline.embedder import embedding_of
 from graphreader.settings import STAGES, Settings
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row

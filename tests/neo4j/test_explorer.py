@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphreader.ingestion.extraction import key_elements
-from graphreader.offline.decider import OfflineEmbedder, embedding_of
+from graphreader.offline.embedder import OfflineEmbedder, embedding_of
 from graphreader.store.connection import Connection, Row, statement
 from graphreader.store.explorer import (
     COMPARED,

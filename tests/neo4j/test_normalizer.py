@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphreader.ingestion.normalization.normalizer import Normalizer
-from graphreader.offline.decider import OfflineEmbedder
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import STAGES
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row

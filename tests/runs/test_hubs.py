@@ -21,7 +21,7 @@ from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.providers import dialect_of
 from graphreader.llm.retry import ModelService
-from graphreader.offline.decider import OfflineEmbedder
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.store import schema

@@ -21,7 +21,8 @@ from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Decider
 from graphreader.llm.providers import dialect_of
 from graphreader.llm.retry import ModelService
-from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
+from graphreader.offline.decider import OfflineDecider
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.reading import Reader, Reading
 from graphreader.testing import ChatRequest, FunctionChatModel
 from graphreader.text.sentences import sentence_spans

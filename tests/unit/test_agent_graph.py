@@ -12,7 +12,8 @@ from graphreader.agent.graph import (
     build_agent,
 )
 from graphreader.agent.state import PathState, RunState
-from graphreader.offline.decider import OfflineDecider, OfflineEmbedder
+from graphreader.offline.decider import OfflineDecider
+from graphreader.offline.embedder import OfflineEmbedder
 
 FUNCTIONS = {
     "read_chunk",

@@ -10,7 +10,7 @@ import pytest
 from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking, terms_of
 from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.documents import Document
-from graphreader.offline.decider import OfflineEmbedder
+from graphreader.offline.embedder import OfflineEmbedder
 
 TEXTS = [
     ("Lisbon", "Trams climb the hills of the old town."),

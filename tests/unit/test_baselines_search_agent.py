@@ -23,7 +23,7 @@ from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Budget
 from graphreader.llm.providers import dialect_of
 from graphreader.llm.retry import ModelService
-from graphreader.offline.decider import OfflineEmbedder
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 
 TEXTS = (

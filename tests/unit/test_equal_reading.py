@@ -13,7 +13,7 @@ from graphreader.evaluation.plan import Wanted, plan
 from graphreader.evaluation.results import Key
 from graphreader.evaluation.runner import Entry
 from graphreader.ingestion.loading.content import from_text
-from graphreader.offline.decider import OfflineEmbedder
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import Settings
 from tests.unit.test_benchmark import Fake
 

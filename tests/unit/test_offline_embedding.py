@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from graphreader.llm.protocols import Embedder
-from graphreader.offline.decider import OfflineEmbedder
+from graphreader.offline.embedder import OfflineEmbedder
 
 
 async def likeness(one: str, other: str) -> float:
@@ -45,7 +45,7 @@ async def test_near(alike: str, one: str, unlike: str) -> None:
 # Another process computes the very same vector.
 async def test_stable() -> None:
     code = (
-        "from graphreader.offline.decider import embedding_of;"
+        "from graphreader.offline.embedder import embedding_of;"
         "print(sum((i + 1) * v for i, v in enumerate(embedding_of('Joan of Arc 贞德'))))"
     )
     [vector] = await OfflineEmbedder().embed(["Joan of Arc 贞德"])

@@ -12,7 +12,7 @@ from graphreader.ingestion.normalization.merging import (
     semantic_merges,
 )
 from graphreader.ingestion.normalization.rules import normalize
-from graphreader.offline.decider import embedding_of
+from graphreader.offline.embedder import embedding_of
 
 APPENDIX_H = [
     "Never Too Loud", "studio album", "Canadian", "hard rock band", "Danko Jones",

@@ -21,7 +21,7 @@ from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Task
 from graphreader.llm.providers import dialect_of
 from graphreader.llm.retry import ModelService
-from graphreader.offline.decider import OfflineDecider, SizedOfflineDecider
+from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import FunctionChatModel
 
 QUESTION = "Who painted the bridge that Ada built?"
@@ -54,7 +54,7 @@ def asking_a_model(window: int) -> LanguageModelDecider:
 # It decides as the offline decider does, and is taken for it.
 @every_task
 async def test_same_decisions(task: Task[Any]) -> None:
-    plain, sized = OfflineDecider(), SizedOfflineDecider(4096, Prompts())
+    plain, sized = OfflineDecider(), OfflineDecider(4096, Prompts())
 
     one, other = await plain.decide(task), await sized.decide(task)
 
@@ -68,9 +68,9 @@ async def test_same_decisions(task: Task[Any]) -> None:
 @every_task
 @pytest.mark.parametrize("window", [1800, 4096])
 async def test_tokens_of_a_prompt(task: Task[Any], window: int) -> None:
-    decided = await SizedOfflineDecider(window, Prompts()).decide(task)
+    decided = await OfflineDecider(window, Prompts()).decide(task)
 
-    usage, measured = decided.usage, SizedOfflineDecider(window, Prompts()).measure(task)
+    usage, measured = decided.usage, OfflineDecider(window, Prompts()).measure(task)
     assert 0 < usage.input_tokens == asking_a_model(window).measure(task) == measured <= window
     assert (usage.output_tokens, usage.estimated) == (0, 1)
 
@@ -79,8 +79,8 @@ async def test_tokens_of_a_prompt(task: Task[Any], window: int) -> None:
 async def test_a_small_window() -> None:
     excerpts = tuple(Excerpt(f"Bridges {n}", TEXT, n) for n in range(60))
     task = PassagesTask(QUESTION, (*excerpts, Excerpt("Coda", "Cyril painted it white.", 60)))
-    small = await SizedOfflineDecider(1500, Prompts()).decide(task)
-    large = await SizedOfflineDecider(4096, Prompts()).decide(task)
+    small = await OfflineDecider(1500, Prompts()).decide(task)
+    large = await OfflineDecider(4096, Prompts()).decide(task)
 
     assert small.usage.input_tokens <= 1500 < large.usage.input_tokens
     assert isinstance(small.task, PassagesTask)
@@ -94,13 +94,13 @@ async def test_too_large() -> None:
     task = ExtractionTask("Bridges", TEXT * 200)
 
     with pytest.raises(WindowError, match="the window holds only 1,024"):
-        await SizedOfflineDecider(1024, Prompts()).decide(task)
+        await OfflineDecider(1024, Prompts()).decide(task)
 
 
 # A budget in tokens does not see what is only counted; one in calls sees each call.
 async def test_budget() -> None:
     budget = Budget(max_calls=2, max_tokens=10)
-    sized = SizedOfflineDecider(4096, Prompts())
+    sized = OfflineDecider(4096, Prompts())
 
     for _ in range(2):
         decided = await sized.decide(TASKS["plan"], budget)

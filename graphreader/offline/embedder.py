@@ -1,0 +1,73 @@
+"""Vectors without a model: hashed words, stems and parts of words."""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from zlib import crc32
+
+from graphreader.text.words import HAN_RUN, fold, han_pairs, is_stop_word, stem, words_of
+
+DIMENSION = 256
+WORD, STEM, PART = 1.0, 2.0, 0.5  # weights
+
+
+class OfflineEmbedder:
+    """Vectors that are near where texts share words, stems or parts of words.
+
+    Meaning counts only as far as spelling shows it: "Canada" is near "Canadian", "car" is not
+    near "automobile". The same on every machine; length 1; never all zeros, also for "".
+    """
+
+    name = "offline-1"
+    dimension = DIMENSION
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in the same order."""
+        return [embedding_of(text) for text in texts]
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def embedding_of(text: str) -> list[float]:
+    """The vector of one text."""
+    vector = [0.0] * DIMENSION
+    for index, value in _features(text):
+        vector[index] += value
+    length = math.sqrt(sum(value * value for value in vector))
+    if not length:
+        # There are no features, or they cancel out: such a text gets a dimension by its hash.
+        vector[crc32(text.encode("utf-8", "surrogatepass")) % DIMENSION] = length = 1.0
+    return [value / length for value in vector]
+
+
+def _features(text: str) -> Iterator[tuple[int, float]]:
+    for word in words_of(text):
+        yield from _word_features(word)
+    for pair in han_pairs(text):
+        yield _hashed(f"={pair}", STEM)
+    for run in HAN_RUN.findall(text):
+        yield from (_hashed(f"#{sign}", PART) for sign in run)
+
+
+@lru_cache(maxsize=32768)
+def _word_features(word: str) -> tuple[tuple[int, float], ...]:
+    """The features of a word, its stem and its runs of three and four letters."""
+    folded = fold(word)
+    if not folded:
+        return ()
+    if is_stop_word(word):
+        return (_hashed(f"={folded}", PART),)
+    marked = f"<{folded}>"
+    parts = {marked[i : i + size] for size in (3, 4) for i in range(len(marked) - size + 1)}
+    return (
+        _hashed(f"={folded}", WORD),
+        _hashed(f"~{stem(folded)}", STEM),
+        *(_hashed(f"#{part}", PART) for part in sorted(parts)),
+    )
+
+
+def _hashed(feature: str, weight: float) -> tuple[int, float]:
+    """An index and a signed weight, by a hash that is the same in every process."""
+    code = crc32(feature.encode("utf-8", "surrogatepass"))
+    return code % DIMENSION, weight if code & 0x10000 else -weight
