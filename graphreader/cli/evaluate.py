@@ -13,7 +13,7 @@ from graphreader.cli.printing import JsonFlag, money, plural, print_json, workin
 from graphreader.errors import GraphReaderError, UsageError
 
 if TYPE_CHECKING:
-    from graphreader.evaluation.experiment import Asked, Evaluation
+    from graphreader.evaluation.experiment import Evaluation, EvaluationRequest
     from graphreader.settings import Settings
 
 
@@ -165,13 +165,13 @@ def evaluate(
     if out is None and not estimate_only:
         raise UsageError("Name a folder for what is read: --out DIR.")
     with working("Reading the data"):
-        from graphreader.evaluation.experiment import Asked, Evaluation
-        from graphreader.evaluation.plan import Wanted
+        from graphreader.evaluation.experiment import Evaluation, EvaluationRequest
+        from graphreader.evaluation.plan import QuestionSelection
 
-        asked = Asked(
+        request = EvaluationRequest(
             sources=sources,
             readers=_names(readers),
-            wanted=Wanted(_names(lengths), limit, preset, pool, seed),
+            selection=QuestionSelection(_names(lengths), limit, preset, pool, seed),
             models=_names(models),
             repeats=repeats,
             rate=rate,
@@ -181,13 +181,13 @@ def evaluate(
             command=shlex.join(["graphreader", *sys.argv[1:]]),
         )
         settings = read_settings(concurrency=concurrency)
-        evaluation = Evaluation(asked, settings, None if estimate_only else out)
+        evaluation = Evaluation(request, settings, None if estimate_only else out)
     with evaluation:
         for note in evaluation.notes:
             complain(note)
         if estimate_only:
             _tell_costs(evaluation, json)
-        elif _is_agreed(evaluation, asked, yes):
+        elif _is_agreed(evaluation, request, yes):
             _run(evaluation, settings, out or "", json)
 
 
@@ -200,9 +200,9 @@ def _sources(*data: list[str] | None) -> tuple[str, ...]:
     return tuple(source for named in data for source in named or ())
 
 
-def _is_agreed(evaluation: "Evaluation", asked: "Asked", yes: bool) -> bool:
+def _is_agreed(evaluation: "Evaluation", request: "EvaluationRequest", yes: bool) -> bool:
     """Whether it may go on; nothing is asked where nothing costs anything, or is left to do."""
-    tally = evaluation.tally
+    tally = evaluation.progress
     is_left = tally.done - tally.failed < tally.total or evaluation.unrated
     if not evaluation.uses_model or not is_left:
         return True  # what failed is asked again
@@ -210,7 +210,7 @@ def _is_agreed(evaluation: "Evaluation", asked: "Asked", yes: bool) -> bool:
 
     costs = evaluation.costs()
     costs_told(costs, to_stderr=True)
-    if asked.max_dollars is not None and whole_cost(costs).dollars is None:
+    if request.max_dollars is not None and whole_cost(costs).dollars is None:
         raise UsageError(
             "The price of a model is not known, so --max-cost cannot be kept: name it in a file "
             "(GRAPHREADER_PRICES), or leave --max-cost out."
@@ -237,7 +237,7 @@ def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -
     """Ask what is missing, show it meanwhile and at the end; exit with 1 if anything failed."""
     from graphreader.cli.evaluating import EvaluationDrawing
 
-    tally = evaluation.tally
+    tally = evaluation.progress
     before = tally.done - tally.failed
     if evaluation.needs_graph and not settings.neo4j_uri:
         from graphreader.cli.starting import start_embedded
@@ -245,7 +245,7 @@ def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -
         start_embedded(settings)
     try:
         with EvaluationDrawing(tally) as drawing:
-            evaluation.told = drawing.take
+            evaluation.on_reading = drawing.take
             evaluation.run()
     except Interrupted as error:
         error.add_note(_GOES_ON)
@@ -273,7 +273,7 @@ def _tell_outcome(evaluation: "Evaluation", out: str, json: bool) -> None:
     """All rows, what was spent, and how to go on to the tables."""
     from graphreader.cli.evaluating import print_table
 
-    tally, spent = evaluation.tally, evaluation.spent
+    tally, spent = evaluation.progress, evaluation.usage
     notes = [note for note in (*evaluation.notes, evaluation.notice) if note]
     if json:
         told = {"done": tally.done, "total": tally.total, "failed": tally.failed}

@@ -29,7 +29,7 @@ from graphreader.estimate import Spending
 
 if TYPE_CHECKING:
     from graphreader.evaluation.costs import Cost
-    from graphreader.evaluation.runner import Row, Tally
+    from graphreader.evaluation.runner import EvaluationProgress, ProgressRow
 
 
 _WINDOW = 100  # readings whose rate is told
@@ -42,7 +42,9 @@ _FRAME = 6  # lines around the rows: head, spinner, what else stands in the term
 class Progress:
     """How fast readings come; `clock` tells seconds."""
 
-    def __init__(self, tally: "Tally", clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, tally: "EvaluationProgress", clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.tally, self.clock = tally, clock
         self._moments = deque([clock()], maxlen=_WINDOW + 1)
 
@@ -69,7 +71,9 @@ class EvaluationDrawing(Living):
     The first failures are told, the others counted.
     """
 
-    def __init__(self, tally: "Tally", clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, tally: "EvaluationProgress", clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__(self, refresh_per_second=2)
         self.progress = Progress(tally, clock)
         self._tally = tally
@@ -108,7 +112,7 @@ class EvaluationDrawing(Living):
         self.console.print(line, soft_wrap=not self.in_terminal)
 
 
-def print_table(tally: "Tally", notes: "Sequence[str]" = ()) -> None:
+def print_table(tally: "EvaluationProgress", notes: "Sequence[str]" = ()) -> None:
     """All rows, on stdout, and what must be seen beside them."""
     console = table_console()
     console.print(table_of(tally))
@@ -116,9 +120,9 @@ def print_table(tally: "Tally", notes: "Sequence[str]" = ()) -> None:
         console.print(as_text(note, "yellow"))
 
 
-def table_of(tally: "Tally", room: int | None = None) -> Table:
+def table_of(tally: "EvaluationProgress", room: int | None = None) -> Table:
     """The rows under headings; where there is not room for all lines, those that are under way."""
-    several = len({row.place.model for row in tally.rows}) > 1
+    several = len({row.model for row in tally.rows}) > 1
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("", overflow="fold")
     for name in ("done", "EM", "F1", "FCR", "tokens", "calls", "seconds", "failed"):
@@ -135,7 +139,7 @@ def table_of(tally: "Tally", room: int | None = None) -> Table:
     return table
 
 
-def _within(rows: "Sequence[Row]", room: int | None) -> "Sequence[Row]":
+def _within(rows: "Sequence[ProgressRow]", room: int | None) -> "Sequence[ProgressRow]":
     """As many rows as there is room for, with their headings: around the first not yet done."""
     if room is None or len(rows) + _headings(rows) <= room:
         return rows
@@ -148,21 +152,20 @@ def _within(rows: "Sequence[Row]", room: int | None) -> "Sequence[Row]":
     return rows[start:end]
 
 
-def _headings(rows: "Sequence[Row]") -> int:
-    return len({(row.place.dataset, row.place.length, row.place.model) for row in rows})
+def _headings(rows: "Sequence[ProgressRow]") -> int:
+    return len({(row.dataset, row.length, row.model) for row in rows})
 
 
-def _heading(row: "Row", with_model: bool) -> str:
-    place = row.place
-    return f"{place.dataset}, {place.length}" + (f", {place.model}" if with_model else "")
+def _heading(row: "ProgressRow", with_model: bool) -> str:
+    return f"{row.dataset}, {row.length}" + (f", {row.model}" if with_model else "")
 
 
-def _cells(row: "Row") -> list[RenderableType]:
+def _cells(row: "ProgressRow") -> list[RenderableType]:
     scores = (row.mean(name) for name in ("em", "f1", "fcr"))
     tokens, calls, seconds = (row.mean(name) for name in ("tokens", "calls", "seconds"))
     is_done = row.done == row.total
     return [
-        as_line(f"  {row.place.reader}"),
+        as_line(f"  {row.reader}"),
         Text(f"{row.done}/{row.total}", "" if is_done else "cyan"),
         *(Text("-" if score is None else f"{100 * score:.1f}") for score in scores),
         Text("-" if tokens is None else f"{tokens:,.0f}"),
@@ -174,7 +177,7 @@ def _cells(row: "Row") -> list[RenderableType]:
 
 def whole_cost(costs: "Sequence[Cost]") -> Spending:
     """That of all readers."""
-    return reduce(Spending.__add__, (one.whole for one in costs), Spending())
+    return reduce(Spending.__add__, (one.total for one in costs), Spending())
 
 
 def costs_told(costs: "Sequence[Cost]", *, to_stderr: bool) -> None:
@@ -187,8 +190,8 @@ def costs_told(costs: "Sequence[Cost]", *, to_stderr: bool) -> None:
     for one in costs:
         name = f"{one.reader}, {one.model}" if several else one.reader
         parts = [_tokens(part) for part in (one.building, one.asking, one.rating)]
-        price = _price(one.whole.dollars)
-        table.add_row(as_line(name), f"{one.questions:,}", *parts, roughly(one.whole.calls), price)
+        price = _price(one.total.dollars)
+        table.add_row(as_line(name), f"{one.questions:,}", *parts, roughly(one.total.calls), price)
     whole = whole_cost(costs)
     questions = sum(one.questions for one in costs)
     calls, price = roughly(whole.calls), _price(whole.dollars)

@@ -1,17 +1,13 @@
-"""What an evaluation will cost, before anything is spent: a reader at a time, building and asking.
+"""The cost of an evaluation before anything is spent: for each reader building, asking, rating.
 
 GraphReader's building is counted as `graphreader estimate` counts it, on the documents at native
-length, and told in proportion for longer contexts. All else follows from formulas.
-Graphs, gists and replies that are kept from an earlier run cost nothing, but are not looked for.
-
-How many requests of how many tokens a reader without a graph needs, by its name.
-
-Each formula tells the order of magnitude, and rather too much than too little.
+length and in proportion for longer contexts. The other readers follow formulas that tell the order
+of magnitude, and rather too much than too little. Graphs, gists and replies that are kept from
+earlier runs would cost nothing, but are not looked for.
 """
 
 import math
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -22,10 +18,11 @@ from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.documents import Document
 from graphreader.estimate import Spending, estimate
 from graphreader.evaluation.contexts import parse_length
-from graphreader.evaluation.plan import Group
+from graphreader.evaluation.plan import QuestionGroup
 from graphreader.evaluation.results import corpus_of, documents_of
-from graphreader.evaluation.runner import Entry
+from graphreader.evaluation.runner import Arm
 from graphreader.evaluation.scoring import RATED_TOKENS
+from graphreader.evaluation.variants import is_graphreader, variant
 from graphreader.llm.pricing import Prices
 from graphreader.llm.window import BuildingMeasurer
 from graphreader.settings import OFFLINE, Settings
@@ -34,29 +31,31 @@ from graphreader.usage import Phase
 PROMPT, REPLY = 400, 130
 """Tokens of a prompt around the text that it shows, and of a reply."""
 
-TOKENS_A_WORD = 1.33
+TOKENS_PER_WORD = 1.33
+CHARACTERS_PER_TOKEN = {"zh": 1.5, "en": 4.5}
 
 GIST = 0.3
-"""Of a page's tokens, its gist has so many (ReadAgent paper: compression rates of 66 to 97 %)."""
+"""The tokens of a gist per token of its page (ReadAgent paper: compression of 66 to 97 %)."""
 
 RATER_CALLS, RATER_PROMPT, RATER_REPLY = 2, 300, 20
 """Both raters are asked about one reference, unless the first says yes."""
 
 RECALL_PROMPT, RECALL_REPLY = 700, 200
-"""A rater counts the supporting facts in the evidence; around it stand facts and instructions."""
+"""Tokens around a text in which a rater counts the supporting facts: these and instructions."""
 
 NOTEBOOKS, FACTS = 600, 2_000
 """Tokens of GraphReader's evidence, and of the atomic facts that it was shown."""
 
-WITH_PAGES = ("read-agent", "gistmem", "rag-pages")
-"""How the names begin of those who cut texts into ReadAgent's pages."""
+TOP_CHUNK, CHUNK = 3_800, 1_000
+"""Tokens of the one chunk of rag-...-1, and of each of several."""
 
-_WITH_VECTORS = ("search-agent", "gistmem-retrieval")
+_PAGE_READERS = ("read-agent", "gistmem", "rag-pages")
+_VECTOR_READERS = ("search-agent", "gistmem-retrieval")
 
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """So many requests of one phase, each of so many tokens in and out."""
+    """A number of requests of one phase, with the tokens that each sends and receives."""
 
     phase: Phase
     number: int
@@ -64,106 +63,9 @@ class Requests:
     received: int = REPLY
 
 
-def with_vectors(name: str) -> bool:
-    """Whether the reader of that name embeds the whole text."""
-    return "embedding" in name or name.startswith(_WITH_VECTORS)
-
-
-def has_gists(name: str) -> bool:
-    """Whether a reader of pages has gists of them that serve for all questions."""
-    return not name.startswith("rag-pages") and not name.endswith(TASK_AWARE)
-
-
-def building(name: str, group: Group) -> Iterator[Requests]:
-    """Pages, and gists of them unless these are made for each question.
-
-    Pauses are looked for in as many words as a largest page has, and may end a smallest one.
-    """
-    if not name.startswith(WITH_PAGES):
-        return
-    text, sizes = group.own_tokens, preset_for(parse_length(group.length))
-    page = min(text, round(sizes.max_words * TOKENS_A_WORD))
-    yield Requests("paginate", _most_pages(group), page + PROMPT, 20)
-    if has_gists(name):
-        yield _gists(group)
-
-
-def asking(name: str, group: Group, settings: Settings) -> Iterator[Requests]:
-    """What one question needs at most of a reader that has no graph."""
-    text = group.own_tokens
-    short, long = settings.window, settings.long_window
-    if name.startswith(WITH_PAGES):
-        yield from _asking_pages(name, group, long)
-    elif name.startswith("full-text"):
-        yield Requests("answer", 1, min(text + PROMPT, long))
-    elif name.startswith("chunk-read"):
-        yield Requests("read", max(1, math.ceil(text / settings.chunk_tokens)), short)
-    elif name.startswith("rag-"):
-        k = _number(name, 1)
-        yield Requests("answer", 1, min(k * (3_800 if k == 1 else 1_000), text) + PROMPT)
-    elif name == "search-agent":
-        yield Requests("read", MOST_CALLS, short)
-        yield Requests("answer", 1, short)
-    else:
-        yield Requests("answer", 1, min(text, 1_000) + PROMPT)
-
-
-def _asking_pages(name: str, group: Group, window: int) -> Iterator[Requests]:
-    """The same of a reader with pages: gists are shown each time, pages in place of theirs."""
-    text = group.own_tokens
-    sizes = preset_for(parse_length(group.length))
-    page = min(text, round(sizes.max_words * TOKENS_A_WORD))
-    gists = min(round(GIST * text), window)
-    if name.startswith("rag-pages"):
-        yield Requests("answer", 1, min(_number(name, 1) * page + PROMPT, window))
-    elif name.startswith("gistmem"):
-        yield Requests("answer", 1, min(gists + _number(name, 0) * page + PROMPT, window))
-    else:
-        if name.endswith(TASK_AWARE):
-            yield _gists(group)
-        pages = _number(name.removesuffix(TASK_AWARE), MOST_PAGES)
-        rounds = pages if name.startswith("read-agent-s") else 1
-        yield Requests("look_up", rounds, gists + PROMPT, 50)
-        yield Requests("answer", 1, min(gists + pages * page, text) + PROMPT)
-
-
-def _most_pages(group: Group) -> int:
-    """The pages of a context where each is a smallest one."""
-    sizes = preset_for(parse_length(group.length))
-    return max(1, math.ceil(group.own_tokens / TOKENS_A_WORD / sizes.min_words))
-
-
-def _gists(group: Group) -> Requests:
-    pages = _most_pages(group)
-    part = math.ceil(group.own_tokens / pages)
-    return Requests("gist", pages, part + PROMPT, round(GIST * part))
-
-
-def rated(name: str, group: Group, settings: Settings) -> Iterator[Requests]:
-    """What raters are asked about one answer, and about its evidence where the data names any.
-
-    Of a group the first record tells whether they do.
-    """
-    yield Requests("rate", RATER_CALLS, RATER_PROMPT, RATER_REPLY)
-    if not group.records[0].supporting:
-        return
-    evidence = [NOTEBOOKS, FACTS]
-    if not name.startswith("graphreader"):
-        evidence = [one.sent for one in asking(name, group, settings) if one.phase == "answer"]
-    for size in evidence or [settings.window]:
-        if size <= RATED_TOKENS:
-            yield Requests("rate", 1, size + RECALL_PROMPT, RECALL_REPLY)
-
-
-def _number(name: str, otherwise: int) -> int:
-    """The number at the end of a reader's name."""
-    last = name.rpartition("-")[2]
-    return int(last) if last.isdecimal() else otherwise
-
-
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one reader will cost with one model; `questions` are those that it is still asked."""
+    """The cost of one reader with one model; `questions` are those it still has to be asked."""
 
     reader: str
     model: str
@@ -173,12 +75,12 @@ class Cost:
     rating: Spending
 
     @property
-    def whole(self) -> Spending:
-        """All together."""
+    def total(self) -> Spending:
+        """Building, asking and rating together."""
         return self.building + self.asking + self.rating
 
-    def again(self, other: "Cost") -> "Cost":
-        """With another repeat."""
+    def __add__(self, other: "Cost") -> "Cost":
+        """The cost together with that of another repeat."""
         return Cost(
             self.reader,
             self.model,
@@ -189,151 +91,231 @@ class Cost:
         )
 
 
-Missing = Sequence[tuple[Group, int]]
-"""Groups with the number of their questions that are still to be asked; none has 0."""
+Counts = Sequence[tuple[QuestionGroup, int]]
+"""Groups, each with a number of its questions above 0."""
 
 
-def built_by(entry: Entry) -> tuple[object, ...]:
-    """What readers have in common that find built what one of them built."""
-    name, settings = entry.entrant.name, settings_for(entry.entrant.name, entry.settings)
-    if name.startswith("graphreader"):
+def building_key(arm: Arm) -> tuple[object, ...]:
+    """Equal for arms of which the second finds built what the first has built."""
+    name = arm.reader.name
+    if is_graphreader(name):
+        settings = variant(name).settings(arm.settings)
         return "graph", settings.model_for("extract"), settings.chunk_tokens
-    if name.startswith(WITH_PAGES):
-        return "gists" if has_gists(name) else "pages", settings.model_for("gist")
-    return name, entry.model
+    if name.startswith(_PAGE_READERS):
+        return "gists" if _shares_gists(name) else "pages", arm.settings.model_for("gist")
+    return name, arm.model
 
 
-async def cost_of(
-    entry: Entry,
-    missing: Missing,
+async def estimate_cost(
+    arm: Arm,
+    missing: Counts,
     rater: Settings | None,
     *,
-    unrated: Missing = (),
+    unrated: Counts = (),
     is_built: bool = False,
 ) -> Cost:
-    """What is missing of one reader. `rater` are the settings of the raters, None without any.
+    """The cost of the questions that an arm misses.
 
-    `unrated` are readings that are there, and only to be rated. With `is_built` its graphs and
-    gists are there, built by another reader.
-    Raises SettingsError where the file of prices, or a model's name, makes no sense.
+    `rater` are the settings of the raters, None without any; `unrated` are readings that only have
+    to be rated. With `is_built` another reader pays for its graphs and gists. Raises SettingsError
+    if the file of prices or the name of a model is wrong.
     """
-    name, settings = entry.entrant.name, entry.settings
+    name, settings = arm.reader.name, arm.settings
     pricing = _Pricing(settings)
     questions = sum(number for _, number in missing)
-    if name.startswith("graphreader"):
-        built, question = await _graph_reader(settings_for(name, settings), missing)
+    if is_graphreader(name):
+        built, question = await _graph_costs(variant(name).settings(settings), missing)
         asked = question.times(questions)
     else:
-        built = _sum(_building(name, group, pricing) for group, _ in missing)
+        built = _sum(_building_cost(name, group, pricing) for group, _ in missing)
         asked = _sum(
-            pricing.spending(one).times(number)
+            pricing.spending(requests).times(number)
             for group, number in missing
-            for one in asking(name, group, settings)
+            for requests in asking_requests(name, group, settings)
         )
-    if is_built:
-        built = Spending()
     rating = Spending()
     if rater is not None:
-        of_rater = _Pricing(rater)
+        rater_pricing = _Pricing(rater)
         rating = _sum(
-            of_rater.spending(one).times(number)
+            rater_pricing.spending(requests).times(number)
             for group, number in (*missing, *unrated)
-            for one in rated(name, group, settings)
+            for requests in rating_requests(name, group, settings)
         )
-    return Cost(name, entry.model, questions, built, asked, rating)
+    return Cost(name, arm.model, questions, Spending() if is_built else built, asked, rating)
 
 
-def settings_for(name: str, settings: Settings) -> Settings:
-    """Those of a variant of GraphReader, as far as they change what it costs."""
-    if name == "graphreader-fast":
-        return settings.model_copy(update={"mode": "fast"})
-    if found := re.fullmatch(r"graphreader-nodes-(\d+)", name):
-        return settings.model_copy(update={"initial_nodes": int(found[1])})
-    if name == "graphreader-one-path":
-        return settings.model_copy(update={"initial_nodes": 1})
-    if found := re.fullmatch(r"graphreader-chunk-(\d+)", name):
-        return settings.model_copy(update={"chunk_tokens": int(found[1])})
-    return settings
+def building_requests(name: str, group: QuestionGroup) -> Iterator[Requests]:
+    """The requests for pages, and for gists unless these are made for each question.
+
+    Pauses are looked for in as many words as a largest page has, and may end a smallest one.
+    """
+    if name.startswith(_PAGE_READERS):
+        yield Requests("paginate", _most_pages(group), _page_tokens(group) + PROMPT, 20)
+        if _shares_gists(name):
+            yield _gist_requests(group)
+
+
+def asking_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
+    """The requests for one question to a reader without a graph, at most."""
+    text = group.own_tokens
+    if name.startswith(_PAGE_READERS):
+        yield from _page_reader_requests(name, group, settings.long_window)
+    elif name.startswith("full-text"):
+        yield Requests("answer", 1, min(text + PROMPT, settings.long_window))
+    elif name.startswith("chunk-read"):
+        chunks = max(1, math.ceil(text / settings.chunk_tokens))
+        yield Requests("read", chunks, settings.window)
+    elif name.startswith("rag-"):
+        k = _number_in(name, 1)
+        yield Requests("answer", 1, min(k * (TOP_CHUNK if k == 1 else CHUNK), text) + PROMPT)
+    elif name == "search-agent":
+        yield Requests("read", MOST_CALLS, settings.window)
+        yield Requests("answer", 1, settings.window)
+    else:
+        yield Requests("answer", 1, min(text, CHUNK) + PROMPT)
+
+
+def _page_reader_requests(name: str, group: QuestionGroup, window: int) -> Iterator[Requests]:
+    """The same for a reader with pages: it is shown gists each time, and some pages."""
+    text, page = group.own_tokens, _page_tokens(group)
+    gists = min(round(GIST * text), window)
+    if name.startswith("rag-pages"):
+        yield Requests("answer", 1, min(_number_in(name, 1) * page + PROMPT, window))
+    elif name.startswith("gistmem"):
+        yield Requests("answer", 1, min(gists + _number_in(name, 0) * page + PROMPT, window))
+    else:
+        if name.endswith(TASK_AWARE):
+            yield _gist_requests(group)
+        pages = _number_in(name.removesuffix(TASK_AWARE), MOST_PAGES)
+        rounds = pages if name.startswith("read-agent-s") else 1
+        yield Requests("look_up", rounds, gists + PROMPT, 50)
+        yield Requests("answer", 1, min(gists + pages * page, text) + PROMPT)
+
+
+def rating_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
+    """The raters' requests about one answer, and about its evidence if the data names any.
+
+    The first record of a group tells whether it does.
+    """
+    yield Requests("rate", RATER_CALLS, RATER_PROMPT, RATER_REPLY)
+    if not group.records[0].supporting:
+        return
+    evidence = [NOTEBOOKS, FACTS]
+    if not is_graphreader(name):
+        requests = asking_requests(name, group, settings)
+        evidence = [one.sent for one in requests if one.phase == "answer"]
+    for size in evidence or [settings.window]:
+        if size <= RATED_TOKENS:
+            yield Requests("rate", 1, size + RECALL_PROMPT, RECALL_REPLY)
+
+
+def _shares_gists(name: str) -> bool:
+    """Whether a reader of pages has gists that serve for all questions."""
+    return not name.startswith("rag-pages") and not name.endswith(TASK_AWARE)
+
+
+def _page_tokens(group: QuestionGroup) -> int:
+    """The tokens of a largest page."""
+    words = preset_for(parse_length(group.length)).max_words
+    return min(group.own_tokens, round(words * TOKENS_PER_WORD))
+
+
+def _most_pages(group: QuestionGroup) -> int:
+    """The number of pages if each is a smallest one."""
+    words = preset_for(parse_length(group.length)).min_words
+    return max(1, math.ceil(group.own_tokens / TOKENS_PER_WORD / words))
+
+
+def _gist_requests(group: QuestionGroup) -> Requests:
+    pages = _most_pages(group)
+    page = math.ceil(group.own_tokens / pages)
+    return Requests("gist", pages, page + PROMPT, round(GIST * page))
+
+
+def _number_in(name: str, default: int) -> int:
+    """The number at the end of a reader's name."""
+    last = name.rpartition("-")[2]
+    return int(last) if last.isdecimal() else default
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """Documents that are at hand, as a source of them."""
+class _GroupSource:
+    """The documents of a group at native length, as `estimate` takes them."""
 
-    group: Group
+    group: QuestionGroup
 
     @property
     def size(self) -> int:
-        """Tokens, which is nearly as good as bytes."""
+        """Tokens, in place of bytes."""
         return self.group.own_tokens
 
     def documents(self, corpus: str) -> Iterator[Document]:
-        """Those of the group at native length."""
+        """The documents of the group's first record; all of its records share them."""
         record = self.group.records[0]
         yield from documents_of(record, corpus_of(record))
 
 
-async def _graph_reader(settings: Settings, missing: Missing) -> tuple[Spending, Spending]:
-    """What its graphs cost, and one question."""
-    native: dict[str, tuple[Group, float]] = {}
+async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
+    """The cost of all graphs, and of one question to them."""
+    native: dict[str, tuple[QuestionGroup, float]] = {}
     for group, _ in missing:
         record = group.records[0]
         corpus = corpus_of(record)
         own = sum(len(document.text) for document in record.documents)
-        asked = own if group.tokens is None else group.tokens * _characters_a_token(record.language)
+        characters: float = own
+        if group.target_tokens is not None:
+            language = "zh" if record.language == "zh" else "en"
+            characters = group.target_tokens * CHARACTERS_PER_TOKEN[language]
         before = native[corpus][1] if corpus in native else 0.0
-        native[corpus] = (group, before + asked / max(1, own))
+        native[corpus] = (group, before + characters / max(1, own))
     measurer = BuildingMeasurer.of(settings)
     built = question = Spending()
-    for group, times in native.values():
-        found = await estimate([_Given(group)], "evaluation", measurer, settings)
-        built += _scaled(found.reading + found.embedding, times)
-        question = found.question
+    for group, ratio in native.values():
+        estimated = await estimate([_GroupSource(group)], "evaluation", measurer, settings)
+        built += _scaled(estimated.reading + estimated.embedding, ratio)
+        question = estimated.question
     return built, question
 
 
-def _characters_a_token(language: str) -> float:
-    return 1.5 if language == "zh" else 4.5
-
-
-def _building(name: str, group: Group, pricing: "_Pricing") -> Spending:
-    """Pages and gists; vectors of the whole text."""
-    found = _sum(pricing.spending(one) for one in building(name, group))
-    return found + pricing.embedding(group.own_tokens) if with_vectors(name) else found
+def _building_cost(name: str, group: QuestionGroup, pricing: "_Pricing") -> Spending:
+    """The cost of pages and gists, and of the vectors of the whole text."""
+    cost = _sum(pricing.spending(requests) for requests in building_requests(name, group))
+    if "embedding" in name or name.startswith(_VECTOR_READERS):
+        cost += pricing.embedding(group.own_tokens)
+    return cost
 
 
 class _Pricing:
-    """Knows the models and prices of some settings."""
+    """The models of some settings and their prices."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._prices = Prices.of(settings)
 
     def spending(self, requests: Requests) -> Spending:
-        """What these requests cost; offline they are calls alone."""
+        """The cost of these requests; the offline decider has calls alone."""
         model = self._settings.model_for(requests.phase)
         if model == OFFLINE:
             return Spending(requests.number)
         dollars = self._prices.dollars(model, requests.sent, requests.received)
-        one = Spending(1, requests.sent, requests.received, dollars)
-        return one.times(requests.number)
+        return Spending(1, requests.sent, requests.received, dollars).times(requests.number)
 
     def embedding(self, tokens: int) -> Spending:
-        """What the vectors of so much text cost."""
+        """The cost of the vectors of so many tokens."""
         model = self._settings.chosen_embeddings
         if model == OFFLINE:
             return Spending()
         return Spending(0, tokens, 0, self._prices.dollars(model, tokens, 0))
 
 
-def _scaled(spending: Spending, times: float) -> Spending:
+def _scaled(spending: Spending, ratio: float) -> Spending:
     return Spending(
-        round(spending.calls * times),
-        round(spending.input_tokens * times),
-        round(spending.output_tokens * times),
-        None if spending.dollars is None else spending.dollars * times,
+        round(spending.calls * ratio),
+        round(spending.input_tokens * ratio),
+        round(spending.output_tokens * ratio),
+        None if spending.dollars is None else spending.dollars * ratio,
     )
 
 
-def _sum(spendings: Iterator[Spending]) -> Spending:
+def _sum(spendings: Iterable[Spending]) -> Spending:
     return reduce(Spending.__add__, spendings, Spending())

@@ -1,11 +1,10 @@
-"""What a ranking would have read in a reader's place: the best passages, until as much is read.
+"""Rankings that read as many tokens as a reader did: retrieval within an equal token budget.
 
-For each reading: the smallest k whose passages have as many tokens as the reading was shown. So
-two ways to find evidence are compared that read equally much, and nothing is asked of a model.
+For each reading the smallest k is taken whose k best passages have as many tokens as the reading
+was shown. This compares two ways to find evidence at the same amount of text, and asks no model.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,15 @@ from typing import Any
 from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking
 from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.evaluation.datasets.record import Record
-from graphreader.evaluation.plan import Group, Plan
-from graphreader.evaluation.results import Key, corpus_of, documents_of, placed, places_of
-from graphreader.evaluation.runner import Entry
+from graphreader.evaluation.plan import Plan, QuestionGroup
+from graphreader.evaluation.results import (
+    ReadingKey,
+    corpus_of,
+    document_places,
+    documents_of,
+    record_places,
+)
+from graphreader.evaluation.runner import Arm
 from graphreader.files import Line, LinesFile
 from graphreader.llm.protocols import Embedder
 
@@ -23,88 +28,73 @@ RANKINGS = ("bm25", "embedding")
 _KEYS = ("dataset", "id", "length", "reader", "against", "model", "repeat")
 
 
-@dataclass(frozen=True, slots=True)
-class Equal:
-    """The best `k` passages of a ranking, and how many tokens these have."""
-
-    passages: tuple[TextPassage, ...]
-    tokens: int
-
-    @property
-    def k(self) -> int:
-        """How many passages it takes."""
-        return len(self.passages)
-
-
-def equal(ranked: Sequence[TextPassage], tokens: int) -> Equal:
-    """The fewest best passages that have so many tokens together; all where they have fewer."""
+def within_budget(ranked: Sequence[TextPassage], tokens: int) -> tuple[Sequence[TextPassage], int]:
+    """The fewest best passages that have so many tokens, or all, and the tokens they have."""
     totals = list(accumulate((one.tokens for one in ranked), initial=0))
-    k = next((place for place, total in enumerate(totals) if total >= tokens), len(ranked))
-    return Equal(tuple(ranked[:k]), totals[k])
+    k = next((k for k, total in enumerate(totals) if total >= tokens), len(ranked))
+    return ranked[:k], totals[k]
 
 
-class EqualReading(LinesFile):
-    """Ranks for what one reader has read; a file that has a line for each ranking and reading.
+class EqualBudgetFile(LinesFile):
+    """The file `equal_reading.jsonl`: a line for each ranking and each reading of one reader.
 
-    What stands in the file already, about the same number of tokens, is not ranked again.
+    A reading is ranked again only if it read another number of tokens since.
     """
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         super().__init__(path, frozenset((*_KEYS, "wanted")))
         self._embedder = embedder
-        self._known: dict[tuple[Any, ...], int] = {}
+        self._ranked: dict[tuple[Any, ...], int] = {}
 
-    async def run(
+    async def rank(
         self,
         plan: Plan,
-        entries: Sequence[Entry],
-        read: Callable[[Key], int | None],
+        arms: Sequence[Arm],
+        tokens_read: Callable[[ReadingKey], int | None],
     ) -> None:
-        """Rank for all readings of these; `read` tells the tokens of one, None where it failed."""
+        """Rank for all readings of these arms; `tokens_read` is None for a failed reading."""
         for group in plan.groups:
-            left = [
-                (place, name, entry, tokens)
-                for entry in entries
-                for place, record in enumerate(group.records)
-                if (tokens := read(entry.key(group, record))) is not None
-                for name in RANKINGS
-                if self._known.get(_key(name, entry, group, record)) != tokens
+            missing = [
+                (index, ranking, arm, tokens)
+                for arm in arms
+                for index, record in enumerate(group.records)
+                if (tokens := tokens_read(arm.key(group, record))) is not None
+                for ranking in RANKINGS
+                if self._ranked.get(_key(ranking, arm, group, record)) != tokens
             ]
-            if left:
-                await self._rank(group, left)
+            if missing:
+                await self._rank_group(group, missing)
 
-    async def _rank(self, group: Group, left: Sequence[tuple[int, str, Entry, int]]) -> None:
-        records = group.made()
+    async def _rank_group(
+        self, group: QuestionGroup, missing: Sequence[tuple[int, str, Arm, int]]
+    ) -> None:
+        records = group.build_contexts()
         documents = documents_of(records[0], corpus_of(records[0]))
-        places = places_of(documents)
+        places = document_places(documents)
         rankings: dict[tuple[str, int], Ranking] = {}
-        for place, name, entry, tokens in left:
-            size = entry.settings.chunk_tokens
+        for index, name, arm, tokens in missing:
+            size = arm.settings.chunk_tokens
             if (name, size) not in rankings:
                 passages = passages_of(documents, size)
-                made: Mapping[str, Ranking] = {
-                    "bm25": BM25(passages),
-                    "embedding": EmbeddingRanking(passages, self._embedder),
-                }
-                rankings.update({(kind, size): ranking for kind, ranking in made.items()})
-            record = records[place]
-            found = equal(await rankings[name, size].ranked(record.question), tokens)
-            about = _key(name, entry, group, record)
-            line = dict(zip(_KEYS, about, strict=True)) | {
-                "documents_read": placed((one.document.id for one in found.passages), places),
-                "tokens_read": found.tokens,
-                "k": found.k,
+                rankings["bm25", size] = BM25(passages)
+                rankings["embedding", size] = EmbeddingRanking(passages, self._embedder)
+            record = records[index]
+            ranked = await rankings[name, size].ranked(record.question)
+            best, total = within_budget(ranked, tokens)
+            line = dict(zip(_KEYS, _key(name, arm, group, record), strict=True)) | {
+                "documents_read": record_places((one.document.id for one in best), places),
+                "tokens_read": total,
+                "k": len(best),
                 "wanted": tokens,
                 "gold_documents": list(record.gold_documents),
             }
             self.append(line)
 
     def note(self, line: Line) -> None:
-        """Remember what was ranked, and for how many tokens."""
-        self._known[tuple(line[name] for name in _KEYS)] = line["wanted"]
+        """Register the token budget of a line."""
+        self._ranked[tuple(line[name] for name in _KEYS)] = line["wanted"]
 
 
-def _key(ranking: str, entry: Entry, group: Group, record: Record) -> tuple[Any, ...]:
-    about = entry.key(group, record)
-    place = (about.dataset, about.id, about.length)
-    return (*place, ranking, about.reader, about.model, about.repeat)
+def _key(ranking: str, arm: Arm, group: QuestionGroup, record: Record) -> tuple[Any, ...]:
+    key = arm.key(group, record)
+    return (key.dataset, key.id, key.length, ranking, key.reader, key.model, key.repeat)

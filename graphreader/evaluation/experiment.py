@@ -1,8 +1,7 @@
-"""A whole evaluation: from data, readers and a folder to the readings that lie in it.
+"""An evaluation from data, readers and models to a results folder.
 
-What a person asks of an evaluation, and who takes part in it therefore.
-
-What `run.json` says of an evaluation: what may not change, who was asked, about what.
+`Evaluation` is what `graphreader evaluate` runs. The functions beside it turn an
+`EvaluationRequest` into arms and settings, and into the content of `run.json`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,14 +13,20 @@ from types import TracebackType
 from typing import Any, Self
 
 from graphreader.errors import UsageError
-from graphreader.evaluation.costs import Cost, built_by, cost_of
+from graphreader.evaluation.costs import Cost, Counts, building_key, estimate_cost
 from graphreader.evaluation.datasets.record import statistics
-from graphreader.evaluation.equal_budget import EqualReading
-from graphreader.evaluation.plan import Group, Plan, Wanted, plan
-from graphreader.evaluation.readers import PHASES, entrants
-from graphreader.evaluation.results import Folder, Key, ReadingsFile
-from graphreader.evaluation.runner import Benchmark, Entry, Tally, keys
+from graphreader.evaluation.equal_budget import EqualBudgetFile
+from graphreader.evaluation.plan import Plan, QuestionGroup, QuestionSelection, make_plan
+from graphreader.evaluation.readers import MODEL_PHASES, evaluated_readers
+from graphreader.evaluation.results import ReadingKey, ReadingsFile, ResultsFolder
+from graphreader.evaluation.runner import (
+    Arm,
+    EvaluationProgress,
+    EvaluationRunner,
+    expected_keys,
+)
 from graphreader.evaluation.scoring import Raters, Scorer
+from graphreader.evaluation.variants import is_graphreader
 from graphreader.files import Line
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.providers import open_chat_model, open_embeddings
@@ -32,121 +37,12 @@ from graphreader.sync import Background
 from graphreader.usage import Phase, Usage
 
 RATER_TEMPERATURE = 0.1
-"""That of the papers' raters (appendix B)."""
+"""The temperature of the papers' raters (appendix B)."""
 
+OFFLINE_CONCURRENCY = 2
+"""Questions at a time without a model, when nothing but the graph is waited for."""
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a person asks for; see `graphreader evaluate`.
-
-    Without `models` that of the settings is asked. `rate` None: where a model is there to do it.
-    `against` is the reader with which rankings are compared at equal reading; empty: the first
-    GraphReader among them; None: nothing is compared. Graphs are kept, if not said otherwise, where
-    a model builds them.
-    """
-
-    sources: tuple[str, ...]
-    readers: tuple[str, ...]
-    wanted: Wanted = field(default_factory=Wanted)
-    models: tuple[str, ...] = ()
-    repeats: int = 1
-    rate: bool | None = None
-    against: str | None = None
-    max_dollars: float | None = None
-    keep_graphs: bool | None = None
-    command: str = ""
-
-
-def entries_of(asked: Asked, settings: Settings, place: str = "") -> list[Entry]:
-    """Every reader with every model, as often as wanted. Each repeat has a seed of its own.
-
-    A model that is named takes the place of those of the settings, but not of one that is set for
-    building: then graphs and gists are the same for all models. Graphs that are not kept are those
-    of this `place` alone, so that no other evaluation uses one that is thrown away here.
-    """
-    if not asked.readers:
-        raise UsageError("Name at least one reader.")
-    if len(set(asked.readers)) < len(asked.readers) or len(set(asked.models)) < len(asked.models):
-        raise UsageError("A reader or a model is named twice: name each once.")
-    found: list[Entry] = []
-    for repeat in range(asked.repeats):
-        draw = asked.wanted.seed + repeat
-        for model in asked.models or (None,):
-            changes: dict[str, Any] = {}
-            if settings.seed is not None:
-                changes = {"seed": settings.seed + draw}
-            if model is not None:
-                changes |= {"model": model, "explore_model": None, "answer_model": None}
-            own = settings.model_copy(update=changes)
-            keep = asked.keep_graphs
-            if keep is None:
-                keep = own.model_for("extract") != OFFLINE
-            made = entrants(asked.readers, own, keep=keep, place=place, seed=draw)
-            found += [Entry(one, own, repeat) for one in made]
-    return found
-
-
-def rater_of(asked: Asked, settings: Settings) -> Settings | None:
-    """Settings for the raters' decider, whose window must hold whatever evidence there is."""
-    models = (settings.model_for("rate"), *asked.models)
-    model = next((one for one in models if one != OFFLINE), None)
-    if asked.rate and model is None:
-        raise UsageError(
-            "Answers are rated by a language model: set GRAPHREADER_RATER_MODEL, or leave out "
-            "--rate."
-        )
-    if model is None or asked.rate is False:
-        return None
-    changes = {
-        "rater_model": model,
-        "explore_model": model,
-        "answer_model": model,
-        "temperature": RATER_TEMPERATURE,
-        "window": settings.long_window,
-    }
-    return settings.model_copy(update=changes)
-
-
-def check_models(entries: Sequence[Entry], rater: Settings | None) -> None:
-    """Raise SettingsError where a model cannot be asked, for want of its key, name or package.
-
-    So that is said at once, and not when graphs are built. Nothing is sent.
-    """
-    asking = [(entry.settings, phase) for entry in entries for phase in PHASES]
-    rating: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
-    models = {
-        (settings.model_for(phase), settings.model_variable_for(phase)): settings
-        for settings, phase in (*asking, *rating)
-    }
-    for (name, setting), settings in models.items():
-        if name != OFFLINE:
-            open_chat_model(settings, name, setting)
-    for name, settings in {one.settings.chosen_embeddings: one.settings for one in entries}.items():
-        if name != OFFLINE:
-            open_embeddings(settings, name, variable("embeddings"))
-
-
-def against_of(asked: Asked, entries: Sequence[Entry]) -> str | None:
-    """The reader with which rankings are compared."""
-    if asked.against is None:
-        return None
-    names = list(dict.fromkeys(entry.entrant.name for entry in entries))
-    if asked.against:
-        if asked.against not in names:
-            raise UsageError(
-                f"{asked.against} takes no part, so nothing is compared with it: name it in "
-                "--readers."
-            )
-        return asked.against
-    if own := [name for name in names if name.startswith("graphreader")]:
-        return own[0]
-    raise UsageError(
-        "--equal-reading compares rankings with graphreader, which takes no part: name it in "
-        "--readers, or another reader with --against."
-    )
-
-
-_FIXED = (
+_FIXED_SETTINGS = (
     "window",
     "long_window",
     "chunk_tokens",
@@ -158,122 +54,223 @@ _FIXED = (
     "normalize",
     "temperature",
 )
-"""Settings without which figures could not be compared."""
+"""Settings that must not change within a folder, or its figures could not be compared."""
 
 
-def fixed(
-    asked: Asked,
+@dataclass(frozen=True, slots=True)
+class EvaluationRequest:
+    """What a person asks of an evaluation; see `graphreader evaluate`.
+
+    Without `models` the one of the settings is asked. `rate` None means: if there is a model for
+    it. `against` is the reader whose token budget rankings get; empty means the first GraphReader
+    variant, None that nothing is compared. `keep_graphs` None means: if a model builds them.
+    """
+
+    sources: tuple[str, ...]
+    readers: tuple[str, ...]
+    selection: QuestionSelection = field(default_factory=QuestionSelection)
+    models: tuple[str, ...] = ()
+    repeats: int = 1
+    rate: bool | None = None
+    against: str | None = None
+    max_dollars: float | None = None
+    keep_graphs: bool | None = None
+    command: str = ""
+
+
+def make_arms(request: EvaluationRequest, settings: Settings, folder_id: str = "") -> list[Arm]:
+    """Every reader with every model and a seed of its own for each repeat.
+
+    A named model replaces those of the settings, except one that is set for building: then all
+    models share graphs and gists. Raises UsageError for unknown or repeated names.
+    """
+    if not request.readers:
+        raise UsageError("Name at least one reader.")
+    names = (request.readers, request.models)
+    if any(len(set(one)) < len(one) for one in names):
+        raise UsageError("A reader or a model is named twice: name each once.")
+    arms: list[Arm] = []
+    for repeat, model in product(range(request.repeats), request.models or (None,)):
+        seed = request.selection.seed + repeat
+        changes: dict[str, Any] = {}
+        if settings.seed is not None:
+            changes = {"seed": settings.seed + seed}
+        if model is not None:
+            changes |= {"model": model, "explore_model": None, "answer_model": None}
+        own = settings.model_copy(update=changes)
+        keep = request.keep_graphs
+        if keep is None:
+            keep = own.model_for("extract") != OFFLINE
+        readers = evaluated_readers(request.readers, own, keep=keep, folder_id=folder_id, seed=seed)
+        arms += [Arm(reader, own, repeat) for reader in readers]
+    return arms
+
+
+def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings | None:
+    """The settings of the raters' decider, or None if nothing is rated.
+
+    Their window is the long one, as it must hold the evidence. Raises UsageError if a rating is
+    asked for and there is no language model.
+    """
+    models = (settings.model_for("rate"), *request.models)
+    model = next((one for one in models if one != OFFLINE), None)
+    if request.rate and model is None:
+        raise UsageError(
+            "Answers are rated by a language model: set GRAPHREADER_RATER_MODEL, or leave out "
+            "--rate."
+        )
+    if model is None or request.rate is False:
+        return None
+    changes = {
+        "rater_model": model,
+        "explore_model": model,
+        "answer_model": model,
+        "temperature": RATER_TEMPERATURE,
+        "window": settings.long_window,
+    }
+    return settings.model_copy(update=changes)
+
+
+def check_models(arms: Sequence[Arm], rater: Settings | None) -> None:
+    """Raise SettingsError if a model lacks its key, name or package. Nothing is sent."""
+    phases = [(arm.settings, phase) for arm in arms for phase in MODEL_PHASES]
+    rating: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
+    models = {
+        (settings.model_for(phase), settings.model_variable_for(phase)): settings
+        for settings, phase in (*phases, *rating)
+    }
+    for (name, setting), settings in models.items():
+        if name != OFFLINE:
+            open_chat_model(settings, name, setting)
+    for name, settings in {arm.settings.chosen_embeddings: arm.settings for arm in arms}.items():
+        if name != OFFLINE:
+            open_embeddings(settings, name, variable("embeddings"))
+
+
+def compared_reader(request: EvaluationRequest, arms: Sequence[Arm]) -> str | None:
+    """The reader whose token budget rankings get; None if nothing is compared."""
+    if request.against is None:
+        return None
+    names = list(dict.fromkeys(arm.reader.name for arm in arms))
+    if request.against:
+        if request.against not in names:
+            raise UsageError(
+                f"{request.against} takes no part, so nothing is compared with it: name it in "
+                "--readers."
+            )
+        return request.against
+    if variants := [name for name in names if is_graphreader(name)]:
+        return variants[0]
+    raise UsageError(
+        "--equal-reading compares rankings with graphreader, which takes no part: name it in "
+        "--readers, or another reader with --against."
+    )
+
+
+def fixed_values(
+    request: EvaluationRequest,
     settings: Settings,
     rater: Settings | None,
-    entries: Sequence[Entry],
+    arms: Sequence[Arm],
     plan: Plan,
 ) -> Mapping[str, Any]:
     """What must be the same for all readings of a folder.
 
-    Of a model or a pool something is told only where it takes part. Raises SettingsError where the
-    files of prompts cannot be used.
+    Models for building and pools count only where they take part. Raises SettingsError if the
+    prompt files cannot be used.
     """
     building = {
-        f"the building model of {entry.model}": entry.settings.model_for("extract")
-        for entry in entries
+        f"the building model of {arm.model}": arm.settings.model_for("extract") for arm in arms
     }
     pools = {
         f"the pool of {group.dataset}": group.pool.digest for group in plan.groups if group.pool
     }
     return {
-        "seed": asked.wanted.seed,
+        "seed": request.selection.seed,
         "rater": rater.model_for("rate") if rater else None,
         "embeddings": settings.chosen_embeddings,
         "prompts": Prompts(settings.prompts).version,
-        **{name: getattr(settings, name) for name in _FIXED},
+        **{name: getattr(settings, name) for name in _FIXED_SETTINGS},
         **building,
         **pools,
     }
 
 
-def about(asked: Asked, entries: Sequence[Entry], plan: Plan) -> Mapping[str, Any]:
+def run_details(request: EvaluationRequest, arms: Sequence[Arm], plan: Plan) -> Mapping[str, Any]:
     """The command with its arguments, the readers, and the sizes of the datasets."""
-    arguments = asdict(asked)
-    pool = arguments["wanted"].pop("pool")
+    arguments = asdict(request)
+    selection = arguments.pop("selection")
+    pool = selection.pop("pool")
     return {
         "command": arguments.pop("command"),
         "version": version("graphreader"),
-        "arguments": {**arguments, "pool": str(pool) if pool else None},
+        "arguments": {**arguments, "wanted": selection, "pool": str(pool) if pool else None},
         "readers": [
             {
-                "reader": entry.entrant.name,
-                "model": entry.model,
-                "building": entry.settings.model_for("extract"),
-                "window": entry.entrant.window,
+                "reader": arm.reader.name,
+                "model": arm.model,
+                "building": arm.settings.model_for("extract"),
+                "window": arm.reader.window,
             }
-            for entry in entries
-            if not entry.repeat
+            for arm in arms
+            if not arm.repeat
         ],
-        "datasets": _statistics(plan.groups),
+        "datasets": _dataset_sizes(plan.groups),
     }
 
 
-def _statistics(groups: Iterable[Group]) -> list[dict[str, Any]]:
-    """How large the contexts are (table 1); of longer ones the target is told."""
-    by: dict[tuple[str, str], list[Group]] = {}
+def _dataset_sizes(groups: Iterable[QuestionGroup]) -> list[dict[str, Any]]:
+    """The sizes of the contexts (table 1); for lengthened ones their target."""
+    sets: dict[tuple[str, str], list[QuestionGroup]] = {}
     for group in groups:
-        by.setdefault((group.dataset, group.length), []).append(group)
-    return [
-        {"dataset": dataset, "length": length, **_sizes(members)}
-        for (dataset, length), members in by.items()
-    ]
-
-
-def _sizes(groups: Sequence[Group]) -> dict[str, Any]:
-    target = groups[0].tokens
-    records = [record for group in groups for record in group.records]
-    if target is not None:
-        return {"average_tokens": target, "max_tokens": target, "samples": len(records)}
-    return asdict(statistics(records))
-
-
-OFFLINE_AT_ONCE = 2
-"""Without a model nothing is waited for but the graph."""
-
-_ASKING: tuple[Phase, ...] = ("explore", "answer")
+        sets.setdefault((group.dataset, group.length), []).append(group)
+    sizes = []
+    for (dataset, length), members in sets.items():
+        records = [record for group in members for record in group.records]
+        target = members[0].target_tokens
+        size: dict[str, Any] = {"average_tokens": target, "max_tokens": target}
+        size |= {"samples": len(records)} if target is not None else asdict(statistics(records))
+        sizes.append({"dataset": dataset, "length": length, **size})
+    return sizes
 
 
 class Evaluation:
-    """Asks into a folder, which is its own while it is entered; None: costs can be told only.
+    """An evaluation into a results folder, which is locked while the evaluation is entered.
 
-    Raises UsageError where the data, the readers, the models or the folder cannot be used as
-    asked. `told` hears every new line, in a thread of the evaluation's own.
+    Without a folder (`out` None) it only estimates costs. `on_reading` receives each new line, in
+    the thread of the event loop. Raises UsageError if the data, the readers, the models or the
+    folder cannot be used as requested.
     """
 
-    def __init__(self, asked: Asked, settings: Settings, out: str | None) -> None:
-        self._folder = Folder(out) if out is not None else None
-        self.entries = entries_of(asked, settings, self._folder.place if self._folder else "")
-        self.tally = Tally()
-        self.told: Callable[[Line], None] = lambda line: None
-        self.spent = Usage()
-        self._asked = asked
+    def __init__(self, request: EvaluationRequest, settings: Settings, out: str | None) -> None:
+        self._folder = ResultsFolder(out) if out is not None else None
+        self.arms = make_arms(request, settings, self._folder.id if self._folder else "")
+        self.progress = EvaluationProgress()
+        self.on_reading: Callable[[Line], None] = lambda line: None
+        self.usage = Usage()
+        self._request = request
         self._settings = settings
-        self._rater = rater_of(asked, settings)
-        self._against = against_of(asked, self.entries)
+        self._rater = rater_settings(request, settings)
+        self._compared = compared_reader(request, self.arms)
         if out is not None:
-            check_models(self.entries, self._rater)
-        self.plan: Plan = plan(asked.sources, asked.wanted)
-        self._fixed = fixed(asked, settings, self._rater, self.entries, self.plan)
+            check_models(self.arms, self._rater)
+        self.plan: Plan = make_plan(request.sources, request.selection)
+        self._fixed = fixed_values(request, settings, self._rater, self.arms, self.plan)
         self._readings: ReadingsFile | None = None
-        self._tokens: dict[Key, int] = {}
+        self._compared_tokens: dict[ReadingKey, int] = {}
         self._background = Background()
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        """Take the folder, and what was read before."""
+        """Lock the folder, and count its readings."""
         with ExitStack() as opening:
             opening.callback(self._background.close)
             if self._folder:
                 opening.enter_context(self._folder)
                 self._folder.check(self._fixed)
-                readings = ReadingsFile(self._folder.readings, self._take)
+                readings = ReadingsFile(self._folder.readings, self._count)
                 self._readings = opening.enter_context(readings)
-            self.tally.expect(keys(self.plan, self.entries))
+            self.progress.expect(expected_keys(self.plan, self.arms))
             self._open = opening.pop_all()
         return self
 
@@ -287,32 +284,31 @@ class Evaluation:
 
     @property
     def uses_model(self) -> bool:
-        """Whether anything is asked of a model, be it for vectors alone."""
-        building = {entry.settings.model_for("extract") for entry in self.entries}
-        asking = {entry.model for entry in self.entries}
-        others = {self._settings.chosen_embeddings, *(["rater"] if self._rater else [])}
-        return (building | asking | others) != {OFFLINE}
+        """Whether any model is asked, be it for embeddings alone."""
+        models = {self._settings.chosen_embeddings, *(["rater"] if self._rater else [])}
+        for arm in self.arms:
+            models |= {arm.model, arm.settings.model_for("extract")}
+        return models != {OFFLINE}
 
     @property
     def notice(self) -> str:
-        """What must be seen beside figures that were got without a language model, or nothing."""
-        asking = (entry.settings.model_for(one) for entry in self.entries for one in _ASKING)
-        return OfflineDecider.notice if OFFLINE in asking else ""
+        """The notice beside figures that were made without a language model, or an empty text."""
+        phases: tuple[Phase, ...] = ("explore", "answer")
+        models = (arm.settings.model_for(phase) for arm in self.arms for phase in phases)
+        return OfflineDecider.notice if OFFLINE in models else ""
 
     @property
     def unrated(self) -> int:
-        """How many readings are there that are to be rated still, because a rater failed."""
-        places = product(self.entries, self.plan.groups)
-        return sum(self._unrated(entry, group) for entry, group in places)
+        """The number of readings that still have to be rated, because a rater failed."""
+        return sum(number for arm in self.arms for _, number in self._unrated(arm))
 
     @property
     def notes(self) -> Sequence[str]:
-        """What of the data is left out, and why."""
+        """Sentences on the data that is left out, and why."""
         lacking = {
             group.dataset
-            for entry in self.entries
-            for group in self.plan.groups
-            if len(entry.asked(group)) < len(group.records)
+            for arm, group in product(self.arms, self.plan.groups)
+            if len(arm.records(group)) < len(group.records)
         }
         golden = (
             f"{name} names no evidence for some or all questions: golden is not asked there."
@@ -322,49 +318,51 @@ class Evaluation:
 
     @property
     def needs_graph(self) -> bool:
-        """Whether Neo4j is needed for what is to be asked still, or to be thrown away."""
-        ours = [one for one in self.entries if one.entrant.name.startswith("graphreader")]
-        is_left = any(self._left(entry, group) for entry, group in product(ours, self.plan.groups))
-        leaves_graphs = self._folder is not None and self._folder.leaves_graphs
-        return is_left or (bool(ours) and leaves_graphs)
+        """Whether Neo4j is needed, for questions or for graphs that an earlier run left."""
+        arms = [arm for arm in self.arms if is_graphreader(arm.reader.name)]
+        if any(self._missing(arm) for arm in arms):
+            return True
+        return bool(arms) and self._folder is not None and self._folder.leaves_graphs
 
     def costs(self) -> list[Cost]:
-        """What will be spent on what is missing, a reader and model at a time.
+        """The cost of what is missing for each reader and model, all repeats together.
 
-        Repeats count together. Graphs and gists count with the first who needs them.
+        Graphs and gists are paid for by the first reader that needs them.
         """
-        found: dict[tuple[str, str], Cost] = {}
+        costs: dict[tuple[str, str], Cost] = {}
         built: set[tuple[object, ...]] = set()
-        for entry in self.entries:
-            counted = ((group, self._left(entry, group)) for group in self.plan.groups)
-            missing = [(group, number) for group, number in counted if number]
-            judged = ((group, self._unrated(entry, group)) for group in self.plan.groups)
-            unrated = [(group, number) for group, number in judged if number]
-            is_built = built_by(entry) in built
-            one = cost_of(entry, missing, self._rater, unrated=unrated, is_built=is_built)
-            cost = self._background.run(one)
+        for arm in self.arms:
+            missing, key = self._missing(arm), building_key(arm)
+            estimate = estimate_cost(
+                arm, missing, self._rater, unrated=self._unrated(arm), is_built=key in built
+            )
+            cost = self._background.run(estimate)
             if missing:
-                built.add(built_by(entry))
-            before = found.get((cost.reader, cost.model))
-            found[cost.reader, cost.model] = before.again(cost) if before else cost
-        return list(found.values())
+                built.add(key)
+            before = costs.get((cost.reader, cost.model))
+            costs[cost.reader, cost.model] = before + cost if before else cost
+        return list(costs.values())
 
     def run(self) -> None:
-        """Ask whatever is missing; see `Benchmark.run`. What is read stays, however it ends."""
+        """Ask and rate what is missing; see `EvaluationRunner.run`. Readings so far are kept."""
         assert self._folder is not None
         estimate = [asdict(one) for one in self.costs()]
-        with_graph = self.needs_graph
-        leaves_graphs = with_graph or self._folder.leaves_graphs
-        noted = {"notice": self.notice, "notes": list(self.notes)}
-        told = {**about(self._asked, self.entries, self.plan), **noted, "estimate": estimate}
-        self._folder.tell(self._fixed, {**told, "leaves_graphs": leaves_graphs})
-        self._background.run(self._run(self._folder, with_graph))
+        needs_graph = self.needs_graph
+        details = {
+            **run_details(self._request, self.arms, self.plan),
+            "notice": self.notice,
+            "notes": list(self.notes),
+            "estimate": estimate,
+            "leaves_graphs": needs_graph or self._folder.leaves_graphs,
+        }
+        self._folder.record_run(self._fixed, details)
+        self._background.run(self._run(self._folder, needs_graph))
 
-    async def _run(self, folder: Folder, with_graph: bool) -> None:
+    async def _run(self, folder: ResultsFolder, needs_graph: bool) -> None:
         assert self._readings is not None
         async with AsyncExitStack() as stack:
-            for entry in self.entries:
-                stack.push_async_callback(entry.entrant.aclose)
+            for arm in self.arms:
+                stack.push_async_callback(arm.reader.aclose)
             raters = None
             if self._rater:
                 decider = open_decider(self._rater)
@@ -372,46 +370,51 @@ class Evaluation:
                 raters = Raters(decider)
             scorer = Scorer(raters)
             scorer.check([record for group in self.plan.groups for record in group.records])
-            benchmark = Benchmark(
+            runner = EvaluationRunner(
                 self.plan,
-                self.entries,
+                self.arms,
                 self._readings,
                 scorer,
-                at_once=self._settings.concurrency if self.uses_model else OFFLINE_AT_ONCE,
-                max_dollars=self._asked.max_dollars,
+                concurrency=self._settings.concurrency if self.uses_model else OFFLINE_CONCURRENCY,
+                max_dollars=self._request.max_dollars,
             )
             try:
-                await benchmark.run()
+                await runner.run()
             finally:
-                self.spent = benchmark.spent
-            if with_graph:
-                for entry in self.entries:
-                    await entry.entrant.clear()
-                folder.graphs_are_gone()
-            if self._against:
-                await self._compare(folder)
+                self.usage = runner.usage
+            if needs_graph:
+                for arm in self.arms:
+                    await arm.reader.discard_leftovers()
+                folder.record_graphs_deleted()
+            if self._compared:
+                await self._rank_within_budget(folder)
 
-    async def _compare(self, folder: Folder) -> None:
-        """Rank at equal reading."""
+    async def _rank_within_budget(self, folder: ResultsFolder) -> None:
         async with AsyncExitStack() as stack:
             embedder = open_embedder(self._settings)
             stack.push_async_callback(embedder.aclose)
-            comparing = stack.enter_context(EqualReading(folder.equal_reading, embedder))
-            against = [one for one in self.entries if one.entrant.name == self._against]
-            await comparing.run(self.plan, against, self._tokens.get)
+            file = stack.enter_context(EqualBudgetFile(folder.equal_reading, embedder))
+            compared = [arm for arm in self.arms if arm.reader.name == self._compared]
+            await file.rank(self.plan, compared, self._compared_tokens.get)
 
-    def _left(self, entry: Entry, group: Group) -> int:
-        if self._readings is None:
-            return len(entry.asked(group))
-        return len(entry.missing(group, self._readings))
+    def _missing(self, arm: Arm) -> Counts:
+        """The groups with questions that an arm still has to be asked, and their numbers."""
+        readings = self._readings
+        counts = (
+            (group, len(arm.missing(group, readings) if readings else arm.records(group)))
+            for group in self.plan.groups
+        )
+        return [(group, number) for group, number in counts if number]
 
-    def _unrated(self, entry: Entry, group: Group) -> int:
+    def _unrated(self, arm: Arm) -> Counts:
+        """The same for readings that still have to be rated."""
         if self._readings is None or self._rater is None:
-            return 0
-        return len(entry.unrated(group, self._readings))
+            return []
+        counts = ((group, len(arm.unrated(group, self._readings))) for group in self.plan.groups)
+        return [(group, number) for group, number in counts if number]
 
-    def _take(self, line: Line) -> None:
-        if line.get("error") is None and line["reader"] == self._against:
-            self._tokens[Key.of(line)] = line["tokens_read"]
-        self.tally.take(line)
-        self.told(line)
+    def _count(self, line: Line) -> None:
+        if line.get("error") is None and line["reader"] == self._compared:
+            self._compared_tokens[ReadingKey.of(line)] = line["tokens_read"]
+        self.progress.add(line)
+        self.on_reading(line)

@@ -1,11 +1,8 @@
-"""The folder of an evaluation: what was asked and how, and what came of it.
+"""The results folder of an evaluation, and how its lines name readings and documents.
 
-`run.json` holds the arguments and settings, `readings.jsonl` a line for each reading,
-`equal_reading.jsonl` what rankings would have read. One process at a time works on it.
-
-The readings of an evaluation: one JSON line each, as soon as it is there.
-
-The documents of a record as readers take them, and back to the record's own numbers.
+`run.json` holds the arguments and settings, `readings.jsonl` one line for each reading, written as
+soon as it is done, and `equal_reading.jsonl` what rankings read within the same token budget. One
+process at a time works on a folder.
 """
 
 import json
@@ -29,8 +26,8 @@ from graphreader.ingestion.loading.content import from_text, is_blank
 READINGS, EQUAL_READING, RUN = "readings.jsonl", "equal_reading.jsonl", "run.json"
 
 
-class Folder:
-    """A folder that is this process's own while it is entered."""
+class ResultsFolder:
+    """A results folder, locked for this process while it is entered."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).expanduser()
@@ -38,7 +35,10 @@ class Folder:
         self._mark = uuid4().hex
 
     def __enter__(self) -> Self:
-        """Make it where it is missing, and take it. Raises UsageError where that cannot be."""
+        """Create the folder if it is missing, and lock it.
+
+        Raises UsageError if another process has it or if it cannot be written.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
@@ -61,83 +61,86 @@ class Folder:
         self._lock.release()
 
     @property
-    def place(self) -> str:
-        """A name that no other folder has, nor a copy of it, for what is kept elsewhere for it."""
-        mark = (self._run() or {}).get("mark", self._mark)
+    def id(self) -> str:
+        """An identity that no other folder has, nor a copy of this one."""
+        mark = (self._read_run() or {}).get("mark", self._mark)
         return f"{mark} {self.path.resolve()}"
 
     @property
     def readings(self) -> Path:
-        """A line for each reading."""
+        """The file with a line for each reading."""
         return self.path / READINGS
 
     @property
     def equal_reading(self) -> Path:
-        """A line for each ranking compared with a reading."""
+        """The file with a line for each ranking that is compared with a reading."""
         return self.path / EQUAL_READING
 
     def check(self, fixed: Mapping[str, Any]) -> None:
-        """See that `fixed` is what it was when the folder was begun.
+        """Compare `fixed` with the values of the folder's first run.
 
-        What is asked into one folder must be asked the same way, or its figures could not be
-        compared. What was not told yet is as good as the same. Raises UsageError, which names what
-        is not.
+        All readings of a folder must be made in the same way, or their figures could not be
+        compared; a value that no earlier run recorded agrees. Raises UsageError, which names the
+        first difference.
         """
-        before = self._run()
-        if before is None and self.readings.exists() and self.readings.stat().st_size:
+        run = self._read_run()
+        if run is None and self.readings.exists() and self.readings.stat().st_size:
             raise UsageError(
                 f"{self.readings} is there without its {RUN}: name another --out, or put it back."
             )
-        begun = before["fixed"] if before else fixed
+        recorded = run["fixed"] if run else {}
         for name, value in fixed.items():
-            if (was := begun.get(name, value)) != value:
+            if (before := recorded.get(name, value)) != value:
                 raise UsageError(
-                    f"{self.path} was begun with {name} {_shown(was)}, not {_shown(value)}: name "
-                    "another --out, or say the same again."
+                    f"{self.path} was begun with {name} {_as_json(before)}, not {_as_json(value)}: "
+                    "name another --out, or say the same again."
                 )
 
-    def tell(self, fixed: Mapping[str, Any], told: Mapping[str, Any]) -> None:
-        """Write down what is asked, and how. `told` is that of this command, and has its words."""
-        before = self._run() or {}
-        commands = [*before.get("commands", []), told["command"]]
-        fixed = {**before.get("fixed", {}), **fixed}
-        mark = before.get("mark", self._mark)
-        self._write({"fixed": fixed, **told, "commands": commands, "mark": mark})
+    def record_run(self, fixed: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+        """Write `run.json`: `fixed` is added to, `details` are those of this command."""
+        before = self._read_run() or {}
+        run = {
+            "fixed": {**before.get("fixed", {}), **fixed},
+            **details,
+            "commands": [*before.get("commands", []), details["command"]],
+            "mark": before.get("mark", self._mark),
+        }
+        self._write_run(run)
 
     @property
     def leaves_graphs(self) -> bool:
-        """Whether graphs may stand in Neo4j that were to be thrown away."""
-        return bool((self._run() or {}).get("leaves_graphs"))
+        """Whether Neo4j may hold graphs of this folder that should be deleted."""
+        return bool((self._read_run() or {}).get("leaves_graphs"))
 
-    def graphs_are_gone(self) -> None:
-        """Write down that none of them does."""
-        self._write({**(self._run() or {}), "leaves_graphs": False})
+    def record_graphs_deleted(self) -> None:
+        """Record that Neo4j holds no graph of this folder."""
+        self._write_run({**(self._read_run() or {}), "leaves_graphs": False})
 
-    def _write(self, run: Mapping[str, Any]) -> None:
+    def _write_run(self, run: Mapping[str, Any]) -> None:
         with atomic_write(self.path / RUN) as file:
-            line = json.dumps(run, ensure_ascii=False, indent=1)
-            file.write(line.encode("utf-8", "replace") + b"\n")
+            text = json.dumps(run, ensure_ascii=False, indent=1)
+            file.write(text.encode("utf-8", "replace") + b"\n")
 
-    def _run(self) -> dict[str, Any] | None:
+    def _read_run(self) -> dict[str, Any] | None:
         path = self.path / RUN
         if not path.exists():
             return None
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            run = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
-            found = None
-        if not isinstance(found, dict) or not isinstance(found.get("fixed"), dict):
+            run = None
+        if not isinstance(run, dict) or not isinstance(run.get("fixed"), dict):
             raise UsageError(f"{path} is none of an evaluation: name another --out.")
-        return found
+        return run
 
 
-def _shown(value: object) -> str:
+def _as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """What a line is about; of several lines about the same the last one counts."""
+class ReadingKey:
+    """What identifies a reading; of several lines with one key the last one counts."""
 
     dataset: str
     id: str
@@ -147,65 +150,64 @@ class Key:
     repeat: int
 
     @classmethod
-    def of(cls, line: Line) -> "Key":
-        """That of a line."""
+    def of(cls, line: Line) -> "ReadingKey":
+        """The key of a line."""
         return cls(*(line[name] for name in cls.__slots__))
 
 
 _FIGURES = ("em", "f1", "documents_read", "gold_documents", "tokens_read", "usage", "seconds")
-_NEEDED = frozenset((*Key.__slots__, "digest", "error", *_FIGURES))
+_REQUIRED = frozenset((*ReadingKey.__slots__, "digest", "error", *_FIGURES))
 
 
 class ReadingsFile(LinesFile):
-    """The file `readings.jsonl`, which a later run goes on with.
+    """The file `readings.jsonl`, which a later run continues.
 
-    A reading that failed has an `error`, and is asked again; one of which a rater failed has
-    `unrated`, and is rated again. `take` is told every line, those that are there already when the
-    file is entered.
+    A failed reading has an `error` and is asked again; one with `unrated` texts, because a rater
+    failed, is rated again. `on_line` receives every line, on entering also those of earlier runs.
     """
 
-    def __init__(self, path: Path, take: Callable[[Line], None]) -> None:
-        super().__init__(path, _NEEDED)
-        self._take = take
-        self._digests: dict[Key, str] = {}
-        self._unrated: dict[Key, Line] = {}
+    def __init__(self, path: Path, on_line: Callable[[Line], None]) -> None:
+        super().__init__(path, _REQUIRED)
+        self._on_line = on_line
+        self._digests: dict[ReadingKey, str] = {}
+        self._unrated: dict[ReadingKey, Line] = {}
 
-    def is_done(self, key: Key, digest: str) -> bool:
-        """Whether this is read; `digest` tells what the data ask, and of what.
+    def is_done(self, key: ReadingKey, digest: str) -> bool:
+        """Whether there is a reading of this key without an error.
 
-        Raises UsageError where the id was that of another question, text or right answer.
+        Raises UsageError if it was of another question, text or answer, as `record_digest` tells.
         """
-        done = self._digests.get(key)
-        if done not in (None, digest):
+        recorded = self._digests.get(key)
+        if recorded not in (None, digest):
             raise UsageError(
                 f"{self.path} has another question, text or right answer of the id {key.id} "
                 f"in {key.dataset}: name another --out for other data."
             )
-        return done is not None
+        return recorded is not None
 
-    def unrated(self, key: Key) -> Line | None:
-        """The line of a reading that raters have not judged as they should."""
+    def unrated(self, key: ReadingKey) -> Line | None:
+        """The line of a reading that still has to be rated, because a rater failed."""
         return self._unrated.get(key)
 
     def note(self, line: Line) -> None:
-        """Remember what it is about, and tell it."""
-        key = Key.of(line)
+        """Register a line and pass it on."""
+        key = ReadingKey.of(line)
         if line["error"] is None:
             self._digests[key] = line["digest"]
         self._unrated.pop(key, None)
         if line.get("unrated") is not None:
             self._unrated[key] = line
-        self._take(line)
+        self._on_line(line)
 
 
-PREFIX = "evaluation-"
-"""How the names of an evaluation's corpora begin."""
+CORPUS_PREFIX = "evaluation-"
+"""The names of an evaluation's corpora begin with this."""
 
 _SOURCE = "document "
 
 
 def corpus_of(record: Record) -> str:
-    """The name of a corpus of the record's documents, made of what they hold.
+    """The name of the corpus of the record's documents, made from their titles and texts.
 
     Records about the same documents share it, and with it the graph, the gists and the indexes.
     """
@@ -214,21 +216,24 @@ def corpus_of(record: Record) -> str:
     for part in texts:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)
-    return f"{PREFIX}{digest.hexdigest()[:16]}"
+    return f"{CORPUS_PREFIX}{digest.hexdigest()[:16]}"
 
 
-def digest_of(record: Record) -> str:
-    """What a record asks, of what, and which answers are right: another digest, other data."""
-    asked = (record.question, record.options, record.answers, record.gold_option, record.supporting)
-    told = f"{corpus_of(record)} {asked!r}"
-    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def record_digest(record: Record) -> str:
+    """A digest of the record's question, options, documents, right answers and evidence."""
+    content = (
+        record.question,
+        record.options,
+        record.answers,
+        record.gold_option,
+        record.supporting,
+    )
+    text = f"{corpus_of(record)} {content!r}"
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def documents_of(record: Record, corpus: str) -> list[Document]:
-    """The documents, each with an id of its own, also where two have the same text.
-
-    One without any text is left out: there is nothing in it to be read.
-    """
+    """The documents of a record that have any text; equal texts get ids of their own."""
     return [
         from_text(one.text, one.title or f"Document {place + 1}", corpus, f"{_SOURCE}{place}")
         for place, one in enumerate(record.documents)
@@ -236,11 +241,11 @@ def documents_of(record: Record, corpus: str) -> list[Document]:
     ]
 
 
-def places_of(documents: Sequence[Document]) -> Mapping[str, int]:
-    """Which of the record's documents, counted from 0, each id means."""
+def document_places(documents: Sequence[Document]) -> Mapping[str, int]:
+    """For each document id the document's index in its record, counted from 0."""
     return {one.id: int(one.source.removeprefix(_SOURCE)) for one in documents}
 
 
-def placed(ids: Iterable[str], places: Mapping[str, int]) -> list[int]:
-    """The places of these documents, each once, in the order of the ids."""
+def record_places(ids: Iterable[str], places: Mapping[str, int]) -> list[int]:
+    """The indexes of the documents with these ids, each once, in the order of the ids."""
     return list(dict.fromkeys(places[one] for one in ids))

@@ -1,12 +1,7 @@
-"""Every question put to every reader: side by side, each reading kept as soon as it is there.
+"""Running an evaluation: every question to every reader, and the progress of it.
 
-A group of a plan whose documents stand ready to be read.
-
-A reader that takes part in an evaluation, and what its lines are about.
-
-How far an evaluation is and how good its readers are, row by row: dataset, length, reader.
-
-One line of `readings.jsonl`: what was asked of whom about what, and the figures of it.
+An `Arm` is a reader with its settings and repeat. `EvaluationRunner` asks what the results folder
+lacks and appends a line for each reading; `EvaluationProgress` counts these lines.
 """
 
 import asyncio
@@ -19,19 +14,19 @@ from typing import Any
 from graphreader.baselines.answering import Golden
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, GraphReaderError
-from graphreader.evaluation import scoring
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.evidence import fcr
-from graphreader.evaluation.plan import Group, Plan
-from graphreader.evaluation.readers import Entrant, Opened
+from graphreader.evaluation.plan import Plan, QuestionGroup
+from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
 from graphreader.evaluation.results import (
-    Key,
+    ReadingKey,
     ReadingsFile,
     corpus_of,
-    digest_of,
+    document_places,
     documents_of,
-    places_of,
+    record_digest,
 )
+from graphreader.evaluation.scoring import Scorer, failed_figures
 from graphreader.files import Line
 from graphreader.llm.retry import CircuitBreaker
 from graphreader.settings import Settings
@@ -41,10 +36,65 @@ from graphreader.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
-class MadeGroup:
-    """A group whose documents stand ready."""
+class Arm:
+    """A reader with the settings that it was made from, asked for the n-th time (from 0)."""
 
-    group: Group
+    reader: EvaluatedReader
+    settings: Settings
+    repeat: int = 0
+
+    @property
+    def model(self) -> str:
+        """The model that explores and answers; both names if these are two."""
+        models = dict.fromkeys(self.settings.model_for(one) for one in ("explore", "answer"))
+        return ", ".join(models)
+
+    @property
+    def is_golden(self) -> bool:
+        """Whether the reader is given the evidence of one record, and so serves for that alone."""
+        return self.reader.name == Golden.name
+
+    def records(self, group: QuestionGroup) -> list[Record]:
+        """The records of a group that it is asked: golden only those that name evidence."""
+        return [one for one in group.records if one.supporting or not self.is_golden]
+
+    def missing(self, group: QuestionGroup, file: ReadingsFile) -> list[Record]:
+        """Those of its records that the file has no reading of.
+
+        Raises UsageError if the file has readings of other data under the same ids.
+        """
+        return [
+            record
+            for record in self.records(group)
+            if not file.is_done(self.key(group, record), record_digest(record))
+        ]
+
+    def unrated(self, group: QuestionGroup, file: ReadingsFile) -> list[tuple[Record, Line]]:
+        """Its readings that still have to be rated, because a rater failed."""
+        lines = ((one, file.unrated(self.key(group, one))) for one in self.records(group))
+        return [(record, line) for record, line in lines if line is not None]
+
+    def key(self, group: QuestionGroup, record: Record) -> ReadingKey:
+        """The key of its reading of a record."""
+        name = self.reader.name
+        return ReadingKey(group.dataset, record.id, group.length, name, self.model, self.repeat)
+
+
+def expected_keys(plan: Plan, arms: Sequence[Arm]) -> Iterator[ReadingKey]:
+    """The keys of all readings of a plan."""
+    for group in plan.groups:
+        for arm in arms:
+            yield from (arm.key(group, record) for record in arm.records(group))
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedGroup:
+    """A group of questions with its contexts built and their documents made.
+
+    `places` are the documents' indexes in their record by their ids; `tokens` those of all texts.
+    """
+
+    group: QuestionGroup
     corpus: str
     records: Sequence[Record]
     documents: Sequence[Document]
@@ -52,67 +102,18 @@ class MadeGroup:
     tokens: int
 
     @classmethod
-    def of(cls, group: Group) -> "MadeGroup":
-        """Make the contexts, which may take a second. Records of one group share documents."""
-        records = group.made()
+    def of(cls, group: QuestionGroup) -> "PreparedGroup":
+        """Build the contexts, which may take a second."""
+        records = group.build_contexts()
         corpus = corpus_of(records[0])
         documents = documents_of(records[0], corpus)
         tokens = group.own_tokens
-        if group.tokens is not None:
+        if group.target_tokens is not None:
             tokens = sum(count(one.text) for one in records[0].documents)
-        return cls(group, corpus, records, documents, places_of(documents), tokens)
+        return cls(group, corpus, records, documents, document_places(documents), tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A reader with the settings that it was made of, asked for the n-th time (from 0)."""
-
-    entrant: Entrant
-    settings: Settings
-    repeat: int = 0
-
-    @property
-    def model(self) -> str:
-        """Who explores and answers; both, where these are two."""
-        models = dict.fromkeys(self.settings.model_for(one) for one in ("explore", "answer"))
-        return ", ".join(models)
-
-    @property
-    def is_given_evidence(self) -> bool:
-        """Whether it is opened with what one record names as evidence, and for that one alone."""
-        return self.entrant.name == Golden.name
-
-    def asked(self, group: Group) -> list[Record]:
-        """The records of a group that it is asked about; golden only where evidence is named."""
-        return [one for one in group.records if one.supporting or not self.is_given_evidence]
-
-    def missing(self, group: Group, file: ReadingsFile) -> list[Record]:
-        """Those of them that are not read yet. Raises UsageError where they were others then."""
-        return [
-            record
-            for record in self.asked(group)
-            if not file.is_done(self.key(group, record), digest_of(record))
-        ]
-
-    def unrated(self, group: Group, file: ReadingsFile) -> list[tuple[Record, Line]]:
-        """Its readings that are to be judged still, because a rater failed."""
-        lines = ((one, file.unrated(self.key(group, one))) for one in self.asked(group))
-        return [(record, line) for record, line in lines if line is not None]
-
-    def key(self, group: Group, record: Record) -> Key:
-        """What the line of this reading is about."""
-        name = self.entrant.name
-        return Key(group.dataset, record.id, group.length, name, self.model, self.repeat)
-
-
-def keys(plan: Plan, entries: Sequence[Entry]) -> Iterator[Key]:
-    """Those of all readings of a plan."""
-    for group in plan.groups:
-        for entry in entries:
-            yield from (entry.key(group, record) for record in entry.asked(group))
-
-
-_FIRST = (
+_FIRST_FIELDS = (
     "id",
     "dataset",
     "reader",
@@ -127,312 +128,293 @@ _FIRST = (
     "usage",
     "seconds",
 )
-"""The keys that every line begins with."""
+"""Every line begins with these."""
 
 
 def line_of(
-    entry: Entry,
-    made: MadeGroup,
+    arm: Arm,
+    prepared: PreparedGroup,
     record: Record,
-    opened: Opened | None,
-    found: Mapping[str, Any],
+    reader: PreparedReader | None,
+    figures: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """One line of the file: first what every evaluation asks for, then what more is known."""
-    # A longer context differs with the pool: what the data ask is told by the record as it came.
-    own = next(one for one in made.group.records if one.id == record.id)
-    known = {
-        **asdict(entry.key(made.group, record)),
-        "window": entry.entrant.window,
+    """One line of `readings.jsonl`; `reader` is None where it could not be prepared."""
+    # The digest is that of the record as its dataset has it: a longer context depends on the pool.
+    original = next(one for one in prepared.group.records if one.id == record.id)
+    line = {
+        **asdict(arm.key(prepared.group, record)),
+        "window": arm.reader.window,
         "language": record.language,
         "kind": record.kind,
         "subset": record.subset,
         "question": record.question,
-        "digest": digest_of(own),
+        "digest": record_digest(original),
         "gold_documents": list(record.gold_documents),
-        "record_tokens": made.tokens,
+        "record_tokens": prepared.tokens,
         "documents": len(record.documents),
-        "corpus": made.corpus,
-        "building": asdict(opened.building if opened else Usage()),
-        "graph": _plain(opened.graph) if opened else None,
-        "compression": _plain(opened.compression) if opened else None,
+        "corpus": prepared.corpus,
+        "building": asdict(reader.building if reader else Usage()),
+        "graph": dict(reader.graph) if reader and reader.graph is not None else None,
+        "compression": (
+            dict(reader.compression) if reader and reader.compression is not None else None
+        ),
+        **figures,
     }
-    whole = {**known, **found}
-    return {name: whole[name] for name in dict.fromkeys((*_FIRST, *whole))}
+    return {name: line[name] for name in dict.fromkeys((*_FIRST_FIELDS, *line))}
 
 
-def _plain(sizes: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if sizes is None else dict(sizes)
+class EvaluationRunner:
+    """Asks what the readings of a plan lack.
 
-
-class Benchmark:
-    """Asks what of a plan is not read yet.
-
-    Groups are taken in the order of the plan, `at_once` of them at a time, each with one reader
+    Groups are taken in the order of the plan, `concurrency` of them at a time, each with one reader
     after the other, so that few contexts are in memory.
     """
 
     def __init__(
         self,
         plan: Plan,
-        entries: Sequence[Entry],
+        arms: Sequence[Arm],
         file: ReadingsFile,
-        scorer: scoring.Scorer,
+        scorer: Scorer,
         *,
-        at_once: int,
+        concurrency: int,
         max_dollars: float | None = None,
     ) -> None:
+        self.usage = Usage()
         self._plan = plan
-        self._entries = entries
+        self._arms = arms
         self._file = file
         self._scorer = scorer
-        self._at_once = at_once
+        self._concurrency = concurrency
         self._max_dollars = max_dollars
-        self._questions = asyncio.Semaphore(at_once)
-        # Two sets about the same documents share a graph, which who is done with it throws away.
-        self._corpora: dict[str, asyncio.Lock] = {}
-        self._patience = CircuitBreaker()
-        self._halt: GraphReaderError | None = None
-        self.spent = Usage()
+        self._question_slots = asyncio.Semaphore(concurrency)
+        # Datasets about the same documents share a graph, which the first must not delete early.
+        self._corpus_locks: dict[str, asyncio.Lock] = {}
+        self._breaker = CircuitBreaker()
+        self._stop: GraphReaderError | None = None
 
     async def run(self) -> None:
         """Ask everything that is missing.
 
-        A reading that fails becomes a line, and the others go on. Raises what every further one
-        would meet as well, and GraphReaderError where a service stays away or `max_dollars` are
-        spent; what is kept stays.
+        A failed reading becomes a line, and the others go on. Raises an error that every further
+        reading would meet as well, and GraphReaderError if a service stays unavailable or
+        `max_dollars` are spent; the readings so far are kept.
         """
-        await bounded_gather(self._plan.groups, self._ask_group, self._at_once)
+        await bounded_gather(self._plan.groups, self._run_group, self._concurrency)
 
-    async def _ask_group(self, group: Group) -> None:
-        left = [(entry, entry.missing(group, self._file)) for entry in self._entries]
-        left = [(entry, records) for entry, records in left if records]
-        if self._scorer.rates:
-            for entry in self._entries:
-                unrated = entry.unrated(group, self._file)
-                await bounded_gather(unrated, self._rate, self._at_once)
-        if left:
-            made = await asyncio.to_thread(MadeGroup.of, group)
-            made_of = {record.id: record for record in made.records}
-            async with self._corpora.setdefault(made.corpus, asyncio.Lock()):
-                for entry, records in left:
-                    for sitting in _sittings(entry, [made_of[record.id] for record in records]):
-                        await self._sit(entry, made, sitting)
-                for entry, _ in left:
-                    await entry.entrant.forget(made.documents)
+    async def _run_group(self, group: QuestionGroup) -> None:
+        missing = [(arm, arm.missing(group, self._file)) for arm in self._arms]
+        missing = [(arm, records) for arm, records in missing if records]
+        if self._scorer.has_raters:
+            for arm in self._arms:
+                unrated = arm.unrated(group, self._file)
+                await bounded_gather(unrated, self._rate, self._concurrency)
+        if not missing:
+            return
+        prepared = await asyncio.to_thread(PreparedGroup.of, group)
+        by_id = {record.id: record for record in prepared.records}
+        async with self._corpus_locks.setdefault(prepared.corpus, asyncio.Lock()):
+            for arm, records in missing:
+                contexts = [by_id[record.id] for record in records]
+                batches = [[one] for one in contexts] if arm.is_golden else [contexts]
+                for batch in batches:
+                    await self._run_batch(arm, prepared, batch)
+            for arm, _ in missing:
+                await arm.reader.discard(prepared.documents)
 
-    async def _rate(self, read: tuple[Record, Line]) -> None:
-        """Have a reading judged that is there."""
-        record, line = read
-        async with self._questions:
-            self._go_on()
-            rated, spent = await self._scorer.rated_again(record, line)
-        self._keep(rated, spent)
+    async def _rate(self, reading: tuple[Record, Line]) -> None:
+        """Rate a reading of which a rater failed before."""
+        record, line = reading
+        async with self._question_slots:
+            self._raise_if_stopped()
+            rated, usage = await self._scorer.rate_again(record, line)
+        self._keep(rated, usage)
 
-    async def _sit(self, entry: Entry, made: MadeGroup, records: Sequence[Record]) -> None:
-        """Open a reader on the documents, and ask it these questions."""
-        self._go_on()
+    async def _run_batch(
+        self, arm: Arm, prepared: PreparedGroup, records: Sequence[Record]
+    ) -> None:
+        """Prepare a reader for the documents, and ask it these questions."""
+        self._raise_if_stopped()
         async with AsyncExitStack() as stack:
-            opening = entry.entrant.opened(records[0], made.documents)
+            preparing = arm.reader.prepare(records[0], prepared.documents)
             try:
-                opened = await stack.enter_async_context(opening)
+                reader = await stack.enter_async_context(preparing)
             except GraphReaderError as error:
-                self._look_at(error)
+                self._stop_if_final(error)
                 for record in records:
-                    found = _failed(record, error, 0.0)
-                    self._file.append(line_of(entry, made, record, None, found))
-                self._spend(error.spent if isinstance(error, DecisionError) else Usage())
+                    figures = _error_figures(record, error, 0.0)
+                    self._file.append(line_of(arm, prepared, record, None, figures))
+                self._add_usage(error.spent if isinstance(error, DecisionError) else Usage())
                 return
-            self._spend(opened.building)
+            self._add_usage(reader.building)
 
             async def ask(record: Record) -> None:
-                await self._ask(entry, made, record, opened)
+                await self._ask(arm, prepared, record, reader)
 
-            await bounded_gather(records, ask, self._at_once)
+            await bounded_gather(records, ask, self._concurrency)
 
-    async def _ask(self, entry: Entry, made: MadeGroup, record: Record, opened: Opened) -> None:
-        async with self._questions:
-            self._go_on()
+    async def _ask(
+        self, arm: Arm, prepared: PreparedGroup, record: Record, reader: PreparedReader
+    ) -> None:
+        async with self._question_slots:
+            self._raise_if_stopped()
             began = time.monotonic()
             try:
-                found = await self._figures(made, record, opened)
+                figures = await self._read_and_score(prepared, record, reader)
             except GraphReaderError as error:
-                self._look_at(error)
-                found = _failed(record, error, time.monotonic() - began)
+                self._stop_if_final(error)
+                figures = _error_figures(record, error, time.monotonic() - began)
             else:
-                self._patience.answered()
-        spent = Usage(**found["usage"]) + Usage(**found["rating_usage"])
-        self._keep(line_of(entry, made, record, opened, found), spent)
+                self._breaker.answered()
+        usage = Usage(**figures["usage"]) + Usage(**figures["rating_usage"])
+        self._keep(line_of(arm, prepared, record, reader, figures), usage)
 
-    def _keep(self, line: Line, spent: Usage) -> None:
-        """A reading is kept before anything ends the evaluation: it is not asked for again."""
-        self._file.append(line)
-        self._halt = self._scorer.ended or self._halt
-        self._spend(spent)
-        self._go_on()
-
-    async def _figures(self, made: MadeGroup, record: Record, opened: Opened) -> dict[str, Any]:
-        reading = await opened.reader.aask(record.question, options=record.options)
+    async def _read_and_score(
+        self, prepared: PreparedGroup, record: Record, reader: PreparedReader
+    ) -> dict[str, Any]:
+        reading = await reader.reader.aask(record.question, options=record.options)
         if reading.paths and all(path.stopped == "error" for path in reading.paths):
-            # Its every path failed: that is a failure, whatever it says.
+            # A reading whose every path failed is a failure, whatever its answer says.
             error = DecisionError(reading.paths[0].error or reading.answer)
             error.spent = reading.usage
             raise error
-        found = await self._scorer.scored(record, reading, made.places)
+        figures = await self._scorer.score(record, reading, prepared.places)
         if reading.compression is not None:
             rates = {"final_query": reading.compression}
-            found["compression"] = {**(opened.compression or {}), **rates}
-        return found
+            figures["compression"] = {**(reader.compression or {}), **rates}
+        return figures
 
-    def _go_on(self) -> None:
-        """Begin nothing more once something was met that all others would meet."""
-        if self._halt:
-            raise self._halt
+    def _keep(self, line: Line, usage: Usage) -> None:
+        """Append a line before anything can end the evaluation, as its reading is paid for."""
+        self._file.append(line)
+        self._stop = self._scorer.rater_failure or self._stop
+        self._add_usage(usage)
+        self._raise_if_stopped()
 
-    def _spend(self, usage: Usage) -> None:
-        self.spent += usage
-        if self._max_dollars is not None and self.spent.dollars >= self._max_dollars:
-            self._halt = GraphReaderError(
-                f"${self.spent.dollars:,.2f} are spent, as much as --max-cost allows: for the "
+    def _add_usage(self, usage: Usage) -> None:
+        self.usage += usage
+        if self._max_dollars is not None and self.usage.dollars >= self._max_dollars:
+            self._stop = GraphReaderError(
+                f"${self.usage.dollars:,.2f} are spent, as much as --max-cost allows: for the "
                 "rest, give the command again with more."
             )
-            self._go_on()
+            self._raise_if_stopped()
 
-    def _look_at(self, error: GraphReaderError) -> None:
-        """Whether a failure is that of one reading, or ends all of them."""
-        self._halt = self._patience.after(error) or self._halt
-        self._go_on()
+    def _stop_if_final(self, error: GraphReaderError) -> None:
+        """Stop if an error ends all readings, not one alone."""
+        self._stop = self._breaker.after(error) or self._stop
+        self._raise_if_stopped()
 
-
-def _sittings(entry: Entry, records: Sequence[Record]) -> list[Sequence[Record]]:
-    """Questions asked of one opened reader: all, unless it is opened with what one record knows."""
-    if entry.is_given_evidence:
-        return [[record] for record in records]
-    return [records]
+    def _raise_if_stopped(self) -> None:
+        if self._stop:
+            raise self._stop
 
 
-def _failed(record: Record, error: GraphReaderError, seconds: float) -> dict[str, Any]:
-    spent = error.spent if isinstance(error, DecisionError) else Usage()
-    return scoring.failed(record, str(error), replace(spent, seconds=round(seconds, 3)))
+def _error_figures(record: Record, error: GraphReaderError, seconds: float) -> dict[str, Any]:
+    usage = error.spent if isinstance(error, DecisionError) else Usage()
+    return failed_figures(record, str(error), replace(usage, seconds=round(seconds, 3)))
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What a row needs of one reading; None: not measured of it."""
-
-    em: float | None
-    f1: float | None
-    fcr: float | None
-    tokens: int
-    calls: int
-    seconds: float
-    failed: bool
-
-    @classmethod
-    def of(cls, line: Line) -> "Figures":
-        """Those of a line."""
-        return cls(
-            em=line["em"],
-            f1=line["f1"],
-            fcr=fcr(line["documents_read"], line["gold_documents"]),
-            tokens=line["tokens_read"],
-            calls=line["usage"]["calls"],
-            seconds=line["seconds"],
-            failed=line.get("error") is not None,
-        )
+_SCORES, _AMOUNTS = ("em", "f1", "fcr"), ("tokens", "calls", "seconds")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What a row is about."""
+@dataclass(slots=True)
+class ProgressRow:
+    """The readings of one reader with one model at one dataset and length.
+
+    `readings` are the figures of those that are done; None stands for a figure not measured.
+    """
 
     dataset: str
     length: str
     model: str
     reader: str
-
-
-@dataclass(slots=True)
-class Row:
-    """One row: how many readings there will be, and those that are there."""
-
-    place: Place
-    total: int
-    readings: dict[Key, Figures] = field(default_factory=dict)
+    total: int = 0
+    readings: dict[ReadingKey, Mapping[str, float | None]] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
-        """How many are there, the failed ones among them."""
+        """The number of readings done, failed ones included."""
         return len(self.readings)
 
     @property
     def failed(self) -> int:
-        """How many failed."""
-        return sum(one.failed for one in self.readings.values())
+        """The number of failed readings."""
+        return sum(bool(one["failed"]) for one in self.readings.values())
 
     def mean(self, name: str) -> float | None:
-        """The mean of a figure; scores count what failed as 0, amounts leave it out."""
-        counts_failed = name in ("em", "f1", "fcr")
-        found = (
-            getattr(one, name) for one in self.readings.values() if counts_failed or not one.failed
+        """The mean of em, f1, fcr, tokens, calls or seconds.
+
+        A failed reading counts as 0 for a score, and not for an amount.
+        """
+        figures = (
+            one[name] for one in self.readings.values() if name in _SCORES or not one["failed"]
         )
-        known = [value for value in found if value is not None]
-        return sum(known) / len(known) if known else None
+        values = [value for value in figures if value is not None]
+        return sum(values) / len(values) if values else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        place = self.place
-        named = {"dataset": place.dataset, "length": place.length, "reader": place.reader}
-        counted = {"total": self.total, "done": self.done, "failed": self.failed}
-        names = ("em", "f1", "fcr", "tokens", "calls", "seconds")
-        means = {name: _rounded(self.mean(name)) for name in names}
-        return {**named, "model": place.model, **counted, **means}
+        """The row in plain JSON types, means rounded to four digits."""
+        means = {name: self.mean(name) for name in (*_SCORES, *_AMOUNTS)}
+        return {
+            "dataset": self.dataset,
+            "length": self.length,
+            "reader": self.reader,
+            "model": self.model,
+            "total": self.total,
+            "done": self.done,
+            "failed": self.failed,
+            **{name: None if mean is None else round(mean, 4) for name, mean in means.items()},
+        }
 
 
-class Tally:
-    """Counts readings as they come. Those of an earlier run count where they are asked for now."""
+class EvaluationProgress:
+    """Counts readings as they come; those of an earlier run count if they are expected now."""
 
     def __init__(self) -> None:
-        self._rows: dict[Place, Row] = {}
-        self._early: dict[Key, Figures] = {}
+        self._rows: dict[tuple[str, str, str, str], ProgressRow] = {}
+        self._unexpected: dict[ReadingKey, Mapping[str, float | None]] = {}
 
-    def expect(self, keys: Iterable[Key]) -> None:
-        """These will come, or came before."""
+    def expect(self, keys: Iterable[ReadingKey]) -> None:
+        """Expect these readings."""
         for key in keys:
-            place = Place(key.dataset, key.length, key.model, key.reader)
-            row = self._rows.setdefault(place, Row(place, 0))
+            place = (key.dataset, key.length, key.model, key.reader)
+            row = self._rows.setdefault(place, ProgressRow(*place))
             row.total += 1
-            if key in self._early:
-                row.readings[key] = self._early.pop(key)
+            if key in self._unexpected:
+                row.readings[key] = self._unexpected.pop(key)
 
-    def take(self, line: Line) -> None:
-        """Count a line; of several about the same the last one counts."""
-        key = Key.of(line)
-        row = self._rows.get(Place(key.dataset, key.length, key.model, key.reader))
-        if row is None:
-            self._early[key] = Figures.of(line)
-        else:
-            row.readings[key] = Figures.of(line)
+    def add(self, line: Line) -> None:
+        """Count a line; of several with the same key the last one counts."""
+        key = ReadingKey.of(line)
+        row = self._rows.get((key.dataset, key.length, key.model, key.reader))
+        readings = self._unexpected if row is None else row.readings
+        readings[key] = {
+            "em": line["em"],
+            "f1": line["f1"],
+            "fcr": fcr(line["documents_read"], line["gold_documents"]),
+            "tokens": line["tokens_read"],
+            "calls": line["usage"]["calls"],
+            "seconds": line["seconds"],
+            "failed": line.get("error") is not None,
+        }
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ProgressRow]:
         """All rows, in the order in which they are expected."""
         return list(self._rows.values())
 
     @property
     def total(self) -> int:
-        """How many readings there will be."""
+        """The number of readings expected."""
         return sum(row.total for row in self.rows)
 
     @property
     def done(self) -> int:
-        """How many are there, the failed ones among them."""
+        """The number of readings done, failed ones included."""
         return sum(row.done for row in self.rows)
 
     @property
     def failed(self) -> int:
-        """How many failed."""
+        """The number of failed readings."""
         return sum(row.failed for row in self.rows)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)

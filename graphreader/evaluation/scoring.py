@@ -1,20 +1,9 @@
-"""One reading becomes one line of figures: what was asked, found and spent, and how good it is.
+"""Scoring a reading: metrics without a model, and a language model as rater.
 
-Without a model everything is measured but what only a rater can say, which stands as null.
-
-A language model as rater: LR-1 and LR-2 of answers, recall of supporting facts in evidence.
-
-As both papers do it (GraphReader appendices B and E, ReadAgent section 4.1). The decider is that of
-the raters' model; the papers ask it at temperature 0.1, which is set where its client is made.
-
-At which stage of a path a function was called: atomic facts, chunks or neighbors (figures 9-11).
-
-`next_page` and `termination` are functions of several stages; what stands around them tells which.
-
-What a rater is asked: whether an answer is right, and how much of the evidence was found.
-
-The raters of both papers (figures 13 and 14), and the one that counts supporting facts
-(figure 19). Only a language model can tell: nothing here is decided offline.
+The raters are those of both papers: LR-1 and LR-2 of answers (GraphReader figures 13 and 14,
+ReadAgent section 4.1) and the recall of supporting facts in the evidence (figure 19, table 6).
+Only a language model can rate; without raters their figures are null. Each function call of a path
+is assigned to its stage: atomic facts, chunks or neighbors (figures 9-11).
 """
 
 import asyncio
@@ -29,7 +18,7 @@ from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.answers import accuracy, exact_match, f1, f1_star, rouge
 from graphreader.evaluation.metrics.evidence import FactRecall, chunk_recall, fact_recall
-from graphreader.evaluation.results import placed
+from graphreader.evaluation.results import record_places
 from graphreader.files import Line
 from graphreader.llm.protocols import D, Decider, Decision, Task, names
 from graphreader.llm.retry import CircuitBreaker
@@ -66,14 +55,14 @@ class RecallRating(Decision):
 
 @dataclass(frozen=True, slots=True)
 class RatingTask(Task[D]):
-    """What all raters have in common."""
+    """A decision of the raters."""
 
     phase: ClassVar[Phase] = "rate"
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementTask(RatingTask[D]):
-    """An answer beside one reference. The question tells what both are about."""
+    """Compare an answer with one reference answer to the question."""
 
     reply_tokens = 100
     question: str
@@ -82,11 +71,7 @@ class AgreementTask(RatingTask[D]):
 
     def values(self) -> Mapping[str, str]:
         """Question, answer and reference."""
-        return {
-            "question": self.question,
-            "answer": self.answer,
-            "reference": self.reference,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +110,7 @@ class RecallRatingTask(RatingTask[RecallRating]):
         }
 
     def problem(self, decision: RecallRating) -> str | None:
-        """Numbers that cannot be: 0 <= covered <= relevant <= all, and relevant is 1 at least."""
+        """What contradicts 0 <= covered <= relevant <= all facts, and relevant >= 1; else None."""
         every = len(self.supporting)
         if not 1 <= decision.relevant <= every:
             return f"relevant is {decision.relevant}: it must be between 1 and {every}."
@@ -139,7 +124,7 @@ Verdict = Literal["exact", "partial", "no"]
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What both raters together say of an answer, and what asking them cost."""
+    """The verdict of both raters together, and the cost of asking them."""
 
     verdict: Verdict
     usage: Usage = field(default_factory=Usage)
@@ -157,35 +142,34 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class RatedRecall(FactRecall):
-    """What the rater counts in a text, and what asking it cost."""
+    """The supporting facts that a rater counts in a text, and the cost of asking it."""
 
     usage: Usage = field(default_factory=Usage)
 
 
 class Raters:
-    """Rates answers and evidence by asking the decider.
+    """Rates answers and evidence by asking the decider of the raters' model.
 
-    Raises DecisionError where a rating cannot be had (its `spent` tells all that was paid for this
-    answer), UsageError where the decider is no language model.
+    Raises DecisionError if a rating fails (its `spent` is the cost of all ratings of this answer)
+    and UsageError if the decider is no language model.
     """
 
     def __init__(self, decider: Decider) -> None:
         self._decider = decider
 
     async def rate(self, question: str, answer: str, references: Sequence[str]) -> Rating:
-        """The best rating of the answer with any of the references, one after the other.
+        """The best rating of the answer against any of the references.
 
-        Exact where one of the two raters says yes; partial where the strict one says no and the
-        permissive one "partially"; else no. Nobody is asked what can change nothing any more: the
-        permissive rater after a strict yes, further references after an exact match, and both about
-        an answer without words, which is a no.
+        It is exact if one of the two raters says yes, partial if the strict one says no and the
+        permissive one "partially", else no. A rater is not asked if its reply could change nothing:
+        after a strict yes, after an exact match, and about an empty answer, which is a no.
         """
         best, usage = Rating("no"), Usage()
         if not answer.strip():
             return best
         for reference in references:
             try:
-                rating = await self._with(question, answer, reference)
+                rating = await self._rate_against(question, answer, reference)
             except DecisionError as error:
                 error.spent += usage
                 raise
@@ -198,16 +182,16 @@ class Raters:
     async def recall(self, question: str, supporting: Sequence[str], text: str) -> RatedRecall:
         """How many of the supporting facts the question needs, and how many the text covers.
 
-        There must be a fact at least. `fact_wise` and `sample_wise` make the figures of table 6.
+        Raises ValueError without any supporting fact.
         """
         if not supporting:
             raise ValueError("There are no supporting facts to look for")
         task = RecallRatingTask(question, tuple(supporting), text)
-        decided = await self._decider.decide(task)
-        return RatedRecall(decided.decision.relevant, decided.decision.covered, decided.usage)
+        result = await self._decider.decide(task)
+        return RatedRecall(result.decision.relevant, result.decision.covered, result.usage)
 
-    async def _with(self, question: str, answer: str, reference: str) -> Rating:
-        """The rating with this one reference."""
+    async def _rate_against(self, question: str, answer: str, reference: str) -> Rating:
+        """The rating of the answer against one reference."""
         strict = await self._decider.decide(StrictRatingTask(question, answer, reference))
         if strict.decision.agrees == "yes":
             return Rating("exact", strict.usage)
@@ -234,188 +218,171 @@ OF_ONE_STAGE: dict[str, Stage] = {
     "read_subsequent_chunk": "chunks",
     "read_neighbor_node": "neighbors",
 }
+"""The functions that belong to one stage; `next_page` and `termination` belong to several."""
 
-_AT_A_CHUNK = re.compile(r", chunk \d+$")
-_TO_FACTS = (None, "read_neighbor_node")
+_CHUNK = re.compile(r", chunk \d+$")
 
 
 def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
-    """The stage of each call of one path, in their order."""
-    found: list[Stage] = []
-    before: FunctionCall | None = None
+    """The stage of each call of one path, in their order.
+
+    A `termination` at a chunk belongs to the chunks, another one to the neighbors. A `next_page`
+    belongs to the facts of a node that the path has just entered, else to its neighbors.
+    """
+    assigned: list[Stage] = []
+    previous: str | None = None
     for call in functions:
-        stage = OF_ONE_STAGE.get(call.name)
-        if stage is None and call.name == "termination":
-            stage = "chunks" if _AT_A_CHUNK.search(call.at) else "neighbors"
-        if stage is None:
-            stage = _of_page(before, found)
-        found.append(stage)
-        before = call
-    return found
-
-
-def _of_page(before: FunctionCall | None, found: Sequence[Stage]) -> Stage:
-    """Where more was asked for: at the facts of a node just entered, else at its neighbors."""
-    if before is not None and before.name == "next_page":
-        return found[-1]
-    entered = (before.name if before else None) in _TO_FACTS
-    return "facts" if entered else "neighbors"
+        if call.name in OF_ONE_STAGE:
+            stage = OF_ONE_STAGE[call.name]
+        elif call.name == "termination":
+            stage = "chunks" if _CHUNK.search(call.at) else "neighbors"
+        elif previous == "next_page":
+            stage = assigned[-1]
+        else:
+            stage = "facts" if previous in (None, "read_neighbor_node") else "neighbors"
+        assigned.append(stage)
+        previous = call.name
+    return assigned
 
 
 EVIDENCE_KEPT = 20_000
 """Characters of the evidence that a line keeps; all of it is measured."""
 
 RATED_TOKENS = 32_000
-"""Tokens of a text in which a rater looks for supporting facts, at most: each costs money."""
+"""The most tokens of a text in which a rater looks for supporting facts, as each costs money."""
 
 _TOO_LONG = "The evidence is too long to be rated: only its words were compared."
-_FAILED = "The rater failed: "
+_RATER_FAILED = "The rater failed: "
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
-    """What raters say of a reading; nothing where none is asked.
+class RaterFigures:
+    """The raters' figures of a reading; empty without raters.
 
-    `left` are the texts, by their figures' names, in which a rater that failed did not look; None
-    where nothing is left to be rated.
+    `recalls` are covered and relevant facts by the name of the figure. `unrated` are the texts, by
+    the same names, in which a rater that failed did not look; None if nothing is left to be rated.
     """
 
     verdict: str | None = None
     recalls: dict[str, list[int]] = field(default_factory=dict)
-    left: Mapping[str, str] | None = None
+    unrated: Mapping[str, str] | None = None
     usage: Usage = field(default_factory=Usage)
     notes: tuple[str, ...] = ()
 
 
 class Scorer:
-    """Measures readings; with `raters`, a model is asked as well.
+    """Measures readings; with `raters`, a model rates them as well.
 
-    `ended` is why these are of no more use: their service refuses every request, or is gone.
+    `rater_failure` is the error that makes further ratings useless: the raters' service refuses
+    every request or stays unavailable.
     """
 
     def __init__(self, raters: Raters | None = None) -> None:
         self._raters = raters
-        self.ended: GraphReaderError | None = None
-        self._patience = CircuitBreaker()
+        self.rater_failure: GraphReaderError | None = None
+        self._breaker = CircuitBreaker()
 
     @property
-    def rates(self) -> bool:
-        """Whether a model is asked."""
+    def has_raters(self) -> bool:
+        """Whether a model rates readings."""
         return self._raters is not None
 
     def check(self, records: Sequence[Record]) -> None:
-        """Raise UsageError where a package is missing that measuring these needs."""
+        """Raise UsageError if a package is missing that measuring these records needs."""
         rouge("a", ["a"], "en")
         for language in {one.language for one in records if one.keywords is not None}:
             f1_star("a", ["a"], "a", language)
 
-    async def scored(
+    async def score(
         self, record: Record, reading: Reading, places: Mapping[str, int]
     ) -> dict[str, Any]:
-        """The figures of a reading. `places` says which document of the record an id means.
+        """The figures of a reading; `places` are the documents' indexes in the record by their ids.
 
-        A rater that fails leaves its figure null, with a note, and in `unrated` what it was to look
-        at.
+        A rater that fails leaves its figure null, with a note and the text in `unrated`.
         """
         answer = reading.answer if reading.answered else ""
-        rated = await self._rated(record, answer, _evidence(reading))
-        measured = await asyncio.to_thread(_measured, record, reading)
-        measured["chunk_recall"] = _chunk_recall(record, reading, places)
-        for name, counted in rated.recalls.items():
-            measured[name]["rated"] = counted
+        rated = await self._rate(record, answer, _evidence(reading))
+        measured = await asyncio.to_thread(_measured_figures, record, reading)
+        for name, counts in rated.recalls.items():
+            measured[name]["rated"] = counts
         cited = (citation.document_id for citation in reading.citations)
         return {
             "answer": reading.answer,
             "answered": reading.answered,
-            "documents_read": placed(reading.documents_read, places),
-            "documents_cited": placed(cited, places),
+            "documents_read": record_places(reading.documents_read, places),
+            "documents_cited": record_places(cited, places),
             "tokens_read": reading.tokens_read,
             "usage": asdict(reading.usage),
             "seconds": reading.usage.seconds,
             **measured,
+            "chunk_recall": _chunk_recall(record, reading, places),
             "rating": rated.verdict,
-            "unrated": rated.left,
+            "unrated": rated.unrated,
             "phases": {phase: asdict(usage) for phase, usage in reading.phases.items()},
-            "paths": [_path(one) for one in reading.paths] or None,
+            "paths": [_path_figures(one) for one in reading.paths] or None,
             "pages_looked_up": reading.pages_looked_up,
             "evidence": reading.evidence[:EVIDENCE_KEPT],
             "notes": [*reading.notes, *rated.notes],
             "rating_usage": asdict(rated.usage),
         }
 
-    async def rated_again(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
-        """The line of a reading with what raters that failed left open, and what that cost now.
+    async def rate_again(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
+        """The line of a reading with the ratings that it lacked, and the cost of these now.
 
-        Nothing is asked of the reader again, and of the raters only what they did not say yet.
+        The reader is not asked again, and the raters only what they have not rated yet.
         """
         answer = line["answer"] if line["answered"] else ""
-        rated = await self._rated(record, answer, line["unrated"], line["rating"])
+        rated = await self._rate(record, answer, line["unrated"], line["rating"])
         recalls = {name: {**line[name], "rated": two} for name, two in rated.recalls.items()}
-        told = [note for note in line["notes"] if not note.startswith(_FAILED)]
+        notes = [note for note in line["notes"] if not note.startswith(_RATER_FAILED)]
         figures = {
             "rating": rated.verdict,
-            "unrated": rated.left,
-            "notes": [*told, *rated.notes],
+            "unrated": rated.unrated,
+            "notes": [*notes, *rated.notes],
             "rating_usage": asdict(Usage(**line["rating_usage"]) + rated.usage),
         }
         return {**line, **recalls, **figures}, rated.usage
 
-    async def _rated(
+    async def _rate(
         self, record: Record, answer: str, texts: Mapping[str, str], verdict: str | None = None
-    ) -> Rated:
-        """The answer rated, unless there is a verdict, and then each text."""
-        raters, rated = self._raters, Rated(verdict)
+    ) -> RaterFigures:
+        """Rate the answer, unless there is a verdict, and then each text."""
+        raters, rated = self._raters, RaterFigures(verdict)
         if raters is None:
             return rated
         facts = [fact for some in supporting_facts(record) for fact in some]
-        left = dict(texts) if facts else {}
+        unrated = dict(texts) if facts else {}
         try:
             if record.answers and record.answerable and verdict is None:
-                found = await raters.rate(record.question, answer, record.answers)
-                rated = replace(rated, verdict=found.verdict, usage=found.usage)
-            for name, text in list(left.items()):
+                rating = await raters.rate(record.question, answer, record.answers)
+                rated = replace(rated, verdict=rating.verdict, usage=rating.usage)
+            for name, text in list(unrated.items()):
                 if count(text) > RATED_TOKENS:
                     rated = replace(rated, notes=(*rated.notes, _TOO_LONG))
                 else:
                     recall = await raters.recall(record.question, facts, text)
                     rated.recalls[name] = [recall.covered, recall.relevant]
                     rated = replace(rated, usage=rated.usage + recall.usage)
-                del left[name]
+                del unrated[name]
         except DecisionError as error:
-            self.ended = self._patience.after(error) or self.ended
-            notes = (*rated.notes, f"{_FAILED}{error}")
-            return replace(rated, usage=rated.usage + error.spent, notes=notes, left=left)
-        self._patience.answered()
+            self.rater_failure = self._breaker.after(error) or self.rater_failure
+            notes = (*rated.notes, f"{_RATER_FAILED}{error}")
+            return replace(rated, usage=rated.usage + error.spent, notes=notes, unrated=unrated)
+        self._breaker.answered()
         return rated
 
 
-def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
-    """The supporting facts in words: sentences, and whole documents of which none is named."""
-    sentences = [place.sentence for place in record.supporting if place.sentence]
-    named = {place.document for place in record.supporting if place.sentence}
-    documents = [record.documents[n].text for n in record.gold_documents if n not in named]
-    return sentences, documents
-
-
-def _chunk_recall(record: Record, reading: Reading, places: Mapping[str, int]) -> float | None:
-    """The share of the supporting sentences that stand in what was shown in full."""
-    chunks = [
-        record.documents[places[id_]].text[start:end] for id_, start, end in reading.passages_read
-    ]
-    return chunk_recall(chunks, supporting_facts(record)[0], record.language)
-
-
-def failed(record: Record, error: str, spent: Usage) -> dict[str, Any]:
-    """The figures of a reading that came to nothing: it counts as unanswered."""
+def failed_figures(record: Record, error: str, usage: Usage) -> dict[str, Any]:
+    """The figures of a reading that failed: it counts as unanswered."""
     return {
         "answer": "",
         "answered": False,
-        **_of_answer(record, None),
+        **_answer_figures(record, None),
         "documents_read": [],
         "documents_cited": [],
         "tokens_read": 0,
-        "usage": asdict(spent),
-        "seconds": spent.seconds,
+        "usage": asdict(usage),
+        "seconds": usage.seconds,
         "rating": None,
         "unrated": None,
         "recall": None,
@@ -431,63 +398,71 @@ def failed(record: Record, error: str, spent: Usage) -> dict[str, Any]:
     }
 
 
-def _measured(record: Record, reading: Reading) -> dict[str, Any]:
-    """What needs no model."""
+def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
+    """The supporting sentences, and the gold documents of which no sentence is named."""
+    sentences = [place.sentence for place in record.supporting if place.sentence]
+    named = {place.document for place in record.supporting if place.sentence}
+    documents = [record.documents[n].text for n in record.gold_documents if n not in named]
+    return sentences, documents
+
+
+def _measured_figures(record: Record, reading: Reading) -> dict[str, Any]:
+    """The figures that need no model."""
     return {
-        **_of_answer(record, reading.answer if reading.answered else ""),
+        **_answer_figures(record, reading.answer if reading.answered else ""),
         "facts_recall": None,
-        **{name: _recall(record, text) for name, text in _evidence(reading).items()},
+        **{name: _fact_recall(record, text) for name, text in _evidence(reading).items()},
         "error": None,
     }
 
 
-def _of_answer(record: Record, answer: str | None) -> dict[str, Any]:
-    """How good an answer is, empty where none was given, None where the reading failed.
+def _answer_figures(record: Record, answer: str | None) -> dict[str, Any]:
+    """How good an answer is: an empty text if none was given, None if the reading failed.
 
-    It is null of a question whose answer is not known. Of one that cannot be answered EM and F1
-    are 1 where that was found, else 0. `choice` is null of a question without options, and of no
-    other.
+    All is null for a question without a known answer. For a question that cannot be answered, EM
+    and F1 are 1 for an empty answer, else 0. `choice` is null for a question without options.
     """
     references, language = record.answers, record.language
     if not record.answerable:
         right = float(answer == "")
         return {"em": right, "f1": right, "f1_star": None, "rouge": None, "choice": None}
-    given = answer or ""
-    keywords = record.keywords
-    starred = references and keywords is not None
-    return {
-        "em": exact_match(given, references, language) if references else None,
-        "f1": f1(given, references, language) if references else None,
-        "f1_star": f1_star(given, references, keywords, language) if starred else None,
-        "rouge": _rouge(given, references, language) if references else None,
-        "choice": _choice(record, given),
-    }
+    text, keywords = answer or "", record.keywords
+    figures: dict[str, Any] = dict.fromkeys(("em", "f1", "f1_star", "rouge", "choice"))
+    if references:
+        scores = rouge(text, references, language)
+        figures["em"] = exact_match(text, references, language)
+        figures["f1"] = f1(text, references, language)
+        figures["rouge"] = {"1": scores.rouge1, "2": scores.rouge2, "L": scores.rouge_l}
+        if keywords is not None:
+            figures["f1_star"] = f1_star(text, references, keywords, language)
+    if record.options and record.gold_option is not None:
+        figures["choice"] = accuracy(text, record.options, record.gold_option) == 1
+    return figures
 
 
 def _evidence(reading: Reading) -> dict[str, str]:
-    """The texts in which supporting facts are looked for (table 6)."""
+    """The texts in which supporting facts are looked for, by the figure's name (table 6)."""
     facts = {"facts_recall": "\n".join(reading.facts_read)} if reading.facts_read else {}
     return {"recall": reading.evidence, **facts}
 
 
-def _rouge(answer: str, references: Sequence[str], language: str) -> dict[str, float]:
-    found = rouge(answer, references, language)
-    return {"1": found.rouge1, "2": found.rouge2, "L": found.rouge_l}
-
-
-def _choice(record: Record, answer: str) -> bool | None:
-    if not record.options or record.gold_option is None:
+def _fact_recall(record: Record, evidence: str) -> dict[str, Any] | None:
+    """The supporting facts that a text contains, and all of them; None if none are known."""
+    recall = fact_recall(evidence, *supporting_facts(record), record.language)
+    if recall is None:
         return None
-    return accuracy(answer, record.options, record.gold_option) == 1
+    return {"strings": [recall.covered, recall.relevant], "rated": None}
 
 
-def _recall(record: Record, evidence: str) -> dict[str, Any] | None:
-    """Covered facts and all of them, as the text says them; null where none are known."""
-    found = fact_recall(evidence, *supporting_facts(record), record.language)
-    return None if found is None else {"strings": [found.covered, found.relevant], "rated": None}
+def _chunk_recall(record: Record, reading: Reading, places: Mapping[str, int]) -> float | None:
+    """The share of the supporting sentences within the passages that were shown in full."""
+    chunks = [
+        record.documents[places[id_]].text[start:end] for id_, start, end in reading.passages_read
+    ]
+    return chunk_recall(chunks, supporting_facts(record)[0], record.language)
 
 
-def _path(path: Path) -> dict[str, Any]:
+def _path_figures(path: Path) -> dict[str, Any]:
     staged = zip(path.functions, stages(path.functions), strict=True)
     functions = [{"name": function.name, "stage": stage} for function, stage in staged]
     return {"calls": path.calls, "stopped": path.stopped, "functions": functions}

@@ -21,7 +21,7 @@ from graphreader.agent.tasks import (
     NeighborTask,
     PlanTask,
 )
-from graphreader.evaluation.readers import WITHOUT_PLAN, WITHOUT_SHARING, without_node_selection
+from graphreader.evaluation.variants import WITHOUT_PLAN, WITHOUT_SHARING, without_node_selection
 from graphreader.graph_reader import GraphReader
 from graphreader.reading import Reading
 from graphreader.settings import Settings

@@ -12,7 +12,8 @@ from langchain_core.documents import Document
 
 from graphreader.errors import GraphReaderError
 from graphreader.evaluation.datasets.load import data_files
-from graphreader.evaluation.readers import OWN, GraphEntrant
+from graphreader.evaluation.readers import EvaluatedGraphReader
+from graphreader.evaluation.variants import GRAPHREADER
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.runs import world
@@ -274,7 +275,7 @@ def test_nothing_to_read(terminal: Terminal, data: str, neo4j: Settings) -> None
     assert [line["reader"] for line in without] == readers.split(",")
     assert all("There is no text that could be read." in line["notes"] for line in without)
     assert {line["tokens_read"] + line["usage"]["calls"] for line in without} == {0}
-    (signs_only,) = (line for line in lines if (line["id"], line["reader"]) == ("q1", OWN))
+    (signs_only,) = (line for line in lines if (line["id"], line["reader"]) == ("q1", GRAPHREADER))
     assert "The corpus has nothing to start from." in signs_only["notes"]
     assert {one["k"] for one in lines_of(terminal.folder / "o", "equal_reading")} == {0}
 
@@ -338,7 +339,7 @@ def test_graphs_left(
     world.at_home(neo4j, monkeypatch, terminal.folder)
     words = ["evaluate", data, "--limit", "2", "--readers", "graphreader", "--out"]
     with monkeypatch.context() as patch:
-        patch.setattr(GraphEntrant, "forget", killed)
+        patch.setattr(EvaluatedGraphReader, "discard", killed)
         first = [terminal.run(*words, out) for out in ("o", "p")]
     made = lines_of(terminal.folder / "o")[0]["corpus"]
     with GraphReader(f"{made}-mine", settings=neo4j) as reader:

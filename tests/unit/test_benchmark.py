@@ -22,10 +22,10 @@ from graphreader.errors import (
     WindowError,
 )
 from graphreader.evaluation.datasets.record import Record
-from graphreader.evaluation.plan import Plan, Wanted, plan
-from graphreader.evaluation.readers import Opened
+from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
+from graphreader.evaluation.readers import PreparedReader
 from graphreader.evaluation.results import ReadingsFile
-from graphreader.evaluation.runner import Benchmark, Entry, keys
+from graphreader.evaluation.runner import Arm, EvaluationRunner, expected_keys
 from graphreader.evaluation.scoring import Scorer
 from graphreader.files import Line
 from graphreader.reading import Path, Reading
@@ -69,23 +69,25 @@ class Fake:
         self._answers = answers
 
     @asynccontextmanager
-    async def opened(self, record: Record, documents: Sequence[Document]) -> AsyncIterator[Opened]:
+    async def prepare(
+        self, record: Record, documents: Sequence[Document]
+    ) -> AsyncIterator[PreparedReader]:
         if self.fails:
             raise self.fails
         self.opened_with.append([one.text for one in documents])
         self.open += 1
         self.most_open = max(self.open, self.most_open)
-        yield Opened(self, Usage(2, 10, 5), {"chunks": 3}, None)
+        yield PreparedReader(self, Usage(2, 10, 5), {"chunks": 3}, None)
         self.open -= 1
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         self.asked.append(question)
         return self._answers(question)
 
-    async def forget(self, documents: Sequence[Document]) -> None:
+    async def discard(self, documents: Sequence[Document]) -> None:
         self.forgotten += 1
 
-    async def clear(self) -> None:
+    async def discard_leftovers(self) -> None:
         pass
 
     async def aclose(self) -> None:
@@ -115,14 +117,14 @@ def data(tmp_path: File) -> str:
 
 
 async def run(
-    out: File, what: Plan, *fakes: Fake, at_once: int = 2, max_dollars: float | None = None
+    out: File, what: Plan, *fakes: Fake, concurrency: int = 2, max_dollars: float | None = None
 ) -> list[Line]:
     """Ask everything that is missing in the file; all lines of it, also where it ends early."""
     lines: list[Line] = []
-    entries = [Entry(one, Settings()) for one in fakes]
+    entries = [Arm(one, Settings()) for one in fakes]
     with ReadingsFile(out / "readings.jsonl", lines.append) as file:
-        benchmark = Benchmark(
-            what, entries, file, Scorer(), at_once=at_once, max_dollars=max_dollars
+        benchmark = EvaluationRunner(
+            what, entries, file, Scorer(), concurrency=concurrency, max_dollars=max_dollars
         )
         await benchmark.run()
     return lines
@@ -135,7 +137,7 @@ def kept(out: File) -> list[dict[str, Any]]:
 # Every question is put to every reader, and each line begins with the keys that all have.
 async def test_lines(data: str, tmp_path: File) -> None:
     one, other = Fake("one"), Fake("other")
-    await run(tmp_path, plan([data], Wanted()), one, other)
+    await run(tmp_path, make_plan([data], QuestionSelection()), one, other)
 
     lines = kept(tmp_path)
     assert sorted((line["id"], line["reader"]) for line in lines) == [
@@ -156,14 +158,14 @@ async def test_sets_about_the_same_documents(tmp_path: File) -> None:
             await asyncio.sleep(0.01)
             return await super().aask(question, options=options)
 
-        async def forget(self, documents: Sequence[Document]) -> None:
+        async def discard(self, documents: Sequence[Document]) -> None:
             assert not self.open
-            await super().forget(documents)
+            await super().discard(documents)
 
     short = write(tmp_path, {"q1": "one"}, "short.jsonl")
     long = write(tmp_path, {f"r{n}": "one" for n in range(6)}, "long.jsonl")
     shared = Shared()
-    lines = await run(tmp_path, plan([short, long], Wanted()), shared)
+    lines = await run(tmp_path, make_plan([short, long], QuestionSelection()), shared)
 
     assert len(lines) == 7
     assert (shared.forgotten, shared.most_open) == (2, 1)
@@ -172,7 +174,7 @@ async def test_sets_about_the_same_documents(tmp_path: File) -> None:
 # Questions about the same documents share one opened reader; what it built goes when all are done.
 async def test_shared_documents(data: str, tmp_path: File) -> None:
     fake = Fake()
-    lines = await run(tmp_path, plan([data], Wanted()), fake)
+    lines = await run(tmp_path, make_plan([data], QuestionSelection()), fake)
 
     assert sorted(fake.opened_with) == [["one"], ["two"]]
     assert fake.forgotten == 2
@@ -183,7 +185,7 @@ async def test_shared_documents(data: str, tmp_path: File) -> None:
 # The reader that knows a record's own evidence is opened for each record.
 async def test_golden(data: str, tmp_path: File) -> None:
     golden = Fake("golden")
-    await run(tmp_path, plan([data], Wanted()), golden)
+    await run(tmp_path, make_plan([data], QuestionSelection()), golden)
 
     assert len(golden.opened_with) == 3
 
@@ -194,14 +196,14 @@ async def test_no_evidence(tmp_path: File) -> None:
     rows = [json.loads(row) for row in data.read_text().splitlines()]
     del rows[0]["supporting"]
     data.write_text("\n".join(json.dumps(row) for row in rows))
-    what = plan([str(data)], Wanted())
+    what = make_plan([str(data)], QuestionSelection())
 
     lines = await run(tmp_path, what, Fake("golden"), Fake("other"))
 
-    asked = [Entry(Fake("golden"), Settings()), Entry(Fake("other"), Settings())]
+    asked = [Arm(Fake("golden"), Settings()), Arm(Fake("other"), Settings())]
     wanted = [("golden", "q2"), ("other", "q1"), ("other", "q2")]
     assert sorted((line["reader"], line["id"]) for line in lines) == wanted
-    assert sorted((key.reader, key.id) for key in keys(what, asked)) == wanted
+    assert sorted((key.reader, key.id) for key in expected_keys(what, asked)) == wanted
 
 
 # What is read is not asked again; a new reader, and what failed, is.
@@ -212,8 +214,8 @@ async def test_goes_on(data: str, tmp_path: File) -> None:
         return answer(question)
 
     first, second = Fake("first", fail_once), Fake("second")
-    await run(tmp_path, plan([data], Wanted()), first)
-    await run(tmp_path, plan([data], Wanted()), first, second)
+    await run(tmp_path, make_plan([data], QuestionSelection()), first)
+    await run(tmp_path, make_plan([data], QuestionSelection()), first, second)
 
     assert sorted(first.asked) == ["q1?", "q2?", "q2?", "q3?"]
     assert sorted(second.asked) == ["q1?", "q2?", "q3?"]
@@ -222,8 +224,8 @@ async def test_goes_on(data: str, tmp_path: File) -> None:
 # Where all is read, not even the contexts are made.
 async def test_nothing_left(data: str, tmp_path: File) -> None:
     fake = Fake()
-    await run(tmp_path, plan([data], Wanted()), fake)
-    await run(tmp_path, plan([data], Wanted()), fake)
+    await run(tmp_path, make_plan([data], QuestionSelection()), fake)
+    await run(tmp_path, make_plan([data], QuestionSelection()), fake)
 
     assert len(fake.opened_with) == 2
 
@@ -237,7 +239,7 @@ async def test_failing_reading(data: str, tmp_path: File) -> None:
             raise error
         return answer(question)
 
-    await run(tmp_path, plan([data], Wanted()), Fake(answers=fail))
+    await run(tmp_path, make_plan([data], QuestionSelection()), Fake(answers=fail))
 
     lines = {line["id"]: line for line in kept(tmp_path)}
     assert lines["q1"]["error"] == "The budget is used up."
@@ -251,7 +253,11 @@ async def test_failing_reading(data: str, tmp_path: File) -> None:
 # A run whose every path failed is a failure, whatever it says.
 async def test_every_path_failed(data: str, tmp_path: File) -> None:
     path = Path("Toronto", "", 0, "error", error="The reply makes no sense.")
-    await run(tmp_path, plan([data], Wanted()), Fake(answers=lambda q: answer(q, paths=(path,))))
+    await run(
+        tmp_path,
+        make_plan([data], QuestionSelection()),
+        Fake(answers=lambda q: answer(q, paths=(path,))),
+    )
 
     assert {line["error"] for line in kept(tmp_path)} == {"The reply makes no sense."}
 
@@ -260,7 +266,7 @@ async def test_every_path_failed(data: str, tmp_path: File) -> None:
 async def test_failing_opening(data: str, tmp_path: File) -> None:
     broken, other = Fake("broken"), Fake("other")
     broken.fails = DocumentError("The text has no words.")
-    await run(tmp_path, plan([data], Wanted()), broken, other)
+    await run(tmp_path, make_plan([data], QuestionSelection()), broken, other)
 
     errors = {(line["reader"], line["error"]) for line in kept(tmp_path)}
     assert errors == {("broken", "The text has no words."), ("other", None)}
@@ -277,7 +283,7 @@ async def test_closed_model(tmp_path: File, error: GraphReaderError) -> None:
     data = write(tmp_path, {f"q{n}": f"text {n}" for n in range(9)})
     fake = Fake(answers=refuse)
     with pytest.raises(type(error)):
-        await run(tmp_path, plan([data], Wanted()), fake, at_once=1)
+        await run(tmp_path, make_plan([data], QuestionSelection()), fake, concurrency=1)
 
     assert len(fake.asked) == 2
     assert [line["id"] for line in kept(tmp_path)] == ["q0"]
@@ -293,7 +299,7 @@ async def test_service_gone(tmp_path: File) -> None:
     data = write(tmp_path, {f"q{n}": f"text {n}" for n in range(9)})
     fake = Fake(answers=away)
     with pytest.raises(GraphReaderError, match=r"Nobody answers\. No more questions"):
-        await run(tmp_path, plan([data], Wanted()), fake, at_once=1)
+        await run(tmp_path, make_plan([data], QuestionSelection()), fake, concurrency=1)
 
     assert fake.asked == ["q0?", "q1?", "q2?", "q3?", "q4?", "q5?"]
 
@@ -303,7 +309,9 @@ async def test_max_dollars(tmp_path: File) -> None:
     data = write(tmp_path, {f"q{n}": f"text {n}" for n in range(9)})
     fake = Fake()
     with pytest.raises(GraphReaderError, match=r"\$1.00 are spent.*--max-cost"):
-        await run(tmp_path, plan([data], Wanted()), fake, at_once=1, max_dollars=1.0)
+        await run(
+            tmp_path, make_plan([data], QuestionSelection()), fake, concurrency=1, max_dollars=1.0
+        )
 
     assert len(fake.asked) == len(kept(tmp_path)) == 2
 
@@ -312,7 +320,7 @@ async def test_max_dollars(tmp_path: File) -> None:
 async def test_few_at_once(tmp_path: File) -> None:
     data = write(tmp_path, {f"q{n}": f"text {n}" for n in range(20)})
     fake = Fake()
-    await run(tmp_path, plan([data], Wanted()), fake, at_once=3)
+    await run(tmp_path, make_plan([data], QuestionSelection()), fake, concurrency=3)
 
     assert fake.most_open == 3
 
@@ -326,8 +334,8 @@ def pool(folder: File, passages: int = 60) -> str:
 # Longer contexts are asked beside the native ones; evidence is told where it stands in them.
 async def test_lengths(data: str, tmp_path: File) -> None:
     fake = Fake()
-    wanted = Wanted(lengths=("native", "100", "200"), pool=pool(tmp_path))
-    what = plan([data], wanted)
+    wanted = QuestionSelection(lengths=("native", "100", "200"), pool=pool(tmp_path))
+    what = make_plan([data], wanted)
     lines = await run(tmp_path, what, fake)
 
     assert [group.length for group in what.groups] == ["native"] * 2 + ["100"] * 3 + ["200"] * 3
@@ -341,7 +349,7 @@ async def test_lengths(data: str, tmp_path: File) -> None:
 # A record that is longer than a length is left out there, with a note.
 def test_too_long(tmp_path: File) -> None:
     data = write(tmp_path, {"q1": "word " * 150, "q2": "two"})
-    what = plan([data], Wanted(lengths=("100",), pool=pool(tmp_path)))
+    what = make_plan([data], QuestionSelection(lengths=("100",), pool=pool(tmp_path)))
 
     assert [group.records[0].id for group in what.groups] == ["q2"]
     assert what.notes == ("1 of 2 records of own are longer than 100 already, and left out there.",)
@@ -355,7 +363,7 @@ def test_one_set_without_a_pool(tmp_path: File) -> None:
     File(pool(tmp_path)).rename(tmp_path / "corpus" / "a.jsonl")
     without = write(tmp_path, {"q2": "two"}, "b.jsonl")
 
-    what = plan([without, with_pool], Wanted(lengths=("native", "100")))
+    what = make_plan([without, with_pool], QuestionSelection(lengths=("native", "100")))
 
     asked = [(group.records[0].id, group.length) for group in what.groups]
     assert asked == [("q2", "native"), ("q1", "native"), ("q1", "100")]
@@ -372,7 +380,7 @@ def test_too_small_for_one(tmp_path: File) -> None:
     rows[1]["answers"] = ["sheep"]
     data.write_text("\n".join(json.dumps(row) for row in rows))
 
-    what = plan([str(data)], Wanted(lengths=("100",), pool=pool(tmp_path)))
+    what = make_plan([str(data)], QuestionSelection(lengths=("100",), pool=pool(tmp_path)))
 
     assert [group.records[0].id for group in what.groups] == ["q1"]
     told = "1 of 2 records of own have too small a pool for 100, and are left out there."
@@ -382,12 +390,12 @@ def test_too_small_for_one(tmp_path: File) -> None:
 # A length without a pool, a pool that is too small, a file named twice: each is a sentence.
 def test_plans_that_cannot_be(data: str, tmp_path: File) -> None:
     with pytest.raises(UsageError, match=r"There is no pool of passages beside .*--pool"):
-        plan([data], Wanted(lengths=("64k",)))
+        make_plan([data], QuestionSelection(lengths=("64k",)))
     with pytest.raises(UsageError, match="twice at the length native"):
-        plan([data, data], Wanted())
+        make_plan([data, data], QuestionSelection())
     with pytest.raises(DatasetError, match="is no length"):
-        plan([data], Wanted(lengths=("far",)))
+        make_plan([data], QuestionSelection(lengths=("far",)))
     with pytest.raises(UsageError, match="at least one length"):
-        plan([data], Wanted(lengths=()))
+        make_plan([data], QuestionSelection(lengths=()))
     with pytest.raises(UsageError, match="3 of 3 records of own have too small a pool for 64k"):
-        plan([data], Wanted(lengths=("64k",), pool=pool(tmp_path, 5)))
+        make_plan([data], QuestionSelection(lengths=("64k",), pool=pool(tmp_path, 5)))

@@ -148,7 +148,7 @@ def test_places_vary() -> None:
 def test_passages_that_tell_the_answer(answer: str, text: str, fits: bool) -> None:
     record = Record("1", "d", "Q?", ("Nowhere at all", answer), (SourceText("T", "x"),))
 
-    assert Pool([SourceText("Other", text)]).fit_for(record) == ([0] if fits else [])
+    assert Pool([SourceText("Other", text)]).fitting(record) == ([0] if fits else [])
 
 
 # A title can tell the answer as well; passages of a title of the evidence, and texts that the
@@ -163,7 +163,7 @@ def test_passages_left_out() -> None:
         ]
     )
 
-    assert pool.fit_for(RECORD) == [2]
+    assert pool.fitting(RECORD) == [2]
 
 
 # A record that is too long is not cut, and a pool that is too small is said to be so.

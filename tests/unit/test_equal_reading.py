@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from graphreader.baselines.session import TextPassage
-from graphreader.evaluation.equal_budget import EqualReading, equal
-from graphreader.evaluation.plan import Wanted, plan
-from graphreader.evaluation.results import Key
-from graphreader.evaluation.runner import Entry
+from graphreader.evaluation.equal_budget import EqualBudgetFile, within_budget
+from graphreader.evaluation.plan import QuestionSelection, make_plan
+from graphreader.evaluation.results import ReadingKey
+from graphreader.evaluation.runner import Arm
 from graphreader.ingestion.loading.content import from_text
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import Settings
@@ -29,10 +29,10 @@ def passages(*sizes: int) -> list[TextPassage]:
     [(0, 0, 0), (1, 1, 30), (30, 1, 30), (31, 2, 50), (50, 2, 50), (51, 3, 60), (999, 3, 60)],
 )
 def test_smallest_k(tokens: int, k: int, total: int) -> None:
-    found = equal(passages(30, 20, 10), tokens)
+    best, total_tokens = within_budget(passages(30, 20, 10), tokens)
 
-    assert (found.k, found.tokens) == (k, total)
-    assert [one.index for one in found.passages] == list(range(k))
+    assert (len(best), total_tokens) == (k, total)
+    assert [one.index for one in best] == list(range(k))
 
 
 def write(folder: Path) -> str:
@@ -58,12 +58,12 @@ def write(folder: Path) -> str:
 async def ranked(folder: Path, read: dict[str, int]) -> list[dict[str, Any]]:
     """The lines, where `read` says how many tokens were read for which question."""
 
-    def tokens(key: Key) -> int | None:
+    def tokens(key: ReadingKey) -> int | None:
         return read.get(key.id)
 
-    entries: Sequence[Entry] = [Entry(Fake("graphreader"), Settings())]
-    with EqualReading(folder / "equal_reading.jsonl", OfflineEmbedder()) as comparing:
-        await comparing.run(plan([write(folder)], Wanted()), entries, tokens)
+    entries: Sequence[Arm] = [Arm(Fake("graphreader"), Settings())]
+    with EqualBudgetFile(folder / "equal_reading.jsonl", OfflineEmbedder()) as comparing:
+        await comparing.rank(make_plan([write(folder)], QuestionSelection()), entries, tokens)
     lines = (folder / "equal_reading.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 

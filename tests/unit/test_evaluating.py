@@ -8,16 +8,18 @@ from rich.console import Console
 from graphreader.cli.evaluating import EvaluationDrawing, Progress, costs_told, table_of, whole_cost
 from graphreader.estimate import Spending
 from graphreader.evaluation.costs import Cost
-from graphreader.evaluation.results import Key
-from graphreader.evaluation.runner import Tally
+from graphreader.evaluation.results import ReadingKey
+from graphreader.evaluation.runner import EvaluationProgress
 
 
-def key(n: int = 0, reader: str = "golden", dataset: str = "d", model: str = "offline") -> Key:
-    return Key(dataset, f"q{n}", "native", reader, model, 0)
+def key(
+    n: int = 0, reader: str = "golden", dataset: str = "d", model: str = "offline"
+) -> ReadingKey:
+    return ReadingKey(dataset, f"q{n}", "native", reader, model, 0)
 
 
-def line(of: Key, error: str | None = None, **more: Any) -> dict[str, Any]:
-    named = {name: getattr(of, name) for name in Key.__slots__}
+def line(of: ReadingKey, error: str | None = None, **more: Any) -> dict[str, Any]:
+    named = {name: getattr(of, name) for name in ReadingKey.__slots__}
     figures = {
         "em": 1.0,
         "f1": 0.5,
@@ -30,7 +32,7 @@ def line(of: Key, error: str | None = None, **more: Any) -> dict[str, Any]:
     return {**named, **figures, "error": error, **more}
 
 
-def drawn(tally: Tally, width: int = 80, room: int | None = None) -> list[str]:
+def drawn(tally: EvaluationProgress, width: int = 80, room: int | None = None) -> list[str]:
     console = Console(width=width)
     with console.capture() as capture:
         console.print(table_of(tally, room))
@@ -48,17 +50,17 @@ class Clock:
 
 
 @pytest.fixture
-def tally() -> Tally:
-    tally = Tally()
+def tally() -> EvaluationProgress:
+    tally = EvaluationProgress()
     tally.expect(key(n) for n in range(4))
     return tally
 
 
 # Means are of what is there; what failed counts as wrong, but not for what was read.
-def test_means(tally: Tally) -> None:
-    tally.take(line(key(0)))
-    tally.take(line(key(1), em=0.0, documents_read=[1], tokens_read=300))
-    tally.take(line(key(2), "No.", em=0.0, f1=0.0, documents_read=[], tokens_read=0, seconds=0.0))
+def test_means(tally: EvaluationProgress) -> None:
+    tally.add(line(key(0)))
+    tally.add(line(key(1), em=0.0, documents_read=[1], tokens_read=300))
+    tally.add(line(key(2), "No.", em=0.0, f1=0.0, documents_read=[], tokens_read=0, seconds=0.0))
     row = tally.rows[0]
 
     assert (row.done, row.total, row.failed) == (3, 4, 1)
@@ -70,26 +72,26 @@ def test_means(tally: Tally) -> None:
 
 # What failed and is asked again takes its own place; lines of an earlier run count if asked for.
 def test_earlier_lines() -> None:
-    tally = Tally()
-    tally.take(line(key(0), "No."))
-    tally.take(line(key(0)))
-    tally.take(line(key(7)))
+    tally = EvaluationProgress()
+    tally.add(line(key(0), "No."))
+    tally.add(line(key(0)))
+    tally.add(line(key(7)))
     tally.expect([key(0), key(1)])
-    tally.take(line(key(1), "No."))
+    tally.add(line(key(1), "No."))
 
     assert (tally.done, tally.total, tally.failed) == (2, 2, 1)
 
 
 # Where nothing is measured a dash stands, not a nought.
-def test_dashes(tally: Tally) -> None:
-    tally.take(line(key(0), em=None, f1=None, gold_documents=[]))
+def test_dashes(tally: EvaluationProgress) -> None:
+    tally.add(line(key(0), em=None, f1=None, gold_documents=[]))
 
     assert drawn(tally)[-1].split() == ["golden", "1/4", "-", "-", "-", "100", "3.0", "2.0", "0"]
 
 
 # Readers stand below their dataset and length; a model is named where there are several.
 def test_headings() -> None:
-    tally = Tally()
+    tally = EvaluationProgress()
     tally.expect([key(0), key(0, "full-text"), key(0, dataset="e")])
     one = drawn(tally)
     tally.expect([key(0, model="a:b")])
@@ -102,10 +104,10 @@ def test_headings() -> None:
 
 # The longest names of readers leave room for all columns at 80 characters.
 def test_width() -> None:
-    tally = Tally()
+    tally = EvaluationProgress()
     tally.expect(key(n, "graphreader-no-normalization") for n in range(300))
     for n in range(300):
-        tally.take(line(key(n, "graphreader-no-normalization"), tokens_read=128_000, seconds=99.0))
+        tally.add(line(key(n, "graphreader-no-normalization"), tokens_read=128_000, seconds=99.0))
     rows = drawn(tally)
 
     assert all(len(row) <= 80 for row in rows)
@@ -117,11 +119,11 @@ def test_width() -> None:
 @pytest.mark.parametrize("room", [6, 10, 18])
 @pytest.mark.parametrize("done", [0, 9, 19, 20])
 def test_little_room(room: int, done: int) -> None:
-    tally = Tally()
+    tally = EvaluationProgress()
     keys = [key(0, f"reader-{n}", f"set-{n // 5}") for n in range(20)]
     tally.expect(keys)
     for one in keys[:done]:
-        tally.take(line(one))
+        tally.add(line(one))
     rows = drawn(tally, room=room)
 
     assert len(rows) <= room + 1
@@ -130,13 +132,13 @@ def test_little_room(room: int, done: int) -> None:
 
 
 # How far it is and how fast is told as soon as anything is known.
-def test_progress(tally: Tally) -> None:
+def test_progress(tally: EvaluationProgress) -> None:
     clock = Clock()
     progress = Progress(tally, clock)
     first = progress.line()
     for n in range(2):
         clock.now += 30
-        tally.take(line(key(n), "No." if n else None))
+        tally.add(line(key(n), "No." if n else None))
         progress.take()
 
     assert first == "0 of 4 readings"
@@ -145,13 +147,13 @@ def test_progress(tally: Tally) -> None:
 
 # In a log a line comes now and then, and the first failures with their reasons.
 def test_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
-    clock, tally = Clock(), Tally()
+    clock, tally = Clock(), EvaluationProgress()
     tally.expect(key(n) for n in range(10))
     with EvaluationDrawing(tally, clock) as drawing:
         for n in range(9):
             clock.now += 6
             one = line(key(n), "The [model]\nwent away." if n < 7 else None)
-            tally.take(one)
+            tally.add(one)
             drawing.take(one)
     told = capsys.readouterr().err.splitlines()
 

@@ -9,10 +9,10 @@ import pytest
 
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.estimate import estimate
-from graphreader.evaluation.costs import PROMPT, REPLY, Cost, built_by, cost_of
-from graphreader.evaluation.plan import Plan, Wanted, plan
+from graphreader.evaluation.costs import PROMPT, REPLY, Cost, building_key, estimate_cost
+from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
 from graphreader.evaluation.results import corpus_of, documents_of
-from graphreader.evaluation.runner import Entry
+from graphreader.evaluation.runner import Arm
 from graphreader.llm.window import BuildingMeasurer
 from graphreader.settings import Settings
 from tests.unit.test_benchmark import Fake
@@ -44,13 +44,13 @@ def story(tmp_path: Path) -> Plan:
         for n in range(2)
     ]
     (tmp_path / "data.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    return plan([str(tmp_path / "data.jsonl")], Wanted())
+    return make_plan([str(tmp_path / "data.jsonl")], QuestionSelection())
 
 
 async def cost(name: str, settings: Settings, what: Plan, **more: Any) -> Cost:
     missing = [(group, len(group.records)) for group in what.groups]
     given: dict[str, Any] = {"rater": None, **more}
-    return await cost_of(Entry(Fake(name), settings), missing, **given)
+    return await estimate_cost(Arm(Fake(name), settings), missing, **given)
 
 
 # A graph is built once for all questions about a text, at what `graphreader estimate` says.
@@ -72,14 +72,30 @@ async def test_graph_reader(settings: Settings, story: Plan) -> None:
     assert found.questions == 2
 
 
+# A variant costs what it is run with: `graphreader-paper` the same in every configured mode.
+async def test_variants(settings: Settings, story: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    paper, plain = [
+        await cost(name, settings, story) for name in ("graphreader-paper", "graphreader")
+    ]
+    monkeypatch.setenv("GRAPHREADER_MODE", "fast")
+    for fast in (Settings.read(**settings.model_dump(exclude_unset=True)), settings):
+        assert await cost("graphreader-paper", fast, story) == paper
+    configured = settings.model_copy(update={"mode": "fast", "initial_nodes": 1, "calls": 1})
+    limited = await cost("graphreader-paper", configured, story)
+
+    assert limited == paper
+    assert paper.asking == plain.asking
+    assert (await cost("graphreader", configured, story)).asking.calls < paper.asking.calls
+
+
 # What costs nothing without a model is told in calls alone.
 @pytest.mark.parametrize("name", ["graphreader", "read-agent-s", "full-text", "golden"])
 async def test_offline(story: Plan, name: str) -> None:
     found = await cost(name, Settings(), story)
 
-    assert found.whole.calls > 0
-    assert found.whole.input_tokens == found.whole.output_tokens == 0
-    assert found.whole.dollars == 0
+    assert found.total.calls > 0
+    assert found.total.input_tokens == found.total.output_tokens == 0
+    assert found.total.dollars == 0
 
 
 # The whole text is sent with each question, as far as the window holds it.
@@ -174,16 +190,16 @@ async def test_raters(settings: Settings, story: Plan) -> None:
 # A graph or a gist memory that another reader builds costs nothing more.
 async def test_built_already(settings: Settings, story: Plan) -> None:
     entries = {
-        name: Entry(Fake(name), settings)
+        name: Arm(Fake(name), settings)
         for name in ("graphreader", "graphreader-fast", "graphreader-chunk-500", "gistmem")
     }
     found = await cost("graphreader-fast", settings, story, is_built=True)
 
-    assert built_by(entries["graphreader"]) == built_by(entries["graphreader-fast"])
-    assert built_by(entries["graphreader"]) != built_by(entries["graphreader-chunk-500"])
-    assert built_by(entries["gistmem"]) == built_by(Entry(Fake("read-agent-p"), settings))
+    assert building_key(entries["graphreader"]) == building_key(entries["graphreader-fast"])
+    assert building_key(entries["graphreader"]) != building_key(entries["graphreader-chunk-500"])
+    assert building_key(entries["gistmem"]) == building_key(Arm(Fake("read-agent-p"), settings))
     for without in ("rag-pages-bm25-3", "read-agent-p-task-aware"):  # these have no gists to share
-        assert built_by(Entry(Fake(without), settings)) != built_by(entries["gistmem"])
+        assert building_key(Arm(Fake(without), settings)) != building_key(entries["gistmem"])
     assert not found.building.calls
     assert found.asking.calls
 
@@ -192,8 +208,8 @@ async def test_built_already(settings: Settings, story: Plan) -> None:
 async def test_longer(settings: Settings, story: Plan, tmp_path: Path) -> None:
     rows = [{"title": f"P{n}", "text": f"Passage {n} tells of goats. " * 20} for n in range(200)]
     (tmp_path / "pool.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    wanted = Wanted(lengths=("16k",), pool=tmp_path / "pool.jsonl")
-    longer = plan([str(tmp_path / "data.jsonl")], wanted)
+    wanted = QuestionSelection(lengths=("16k",), pool=tmp_path / "pool.jsonl")
+    longer = make_plan([str(tmp_path / "data.jsonl")], wanted)
     short = await cost("graphreader", settings, story)
     long = await cost("graphreader", settings, longer)
 

@@ -3,14 +3,14 @@
 import shutil
 from pathlib import Path
 
-from graphreader.evaluation.results import RUN, Folder
+from graphreader.evaluation.results import RUN, ResultsFolder
 
 
 def begun(path: Path) -> str:
     """The place of a folder in which something was asked."""
-    with Folder(path) as folder:
-        folder.tell({"seed": 0}, {"command": "evaluate"})
-        return folder.place
+    with ResultsFolder(path) as folder:
+        folder.record_run({"seed": 0}, {"command": "evaluate"})
+        return folder.id
 
 
 # A folder keeps its place once it is begun; another one at the same path has another.
@@ -18,7 +18,7 @@ def test_place(tmp_path: Path) -> None:
     path = tmp_path / "out"
     first = begun(path)
 
-    assert Folder(path).place == begun(path) == first
+    assert ResultsFolder(path).id == begun(path) == first
     shutil.rmtree(path)
     assert begun(path) != first
 
@@ -29,4 +29,4 @@ def test_place_of_a_copy(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "out", tmp_path / "copy")
 
     assert (tmp_path / "copy" / RUN).read_bytes() == (tmp_path / "out" / RUN).read_bytes()
-    assert Folder(tmp_path / "copy").place != first
+    assert ResultsFolder(tmp_path / "copy").id != first

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from graphreader.errors import UsageError
-from graphreader.evaluation.results import Folder, Key, ReadingsFile
+from graphreader.evaluation.results import ReadingKey, ReadingsFile, ResultsFolder
 from graphreader.files import Line
 
-ONE = Key("musique", "q1", "native", "full-text", "offline", 0)
-TWO = Key("musique", "q2", "native", "full-text", "offline", 0)
+ONE = ReadingKey("musique", "q1", "native", "full-text", "offline", 0)
+TWO = ReadingKey("musique", "q2", "native", "full-text", "offline", 0)
 
 
-def line(key: Key = ONE, question: str = "Who?", error: str | None = None) -> dict[str, Any]:
-    named = {name: getattr(key, name) for name in Key.__slots__}
+def line(key: ReadingKey = ONE, question: str = "Who?", error: str | None = None) -> dict[str, Any]:
+    named = {name: getattr(key, name) for name in ReadingKey.__slots__}
     lists: dict[str, Any] = {"documents_read": [], "gold_documents": []}
     figures = {"em": 1.0, "f1": 1.0, "tokens_read": 7, "usage": {"calls": 1}, "seconds": 0.5}
     return {**named, **lists, **figures, "digest": question, "error": error}
@@ -131,13 +131,13 @@ def test_what_a_line_is_about(tmp_path: Path, change: dict[str, Any]) -> None:
     path = tmp_path / "readings.jsonl"
     path.write_bytes(whole(line(ONE)))
     file, _ = entered(path)
-    named = {name: getattr(ONE, name) for name in Key.__slots__}
+    named = {name: getattr(ONE, name) for name in ReadingKey.__slots__}
 
-    assert not file.is_done(Key(**{**named, **change}), "Who?")
+    assert not file.is_done(ReadingKey(**{**named, **change}), "Who?")
 
 
 def _hold(folder: str, pipe: Connection) -> None:
-    with Folder(folder):
+    with ResultsFolder(folder):
         pipe.send("held")
         pipe.recv()
 
@@ -149,11 +149,11 @@ def test_two_processes(tmp_path: Path) -> None:
     process.start()
     ours.recv()
     with pytest.raises(UsageError, match=r"Another evaluation works in .*name another --out"):
-        Folder(tmp_path).__enter__()
+        ResultsFolder(tmp_path).__enter__()
     ours.send("end")
     process.join(30)
 
-    with Folder(tmp_path) as folder:
+    with ResultsFolder(tmp_path) as folder:
         assert folder.readings == tmp_path / "readings.jsonl"
 
 
@@ -162,16 +162,16 @@ def test_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
 
     with pytest.raises(UsageError, match=r"cannot be written to .*name another --out"):
-        Folder(tmp_path / "out").__enter__()
+        ResultsFolder(tmp_path / "out").__enter__()
 
 
 # What was asked in another way is refused by name; the same, with more said, goes on.
 def test_other_settings(tmp_path: Path) -> None:
-    with Folder(tmp_path) as folder:
+    with ResultsFolder(tmp_path) as folder:
         folder.check({"seed": 0, "rater": None})
-        folder.tell({"seed": 0, "rater": None}, {"command": "one"})
+        folder.record_run({"seed": 0, "rater": None}, {"command": "one"})
         folder.check({"seed": 0, "rater": None})
-        folder.tell({"seed": 0, "rater": None}, {"command": "two"})
+        folder.record_run({"seed": 0, "rater": None}, {"command": "two"})
         with pytest.raises(UsageError, match='begun with rater null, not "openai:x"'):
             folder.check({"seed": 0, "rater": "openai:x"})
 
@@ -180,7 +180,7 @@ def test_other_settings(tmp_path: Path) -> None:
         "fixed": {"seed": 0, "rater": None},
         "command": "two",
         "commands": ["one", "two"],
-        "mark": folder.place.partition(" ")[0],
+        "mark": folder.id.partition(" ")[0],
     }
 
 
@@ -188,7 +188,10 @@ def test_other_settings(tmp_path: Path) -> None:
 def test_readings_without_run(tmp_path: Path) -> None:
     (tmp_path / "readings.jsonl").write_bytes(whole(line(ONE)))
 
-    with Folder(tmp_path) as folder, pytest.raises(UsageError, match=r"without its run\.json"):
+    with (
+        ResultsFolder(tmp_path) as folder,
+        pytest.raises(UsageError, match=r"without its run\.json"),
+    ):
         folder.check({"seed": 0})
 
 
@@ -197,7 +200,10 @@ def test_readings_without_run(tmp_path: Path) -> None:
 def test_damaged_run(tmp_path: Path, words: str) -> None:
     (tmp_path / "run.json").write_text(words)
 
-    with Folder(tmp_path) as folder, pytest.raises(UsageError, match="none of an evaluation"):
+    with (
+        ResultsFolder(tmp_path) as folder,
+        pytest.raises(UsageError, match="none of an evaluation"),
+    ):
         folder.check({"seed": 0})
 
 
@@ -221,10 +227,10 @@ def test_unrated(tmp_path: Path) -> None:
 
 # What is told for the first time is taken down beside the rest, and holds from then on.
 def test_further_settings(tmp_path: Path) -> None:
-    with Folder(tmp_path) as folder:
-        folder.tell({"seed": 0, "the building model of a": "x"}, {"command": "one"})
+    with ResultsFolder(tmp_path) as folder:
+        folder.record_run({"seed": 0, "the building model of a": "x"}, {"command": "one"})
         folder.check({"seed": 0, "the building model of b": "y"})
-        folder.tell({"seed": 0, "the building model of b": "y"}, {"command": "two"})
+        folder.record_run({"seed": 0, "the building model of b": "y"}, {"command": "two"})
         with pytest.raises(UsageError, match='begun with the building model of a "x", not "z"'):
             folder.check({"the building model of a": "z"})
         with pytest.raises(UsageError, match='begun with the building model of b "y", not "z"'):
@@ -233,11 +239,11 @@ def test_further_settings(tmp_path: Path) -> None:
 
 # Whether graphs were left is kept until they are gone; all else that was told stays.
 def test_graphs_left(tmp_path: Path) -> None:
-    with Folder(tmp_path) as folder:
+    with ResultsFolder(tmp_path) as folder:
         before = folder.leaves_graphs
-        folder.tell({"seed": 0}, {"command": "one", "leaves_graphs": True})
+        folder.record_run({"seed": 0}, {"command": "one", "leaves_graphs": True})
         during = folder.leaves_graphs
-        folder.graphs_are_gone()
+        folder.record_graphs_deleted()
         after = folder.leaves_graphs
 
     assert (before, during, after) == (False, True, False)

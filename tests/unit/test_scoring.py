@@ -8,7 +8,7 @@ import pytest
 
 from graphreader.errors import ModelClosedError, ModelUnavailableError, ReplyError
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
-from graphreader.evaluation.results import corpus_of, documents_of, places_of
+from graphreader.evaluation.results import corpus_of, document_places, documents_of
 from graphreader.evaluation.scoring import (
     EVIDENCE_KEPT,
     RATED_TOKENS,
@@ -20,7 +20,7 @@ from graphreader.evaluation.scoring import (
     Scorer,
     StrictRating,
     StrictRatingTask,
-    failed,
+    failed_figures,
 )
 from graphreader.reading import Citation, FunctionCall, Path, Reading
 from graphreader.testing import ScriptedDecider
@@ -50,13 +50,13 @@ def reading(answer: str = "Toronto", **more: Any) -> Reading:
 
 
 async def scored(one: Reading, record: Record = RECORD, raters: Raters | None = None) -> Any:
-    return await Scorer(raters).scored(record, one, places_of(DOCUMENTS))
+    return await Scorer(raters).score(record, one, document_places(DOCUMENTS))
 
 
 # Equal texts stay two documents, one without a text is none, and ids lead back to the record's own.
 def test_documents() -> None:
     assert len(set(IDS)) == 3
-    assert list(places_of(DOCUMENTS).values()) == [0, 1, 2]
+    assert list(document_places(DOCUMENTS).values()) == [0, 1, 2]
 
 
 # Records about the same documents share a corpus; another order, title or border makes another one.
@@ -158,7 +158,7 @@ async def test_unanswerable() -> None:
     record = replace(RECORD, answerable=False, supporting=())
     left = await scored(reading("Nobody tells.", answered=False), record, raters({}))
     given = await scored(reading("Toronto"), record, raters({}))
-    broken = failed(record, "No.", Usage())
+    broken = failed_figures(record, "No.", Usage())
 
     assert [(one["em"], one["f1"]) for one in (left, given, broken)] == [(1, 1), (0, 0), (0, 0)]
     assert left["rating"] is left["rouge"] is given["rating"] is None
@@ -238,7 +238,7 @@ async def test_rated_again() -> None:
     decider = ScriptedDecider(
         {RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1)}
     )
-    rated, spent = await Scorer(Raters(decider)).rated_again(RECORD, line)
+    rated, spent = await Scorer(Raters(decider)).rate_again(RECORD, line)
 
     assert [task.values()["text"] for task in decider.asked] == [evidence, "A fact."]
     assert rated["recall"] == {"strings": [1, 2], "rated": [1, 2]}
@@ -261,7 +261,7 @@ async def test_rated_in_vain() -> None:
 
     line = await scored(reading(evidence="x"), raters=raters({StrictRatingTask: fail("Once.")}))
     again = Scorer(raters({StrictRatingTask: fail("Twice.")}))
-    rated, _ = await again.rated_again(RECORD, line)
+    rated, _ = await again.rate_again(RECORD, line)
 
     assert line["unrated"] == rated["unrated"] == {"recall": "x"}
     assert rated["rating"] is None
@@ -278,8 +278,11 @@ async def test_nothing_open() -> None:
 # and nothing where no answer is known.
 def test_failed() -> None:
     choosing = replace(RECORD, options=("Paris", "Toronto"), gold_option=1, keywords="Toronto")
-    plain, chosen = failed(RECORD, "No.", Usage(2)), failed(choosing, "No.", Usage())
-    unknown = failed(replace(RECORD, answers=()), "No.", Usage())
+    plain, chosen = (
+        failed_figures(RECORD, "No.", Usage(2)),
+        failed_figures(choosing, "No.", Usage()),
+    )
+    unknown = failed_figures(replace(RECORD, answers=()), "No.", Usage())
 
     assert (plain["em"], plain["f1"], plain["rouge"]["L"]) == (0, 0, 0)
     assert plain["choice"] is plain["f1_star"] is None
@@ -301,11 +304,14 @@ async def test_gone_rater() -> None:
     scorer = Scorer(raters({StrictRatingTask: come_and_go}))
     ended = []
     for _ in range(len(replies)):
-        await scorer.scored(RECORD, reading(), places_of(DOCUMENTS))
-        ended.append(scorer.ended is not None)
+        await scorer.score(RECORD, reading(), document_places(DOCUMENTS))
+        ended.append(scorer.rater_failure is not None)
 
     assert ended == [False] * 5 + [True]
-    assert str(scorer.ended) == "The rater does not answer. No more questions are asked meanwhile."
+    assert (
+        str(scorer.rater_failure)
+        == "The rater does not answer. No more questions are asked meanwhile."
+    )
 
 
 # A service that refuses every rating is told, and the reading, which is paid for, is kept.
@@ -314,8 +320,8 @@ async def test_closed_rater() -> None:
         raise ModelClosedError("The key is refused.")
 
     scorer = Scorer(raters({StrictRatingTask: refuse}))
-    line = await scorer.scored(RECORD, reading(), places_of(DOCUMENTS))
+    line = await scorer.score(RECORD, reading(), document_places(DOCUMENTS))
 
-    assert isinstance(scorer.ended, ModelClosedError)
+    assert isinstance(scorer.rater_failure, ModelClosedError)
     assert line["answer"] == "Toronto"
     assert line["unrated"] == {"recall": ""}

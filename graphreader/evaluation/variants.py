@@ -1,0 +1,179 @@
+"""The variants of GraphReader that an evaluation compares: modes, ablations and sweeps.
+
+`variant` finds one by its name, for running it, for estimating its cost and for the tables.
+An ablation takes one part of the agent away (paper, section 4.3 and table 4; `no-sharing` is
+ours); a sweep changes one number (figures 3 and 4). Random choices depend on a seed and the
+question only, so that a repeated run takes the same way.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from random import Random
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from graphreader.agent.decisions import NeighborDecision
+from graphreader.agent.dependencies import AgentDependencies, Update
+from graphreader.agent.events import NodesChosen, PlanMade
+from graphreader.agent.exploration import FIRST_PAGE, Exploration, called, neighbors_of
+from graphreader.agent.graph import NodeSet
+from graphreader.agent.planning import Planning
+from graphreader.agent.state import PathState, RunState
+from graphreader.errors import UsageError
+from graphreader.settings import Settings
+
+GRAPHREADER = "graphreader"
+
+
+class WithoutPlan(Planning):
+    """Takes the question as the rational plan and asks no model for one."""
+
+    async def rational_plan(self, state: RunState, runtime: Runtime[None]) -> Update:
+        """Return the question as the plan."""
+        runtime.stream_writer(PlanMade(state["question"]))
+        return {"plan": state["question"], "needs": [], "costs": {}, "notes": []}
+
+
+class RandomInitialNodes(Planning):
+    """Draws the initial nodes at random among all key elements."""
+
+    def __init__(self, parts: AgentDependencies, seed: int) -> None:
+        super().__init__(parts)
+        self._seed = seed
+
+    async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
+        """Draw as many different key elements as there are paths."""
+        random = Random(f"{self._seed} {state['question']}")
+        number = self._parts.limits.initial_nodes
+        shares = [random.random() for _ in range(4 * number)]
+        drawn = dict.fromkeys(await self._parts.explorer.drawn(shares))
+        nodes = list(drawn)[:number]
+        runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
+        chosen = [{"id": node.id, "name": node.name} for node in nodes]
+        return {"nodes": chosen, "related": [], "costs": {}, "notes": []}
+
+
+class WithoutSharing(Planning):
+    """Keeps the results of the candidate search from the paths.
+
+    Each path then ranks facts by its own node alone.
+    """
+
+    async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
+        """Choose the initial nodes as usual and drop the related facts."""
+        return {**await super().initial_nodes(state, runtime), "related": []}
+
+
+class RandomNeighbors(Exploration):
+    """Goes to a random unvisited neighbor as long as there is one."""
+
+    def __init__(self, parts: AgentDependencies, seed: int) -> None:
+        super().__init__(parts)
+        self._seed = seed
+
+    async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
+        """Move to a random neighbor; the move counts as a function call."""
+        neighbors = await neighbors_of(self._parts, state)
+        if not neighbors:
+            return {"stopped": "nothing_left"}
+        position = f"{state['path']} {len(state['functions'])}"
+        random = Random(f"{self._seed} {state['question']} {position}")
+        node = random.choice(sorted(neighbors, key=lambda neighbor: neighbor.name))
+        decision = NeighborDecision(
+            rationale="Chosen by chance.", function="read_neighbor_node", neighbor=1
+        )
+        return {
+            **self._called(state, called(state, decision, node.name), runtime),
+            **FIRST_PAGE,
+            "node": {"id": node.id, "name": node.name},
+            "visited": [*state["visited"], node.id],
+        }
+
+
+WITHOUT_PLAN = NodeSet(planning=WithoutPlan)
+WITHOUT_SHARING = NodeSet(planning=WithoutSharing)
+
+
+@cache
+def without_node_selection(seed: int) -> NodeSet:
+    """The nodes of an agent that chooses initial nodes and neighbors at random."""
+    planning = partial(RandomInitialNodes, seed=seed)
+    return NodeSet(planning=planning, exploration=partial(RandomNeighbors, seed=seed))
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """GraphReader with changed settings, or with other nodes in its agent's graph.
+
+    `nodes` makes these nodes from a seed; None stands for the usual ones. `is_study` tells an
+    ablation or a sweep, which the papers' main tables leave out, from a mode.
+    """
+
+    name: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    nodes: Callable[[int], NodeSet] | None = None
+    is_study: bool = True
+
+    def settings(self, settings: Settings) -> Settings:
+        """The settings with the variant's changes.
+
+        Raises SettingsError for a value out of its range, as the environment does.
+        """
+        return Settings.read(**{**settings.model_dump(exclude_unset=True), **self.changes})
+
+    def node_set(self, seed: int) -> NodeSet | None:
+        """The nodes of the agent, None for the usual ones."""
+        return self.nodes(seed) if self.nodes else None
+
+
+_MODE: Mapping[str, Any] = {"initial_nodes": None, "calls": None}
+"""A mode's own limits replace those that are configured."""
+
+_VARIANTS = {
+    variant.name: variant
+    for variant in (
+        Variant(GRAPHREADER, is_study=False),
+        Variant(f"{GRAPHREADER}-paper", {"mode": "paper", **_MODE}, is_study=False),
+        Variant(f"{GRAPHREADER}-fast", {"mode": "fast", **_MODE}, is_study=False),
+        Variant(f"{GRAPHREADER}-no-plan", nodes=lambda seed: WITHOUT_PLAN),
+        Variant(f"{GRAPHREADER}-random-nodes", nodes=without_node_selection),
+        Variant(f"{GRAPHREADER}-no-normalization", {"normalize": "none"}),
+        Variant(f"{GRAPHREADER}-one-path", {"initial_nodes": 1}),
+        Variant(f"{GRAPHREADER}-no-sharing", nodes=lambda seed: WITHOUT_SHARING),
+    )
+}
+
+_SWEEPS: Mapping[str, str] = {"nodes": "initial_nodes", "chunk": "chunk_tokens"}
+_SWEEP_NAME = re.compile(rf"{GRAPHREADER}-({'|'.join(_SWEEPS)})-(\d+)")
+
+
+def is_graphreader(name: str) -> bool:
+    """Whether a reader of this name would be GraphReader or one of its variants."""
+    return name == GRAPHREADER or name.startswith(f"{GRAPHREADER}-")
+
+
+def variant_names() -> list[str]:
+    """The names of all variants as messages list them; N stands for a number."""
+    return [*_VARIANTS, *(f"{GRAPHREADER}-{sweep}-N" for sweep in _SWEEPS)]
+
+
+def variant(name: str) -> Variant:
+    """The variant of that name. Raises UsageError, which lists all names, if there is none."""
+    if name in _VARIANTS:
+        return _VARIANTS[name]
+    if sweep := _SWEEP_NAME.fullmatch(name):
+        return Variant(name, {_SWEEPS[sweep[1]]: int(sweep[2])})
+    raise UsageError(
+        f"There is no reader {name!r}: of GraphReader there are {', '.join(variant_names())}."
+    )
+
+
+def is_study(name: str) -> bool:
+    """Whether a reader is an ablation or a sweep of GraphReader."""
+    try:
+        return is_graphreader(name) and variant(name).is_study
+    except UsageError:
+        return False

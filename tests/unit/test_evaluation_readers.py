@@ -1,0 +1,195 @@
+"""The readers of an evaluation by their names: what each makes, and what is refused."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader.errors import SettingsError, UsageError
+from graphreader.evaluation.datasets.record import Record, SourceText
+from graphreader.evaluation.readers import (
+    EvaluatedBaseline,
+    EvaluatedGraphReader,
+    EvaluatedReader,
+    evaluated_readers,
+)
+from graphreader.evaluation.results import documents_of
+from graphreader.evaluation.variants import (
+    WITHOUT_PLAN,
+    WITHOUT_SHARING,
+    is_study,
+    variant_names,
+    without_node_selection,
+)
+from graphreader.readers import KINDS
+from graphreader.settings import Settings
+
+SHORT = ["rag-bm25-1", "rag-bm25-3", "rag-embedding-1", "rag-embedding-3", "rag-bm25-12"]
+SHORT += ["chunk-read", "chunk-read-notes", "search-agent", "golden"]
+LONG = ["full-text", "full-text-middle", "full-text-refuse", "read-agent-p", "read-agent-s"]
+LONG += ["read-agent-p-3", "read-agent-s-1", "gistmem", "gistmem-retrieval-1"]
+LONG += ["rag-pages-bm25-3", "rag-pages-embedding-3"]
+LONG += ["read-agent-s-task-aware", "read-agent-p-2-task-aware"]
+WINDOWS = dict.fromkeys(SHORT, 4_096) | dict.fromkeys(LONG, 128_000)
+
+RECORD = Record(
+    "q", "bands", "Where was it formed?", ("Toronto",), (SourceText("Band", "In Toronto."),)
+)
+DOCUMENTS = documents_of(RECORD, "bands")
+
+Make = Callable[..., list[Any]]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings.read(home=tmp_path, model="offline", embeddings="offline")
+
+
+@pytest.fixture
+async def make(settings: Settings) -> AsyncIterator[Make]:
+    """Makes readers of the settings, with changes, and closes them at the end."""
+    async with AsyncExitStack() as closing:
+
+        def make(*names: str, **changes: Any) -> list[EvaluatedReader]:
+            readers = evaluated_readers(names, settings.model_copy(update=changes))
+            for one in readers:
+                closing.push_async_callback(one.aclose)
+            return readers
+
+        yield make
+
+
+# Each name of a baseline makes it, with the long window where whole texts or all gists are shown.
+@pytest.mark.parametrize("name", WINDOWS)
+async def test_baselines(make: Make, name: str) -> None:
+    (reader,) = make(name)
+
+    async with reader.prepare(RECORD, DOCUMENTS) as prepared:
+        assert prepared.reader.name == reader.name == name
+        assert prepared.reader.window == reader.window == WINDOWS[name]
+    assert {name for kind in KINDS for name in kind.names} <= WINDOWS.keys()
+
+
+# Pages and gists are made, and their cost counted, before the first question.
+@pytest.mark.parametrize("name", ["gistmem", "read-agent-p", "rag-pages-bm25-3"])
+async def test_building(make: Make, name: str) -> None:
+    text = "\n\n".join(f"In year {n} Ada built the mill {n} in Oslo." for n in range(100))
+    record = replace(RECORD, documents=(SourceText("Mills", text),))
+    (reader,) = make(name)
+
+    async with reader.prepare(record, documents_of(record, "mills")) as prepared:
+        reading = await prepared.reader.aask("Who built the mill 7?")
+
+    assert prepared.building.calls > 0
+    assert not {"paginate", "gist"} & reading.phases.keys()
+
+
+# A reader whose gists are made for each question prepares pages, but no gists.
+async def test_task_aware(make: Make) -> None:
+    plain, aware = make("read-agent-s", "read-agent-s-task-aware")
+    async with plain.prepare(RECORD, DOCUMENTS) as one, aware.prepare(RECORD, DOCUMENTS) as other:
+        reading = await other.reader.aask(RECORD.question)
+
+    assert one.building.calls == other.building.calls + 1
+    assert one.compression
+    assert not other.compression
+    assert "gist" in reading.phases
+
+
+# A variant is GraphReader with one thing changed; what a person configured stays as it is.
+@pytest.mark.parametrize(
+    ("name", "changed", "node_set"),
+    [
+        ("graphreader", {}, None),
+        ("graphreader-paper", {"mode": "paper", "paths": 5, "path_calls": 10}, None),
+        ("graphreader-fast", {"mode": "fast", "paths": 2, "path_calls": 5}, None),
+        ("graphreader-no-plan", {}, WITHOUT_PLAN),
+        ("graphreader-no-sharing", {}, WITHOUT_SHARING),
+        ("graphreader-random-nodes", {}, without_node_selection(0)),
+        ("graphreader-no-normalization", {"normalize": "none", "stages": ()}, None),
+        ("graphreader-one-path", {"paths": 1}, None),
+        ("graphreader-nodes-7", {"paths": 7}, None),
+        ("graphreader-chunk-500", {"chunk_tokens": 500}, None),
+    ],
+)
+def test_variants(make: Make, name: str, changed: dict[str, Any], node_set: object) -> None:
+    plain, reader = make("graphreader-nodes-4", name, calls=4, initial_nodes=4, window=3000)
+
+    assert isinstance(reader, EvaluatedGraphReader)
+    assert (reader.name, reader.window) == (name, 3000)
+    compared = ("mode", "paths", "path_calls", "normalize", "stages", "chunk_tokens", "window")
+    expected = {one: getattr(plain.settings, one) for one in compared} | changed
+    assert {one: getattr(reader.settings, one) for one in compared} == expected
+    assert reader.node_set == node_set
+    assert is_study(name) == (name not in ("graphreader", "graphreader-paper", "graphreader-fast"))
+
+
+# All names that messages list can be used, each once and in order; windows are configured.
+def test_names(make: Make) -> None:
+    names = [name.replace("nodes-N", "nodes-50").replace("-N", "-60") for name in variant_names()]
+    readers = make("golden", *names, "full-text", "golden", window=2048, long_window=9000)
+
+    assert len(names) > 8
+    assert [one.name for one in readers] == ["golden", *names, "full-text"]
+    assert isinstance(readers[0], EvaluatedBaseline)
+    assert [one.window for one in readers] == [2048] * (len(names) + 1) + [9000]
+
+
+# Variants that build another graph have a corpus of their own; those that only ask share one.
+def test_corpora(make: Make) -> None:
+    names = ["", "-fast", "-no-plan", "-random-nodes", "-nodes-2"]
+    asking = {one.corpus(DOCUMENTS) for one in make(*(f"graphreader{name}" for name in names))}
+    others = make("graphreader", "graphreader-chunk-300", "graphreader-no-normalization")
+    building = {one.corpus(DOCUMENTS) for one in others}
+
+    assert (len(asking), len(building)) == (1, 3)
+    assert asking < building
+
+
+# An unknown name is refused with those that there are.
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fortune-teller", ["'fortune-teller'", "rag-bm25-3", "read-agent-s", "golden"]),
+        ("", ["There is no reader ''", "full-text"]),
+        ("rag-bm25", ["Did you mean rag-bm25-3?"]),
+        ("rag-bm25-0", ["'rag-bm25-0'"]),
+        ("read-agent-q", ["'read-agent-q'"]),
+        ("Golden", ["'Golden'"]),
+        ("golden ", ["'golden '"]),
+        ("graphreader-", ["'graphreader-'", "graphreader-fast"]),
+        ("graphreader-slow", ["'graphreader-slow'", "graphreader-no-plan", "graphreader-nodes-N"]),
+        ("graphreader-nodes-N", ["'graphreader-nodes-N'"]),
+        ("graphreader-nodes--3", ["'graphreader-nodes--3'"]),
+    ],
+)
+def test_unknown_names(make: Make, name: str, words: list[str]) -> None:
+    with pytest.raises(UsageError) as refused:
+        make("golden", name)
+
+    assert all(one in str(refused.value) for one in words)
+
+
+# A number out of range is refused as it is in the environment.
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("graphreader-nodes-0", "GRAPHREADER_INITIAL_NODES"),
+        ("graphreader-nodes-51", "GRAPHREADER_INITIAL_NODES"),
+        ("graphreader-chunk-49", "GRAPHREADER_CHUNK_TOKENS"),
+    ],
+)
+def test_numbers_out_of_range(make: Make, name: str, variable: str) -> None:
+    with pytest.raises(SettingsError, match=variable):
+        make(name)
+
+
+# Random choices have the seed of the evaluation.
+def test_seeds(settings: Settings) -> None:
+    (reader,) = evaluated_readers(["graphreader-random-nodes"], settings, seed=7)
+
+    assert isinstance(reader, EvaluatedGraphReader)
+    assert reader.node_set == without_node_selection(7) != without_node_selection(0)
