@@ -27,7 +27,7 @@ from uuid import uuid4
 from graphreader.graph_reader import GraphReader
 from graphreader.reading import Reading
 from graphreader.settings import Settings, load_environment
-from graphreader.store import embedded
+from graphreader.store.embedded import server as embedded
 
 VARIANTS = (
     "none",

@@ -38,8 +38,8 @@ from graphreader.ingestion.loading.sources import sources_of
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import ChunksRead, DocumentEnded, ReadingEvent
 from graphreader.settings import Settings, load_environment
-from graphreader.store import embedded
 from graphreader.store.connection import Address, Connection, address_of
+from graphreader.store.embedded import server as embedded
 from graphreader.store.writer import GraphWriter
 
 WARMING = 400

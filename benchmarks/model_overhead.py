@@ -35,7 +35,7 @@ from benchmarks import cpu_a_call, texts
 from graphreader.graph_reader import GraphReader
 from graphreader.reading import Reading
 from graphreader.settings import Settings, load_environment
-from graphreader.store import embedded
+from graphreader.store.embedded import server as embedded
 
 LATENCY = 0.3
 AT_ONCE = 16

@@ -13,7 +13,7 @@ from pathlib import Path
 from examples.demo import QUESTION, TEXT
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings, load_environment
-from graphreader.store import embedded
+from graphreader.store.embedded import server as embedded
 from scripts.agent_drawing import drawings_in, write_drawing
 from scripts.browser_picture import graph_pictures
 from scripts.terminal_picture import terminal_picture

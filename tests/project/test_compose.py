@@ -24,9 +24,9 @@ from pathlib import Path
 from graphreader.settings import Settings
 from graphreader.store.embedded import process
 from graphreader.store.embedded.jars import provide_jars
-from graphreader.store.embedded.process import silent
+from graphreader.store.embedded.process import no_progress
 settings = Settings.read()
-jars = provide_jars(settings.neo4j_version, settings.cache, settings.maven_mirror, silent)
+jars = provide_jars(settings.neo4j_version, settings.cache, settings.maven_mirror, no_progress)
 admin = ["org.neo4j.server.startup.Neo4jAdminCommand", "server", "validate-config"]
 java = [process.java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars / "*", *admin]
 home = {"NEO4J_HOME": sys.argv[1], "NEO4J_CONF": str(Path(sys.argv[1]) / "conf")}

@@ -13,7 +13,7 @@ import pytest
 from graphreader.agent.tasks import ChunkTask, FactsTask, InitialNodesTask, PlanTask
 from graphreader.reading import Reading
 from graphreader.settings import Settings
-from graphreader.store import embedded
+from graphreader.store.embedded import server as embedded
 from tests.runs import world
 from tests.runs.relay import Relay
 from tests.servers import PROXY, command

