@@ -36,7 +36,7 @@ from graphreader.errors import UnknownCorpusError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.ingestion.pipeline import Pipeline
-from graphreader.ingestion.report import ChunksRead, DocumentEnded, ReadingEvent
+from graphreader.ingestion.report import ChunkProgress, DocumentEnd, IngestEvent
 from graphreader.settings import Settings, load_environment
 from graphreader.store.connection import Address, Connection, address_of
 from graphreader.store.embedded import server as embedded
@@ -75,10 +75,10 @@ async def _read(address: Address, corpus: str, texts: Chronicle, embed: bool) ->
     tokens.count("")  # loads the encoding: once a process, however much it reads
     clock = Clock()
 
-    def told(event: ReadingEvent) -> None:
-        if isinstance(event, ChunksRead):
+    def told(event: IngestEvent) -> None:
+        if isinstance(event, ChunkProgress):
             measured.written.extend([clock.seconds] * event.chunks)
-        if isinstance(event, DocumentEnded) and not measured.memory_after_first_document:
+        if isinstance(event, DocumentEnd) and not measured.memory_after_first_document:
             measured.memory_after_first_document = peak_memory()
 
     pipeline = Pipeline(writer, decider, embedder, chunk_tokens=texts.chunk_tokens, progress=told)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from graphreader.cli.printing import plural, roughly
 from graphreader.ingestion.report import (
-    ChunksRead,
-    DocumentBegun,
-    Embedded,
-    Normalizing,
-    ReadingEvent,
-    SourceEnded,
-    SourcesFound,
+    ChunkProgress,
+    DocumentStart,
+    EmbeddingProgress,
+    IngestEvent,
+    NormalizationStage,
+    SourceCount,
+    SourceEnd,
 )
 
 _WINDOW = 60.0  # what the rate is the mean of: pauses of a service and kept replies pass by
@@ -42,26 +42,26 @@ class Pace:
         self.vectors = self.vectors_found = 0
         self.stage = ""
 
-    def take(self, event: ReadingEvent) -> None:
+    def take(self, event: IngestEvent) -> None:
         """Count what happened."""
         match event:
-            case SourcesFound(sources, size):
+            case SourceCount(sources, size):
                 self.sources += sources
                 self._size += size
-            case SourceEnded(size):
+            case SourceEnd(size):
                 self._end_source(size)
-            case DocumentBegun(missing=missing):
+            case DocumentStart(missing=missing):
                 self.missing += missing
                 if missing and not self._marks:
                     self._marks.append((self._clock(), 0, 0))
-            case ChunksRead(chunks=chunks, facts=facts, tokens=tokens):
+            case ChunkProgress(chunks=chunks, facts=facts, tokens=tokens):
                 self.chunks += chunks
                 self.facts += facts
                 self.tokens += tokens
                 self._mark()
-            case Embedded(done, total):
+            case EmbeddingProgress(done, total):
                 self.vectors, self.vectors_found = done, total
-            case Normalizing(stage):
+            case NormalizationStage(stage):
                 self.stage = stage
 
     @property

@@ -12,7 +12,7 @@ from rich.text import Text
 from graphreader.cli.living import Living
 from graphreader.cli.pace import Pace, duration, figures_of, progress_of
 from graphreader.cli.printing import plural, printable
-from graphreader.ingestion.report import DocumentEnded, DocumentReport, ReadingEvent
+from graphreader.ingestion.report import DocumentEnd, DocumentReport, IngestEvent
 
 _STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
 _INDENT = 11
@@ -39,10 +39,10 @@ class IngestDrawing(Living):
         self._log = _Log(self._pace, command)
         self._listed = 0
 
-    def __call__(self, event: ReadingEvent) -> None:
+    def __call__(self, event: IngestEvent) -> None:
         """Draw what happened."""
         self._pace.take(event)
-        if isinstance(event, DocumentEnded) and self._is_listed(event.report):
+        if isinstance(event, DocumentEnd) and self._is_listed(event.report):
             self._print(event.report)
         if not self.lives and (line := self._log.line()):
             self.console.print(line, markup=False, soft_wrap=True)

@@ -1,8 +1,6 @@
-"""Giving new key elements their vectors while texts are read.
+"""Vectors for key elements: in the background of an ingest, and anew for a whole corpus.
 
-Nobody who extracts or writes waits for a vector, unless they are far behind.
-
-Embedding a corpus anew after the embeddings were changed; no text is read again.
+Extraction and writing do not wait for vectors unless these are far behind.
 """
 
 import asyncio
@@ -11,174 +9,157 @@ from collections.abc import Callable, Sequence
 
 from graphreader.errors import DecisionError
 from graphreader.ingestion.normalization.merging import is_comparable
-from graphreader.ingestion.report import DocumentJob, Embedded, Progress, no_progress
+from graphreader.ingestion.report import EmbeddingProgress, Progress, no_progress
 from graphreader.llm.protocols import Embedder
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
-from graphreader.store.writer import GraphWriter, UnembeddedElement
+from graphreader.store.writer import DocumentVersion, GraphWriter, UnembeddedElement
 
-EMBEDDED_AT_ONCE = 500
+BATCH = 500
+"""Key elements that are embedded at once."""
 
-WAITING = 200
-"""Lists of new key elements, and documents, that may wait to be looked at."""
+_QUEUE_SIZE = 200  # lists of new key elements, and documents
+_MAX_DOCUMENTS_WAITING = 50  # before key elements are embedded in a smaller batch
+_MAX_WAIT = 1.0  # seconds without news before key elements are embedded in a smaller batch
 
-DOCUMENTS_WAITING = 50
-"""Documents that wait for the vectors before them until fewer key elements are embedded at once."""
-
-PATIENCE = 1.0
-"""Seconds after which fewer key elements than that are embedded."""
+_Completion = tuple[DocumentVersion, Callable[[bool], None]]
 
 
-class Embedding:
-    """Embeds what it is given in the order in which it comes.
+class EmbeddingQueue:
+    """Embeds new key elements in the order in which they come.
 
-    A document that comes is therefore complete when its turn is: what it names came before it.
-    Without an embedder no vectors are made.
+    A document that is handed over is marked as complete when the key elements that came before it
+    have vectors. Without an embedder no vectors are made. `on_failure` is called where the embedder
+    fails; from then on nothing is embedded or completed, and nothing is raised, so that extracted
+    chunks are still written.
     """
 
     def __init__(
         self,
         writer: GraphWriter,
         embedder: Embedder | None,
-        completed: Callable[[DocumentJob, bool], None],
-        failed: Callable[[DecisionError], None],
         progress: Progress,
+        on_failure: Callable[[DecisionError], None],
     ) -> None:
         self._writer = writer
         self._embedder = embedder
-        self._completed = completed
-        self._failed = failed
         self._progress = progress
-        self._coming: asyncio.Queue[Sequence[UnembeddedElement] | DocumentJob | None] = (
-            asyncio.Queue(WAITING)
-        )
+        self._on_failure = on_failure
+        self._queue: asyncio.Queue[Sequence[UnembeddedElement] | _Completion | None]
+        self._queue = asyncio.Queue(_QUEUE_SIZE)
         self._elements: dict[str, UnembeddedElement] = {}
-        self._works: deque[tuple[int, DocumentJob]] = (
-            deque()
-        )  # and how many key elements come before
-        self._done = 0
+        # Each document with the number of key elements that came before it.
+        self._documents: deque[tuple[int, _Completion]] = deque()
+        self._embedded = 0
 
     async def put(self, elements: Sequence[UnembeddedElement]) -> None:
-        """Hand over key elements without a vector; waits where too many wait already."""
+        """Hand over key elements without a vector; waits while the queue is full."""
         if elements and self._embedder:
-            await self._coming.put(elements)
+            await self._queue.put(elements)
 
-    async def finish(self, work: DocumentJob) -> None:
-        """Hand over a document of which all chunks are in order."""
-        await self._coming.put(work)
+    async def complete(self, document: DocumentVersion, on_end: Callable[[bool], None]) -> None:
+        """Hand over a document whose chunks are all written; `on_end` is told if it is complete."""
+        await self._queue.put((document, on_end))
 
     async def end(self) -> None:
         """Say that nothing more comes."""
-        await self._coming.put(None)
+        await self._queue.put(None)
 
     async def run(self) -> None:
-        """Embed until the end. Where no vectors can be had, `failed` is told why.
-
-        It is not raised: what others are waiting for is paid, and shall be written.
-        """
-        ended = useless = False
+        """Embed and complete until the end."""
+        ended = failed = False
         while not ended:
-            ended, waited = await self._take()
-            if useless:
+            ended, timed_out = await self._receive()
+            if failed:
                 self._elements.clear()
-                self._works.clear()
+                self._documents.clear()
                 continue
             try:
-                while len(self._elements) >= EMBEDDED_AT_ONCE:
-                    await self._embed()
-                if ended or waited or len(self._works) >= DOCUMENTS_WAITING:
-                    await self._embed()
-                await self._complete()
+                while len(self._elements) >= BATCH:
+                    await self._embed_batch()
+                if ended or timed_out or len(self._documents) >= _MAX_DOCUMENTS_WAITING:
+                    await self._embed_batch()
+                await self._complete_documents()
             except DecisionError as error:
-                useless = True
-                self._failed(error)
+                failed = True
+                self._on_failure(error)
 
-    async def _take(self) -> tuple[bool, bool]:
-        """Take in what comes next: whether that was the end, whether nothing came for a while."""
-        something = self._elements or self._works
+    async def _receive(self) -> tuple[bool, bool]:
+        """Take the next item; return whether it was the end, and whether none came in time."""
         try:
-            async with asyncio.timeout(PATIENCE if something else None):
-                item = await self._coming.get()
+            async with asyncio.timeout(_MAX_WAIT if self._elements or self._documents else None):
+                item = await self._queue.get()
         except TimeoutError:
             return False, True
-        if isinstance(item, DocumentJob):
-            self._works.append((self._done + len(self._elements), item))
-        elif item is not None:  # the same one comes with many chunks
+        if isinstance(item, tuple):
+            self._documents.append((self._embedded + len(self._elements), item))
+        elif item is not None:  # the same key element comes with many chunks
             self._elements |= {one.id: one for one in item}
         return item is None, False
 
-    async def _embed(self) -> None:
-        part = list(self._elements.values())[:EMBEDDED_AT_ONCE]
-        if not part or not self._embedder:
+    async def _embed_batch(self) -> None:
+        batch = list(self._elements.values())[:BATCH]
+        if not batch or not self._embedder:
             return
-        # Since they were handed over, others of the same text may have brought them here before.
-        lacking = await self._writer.unembedded_among([one.id for one in part])
-        await embed(self._writer, self._embedder, [one for one in part if one.id in lacking])
-        for one in part:
+        # Another chunk or process may have brought some of them here before.
+        lacking = await self._writer.unembedded_among([one.id for one in batch])
+        await embed(self._writer, self._embedder, [one for one in batch if one.id in lacking])
+        for one in batch:
             del self._elements[one.id]
-        self._done += len(part)
-        self._progress(Embedded(self._done, self._done + len(self._elements)))
+        self._embedded += len(batch)
+        self._progress(EmbeddingProgress(self._embedded, self._embedded + len(self._elements)))
 
-    async def _complete(self) -> None:
-        """Complete the documents whose key elements have their vectors."""
-        works = []
-        while self._works and self._works[0][0] <= self._done:
-            works.append(self._works.popleft()[1])
-        if not works:
+    async def _complete_documents(self) -> None:
+        """Complete the documents whose key elements have vectors."""
+        ready: list[_Completion] = []
+        while self._documents and self._documents[0][0] <= self._embedded:
+            ready.append(self._documents.popleft()[1])
+        if not ready:
             return
-        done = await self._writer.complete([one.version for one in works])
-        for work in works:
-            self._completed(work, work.document.id in done)
-            work.ended.set()
+        complete = await self._writer.complete([document for document, _ in ready])
+        for document, on_end in ready:
+            on_end(document.id in complete)
 
 
 async def embed(
     writer: GraphWriter, embedder: Embedder, elements: Sequence[UnembeddedElement]
 ) -> None:
-    """Embed key elements; those that may have near-duplicates are to be compared with the others.
-
-    Raises DecisionError.
-    """
-    for start in range(0, len(elements), EMBEDDED_AT_ONCE):
-        part = elements[start : start + EMBEDDED_AT_ONCE]
-        vectors = await embedder.embed([one.key for one in part])
+    """Embed key elements and mark those that normalization compares. Raises DecisionError."""
+    for start in range(0, len(elements), BATCH):
+        batch = elements[start : start + BATCH]
+        vectors = await embedder.embed([one.key for one in batch])
         await writer.write_embeddings(
-            [(one.id, vector) for one, vector in zip(part, vectors, strict=True)],
-            fresh={one.id for one in part if is_comparable(one.name, one.key)},
+            [(one.id, vector) for one, vector in zip(batch, vectors, strict=True)],
+            fresh={one.id for one in batch if is_comparable(one.name, one.key)},
         )
 
 
 async def reindex(
     connection: Connection, embedder: Embedder, corpus: str, progress: Progress = no_progress
 ) -> list[str]:
-    """Embed a corpus anew with another embedder; no text is read again. Returns what was embedded.
+    """Embed a corpus anew with another embedder; no text is read again.
 
-    The vector index serves all corpora: those whose vectors have another length are embedded as
-    well, and what an earlier run that was cut off left undone. Raises UnknownCorpusError.
+    All corpora share one vector index. So corpora whose vectors have another dimension are embedded
+    as well, and those that an interrupted reindex left unfinished. Returns the corpora that were
+    embedded. Raises UnknownCorpusError and DecisionError.
     """
-    library = Catalog(connection)
-    await library.corpus(corpus)
+    catalog = Catalog(connection)
+    await catalog.corpus(corpus)
     if await schema.dimension(connection) != embedder.dimension:
         await schema.rebuild(connection, embedder.dimension)
     done = []
-    for one in await library.corpora():
-        record = await library.corpus(one.corpus)
-        begun = record.embedding == embedder.name
-        if one.corpus == corpus or begun or record.dimension != embedder.dimension:
+    for one in await catalog.corpora():
+        record = await catalog.corpus(one.corpus)
+        has_begun = record.embedding == embedder.name
+        if one.corpus == corpus or has_begun or record.dimension != embedder.dimension:
             writer = GraphWriter(connection, one.corpus)
             await writer.change_embedding(embedder.name, embedder.dimension)
-            embedded = await _embed_all(writer, embedder, progress)
-            if embedded or one.corpus == corpus:
+            missing = await writer.unembedded()
+            for start in range(0, len(missing), BATCH):
+                batch = missing[start : start + BATCH]
+                await embed(writer, embedder, batch)
+                progress(EmbeddingProgress(start + len(batch), len(missing)))
+            if missing or one.corpus == corpus:
                 done.append(one.corpus)
     return done
-
-
-async def _embed_all(writer: GraphWriter, embedder: Embedder, progress: Progress) -> int:
-    """How many key elements had no vector."""
-    missing = await writer.unembedded()
-    for start in range(0, len(missing), EMBEDDED_AT_ONCE):
-        part = missing[start : start + EMBEDDED_AT_ONCE]
-        await embed(writer, embedder, part)
-        progress(Embedded(start + len(part), len(missing)))
-    return len(missing)

@@ -1,288 +1,124 @@
-"""Reading sources into one corpus: load, cut, extract, write, embed, each beside the others.
+"""Reads sources into one corpus: load, cut into chunks, extract, write, embed, complete.
 
-Everything on the way is bounded, so that memory does not grow with the corpus, and a chunk counts
-as read when it is safe in the graph. The next run asks only for what is missing there.
-
-From sources to documents with their chunks, and what of each is missing in the graph.
-
-Sources are read in a thread, a few documents ahead of those that are worked on, so that memory does
-not grow with the corpus.
-
-What was extracted is written: all that is ready in one transaction, over all documents.
+The stages work at the same time and are joined by bounded queues, so memory does not grow with the
+corpus. A chunk counts as read once it is in the graph; the next run asks only for what is missing
+there. `Pipeline._read` connects the stages.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from graphreader.documents import Chunk, Document
 from graphreader.errors import DecisionError
-from graphreader.ingestion import report as report_module
 from graphreader.ingestion.chunking import rechunk, split
-from graphreader.ingestion.embedding import Embedding
+from graphreader.ingestion.embedding import EmbeddingQueue
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source
 from graphreader.ingestion.report import (
-    ChunksRead,
-    DocumentBegun,
-    DocumentEnded,
-    DocumentJob,
+    ChunkProgress,
+    DocumentEnd,
     DocumentReport,
-    Failed,
+    DocumentStart,
+    FailedChunk,
     IngestReport,
     Progress,
-    SourceEnded,
-    SourcesFound,
+    SourceCount,
+    SourceEnd,
+    log_document_end,
+    log_document_start,
+    log_ingest,
     no_progress,
 )
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.store.catalog import DocumentState, DocumentStatus
-from graphreader.store.writer import Deleter, GraphWriter, ReadChunk, metadata_of
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk, metadata_of
 from graphreader.usage import Usage
 
-AHEAD = 8
-"""Documents that are loaded before they are worked on, and looked up at once."""
+LOADED_AHEAD = 8
+"""Documents that are loaded before they are extracted, and looked up at once."""
 
-Loaded = tuple[Document | Refused | None, int | None]
-"""A document, if there is one, and the size of its source, if nothing more comes of that."""
+CHUNKS_PER_WRITE = 50
+WRITERS = 2
+"""While Neo4j takes one transaction in, the next one is prepared and sent."""
 
 
-class Intake:
-    """Takes up the documents of sources, one after the other."""
+@dataclass(slots=True)
+class DocumentJob:
+    """The work on a document that is cut into `chunks`, of which `missing` are to be extracted.
 
-    def __init__(
-        self,
-        states: DocumentStatus,
-        deleter: Deleter,
-        corpus: str,
-        chunk_tokens: int,
-        progress: Progress,
-    ) -> None:
-        self._states = states
-        self._deleter = deleter
-        self._corpus = corpus
-        self._chunk_tokens = chunk_tokens
-        self._progress = progress
-        self._taken: dict[str, DocumentJob] = {}
+    `arrangement` are all chunks of a document of which the graph has some already; they are put in
+    this order at the end. The chunks of a new document are only chained. A retry of failed chunks
+    changes nothing else.
+    """
 
-    async def works(
-        self, sources: Sequence[Source]
-    ) -> AsyncGenerator[DocumentJob | DocumentReport]:
-        """What is to be done for each document; a report where there is nothing to do."""
-        self._progress(SourcesFound(len(sources), sum(source.size for source in sources)))
-        ahead: asyncio.Queue[Loaded | None] = asyncio.Queue(AHEAD)
-        loading = asyncio.create_task(self._load(sources, ahead))
-        try:
-            while items := await _next(ahead, loading):
-                ids = [one.id for one, _ in items if isinstance(one, Document)]
-                states = await self._states.of(ids)
-                for one, size in items:
-                    taken = await self._take(one, states) if one else None
-                    if isinstance(taken, DocumentJob):
-                        self._progress(taken.begun_event())
-                    if size is not None:
-                        self._progress(SourceEnded(size))
-                    if taken:
-                        yield taken
-        finally:
-            loading.cancel()
+    document: Document
+    chunk_tokens: int
+    chunks: int
+    missing: Sequence[Chunk]
+    arrangement: Sequence[Chunk] | None = None
+    is_retry: bool = False
+    report_index: int = 0
+    facts: int = 0
+    failed: list[FailedChunk] = field(default_factory=list)
+    has_node: bool = False
+    written: int = 0
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def _load(self, sources: Sequence[Source], ahead: "asyncio.Queue[Loaded | None]") -> None:
-        for source in sources:
-            documents = source.documents(self._corpus)
-            last = await asyncio.to_thread(next, documents, None)
-            while last and (one := await asyncio.to_thread(next, documents, None)):
-                await ahead.put((last, None))
-                last = one
-            await ahead.put((last, source.size))
-        await ahead.put(None)
+    @property
+    def is_new(self) -> bool:
+        """Whether the graph had nothing of the document."""
+        return not self.is_retry and self.arrangement is None
 
-    async def _take(
-        self, document: Document | Refused, states: Mapping[str, DocumentState]
-    ) -> DocumentJob | DocumentReport:
-        """What is to be done for one document."""
-        if isinstance(document, Refused):
-            return DocumentReport(document.title, document.source, "refused", error=document.reason)
-        state = states.get(document.id)
-        before = self._taken.get(document.id)
-        if before:  # the same document once more: it begins when the first one is through
-            await before.ended.wait()  # also where it failed: see give_up
-            state = (await self._states.of([document.id])).get(document.id)
-        if state and state.deleting:
-            await self._deleter.finish_deletes()
-            state = None
-        if state and self._is_unchanged(document, state):
-            return DocumentReport(
-                document.title,
-                document.source,
-                "unchanged",
-                id=document.id,
-                chunks=state.chunks,
-                skipped=document.skipped,
+    @property
+    def is_written(self) -> bool:
+        """Whether all missing chunks are in the graph."""
+        return self.written == len(self.missing)
+
+    @property
+    def version(self) -> DocumentVersion:
+        """The version of the document that the graph has when it is complete."""
+        document = self.document
+        return DocumentVersion.of(document.id, document.sha256, self.chunk_tokens, self.chunks)
+
+    def start_event(self) -> DocumentStart:
+        """The progress event of its start."""
+        tokens = sum(chunk.tokens for chunk in self.missing)
+        return DocumentStart(self.document.title, self.chunks, len(self.missing), tokens)
+
+    def report(self, complete: bool) -> DocumentReport:
+        """The outcome; a document is not complete if chunks failed or its nodes changed."""
+        self.failed.sort(key=lambda one: one.chunk)
+        error = None
+        if self.failed:
+            error = self.failed[0].reason
+        elif not complete:
+            error = (
+                "It is not in the graph as it should be: its reading in was cut off before, or "
+                "another process changed it meanwhile. Run the same `graphreader ingest` again."
             )
-        work = await self._work(document, state)
-        self._taken = {id_: one for id_, one in self._taken.items() if not one.ended.is_set()}
-        self._taken[document.id] = work
-        return work
-
-    def _is_unchanged(self, document: Document, state: DocumentState) -> bool:
-        return (
-            state.complete
-            and state.sha256 == document.sha256
-            and state.chunk_tokens == self._chunk_tokens
-            and state.title == document.title
-            and state.metadata == metadata_of(document)
+        return DocumentReport(
+            self.document.title,
+            self.document.source,
+            "read" if complete else "incomplete",
+            id=self.document.id,
+            chunks=self.chunks,
+            asked=len(self.missing),
+            facts=self.facts,
+            skipped=self.document.skipped,
+            failed=tuple(self.failed),
+            error=error,
         )
 
-    async def _work(self, document: Document, state: DocumentState | None) -> DocumentJob:
-        if state is None or not state.chunks:
-            chunks = await asyncio.to_thread(split, document, self._chunk_tokens)
-            return DocumentJob(document, self._chunk_tokens, len(chunks), chunks)
-        chunks = await self._cut(document, state)
-        known = await self._states.chunks(document.id)
-        # What an edit left that was cut off: half of its facts may be gone.
-        await self._deleter.delete_chunks([chunk.id for chunk in known if chunk.retired])
-        extracted = {c.id for c in known if c.error is None and not c.retired}
-        missing = [chunk for chunk in chunks if chunk.id not in extracted]
-        return DocumentJob(document, self._chunk_tokens, len(chunks), missing, chunks)
 
-    def give_up(self) -> None:
-        """Say that what was taken up comes to no end any more: nobody shall wait for it."""
-        for work in self._taken.values():
-            work.ended.set()
+_Jobs = AsyncGenerator[DocumentJob | DocumentReport]
 
-    async def _cut(self, document: Document, state: DocumentState) -> list[Chunk]:
-        """Its chunks: those of its former text stay where nothing changed."""
-        old = []
-        if state.arranged and state.chunk_tokens == self._chunk_tokens:
-            old = await self._states.arranged(document.id)
-        return await asyncio.to_thread(rechunk, document, self._chunk_tokens, old)
-
-
-async def _next(
-    ahead: "asyncio.Queue[Loaded | None]", loading: "asyncio.Task[None]"
-) -> list[Loaded]:
-    """All that is loaded by now, at least one; nothing at the end. Raises what loading raised."""
-    getting = asyncio.ensure_future(ahead.get())
-    try:
-        await asyncio.wait({getting, loading}, return_when=asyncio.FIRST_COMPLETED)
-        if not getting.done() and not loading.cancelled() and loading.exception():
-            await loading
-        items = [await getting]
-    finally:
-        getting.cancel()
-    while not ahead.empty() and items[-1] is not None:
-        items.append(ahead.get_nowait())
-    if items[-1] is None and len(items) > 1:
-        ahead.put_nowait(None)
-    return [one for one in items if one is not None]
-
-
-CHUNKS_A_WRITE = 50
-AT_ONCE = 2
-Item = tuple[DocumentJob, ReadChunk | None]
-
-
-class Writing:
-    """Writes chunks as they come, and puts each document in order once all of it is there."""
-
-    def __init__(
-        self,
-        writer: GraphWriter,
-        deleter: Deleter,
-        embedding: Embedding,
-        chunk_tokens: int,
-        written: Callable[[int], None],
-        progress: Progress,
-    ) -> None:
-        self._writer = writer
-        self._deleter = deleter
-        self._embedding = embedding
-        self._chunk_tokens = chunk_tokens
-        self._written = written
-        self._progress = progress
-        self._ready: asyncio.Queue[Item | None] = asyncio.Queue()
-
-    def put(self, work: DocumentJob, read: ReadChunk | None) -> None:
-        """Hand over a chunk, or a document of which nothing is missing."""
-        self._ready.put_nowait((work, read))
-
-    def end(self) -> None:
-        """Say that nothing more comes."""
-        self._ready.put_nowait(None)
-
-    async def run(self, begin: Callable[[], Awaitable[None]]) -> None:
-        """Write until the end; `begin` is called before anything else is written.
-
-        While the graph takes one part in, the next is packed and on its way.
-        """
-        first = await self._ready.get()
-        self._ready.put_nowait(first)
-        if first is not None:
-            await begin()
-        async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE):
-                group.create_task(self._run())
-        await self._embedding.end()
-
-    async def _run(self) -> None:
-        while items := await self._next():
-            await self._write(items)
-
-    async def _next(self) -> list[Item]:
-        """All that is ready, of whatever document; nothing at the end."""
-        items: list[Item] = []
-        one = await self._ready.get()
-        while one is not None:
-            items.append(one)
-            if len(items) == CHUNKS_A_WRITE or self._ready.empty():
-                return items
-            one = self._ready.get_nowait()
-        self._ready.put_nowait(None)  # for the others
-        return items
-
-    async def _write(self, items: Sequence[Item]) -> None:
-        works = {id(work): work for work, _ in items}.values()
-        beginning = [work.document for work in works if work.begins and not work.begun]
-        read = [one for _, one in items if one is not None]
-        written = await self._writer.write_chunks(read, beginning, self._chunk_tokens)
-        for work in works:
-            work.begun = True
-            if work.is_new and work.document.id in written.shared:
-                work.order = work.missing  # another process reads the same: not chained blindly
-        await self._embedding.put(written.unembedded)
-        for work, one in items:
-            if one is not None:
-                self._count(work, one)
-        self._written(len(items))
-        await self._finish([work for work in works if work.done])
-
-    def _count(self, work: DocumentJob, read: ReadChunk) -> None:
-        """A chunk is safe."""
-        work.written += 1
-        work.facts += len(read.facts)
-        if read.error is not None:
-            work.failed.append(Failed(read.chunk.index, read.error))
-        self._progress(ChunksRead(work.document.title, 1, len(read.facts), read.chunk.tokens))
-
-    async def _finish(self, works: Sequence[DocumentJob]) -> None:
-        """Put documents in order, and let them be completed when their vectors are there."""
-        new = [work.version for work in works if work.is_new]
-        if new:
-            await self._writer.chain(new)
-        for work in works:
-            if work.order is not None:
-                stale = await self._writer.arrange(work.version, work.order)
-                await self._deleter.delete_chunks(stale)
-            if not work.is_new:
-                await self._embedding.put(await self._writer.unembedded(work.document.id))
-            await self._embedding.finish(work)
-
-
-Works = AsyncGenerator[DocumentJob | DocumentReport]
+_Loaded = tuple[Document | Refused | None, int | None]
+"""A document or refusal, and with the last one of a source its size."""
 
 
 class Pipeline:
@@ -304,139 +140,308 @@ class Pipeline:
         self._chunk_tokens = chunk_tokens
         self._budget = budget
         self._progress = progress
-        self._states = DocumentStatus(writer.connection, writer.corpus)
+        self._status = DocumentStatus(writer.connection, writer.corpus)
         self._deleter = Deleter(writer.connection, writer.corpus)
-        # Twice as many as may be asked at once: while some prepare or pause, others ask.
-        self._turn = asyncio.Semaphore(2 * decider.concurrency)
-        self._in_flight = 2 * (CHUNKS_A_WRITE + decider.concurrency)  # others wait to be written
-        self._slots = asyncio.Semaphore(self._in_flight)
-        self._embedding = Embedding(writer, embedder, self._ended, self._fail, progress)
-        self._intake = Intake(self._states, self._deleter, writer.corpus, chunk_tokens, progress)
-        self._writing = Writing(
-            writer, self._deleter, self._embedding, chunk_tokens, self._written, progress
-        )
+        self._embedding = EmbeddingQueue(writer, embedder, progress, self._fail)
+        self._jobs: dict[str, DocumentJob] = {}  # unfinished ones by document id
+        # Twice as many as the decider takes: some prepare prompts or pause while others ask.
+        self._deciding = asyncio.Semaphore(2 * decider.concurrency)
+        # Chunks from the start of their extraction until they are written.
+        self._max_in_flight = 2 * (CHUNKS_PER_WRITE + decider.concurrency)
+        self._in_flight = asyncio.Semaphore(self._max_in_flight)
+        self._extracted: asyncio.Queue[tuple[DocumentJob, ReadChunk | None] | None]
+        self._extracted = asyncio.Queue()  # bounded by _in_flight
         self._reports: list[DocumentReport | None] = []
         self._usage = Usage()
         self._dropped = 0
         self._failure: DecisionError | None = None
 
     async def run(self, sources: Sequence[Source]) -> IngestReport:
-        """Read sources. What cannot be read is reported, and the others are read all the same.
+        """Read sources. Those that cannot be read are reported, and the others are read.
 
-        Raises DecisionError where nobody answers; what was read until then is kept.
+        Raises DecisionError if the decider or embedder is not available; chunks that were extracted
+        before are kept.
         """
         await self._deleter.finish_deletes()
-        return await self._read(self._intake.works(sources))
+        return await self._read(self._source_jobs(sources))
 
     async def retry(self) -> IngestReport:
         """Ask again for the chunks of the corpus that have no facts, and for nothing else."""
-        return await self._read(self._failed())
+        return await self._read(self._retry_jobs())
 
-    async def _failed(self) -> Works:
-        documents = await self._states.failed()
-        self._progress(SourcesFound(len(documents), 0))
-        for one in documents:
-            self._progress(DocumentBegun(one.title, one.failed, one.failed, one.tokens))
-            self._progress(SourceEnded(0))
-        for one in documents:
-            if found := await self._states.failed_chunks(one.id):
-                document, tokens = found.document, found.chunk_tokens
-                yield DocumentJob(document, tokens, found.chunks, found.failed, begins=False)
-
-    async def _read(self, works: Works) -> IngestReport:
-        began = time.monotonic()
+    async def _read(self, jobs: _Jobs) -> IngestReport:
+        started = time.monotonic()
         try:
-            async with asyncio.TaskGroup() as group, aclosing(works):
+            async with asyncio.TaskGroup() as group, aclosing(jobs):
                 group.create_task(self._embedding.run())
-                group.create_task(self._writing.run(self._begin_corpus))
-                async for work in works:
-                    await self._take_up(work, group)
+                group.create_task(self._write())
+                async for job in jobs:
+                    await self._start(job, group)
                     if self._failure:  # nothing more is to be paid for
                         break
-                for _ in range(self._in_flight):  # all are free: all is written
-                    await self._slots.acquire()
-                self._writing.end()
-        except BaseExceptionGroup as failures:
-            raise _first(failures) from None
+                for _ in range(self._max_in_flight):  # wait until all chunks are written
+                    await self._in_flight.acquire()
+                self._extracted.put_nowait(None)
+        except BaseExceptionGroup as errors:
+            raise _first_error(errors) from None
         if self._failure:
             self._failure.spent = self._usage
             raise self._failure
         report = IngestReport(
             self._writer.corpus,
             tuple(report for report in self._reports if report),
-            replace(self._usage, seconds=round(time.monotonic() - began, 3)),
+            replace(self._usage, seconds=round(time.monotonic() - started, 3)),
             self._decider.name,
             dropped=self._dropped,
         )
-        report_module.log_ingest(report)
+        log_ingest(report)
         return report
 
-    async def _begin_corpus(self) -> None:
-        """Write the corpus, once there is something to write into it.
+    def _fail(self, error: DecisionError) -> None:
+        """Start nothing more; the first failure is raised once everything extracted is written."""
+        self._failure = self._failure or error
+        for job in self._jobs.values():
+            job.finished.set()  # nobody shall wait for it
+
+    # Load documents, and find out what of them is missing in the graph.
+
+    async def _source_jobs(self, sources: Sequence[Source]) -> _Jobs:
+        """A job for each document; a report for those where nothing is to be done."""
+        self._progress(SourceCount(len(sources), sum(source.size for source in sources)))
+        queue: asyncio.Queue[_Loaded | Exception | None] = asyncio.Queue(LOADED_AHEAD)
+        loading = asyncio.create_task(self._load(sources, queue))
+        try:
+            while loaded := await _next_loaded(queue):
+                ids = [one.id for one, _ in loaded if isinstance(one, Document)]
+                states = await self._status.of(ids)
+                for document, size in loaded:
+                    job = await self._job(document, states) if document else None
+                    if isinstance(job, DocumentJob):
+                        self._progress(job.start_event())
+                    if size is not None:
+                        self._progress(SourceEnd(size))
+                    if job:
+                        yield job
+        finally:
+            loading.cancel()
+
+    async def _load(
+        self, sources: Sequence[Source], queue: "asyncio.Queue[_Loaded | Exception | None]"
+    ) -> None:
+        """Load documents in a thread; hold one back to know the last one of a source."""
+        try:
+            for source in sources:
+                documents = source.documents(self._writer.corpus)
+                last = await asyncio.to_thread(next, documents, None)
+                while last and (document := await asyncio.to_thread(next, documents, None)):
+                    await queue.put((last, None))
+                    last = document
+                await queue.put((last, source.size))
+            await queue.put(None)
+        except Exception as error:  # raised where the queue is read
+            await queue.put(error)
+
+    async def _job(
+        self, document: Document | Refused, states: Mapping[str, DocumentState]
+    ) -> DocumentJob | DocumentReport:
+        if isinstance(document, Refused):
+            return DocumentReport(document.title, document.source, "refused", error=document.reason)
+        state = states.get(document.id)
+        if earlier := self._jobs.get(document.id):  # the same document is named twice
+            await earlier.finished.wait()
+            state = (await self._status.of([document.id])).get(document.id)
+        if state and state.deleting:
+            await self._deleter.finish_deletes()
+            state = None
+        if state and self._is_unchanged(document, state):
+            return DocumentReport(
+                document.title,
+                document.source,
+                "unchanged",
+                id=document.id,
+                chunks=state.chunks,
+                skipped=document.skipped,
+            )
+        if state and state.chunks:
+            job = await self._update_job(document, state)
+        else:
+            chunks = await asyncio.to_thread(split, document, self._chunk_tokens)
+            job = DocumentJob(document, self._chunk_tokens, len(chunks), chunks)
+        self._jobs = {id_: one for id_, one in self._jobs.items() if not one.finished.is_set()}
+        self._jobs[document.id] = job
+        return job
+
+    def _is_unchanged(self, document: Document, state: DocumentState) -> bool:
+        return (
+            state.complete
+            and state.sha256 == document.sha256
+            and state.chunk_tokens == self._chunk_tokens
+            and state.title == document.title
+            and state.metadata == metadata_of(document)
+        )
+
+    async def _update_job(self, document: Document, state: DocumentState) -> DocumentJob:
+        """The job for a document of which the graph has chunks: unchanged ones are kept."""
+        former = []
+        if state.arranged and state.chunk_tokens == self._chunk_tokens:
+            former = await self._status.arranged(document.id)
+        chunks = await asyncio.to_thread(rechunk, document, self._chunk_tokens, former)
+        known = await self._status.chunks(document.id)
+        # An interrupted edit retired these chunks, and half of their facts may be gone.
+        await self._deleter.delete_chunks([chunk.id for chunk in known if chunk.retired])
+        extracted = {one.id for one in known if one.error is None and not one.retired}
+        missing = [chunk for chunk in chunks if chunk.id not in extracted]
+        return DocumentJob(document, self._chunk_tokens, len(chunks), missing, chunks)
+
+    async def _retry_jobs(self) -> _Jobs:
+        """A job for each document with chunks that failed."""
+        documents = await self._status.failed()
+        self._progress(SourceCount(len(documents), 0))
+        for one in documents:
+            self._progress(DocumentStart(one.title, one.failed, one.failed, one.tokens))
+            self._progress(SourceEnd(0))
+        for one in documents:
+            if record := await self._status.failed_chunks(one.id):
+                yield DocumentJob(
+                    record.document,
+                    record.chunk_tokens,
+                    record.chunks,
+                    record.failed,
+                    is_retry=True,
+                )
+
+    # Extract the missing chunks.
+
+    async def _start(self, job: DocumentJob | DocumentReport, group: asyncio.TaskGroup) -> None:
+        """Start the extraction of the missing chunks, as fast as there is room for them."""
+        if isinstance(job, DocumentReport):
+            self._reports.append(job)
+            log_document_end(job)
+            self._progress(DocumentEnd(job))
+            return
+        document = job.document
+        log_document_start(
+            document.id, document.title, document.source, job.chunks, len(job.missing)
+        )
+        job.report_index = len(self._reports)
+        self._reports.append(None)
+        if not job.missing:
+            await self._in_flight.acquire()
+            self._extracted.put_nowait((job, None))
+        for chunk in job.missing:
+            await self._in_flight.acquire()
+            group.create_task(self._extract(job, chunk))
+
+    async def _extract(self, job: DocumentJob, chunk: Chunk) -> None:
+        """Extract one chunk and hand it over to be written, unless the run has failed."""
+        async with self._deciding:
+            if self._failure:
+                self._in_flight.release()
+                return
+            try:
+                result = await extract(self._decider, job.document, chunk, self._budget)
+            except DecisionError as error:
+                # Not raised here: replies that others wait for are paid, and shall be written.
+                self._usage += error.spent
+                self._fail(error)
+                self._in_flight.release()
+                return
+        self._usage += result.usage
+        self._dropped += result.dropped
+        pending = job.arrangement is not None
+        self._extracted.put_nowait((job, replace(result.read, pending=pending)))
+
+    # Write what is extracted: all that is ready in one transaction, over all documents.
+
+    async def _write(self) -> None:
+        """Write until the end. The corpus is begun only once there is something to write.
 
         So a service that refuses everything leaves nothing behind.
         """
-        await self._writer.begin_corpus(
-            decider=self._decider.name,
-            prompts=self._decider.prompts,
-            embedding=self._embedder.name if self._embedder else "none",
-            dimension=self._embedder.dimension if self._embedder else 0,
-        )
+        first = await self._extracted.get()
+        self._extracted.put_nowait(first)
+        if first is not None:
+            await self._writer.begin_corpus(
+                decider=self._decider.name,
+                prompts=self._decider.prompts,
+                embedding=self._embedder.name if self._embedder else "none",
+                dimension=self._embedder.dimension if self._embedder else 0,
+            )
+        async with asyncio.TaskGroup() as group:
+            for _ in range(WRITERS):
+                group.create_task(self._write_batches())
+        await self._embedding.end()
 
-    async def _take_up(self, work: DocumentJob | DocumentReport, group: asyncio.TaskGroup) -> None:
-        """Begin what is missing of a document, as fast as there is room for it."""
-        if isinstance(work, DocumentReport):
-            self._reports.append(work)
-            report_module.log_document_end(work)
-            self._progress(DocumentEnded(work))
-            return
-        report_module.log_document_start(work)
-        work.place = len(self._reports)
-        self._reports.append(None)
-        if not work.missing:
-            await self._slots.acquire()
-            self._writing.put(work, None)
-        for chunk in work.missing:
-            await self._slots.acquire()
-            group.create_task(self._extract(work, chunk))
-
-    async def _extract(self, work: DocumentJob, chunk: Chunk) -> None:
-        """Extract one chunk and hand it over, unless it is of no use any more."""
-        async with self._turn:
-            if self._failure:
-                self._slots.release()
+    async def _write_batches(self) -> None:
+        while True:
+            batch: list[tuple[DocumentJob, ReadChunk | None]] = []
+            item = await self._extracted.get()
+            while item is not None:
+                batch.append(item)
+                if len(batch) == CHUNKS_PER_WRITE or self._extracted.empty():
+                    break
+                item = self._extracted.get_nowait()
+            if item is None:
+                self._extracted.put_nowait(None)  # for this writer's next look, and the other's
+            if not batch:
                 return
-            try:
-                found = await extract(self._decider, work.document, chunk, self._budget)
-            except DecisionError as error:
-                # Not raised: what the others are waiting for is paid, and shall be written.
-                self._usage += error.spent
-                self._fail(error)
-                self._slots.release()
-                return
-        self._usage += found.usage
-        self._dropped += found.dropped
-        self._writing.put(work, replace(found.read, pending=work.order is not None))
+            await self._write_batch(batch)
 
-    def _fail(self, error: DecisionError) -> None:
-        """Take up nothing more: the first failure is raised when all on its way is written."""
-        self._failure = self._failure or error
-        self._intake.give_up()
+    async def _write_batch(self, batch: Sequence[tuple[DocumentJob, ReadChunk | None]]) -> None:
+        jobs = list({id(job): job for job, _ in batch}.values())
+        new_nodes = [job.document for job in jobs if not (job.is_retry or job.has_node)]
+        chunks = [chunk for _, chunk in batch if chunk is not None]
+        result = await self._writer.write_chunks(chunks, new_nodes, self._chunk_tokens)
+        for job in jobs:
+            job.has_node = True
+            if job.is_new and job.document.id in result.shared:
+                job.arrangement = job.missing  # another process reads the same document
+        await self._embedding.put(result.unembedded)
+        for job, read in batch:
+            if read is not None:
+                job.written += 1
+                job.facts += len(read.facts)
+                if read.error is not None:
+                    job.failed.append(FailedChunk(read.chunk.index, read.error))
+                self._progress(
+                    ChunkProgress(job.document.title, 1, len(read.facts), read.chunk.tokens)
+                )
+            self._in_flight.release()
+        await self._finish([job for job in jobs if job.is_written])
 
-    def _written(self, chunks: int) -> None:
-        """Make room for as many chunks as are safe now."""
-        for _ in range(chunks):
-            self._slots.release()
+    async def _finish(self, jobs: Sequence[DocumentJob]) -> None:
+        """Put the chunks of documents in order, and complete these once they have vectors."""
+        if new := [job.version for job in jobs if job.is_new]:
+            await self._writer.chain(new)
+        for job in jobs:
+            if job.arrangement is not None:
+                replaced = await self._writer.arrange(job.version, job.arrangement)
+                await self._deleter.delete_chunks(replaced)
+            if not job.is_new:
+                await self._embedding.put(await self._writer.unembedded(job.document.id))
+            await self._embedding.complete(job.version, partial(self._end, job))
 
-    def _ended(self, work: DocumentJob, complete: bool) -> None:
-        """A document is through."""
-        report = work.report(complete)
-        self._reports[work.place] = report
-        report_module.log_document_end(report)
-        self._progress(DocumentEnded(report))
+    def _end(self, job: DocumentJob, complete: bool) -> None:
+        report = job.report(complete)
+        self._reports[job.report_index] = report
+        log_document_end(report)
+        self._progress(DocumentEnd(report))
+        job.finished.set()
 
 
-def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first failure of those that came together."""
-    first = failures.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+async def _next_loaded(queue: "asyncio.Queue[_Loaded | Exception | None]") -> list[_Loaded]:
+    """All that is loaded by now, at least one; nothing at the end. Raises an error of loading."""
+    items = [await queue.get()]
+    while not queue.empty() and items[-1] is not None:
+        items.append(queue.get_nowait())
+    if items[-1] is None and len(items) > 1:
+        queue.put_nowait(None)
+    for item in items:
+        if isinstance(item, Exception):
+            raise item
+    return [item for item in items if isinstance(item, tuple)]
+
+
+def _first_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = errors.exceptions[0]
+    return _first_error(first) if isinstance(first, BaseExceptionGroup) else first

@@ -1,21 +1,49 @@
-"""What is told while texts are read in, and after it.
+"""Reports, progress events and log messages of ingestion and normalization.
 
-What becomes of texts that are read in, in the log: ids and counts; titles and texts at DEBUG.
-
-What normalization made of a corpus.
+Log messages have ids and counts; titles and texts appear at DEBUG only.
 """
 
-import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from graphreader.documents import Chunk, Document, Skipped
+from graphreader.documents import Skipped
 from graphreader.ingestion.normalization.merging import Merge
-from graphreader.store.writer import DocumentVersion
 from graphreader.usage import Usage
+
+logger = logging.getLogger("graphreader.ingestion")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedChunk:
+    """A chunk without facts, by its index in the document, and the reason."""
+
+    chunk: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReport:
+    """The outcome for one document, or for a source that gives no document.
+
+    "read": it is complete in the graph; "unchanged": it already was; "incomplete": the chunks in
+    `failed` have no facts, and the next run asks for them again; "refused": it cannot be read as a
+    text, for the reason in `error`. `asked` counts the chunks that were extracted, `facts` their
+    facts; `skipped` are the parts of the source that could not be read.
+    """
+
+    title: str
+    source: str
+    status: Literal["read", "unchanged", "incomplete", "refused"]
+    id: str | None = None
+    chunks: int = 0
+    asked: int = 0
+    facts: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    failed: tuple[FailedChunk, ...] = ()
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +107,11 @@ class NormalizationReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """A chunk, by its index in the document, that has no facts, and why."""
-
-    chunk: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentReport:
-    """What became of one document; of one source, where no document could be made of it.
-
-    "read": it is in the graph and complete; "unchanged": it was already; "incomplete": some of its
-    chunks have no facts yet, `failed` says which and the next run asks for them again; "refused":
-    it cannot be read as a text, `error` says why. `asked` counts the chunks that were extracted,
-    `facts` those that they gave, `skipped` what of the source could not be read.
-    """
-
-    title: str
-    source: str
-    status: Literal["read", "unchanged", "incomplete", "refused"]
-    id: str | None = None
-    chunks: int = 0
-    asked: int = 0
-    facts: int = 0
-    skipped: tuple[Skipped, ...] = ()
-    failed: tuple[Failed, ...] = ()
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What became of one call. `dropped` counts key elements that did not stand in their facts."""
+    """The outcome of one call of `ingest` or `retry_failed`.
+
+    `dropped` counts key elements that do not occur in their facts.
+    """
 
     corpus: str
     documents: tuple[DocumentReport, ...]
@@ -122,17 +123,17 @@ class IngestReport:
 
     @property
     def complete(self) -> bool:
-        """Whether every source of the call is in the graph as it should be."""
+        """Whether every source is completely in the graph."""
         return all(one.status in ("read", "unchanged") for one in self.documents)
 
     @property
     def facts(self) -> int:
-        """The facts that were found by this call."""
+        """The facts that this call extracted."""
         return sum(one.facts for one in self.documents)
 
     @property
     def asked_chunks(self) -> int:
-        """The chunks that were extracted by this call."""
+        """The chunks that this call extracted."""
         return sum(one.asked for one in self.documents)
 
     @property
@@ -142,24 +143,9 @@ class IngestReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types. Keys may be added in later versions; none is ever removed."""
-        documents = [
-            {
-                "id": one.id,
-                "title": one.title,
-                "source": one.source,
-                "status": one.status,
-                "chunks": one.chunks,
-                "asked": one.asked,
-                "facts": one.facts,
-                "skipped": [asdict(part) for part in one.skipped],
-                "failed": [asdict(chunk) for chunk in one.failed],
-                "error": one.error,
-            }
-            for one in self.documents
-        ]
         return {
             "corpus": self.corpus,
-            "documents": documents,
+            "documents": [_as_dict(one) for one in self.documents],
             "asked_chunks": self.asked_chunks,
             "reused_chunks": self.reused_chunks,
             "facts": self.facts,
@@ -172,17 +158,23 @@ class IngestReport:
         }
 
 
+def _as_dict(report: DocumentReport) -> dict[str, Any]:
+    values = asdict(report)
+    lists = {"skipped": list(values["skipped"]), "failed": list(values["failed"])}
+    return {"id": report.id, **values, **lists}
+
+
 @dataclass(frozen=True, slots=True)
-class SourcesFound:
-    """So many files (or other sources) are to be read, of so many bytes where that is known."""
+class SourceCount:
+    """The number of sources to read, and their size in bytes as far as it is known."""
 
     sources: int
     size: int
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentBegun:
-    """A document was cut into chunks, of which `missing` (of `tokens`) are to be extracted."""
+class DocumentStart:
+    """A document has `chunks`, of which `missing` (with `tokens`) are to be extracted."""
 
     title: str
     chunks: int
@@ -191,8 +183,8 @@ class DocumentBegun:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunksRead:
-    """Chunks of a document were extracted and are safe in the graph."""
+class ChunkProgress:
+    """Chunks of a document are extracted and safe in the graph."""
 
     title: str
     chunks: int
@@ -201,125 +193,59 @@ class ChunksRead:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentEnded:
-    """A document is done, for better or worse."""
+class DocumentEnd:
+    """A document is finished, whatever the outcome."""
 
     report: DocumentReport
 
 
 @dataclass(frozen=True, slots=True)
-class SourceEnded:
-    """Everything in one source was taken up; `size` is its bytes, as counted in SourcesFound."""
+class SourceEnd:
+    """All documents of a source are loaded; `size` is its part of the size in SourceCount."""
 
     size: int
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """`done` of `total` new key elements have their vectors; the total grows as more are found."""
+class EmbeddingProgress:
+    """`done` of `total` new key elements have vectors; the total grows during the run."""
 
     done: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Normalizing:
-    """Key elements are being compared and merged; `stage` says how."""
+class NormalizationStage:
+    """A stage of normalization begins."""
 
     stage: str
 
 
-ReadingEvent = (
-    SourcesFound | DocumentBegun | ChunksRead | DocumentEnded | SourceEnded | Embedded | Normalizing
+IngestEvent = (
+    SourceCount
+    | DocumentStart
+    | ChunkProgress
+    | DocumentEnd
+    | SourceEnd
+    | EmbeddingProgress
+    | NormalizationStage
 )
 
-Progress = Callable[[ReadingEvent], None]
+Progress = Callable[[IngestEvent], None]
 
 
-def no_progress(event: ReadingEvent) -> None:
-    """Tell nobody."""
+def no_progress(event: IngestEvent) -> None:
+    """Ignore progress events."""
 
 
-@dataclass(slots=True)
-class DocumentJob:
-    """A document, cut into `chunks` of at most `chunk_tokens`; `missing` are to be extracted.
-
-    `order` is all of them where the graph has some already: they are put in order at the end. A
-    document that is new is only chained; one whose failed chunks are retried (`begins` is false)
-    stays as it is. `place` is that of its report.
-    """
-
-    document: Document
-    chunk_tokens: int
-    chunks: int
-    missing: Sequence[Chunk]
-    order: Sequence[Chunk] | None = None
-    begins: bool = True
-    place: int = 0
-    facts: int = 0
-    failed: list[Failed] = field(default_factory=list)
-    begun: bool = False
-    written: int = 0
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the graph had nothing of it."""
-        return self.begins and self.order is None
-
-    @property
-    def done(self) -> bool:
-        """Whether all that was missing is written."""
-        return self.written == len(self.missing)
-
-    @property
-    def version(self) -> DocumentVersion:
-        """What the graph must have of it to be complete."""
-        document = self.document
-        return DocumentVersion.of(document.id, document.sha256, self.chunk_tokens, self.chunks)
-
-    def begun_event(self) -> DocumentBegun:
-        """What is told when it begins."""
-        tokens = sum(chunk.tokens for chunk in self.missing)
-        return DocumentBegun(self.document.title, self.chunks, len(self.missing), tokens)
-
-    def report(self, complete: bool) -> DocumentReport:
-        """What became of it; it is not complete where a chunk failed, or somebody deleted it."""
-        self.failed.sort(key=lambda one: one.chunk)
-        error = None
-        if self.failed:
-            error = self.failed[0].reason
-        elif not complete:
-            error = (
-                "It is not in the graph as it should be: its reading in was cut off before, or "
-                "another process changed it meanwhile. Run the same `graphreader ingest` again."
-            )
-        return DocumentReport(
-            self.document.title,
-            self.document.source,
-            "read" if complete else "incomplete",
-            id=self.document.id,
-            chunks=self.chunks,
-            asked=len(self.missing),
-            facts=self.facts,
-            skipped=self.document.skipped,
-            failed=tuple(self.failed),
-            error=error,
-        )
-
-
-logger = logging.getLogger("graphreader.ingestion")
-
-
-def log_document_start(work: DocumentJob) -> None:
-    """A document is taken up."""
-    missing, id_ = len(work.missing), work.document.id
-    logger.info("Document %s begins: %d of its %d chunks to read", id_, missing, work.chunks)
-    logger.debug("Document %s is %r of %s", id_, work.document.title, work.document.source)
+def log_document_start(id_: str, title: str, source: str, chunks: int, missing: int) -> None:
+    """Log that a document begins; `missing` of its `chunks` are to be extracted."""
+    logger.info("Document %s begins: %d of its %d chunks to read", id_, missing, chunks)
+    logger.debug("Document %s is %r of %s", id_, title, source)
 
 
 def log_document_end(report: DocumentReport) -> None:
-    """A document is done, for better or worse."""
+    """Log the outcome for a document."""
     level = {"read": logging.INFO, "unchanged": logging.DEBUG}.get(report.status, logging.WARNING)
     logger.log(
         level,
@@ -332,19 +258,19 @@ def log_document_end(report: DocumentReport) -> None:
         len(report.failed),
     )
     if report.error:
-        logger.debug("What is wrong with %r of %s: %s", report.title, report.source, report.error)
+        logger.debug("Problem with %r of %s: %s", report.title, report.source, report.error)
 
 
 def log_ingest(report: IngestReport) -> None:
-    """All is read."""
-    usage, ends = report.usage, Counter(one.status for one in report.documents)
+    """Log the outcome of a call."""
+    usage, statuses = report.usage, Counter(one.status for one in report.documents)
     logger.info(
         "Reading into corpus %r by %s ends after %.1f s: documents: %s; %d facts, %d calls, "
         "%d tokens, %d kept replies",
         report.corpus,
         report.decider,
         usage.seconds,
-        ", ".join(f"{number} {end}" for end, number in ends.most_common()) or "none",
+        ", ".join(f"{number} {status}" for status, number in statuses.most_common()) or "none",
         report.facts,
         usage.calls,
         usage.tokens,
@@ -353,7 +279,7 @@ def log_ingest(report: IngestReport) -> None:
 
 
 def log_normalization(report: NormalizationReport) -> None:
-    """The graph is in its normal form."""
+    """Log the outcome of a normalization."""
     logger.info(
         "Corpus %r is normalized (%s): %d key elements merged, %d parted",
         report.corpus,

@@ -15,7 +15,7 @@ from graphreader.errors import (
 )
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
-from graphreader.ingestion.report import Failed
+from graphreader.ingestion.report import FailedChunk
 from graphreader.integrations.langchain_neo4j import neo4j_graph
 from graphreader.settings import Settings
 from graphreader.store.schema import NUMBER
@@ -93,7 +93,7 @@ def test_a_useless_reply(neo4j: Settings, corpus: str, texts: Path) -> None:
 
     (document,) = report.documents
     assert document.status == "incomplete"
-    assert document.failed == (Failed(3, "The model does not make sense."),)
+    assert document.failed == (FailedChunk(3, "The model does not make sense."),)
     assert not report.complete
     assert (summary.status, summary.failed, summary.chunks) == ("incomplete", 1, 12)
     assert any("not read completely (people)" in note for note in reading.notes)

@@ -398,8 +398,8 @@ def test_reading_in(
     assert known["facts"] == 2
     assert "facts: 2" in known["report"]
     assert known["merged"] == []
-    assert events[0] == "SourcesFound"
-    assert {"ChunksRead", "DocumentEnded", "Normalizing"} <= set(events)
+    assert events[0] == "SourceCount"
+    assert {"ChunkProgress", "DocumentEnd", "NormalizationStage"} <= set(events)
     assert "Vera Holm" in answered["answer"]
 
 

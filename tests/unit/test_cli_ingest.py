@@ -10,7 +10,7 @@ import typer
 
 from graphreader.cli.ingest import tell_report
 from graphreader.documents import Skipped
-from graphreader.ingestion.report import DocumentReport, Failed, IngestReport
+from graphreader.ingestion.report import DocumentReport, FailedChunk, IngestReport
 from graphreader.usage import Usage
 from tests.terminal import Terminal
 
@@ -26,7 +26,7 @@ ODD = DocumentReport(
     asked=14,
     facts=2,
     skipped=(Skipped("page 7", "It is a picture."),),
-    failed=tuple(Failed(chunk, f"Reason {chunk}.") for chunk in range(12)),
+    failed=tuple(FailedChunk(chunk, f"Reason {chunk}.") for chunk in range(12)),
     error="Reason 0.",
 )
 

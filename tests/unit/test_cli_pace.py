@@ -4,12 +4,12 @@ import pytest
 
 from graphreader.cli.pace import Pace, duration, figures_of, progress_of
 from graphreader.ingestion.report import (
-    ChunksRead,
-    DocumentBegun,
-    DocumentEnded,
+    ChunkProgress,
+    DocumentEnd,
     DocumentReport,
-    SourceEnded,
-    SourcesFound,
+    DocumentStart,
+    SourceCount,
+    SourceEnd,
 )
 from tests.clock import Clock
 
@@ -25,14 +25,14 @@ def pace(clock: Clock) -> Pace:
 
 
 def read(pace: Pace, chunks: int) -> None:
-    pace.take(ChunksRead("life", chunks, 20 * chunks, 400 * chunks))
+    pace.take(ChunkProgress("life", chunks, 20 * chunks, 400 * chunks))
 
 
 # Of one text all is known: what is left is what is missing, at the rate so far.
 def test_one_text(pace: Pace, clock: Clock) -> None:
-    pace.take(SourcesFound(1, 4000))
-    pace.take(DocumentBegun("life", 450, 400, 160_000))
-    pace.take(SourceEnded(4000))
+    pace.take(SourceCount(1, 4000))
+    pace.take(DocumentStart("life", 450, 400, 160_000))
+    pace.take(SourceEnd(4000))
     clock.go_on(40)
     read(pace, 128)
 
@@ -43,9 +43,9 @@ def test_one_text(pace: Pace, clock: Clock) -> None:
 
 # In the first seconds, and while no chunk is read, nobody can say how long it takes.
 def test_too_soon(pace: Pace, clock: Clock) -> None:
-    pace.take(SourcesFound(1, 4000))
-    pace.take(DocumentBegun("life", 10, 10))
-    pace.take(SourceEnded(4000))
+    pace.take(SourceCount(1, 4000))
+    pace.take(DocumentStart("life", 10, 10))
+    pace.take(SourceEnd(4000))
     clock.go_on(30)
     before = pace.rate, pace.left
     clock.go_on(-28)
@@ -59,11 +59,11 @@ def test_too_soon(pace: Pace, clock: Clock) -> None:
 
 # The chunks of sources that were not looked at yet are judged by bytes, from those that were.
 def test_sources_to_come(pace: Pace, clock: Clock) -> None:
-    pace.take(SourcesFound(4, 10_000))
-    pace.take(DocumentBegun("a", 10, 10))
+    pace.take(SourceCount(4, 10_000))
+    pace.take(DocumentStart("a", 10, 10))
     unknown = pace.expected, pace.left
-    pace.take(SourceEnded(1000))
-    pace.take(DocumentBegun("b", 20, 20))
+    pace.take(SourceEnd(1000))
+    pace.take(DocumentStart("b", 20, 20))
     clock.go_on(10)
     read(pace, 20)
 
@@ -75,25 +75,25 @@ def test_sources_to_come(pace: Pace, clock: Clock) -> None:
 
 # A run that goes on where another broke off is not judged by the texts that were complete.
 def test_going_on(pace: Pace) -> None:
-    pace.take(SourcesFound(10, 10_000))
+    pace.take(SourceCount(10, 10_000))
     for _ in range(5):
-        pace.take(DocumentEnded(DocumentReport("old", "old.txt", "unchanged", chunks=10)))
-        pace.take(SourceEnded(1000))
-    pace.take(DocumentBegun("new", 10, 10))
-    pace.take(SourceEnded(1000))
+        pace.take(DocumentEnd(DocumentReport("old", "old.txt", "unchanged", chunks=10)))
+        pace.take(SourceEnd(1000))
+    pace.take(DocumentStart("new", 10, 10))
+    pace.take(SourceEnd(1000))
 
     assert pace.expected == 50
 
 
 # Sources of unknown size are no reason to guess.
 def test_unknown_sizes(pace: Pace, clock: Clock) -> None:
-    pace.take(SourcesFound(2, 0))
-    pace.take(DocumentBegun("a", 10, 10))
-    pace.take(SourceEnded(0))
+    pace.take(SourceCount(2, 0))
+    pace.take(DocumentStart("a", 10, 10))
+    pace.take(SourceEnd(0))
     clock.go_on(10)
     read(pace, 5)
     before = pace.expected, pace.left
-    pace.take(SourceEnded(0))
+    pace.take(SourceEnd(0))
 
     assert before == (10, None)
     assert pace.left == pytest.approx(10)
@@ -101,7 +101,7 @@ def test_unknown_sizes(pace: Pace, clock: Clock) -> None:
 
 # The rate is that of the last minute, so that a pause, or kept replies at the start, pass by.
 def test_the_rate_of_the_last_minute(pace: Pace, clock: Clock) -> None:
-    pace.take(DocumentBegun("life", 10_000, 10_000))
+    pace.take(DocumentStart("life", 10_000, 10_000))
     read(pace, 1000)
     for _ in range(90):
         clock.go_on(1)
@@ -115,7 +115,7 @@ def test_the_rate_of_the_last_minute(pace: Pace, clock: Clock) -> None:
 
 # Less than a chunk a second is told a minute; at the end there is no rate any more.
 def test_slow_and_over(pace: Pace, clock: Clock) -> None:
-    pace.take(DocumentBegun("life", 4, 4))
+    pace.take(DocumentStart("life", 4, 4))
     clock.go_on(30)
     read(pace, 3)
     slow = figures_of(pace)

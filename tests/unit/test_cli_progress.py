@@ -10,39 +10,39 @@ import pytest
 from graphreader.cli.progress import IngestDrawing
 from graphreader.documents import Skipped
 from graphreader.ingestion.report import (
-    ChunksRead,
-    DocumentBegun,
-    DocumentEnded,
+    ChunkProgress,
+    DocumentEnd,
     DocumentReport,
-    Embedded,
-    Failed,
-    Normalizing,
-    ReadingEvent,
-    SourceEnded,
-    SourcesFound,
+    DocumentStart,
+    EmbeddingProgress,
+    FailedChunk,
+    IngestEvent,
+    NormalizationStage,
+    SourceCount,
+    SourceEnd,
 )
 from tests.clock import Clock
 
-EVENTS: list[ReadingEvent] = [
-    SourcesFound(5, 5000),
-    DocumentEnded(DocumentReport("x", "x.txt", "refused", error="x.txt is [binary]: leave it.")),
-    DocumentBegun("life [1]", 12, 3),
-    ChunksRead("life [1]", 2, 20),
-    ChunksRead("life [1]", 1, 5),
-    DocumentEnded(DocumentReport("life [1]", "life.txt", "read", chunks=12, asked=3)),
-    DocumentEnded(DocumentReport("贞德", "z.txt", "unchanged", chunks=1)),
-    DocumentEnded(
+EVENTS: list[IngestEvent] = [
+    SourceCount(5, 5000),
+    DocumentEnd(DocumentReport("x", "x.txt", "refused", error="x.txt is [binary]: leave it.")),
+    DocumentStart("life [1]", 12, 3),
+    ChunkProgress("life [1]", 2, 20),
+    ChunkProgress("life [1]", 1, 5),
+    DocumentEnd(DocumentReport("life [1]", "life.txt", "read", chunks=12, asked=3)),
+    DocumentEnd(DocumentReport("贞德", "z.txt", "unchanged", chunks=1)),
+    DocumentEnd(
         DocumentReport(
             "odd\x1b[31m\n",
             "odd.txt",
             "incomplete",
             chunks=4,
             asked=4,
-            failed=(Failed(0, "No sense."), Failed(2, "Cut off.")),
+            failed=(FailedChunk(0, "No sense."), FailedChunk(2, "Cut off.")),
             error="No sense.",
         )
     ),
-    DocumentEnded(
+    DocumentEnd(
         DocumentReport(
             "paper",
             "paper.pdf",
@@ -52,10 +52,10 @@ EVENTS: list[ReadingEvent] = [
             skipped=tuple(Skipped(f"page {page}", "It is a picture.") for page in range(3, 8)),
         )
     ),
-    Embedded(7, 30),
-    Embedded(30, 30),
-    *[SourceEnded(1000)] * 5,
-    Normalizing("semantic"),
+    EmbeddingProgress(7, 30),
+    EmbeddingProgress(30, 30),
+    *[SourceEnd(1000)] * 5,
+    NormalizationStage("semantic"),
 ]
 LINES = [
     "refused    x.txt is [binary]: leave it.",
@@ -85,7 +85,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     return Screen()
 
 
-def draw(events: list[ReadingEvent], screen: Screen | None = None) -> None:
+def draw(events: list[IngestEvent], screen: Screen | None = None) -> None:
     with redirect_stderr(screen or sys.stderr), IngestDrawing() as drawing:
         for event in events:
             drawing(event)
@@ -116,18 +116,18 @@ def test_a_short_log(
 def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     with IngestDrawing(clock=clock.now) as drawing:
-        drawing(SourcesFound(1, 900_000))
-        drawing(DocumentBegun("life", 400, 400, 160_000))
-        drawing(SourceEnded(900_000))
+        drawing(SourceCount(1, 900_000))
+        drawing(DocumentStart("life", 400, 400, 160_000))
+        drawing(SourceEnd(900_000))
         for _ in range(100):
             clock.go_on(1)
-            drawing(ChunksRead("life", 4, 80, 1600))
+            drawing(ChunkProgress("life", 4, 80, 1600))
         for done in (100, 200, 300):
             clock.go_on(6)
-            drawing(Embedded(done, 300))
+            drawing(EmbeddingProgress(done, 300))
         for stage in ("semantic", "association"):
             clock.go_on(1)
-            drawing(Normalizing(stage))
+            drawing(NormalizationStage(stage))
     lines = capsys.readouterr().err.splitlines()
 
     assert lines[0] == (
@@ -150,10 +150,10 @@ def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_slow_log(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     with IngestDrawing(clock=clock.now) as drawing:
-        drawing(DocumentBegun("life", 400, 400))
+        drawing(DocumentStart("life", 400, 400))
         for _ in range(100):
             clock.go_on(60)
-            drawing(ChunksRead("life", 1, 20))
+            drawing(ChunkProgress("life", 1, 20))
     lines = capsys.readouterr().err.splitlines()
 
     assert [line.partition(" chunks,")[0] for line in lines] == [
@@ -181,7 +181,7 @@ def test_in_a_terminal(screen: Screen) -> None:
 # Of a thousand documents a terminal lists the first ones, and then those that went wrong.
 def test_a_thousand_documents_in_a_terminal(screen: Screen) -> None:
     report = DocumentReport("life", "life.txt", "read", chunks=1, asked=1)
-    well: list[ReadingEvent] = [DocumentEnded(report)] * 500
+    well: list[IngestEvent] = [DocumentEnd(report)] * 500
     draw([*well, EVENTS[1], *well], screen)
     lines = seen(screen)
 

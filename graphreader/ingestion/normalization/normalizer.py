@@ -15,7 +15,12 @@ from graphreader.ingestion import report as report_module
 from graphreader.ingestion.extraction import identity
 from graphreader.ingestion.normalization import merging
 from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Element, Merge
-from graphreader.ingestion.report import NormalizationReport, Normalizing, Progress, no_progress
+from graphreader.ingestion.report import (
+    NormalizationReport,
+    NormalizationStage,
+    Progress,
+    no_progress,
+)
 from graphreader.settings import STAGES
 from graphreader.store.connection import Connection, Row
 from graphreader.store.key_elements import KeyElementMerges, SimilarityPairs, StoredMerge
@@ -106,14 +111,14 @@ class Normalizer:
         """
         compared, merges = 0, list[Merge]()
         if "semantic" in self._stages:
-            progress(Normalizing("semantic"))
+            progress(NormalizationStage("semantic"))
             compared, pairs = await find_similar_pairs(self._connection, self._corpus, write=write)
             ids = {id_ for one, other, _ in pairs for id_ in (one, other)}
             ids |= {identity(self._corpus, key) for key in merging.place_forms()}
             rows = await self._merges.base_elements(ids)
             merges += merging.semantic_merges({row["id"]: Element(**row) for row in rows}, pairs)
         if "association" in self._stages:
-            progress(Normalizing("association"))
+            progress(NormalizationStage("association"))
             merges += merging.association_merges(await self._count_common_facts())
         return compared, merging.combine(merges)
 
