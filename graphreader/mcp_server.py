@@ -25,7 +25,7 @@ from graphreader.agent.events import (
     QuestionAnswered,
 )
 from graphreader.errors import GraphReaderError
-from graphreader.graph_reader import ElementFacts, FoundNeighbor, GraphReader
+from graphreader.graph_reader import ElementFacts, GraphReader, NeighborElement
 from graphreader.reading import Citation, Claim, Contradiction, Reading
 from graphreader.store.catalog import DocumentSummary
 from graphreader.store.records import Element, Passage
@@ -88,7 +88,7 @@ class Chunk(RootModel[Passage]):
 class Neighbors(BaseModel):
     """Key elements that stand in facts with another one, the closest first."""
 
-    neighbors: list[FoundNeighbor]
+    neighbors: list[NeighborElement]
 
 
 class Documents(BaseModel):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from graphreader import runs
+from graphreader import runs, sync
 from graphreader import tokens as tokens_module
 from graphreader.baselines.answering import FullText, Golden, Policy
 from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
@@ -36,7 +36,7 @@ from graphreader.errors import UsageError
 from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.models import ModelRegistry
 from graphreader.reading import Reader, Reading
-from graphreader.runs import validated_question
+from graphreader.runs import check_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +281,10 @@ KINDS: tuple[Kind, ...] = (
 
 async def material_of(home: ExecutionContext) -> Material:
     """The documents of the home's corpus, as they were read in. Raises UsageError without any."""
-    library = await home.session.library(home.corpus)
+    library = await home.resources.catalog(home.corpus)
     documents = await library.texts(home.corpus)
     if not documents:
-        raise UsageError(runs.empty(home.corpus))
+        raise UsageError(runs.empty_corpus_message(home.corpus))
     return Material(documents, sum(tokens_module.count(one.text) for one in documents))
 
 
@@ -295,9 +295,9 @@ def ask(name: str, home: ExecutionContext, question: str) -> Reading:
     DecisionError.
     """
     check_for_corpus(name)
-    return home.background.run(_asked(name, home, validated_question(question)))
+    return sync.run(_asked(name, home, check_question(question)))
 
 
 async def _asked(name: str, home: ExecutionContext, question: str) -> Reading:
-    reader = make(name, await material_of(home), home.session.minds)
+    reader = make(name, await material_of(home), home.resources.models)
     return replace(await reader.aask(question), corpus=home.corpus)

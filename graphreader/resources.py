@@ -1,15 +1,18 @@
-"""What a reader holds open: the database, the decider, the embedder. Opened when first needed."""
+"""What a reader holds open: the database, the deciders, the embedder and the kept runs.
+
+Each is opened when it is first needed, all in the process's event loop (`graphreader.sync`).
+"""
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from graphreader.agent.checkpoints import Saver
 from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.limits import check_chunks, check_question
-from graphreader.agent.run_store import Checkpoints, RunFile, RunRegistry
-from graphreader.agent.runs import Saver
+from graphreader.agent.run_store import RunStore
 from graphreader.agent.tasks import AnswerTask
 from graphreader.errors import RunsError, UnknownRunError, UsageError
 from graphreader.llm.protocols import Budget, Decider, Embedder
@@ -22,26 +25,28 @@ from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
 
-LONGEST_NAME = 200
+MAX_CORPUS_NAME = 200
+"""Characters of a corpus's name at most."""
 
 
 def check_corpus_name(corpus: str) -> str:
-    """The name of a corpus, if it is one that can be stored, shown and typed.
-
-    Raises UsageError.
-    """
+    """Return the name if it can be stored, shown and typed. Raises UsageError."""
     if not corpus.strip():
         raise UsageError("A corpus needs a name: leave it out for `default`.")
-    if len(corpus) > LONGEST_NAME or not corpus.isprintable():
+    if len(corpus) > MAX_CORPUS_NAME or not corpus.isprintable():
         raise UsageError(
-            f"A corpus's name has at most {LONGEST_NAME} characters, all of them printable: choose "
-            "another."
+            f"A corpus's name has at most {MAX_CORPUS_NAME} characters, all of them printable: "
+            "choose another."
         )
     return corpus
 
 
 class Resources:
-    """Opens what is configured, each thing once, and closes it. All in one event loop."""
+    """The connections of one reader, and of all readers made from it by `GraphReader.at`.
+
+    A `decider`, `embedder` or `checkpointer` that is passed in is used as it is and never closed
+    here.
+    """
 
     def __init__(
         self,
@@ -50,38 +55,36 @@ class Resources:
         embedder: Embedder | None = None,
         progress: Progress | None = None,
         checkpointer: Saver | None = None,
-        steps: NodeSet | None = None,
+        nodes: NodeSet | None = None,
     ) -> None:
         self.settings = settings
-        self.steps = steps
+        self.nodes = nodes
         if decider is None:
             check_chunks(settings)
-        self._given = decider, embedder
-        self._decider = decider
-        self._builder = decider
+        self._passed_in = decider, embedder
+        self._decider = self._building_decider = decider
         self._embedder = embedder
         self._progress = progress
         self._connection: Connection | None = None
-        self._lost: Connection | None = None
-        self._checkpointer = _asynchronous(checkpointer)
-        self._minds: ModelRegistry | None = None
-        self._register: RunRegistry | None = None
-        self._steps: Checkpoints | None = None
-        self._prepared = False
-        self._lock: asyncio.Lock | None = None
+        self._lost_connection: Connection | None = None
+        self._checkpointer = _check_asynchronous(checkpointer)
+        self._models: ModelRegistry | None = None
+        self._run_store: RunStore | None = None
+        self._schema_ready = False
+        self._lock = asyncio.Lock()
 
     async def connection(self) -> Connection:
-        """The database: all that is needed to look at what there is.
+        """The connection to the database.
 
-        One that was gone is opened anew, an embedded server is started again. What still uses the
-        old connection may go on with it, until the next one is lost as well.
+        One that was lost is opened anew, and an embedded server is started again. What still uses
+        the lost one may go on with it until the next one is lost as well.
         """
-        self._lock = self._lock or asyncio.Lock()
         async with self._lock:
             if self._connection and self._connection.gone:
-                lost, self._lost, self._connection = self._lost, self._connection, None
-                if lost:
-                    await lost.aclose()
+                older, self._lost_connection = self._lost_connection, self._connection
+                self._connection = None
+                if older:
+                    await older.aclose()
             if self._connection is None:
                 connection = await open_connection(self.settings, self._progress)
                 try:
@@ -92,110 +95,116 @@ class Resources:
                 self._connection = connection
             return self._connection
 
-    async def library(self, corpus: str) -> Catalog:
-        """What the database holds, if that corpus is in it. Raises UnknownCorpusError."""
-        library = Catalog(await self.connection())
-        await library.corpus(corpus)
-        return library
+    async def catalog(self, corpus: str) -> Catalog:
+        """The catalog of the database. Raises UnknownCorpusError if that corpus is not in it."""
+        catalog = Catalog(await self.connection())
+        await catalog.corpus(corpus)
+        return catalog
+
+    async def prepare_schema(self) -> None:
+        """Make the constraints and indexes that are missing; checked only once."""
+        if not self._schema_ready:
+            await schema.prepare(await self.connection(), self.embedder().dimension)
+            self._schema_ready = True
 
     @property
-    def minds(self) -> ModelRegistry:
-        """Who decides for other readers of the same texts, which have windows of their own."""
-        self._minds = self._minds or ModelRegistry(self.settings, *self._given)
-        return self._minds
-
-    def builder(self) -> Decider:
-        """Whoever takes the decisions while texts are read in."""
-        self._builder = self._builder or open_decider(self.settings, "build")
-        return self._builder
+    def models(self) -> ModelRegistry:
+        """The deciders of other readers of the same texts, which have windows of their own."""
+        self._models = self._models or ModelRegistry(self.settings, *self._passed_in)
+        return self._models
 
     def decider(self) -> Decider:
-        """Whoever takes the decisions while a question is explored and answered."""
+        """The decider that explores and answers."""
         self._decider = self._decider or open_decider(self.settings, "ask")
         return self._decider
 
-    def measurer(self) -> Measurer:
-        """Whoever knows how large the prompts will be; no client is opened for it."""
-        return self._given[0] or BuildingMeasurer.of(self.settings)
+    def building_decider(self) -> Decider:
+        """The decider that extracts facts while texts are ingested."""
+        self._building_decider = self._building_decider or open_decider(self.settings, "build")
+        return self._building_decider
 
     @property
-    def builder_name(self) -> str:
-        """Who reads texts in; nothing is opened to know it."""
-        return self._builder.name if self._builder else self.settings.model_for("extract")
+    def building_decider_name(self) -> str:
+        """The name of the decider that extracts facts; no model is opened for it."""
+        if self._building_decider:
+            return self._building_decider.name
+        return self.settings.model_for("extract")
 
     def embedder(self) -> Embedder:
-        """Whoever makes the vectors."""
+        """The embedder that turns texts into vectors."""
         self._embedder = self._embedder or open_embedder(self.settings)
         return self._embedder
 
-    async def prepare(self) -> None:
-        """Make the schema where it is missing; look only once."""
-        if not self._prepared:
-            await schema.prepare(await self.connection(), self.embedder().dimension)
-            self._prepared = True
+    def measurer(self) -> Measurer:
+        """Tells the size of prompts; no model is opened for it."""
+        return self._passed_in[0] or BuildingMeasurer.of(self.settings)
 
     def check_question(self, question: str, largest_chunk: int) -> None:
-        """Raise UsageError where the question, or the corpus, does not fit into the window."""
-        if self._given[0] is None:
+        """Raise UsageError if the question does not fit beside the corpus's largest chunk."""
+        if self._passed_in[0] is None:
             check_question(self.settings, question, largest_chunk)
 
     @property
-    def register(self) -> RunRegistry | None:
-        """The runs that are kept; None where none are to be."""
-        if self._register is None and self.settings.kept_runs:
-            self._register = RunRegistry(RunFile(self.settings.home / "runs.sqlite"))
-        return self._register
+    def run_store(self) -> RunStore | None:
+        """The store of kept runs; None if none are to be kept."""
+        if self._run_store is None and self.settings.kept_runs:
+            self._run_store = RunStore(self.settings.home / "runs.sqlite")
+        return self._run_store
 
-    @property
-    def kept(self) -> RunRegistry:
-        """The same for whoever needs them. Raises UnknownRunError where none are kept."""
-        if self.register is None:
+    def required_run_store(self) -> RunStore:
+        """The store of kept runs. Raises UnknownRunError if none are kept."""
+        if self.run_store is None:
             raise UnknownRunError("No runs are kept: set GRAPHREADER_KEPT_RUNS to more than 0.")
-        return self.register
+        return self.run_store
 
     async def saver(self) -> Saver | None:
-        """Where LangGraph keeps the steps of runs, if anywhere."""
-        if self._checkpointer or not self.register:
+        """LangGraph's checkpoint saver, if runs are kept and the file can be used."""
+        if self._checkpointer or not self.run_store:
             return self._checkpointer
-        if self._steps is None or not self._steps.usable:
-            self._steps = None
-            with suppress(RunsError):  # the register tells it
-                self._steps = await Checkpoints.of(self.register.file)
-        return self._steps
+        with suppress(RunsError):  # the run store reports it
+            return await self.run_store.saver()
+        return None
 
-    async def parts(self, corpus: str, mode: Mode | None = None) -> AgentDependencies:
-        """What the agent needs to explore one corpus; another mode than that of the settings."""
-        given = self.settings
+    async def agent(self, corpus: str, mode: Mode | None = None) -> AgentDependencies:
+        """What the agent works with on one corpus, in the mode of the settings or another one."""
+        settings = self.settings
         if mode:
-            given = given.model_copy(update={"mode": mode})
-        limits = Limits(given.paths, given.path_calls, given.window)
-        budget = Budget(given.max_calls, given.max_tokens, given.window + AnswerTask.reply_tokens)
-        explorer = GraphExplorer(await self.connection(), corpus)
+            settings = settings.model_copy(update={"mode": mode})
         return AgentDependencies(
-            explorer, self.decider(), QueryVectors(self.embedder()), limits, budget
+            GraphExplorer(await self.connection(), corpus),
+            self.decider(),
+            QueryVectors(self.embedder()),
+            Limits(settings.paths, settings.path_calls, settings.window),
+            Budget(
+                settings.max_calls, settings.max_tokens, settings.window + AnswerTask.reply_tokens
+            ),
         )
 
     async def aclose(self) -> None:
-        """Close what was opened here, not what was given. What is needed later is opened anew."""
-        connections = (self._lost, self._connection)
-        self._lost = self._connection = None
-        held = (self._builder, self._decider, self._embedder)
-        opened = [one for one in held if one not in self._given]
-        self._decider, self._embedder = self._given
-        self._builder = self._decider
-        self._prepared, self._lock = False, None
-        minds, self._minds = self._minds, None
-        register, self._register, self._steps = self._register, None, None
-        async with AsyncExitStack() as closing:
-            if register:
-                closing.push_async_callback(register.aclose)
-            for one in (*connections, *opened, minds):
+        """Close what was opened here. What is needed later is opened anew."""
+        opened = [
+            self._lost_connection,
+            self._connection,
+            self._models,
+            *(
+                one
+                for one in (self._building_decider, self._decider, self._embedder)
+                if one not in self._passed_in
+            ),
+            self._run_store,
+        ]
+        self._lost_connection = self._connection = self._models = self._run_store = None
+        self._decider, self._embedder = self._passed_in
+        self._building_decider = self._decider
+        self._schema_ready = False
+        async with AsyncExitStack() as stack:
+            for one in opened:
                 if one:
-                    closing.push_async_callback(one.aclose)
+                    stack.push_async_callback(one.aclose)
 
 
-def _asynchronous(saver: Saver | None) -> Saver | None:
-    """The saver, if it can be used in an event loop. Raises UsageError."""
+def _check_asynchronous(saver: Saver | None) -> Saver | None:
+    """Return the saver if it has asynchronous methods. Raises UsageError."""
     if saver is not None and type(saver).aput is BaseCheckpointSaver.aput:
         raise UsageError(
             f"{type(saver).__name__} has only synchronous methods: give GraphReader the "

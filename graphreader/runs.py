@@ -1,98 +1,174 @@
-"""One run, from its entry into the register to its end.
+"""Runs: a question from its first event to its reading, and the runs that are kept.
 
-It is entered before anything is asked, and all that it decides is kept, so that it can be gone on
-with wherever it breaks off. Where runs cannot be kept, or are not to be, it goes on all the same.
-
-The runs that are kept: listed, shown, taken out, exported. No database is opened for it.
-
-What comes before a question: what cannot be asked is refused, what should be known is told.
-
-What a person should know beside a report or an answer, in sentences.
+`execute` starts a run, resumes a kept one or forks it. A run is entered into the run store before
+anything is asked, and each decision is kept with LangGraph's checkpoints, so that it can be resumed
+wherever it breaks off. Where runs cannot be kept, or are not to be, the question is answered all
+the same.
 """
 
 import shlex
+import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, cast
 
+from langgraph.types import StateSnapshot
+
+from graphreader.agent.checkpoints import Agent, CheckpointThread, Saver, failure_of, usage_of
 from graphreader.agent.dependencies import AgentDependencies, Limits
 from graphreader.agent.events import (
     Event,
     QuestionAnswered,
     RunBegan,
     as_plain,
-    retold,
-    retold_from,
+    log_end,
+    log_failure,
+    log_start,
+    replay,
+    replay_reading,
 )
 from graphreader.agent.graph import build_agent
+from graphreader.agent.results import reading_of
 from graphreader.agent.run_store import (
-    Checkpoints,
-    Keeper,
+    RunCheckpoints,
     RunRecord,
-    RunRegistry,
+    RunStore,
     RunSummary,
-    forget,
-    new_id,
+    new_run_id,
     unkept,
 )
-from graphreader.agent.runs import (
-    CheckpointThread,
-    RunResult,
-    Saver,
-    explore,
-    fork,
-    fork_points,
-    snapshot_of,
-)
-from graphreader.agent.training import TrainingReport, training_lines
+from graphreader.agent.state import AgentOutput
 from graphreader.errors import GraphReaderError, RunsError, UsageError
-from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, names
 from graphreader.reading import Reading
 from graphreader.resources import Resources
-from graphreader.settings import Mode
+from graphreader.settings import PATHS_AND_CALLS, Mode
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.runs import RunWriter
 from graphreader.store.writer import check_embedding
 
 
-def unfinished(documents: int, waiting: Sequence[str]) -> list[str]:
-    """A note on documents of which only a part can be found, if there are any."""
-    if not waiting:
-        return []
-    named = ", ".join(waiting[:5]) + (", ..." if len(waiting) > 5 else "")
-    return [
-        f"{len(waiting)} of {documents} documents are not read completely ({named}): the same "
-        "`graphreader ingest` reads on."
-    ]
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A question to a corpus, or a kept run to go on with.
+
+    `run` is the id of a new run, or of the kept one. With `resume` it may be a unique prefix of an
+    id, and the kept run's own question and corpus count; `step`, from 1, forks it before that step.
+    `keep_run` writes the run into the graph when it ends. `stream_answer` yields the answer while
+    it is written.
+    """
+
+    corpus: str
+    question: str = ""
+    run: str | None = None
+    resume: bool = False
+    step: int | None = None
+    mode: Mode | None = None
+    keep_run: bool = False
+    stream_answer: bool = False
 
 
-def empty(corpus: str) -> str:
-    """What to do about a corpus without documents."""
-    return (
-        f"The corpus {corpus!r} is empty: read texts into it with "
-        f"`graphreader ingest PATH --corpus {shlex.quote(corpus)}`."
-    )
+async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[Event]:
+    """Start, resume or fork a run; yields what happens, first RunBegan, last QuestionAnswered.
+
+    A resumed run first replays what is known of it. If it has its answer, nothing is asked.
+    """
+    run = await _Run.open(resources, request)
+    result: AgentOutput | None = None
+    try:
+        yield RunBegan(run.id if run.thread.saver or run.store else "")
+        for event in run.replayed:
+            yield event
+        if run.finished:
+            yield QuestionAnswered(run.finished)
+            return
+        began = time.monotonic()
+        log_start(run.id, run.question, run.deps)
+        snapshot = run.snapshot
+        if snapshot and "answer" in snapshot.values:
+            result = cast(AgentOutput, snapshot.values)
+        else:
+            # Closed with this generator: no decision is asked for once nobody listens.
+            stream = run.agent.astream(
+                None if snapshot else {"question": run.question},
+                run.thread.config,
+                stream_mode=["custom", "values"],
+                subgraphs=True,
+                durability="sync" if run.thread.saver else None,
+            )
+            async with aclosing(cast(AsyncGenerator[Any], stream)) as items:
+                async for namespace, mode, data in items:
+                    if mode == "custom":
+                        yield data
+                    elif not namespace:
+                        result = data
+        assert result is not None
+        reading = await reading_of(
+            run.question, result, run.deps, run.notes, time.monotonic() - began
+        )
+        log_end(run.id, result, reading.usage.seconds)
+        yield QuestionAnswered(await run.finish(reading, failure_of(result)))
+    except GraphReaderError as error:
+        log_failure(run.id, error)
+        await run.end("failed", error=str(error))
+        raise
+    except BaseException as error:
+        if isinstance(error, Exception):
+            log_failure(run.id, error)
+        await run.end("interrupted")
+        raise
 
 
-def another_decider(corpus: str, was: str, now: str) -> list[str]:
-    """A note where texts keep the facts that somebody else took from them."""
-    if was == now:
-        return []
-    name = shlex.quote(corpus)
-    return [
-        f"The facts of this corpus were taken by {was!r}, not by {now!r}: for facts of its own use "
-        f"another --corpus, or run `graphreader delete --all --corpus {name}` and read again."
-    ]
+async def last_reading(events: AsyncGenerator[Event]) -> Reading:
+    """Follow a run to its end and return its reading."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, QuestionAnswered):
+                return event.reading
+    raise AssertionError("a run ends with its reading")
 
 
-def validated_question(question: object) -> str:
-    """The question as it is asked. Raises UsageError where there is none."""
+async def prepare_agent(
+    resources: Resources, corpus: str, question: str, mode: Mode | None = None
+) -> tuple[AgentDependencies, list[str]]:
+    """Check that the question can be asked of the corpus.
+
+    Returns what the agent works with, and notes for the person who asks. Raises UnknownCorpusError,
+    EmbeddingMismatchError, UsageError.
+    """
+    catalog = Catalog(await resources.connection())
+    record = await catalog.corpus(corpus)
+    deps = await resources.agent(corpus, mode)
+    embedder = resources.embedder()
+    check_embedding(corpus, record.embedding, embedder.name)
+    await schema.check_dimension(deps.explorer.connection, embedder.dimension)
+    extent = await catalog.extent(corpus)
+    if not extent.documents:
+        raise UsageError(empty_corpus_message(corpus))
+    try:
+        resources.check_question(question, extent.chunk_tokens)
+    except UsageError:  # it may fit all the same: few texts have a chunk that is full
+        resources.check_question(question, await catalog.largest_chunk(corpus))
+    notes = [deps.decider.notice] if deps.decider.notice else []
+    notes += other_decider_note(corpus, record.decider, resources.building_decider_name)
+    notes += unfinished_note(extent.documents, extent.unfinished)
+    return deps, notes
+
+
+def check_question(question: object) -> str:
+    """Return the question as it is asked. Raises UsageError if it is empty."""
     if not isinstance(question, str) or not question.strip():
         raise UsageError("The question is empty: ask something.")
     return without_surrogates(question.strip())
+
+
+def check_mode(mode: Mode | None) -> Mode | None:
+    """Return the mode. Raises UsageError if there is no such mode."""
+    if mode is not None and mode not in PATHS_AND_CALLS:
+        raise UsageError(f"There is no mode {mode!r}: choose {' or '.join(PATHS_AND_CALLS)}.")
+    return mode
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
@@ -103,276 +179,288 @@ def with_options(question: str, options: Sequence[str]) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    """The text without lone surrogates, which no driver or model takes.
+    """The text without lone surrogates, which no driver or model accepts.
 
-    A command line that is not UTF-8 arrives with such.
+    They come from a command line that is not UTF-8.
     """
     return text.encode("utf-8", "replace").decode()
 
 
-async def prepare_run(
-    session: Resources, corpus: str, question: str, mode: Mode | None = None
-) -> tuple[AgentDependencies, list[str]]:
-    """What the agent needs to answer it, and what a person should know beside the answer.
+def empty_corpus_message(corpus: str) -> str:
+    """What to do about a corpus without documents."""
+    return (
+        f"The corpus {corpus!r} is empty: read texts into it with "
+        f"`graphreader ingest PATH --corpus {shlex.quote(corpus)}`."
+    )
 
-    Raises UnknownCorpusError, EmbeddingMismatchError, UsageError.
+
+def other_decider_note(corpus: str, before: str, now: str) -> list[str]:
+    """A note if the facts of a corpus were extracted by another decider than the present one."""
+    if before == now:
+        return []
+    return [
+        f"The facts of this corpus were taken by {before!r}, not by {now!r}: for facts of its own "
+        f"use another --corpus, or run `graphreader delete --all --corpus {shlex.quote(corpus)}` "
+        "and read again."
+    ]
+
+
+def unfinished_note(documents: int, titles: Sequence[str]) -> list[str]:
+    """A note on documents of which only a part is in the graph, if there are any."""
+    if not titles:
+        return []
+    shown = ", ".join(titles[:5]) + (", ..." if len(titles) > 5 else "")
+    return [
+        f"{len(titles)} of {documents} documents are not read completely ({shown}): the same "
+        "`graphreader ingest` reads on."
+    ]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run under way. `store` is None if the run is not kept.
+
+    `finished` is the reading of a kept run that is over, `replayed` the events of a kept run.
     """
-    library = Catalog(await session.connection())
-    record = await library.corpus(corpus)
-    parts = await session.parts(corpus, mode)
-    check_embedding(corpus, record.embedding, session.embedder().name)
-    await schema.check_dimension(parts.explorer.connection, session.embedder().dimension)
-    extent = await library.extent(corpus)
-    if not extent.documents:
-        raise UsageError(empty(corpus))
-    try:
-        session.check_question(question, extent.chunk_tokens)
-    except UsageError:  # it may fit all the same: few texts have a chunk that is full
-        session.check_question(question, await library.largest_chunk(corpus))
-    told = [parts.decider.notice] if parts.decider.notice else []
-    told += another_decider(corpus, record.decider, session.builder_name)
-    told += unfinished(extent.documents, extent.unfinished)
-    return parts, told
 
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What is asked of which corpus, and how.
-
-    `keep_run` writes the run into the graph at its end, `tokens` tells the answer while it is
-    written.
-    """
-
+    resources: Resources
+    id: str
     corpus: str
     question: str
-    mode: Mode | None = None
+    deps: AgentDependencies
+    notes: list[str]
+    thread: CheckpointThread
+    store: RunStore | None = None
     keep_run: bool = False
-    tokens: bool = False
+    failures: int = 0
+    snapshot: StateSnapshot | None = None
+    replayed: Iterable[Event] = ()
+    finished: Reading | None = None
 
+    @property
+    def agent(self) -> Agent:
+        """The compiled graph of this run."""
+        return build_agent(self.deps, self.resources.nodes, self.thread.saver)
 
-async def start_run(session: Resources, wanted: RunRequest, run: str) -> AsyncGenerator[Event]:
-    """A new run of that id; what a saver may still have of it goes."""
-    parts, told = await _prepared(session, wanted)
-    options = {
-        "limits": asdict(parts.limits),
-        "max_calls": parts.budget.max_calls,
-        "max_tokens": parts.budget.max_tokens,
-        "decider": parts.decider.name,
-        "keep_run": wanted.keep_run,
-        "mode": wanted.mode or session.settings.mode,
-    }
-    keeper = None
-    if session.register:
+    @classmethod
+    async def open(cls, resources: Resources, request: RunRequest) -> "_Run":
+        """Prepare a new run, a kept run to resume, or a fork of one."""
+        if request.resume:
+            record = await resources.required_run_store().get(request.run or "")
+            if request.step is not None:
+                return await cls._fork(resources, request, record, request.step)
+            return await cls._resume(resources, request, record)
+        question, mode = check_question(request.question), check_mode(request.mode)
+        request = replace(request, question=question, mode=mode)
+        record_or_none = None
+        if request.run is not None and resources.run_store:
+            with suppress(RunsError):  # starting the run reports it
+                record_or_none = await resources.run_store.find(request.run)
+        if record_or_none is None:
+            return await cls._start(resources, request)
+        summary = record_or_none.summary
+        if (summary.corpus, summary.question) != (request.corpus, question):
+            raise UsageError(f"The run {request.run} is about another question: choose another id.")
+        return await cls._resume(resources, request, record_or_none)
+
+    @classmethod
+    async def _start(cls, resources: Resources, request: RunRequest) -> "_Run":
+        run = await cls._prepare(resources, request, request.run or new_run_id())
+        options = {
+            "limits": asdict(run.deps.limits),
+            "max_calls": run.deps.budget.max_calls,
+            "max_tokens": run.deps.budget.max_tokens,
+            "decider": run.deps.decider.name,
+            "keep_run": request.keep_run,
+            "mode": request.mode or resources.settings.mode,
+        }
+        if resources.run_store:
+            try:
+                await run._enter(resources.run_store, options)
+            except RunsError as error:
+                run.notes.append(unkept(error))
         try:
-            keeper = await _entered(session.register, wanted, run, options)
-        except RunsError as error:
-            told.append(unkept(error))
-    async with aclosing(_run(session, wanted, run, parts, told, keeper)) as events:
-        async for event in events:
-            yield event
+            await run._open_thread()
+            await run.thread.clear()
+        except BaseException:
+            await run.end("interrupted")
+            raise
+        return run
 
+    @classmethod
+    async def _resume(cls, resources: Resources, request: RunRequest, record: RunRecord) -> "_Run":
+        """Go on with a kept run as it began, with what its budget has left.
 
-async def resume_run(
-    session: Resources,
-    record: RunRecord,
-    tokens: bool,
-    *,
-    mode: Mode | None = None,
-    keep_run: bool = False,
-) -> AsyncGenerator[Event]:
-    """A run that is kept; one that is finished only tells its reading.
-
-    It goes on as it began, with what its budget has left; a larger budget may be set meanwhile.
-    Another `mode` is noted only, and with `keep_run` it is written into the graph in any case.
-    """
-    run, options = record.summary, record.options
-    as_begun = _as_it_began(options, mode)
-    if record.reading and run.status == "finished":
-        yield RunBegan(run.id)
-        for event in retold_from(record.reading):
-            yield event
-        reading = await _in_graph(session, run.corpus, record.reading) if keep_run else None
-        yield QuestionAnswered(_noted(reading or record.reading, *as_begun))
-        return
-    keep_run = keep_run or options["keep_run"]
-    wanted = RunRequest(run.corpus, run.question, keep_run=keep_run, tokens=tokens)
-    parts, told = await _prepared(session, wanted)
-    told += as_begun
-    if run.decider != parts.decider.name:
-        told.append(f"The run was begun by {run.decider!r}, and {parts.decider.name!r} went on.")
-    await session.kept.take(record)
-    keeper = await Keeper.of(session.kept, run.id)
-    parts = _as_begun(parts, options, keeper)
-    async with aclosing(_run(session, wanted, run.id, parts, told, keeper, resumed=True)) as events:
-        async for event in events:
-            yield event
-
-
-async def fork_run(
-    session: Resources, record: RunRecord, step: int, tokens: bool
-) -> AsyncGenerator[Event]:
-    """A new run that begins before a step of one that is kept, which stays as it is."""
-    run, id = record.summary, new_id()
-    wanted = RunRequest(
-        run.corpus, run.question, keep_run=record.options["keep_run"], tokens=tokens
-    )
-    parts, told = await _prepared(session, wanted)
-    saver = await session.saver()
-    if saver is None:
-        raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
-    agent = build_agent(parts, session.steps, saver)
-    await fork(agent, CheckpointThread(saver, run.id), step, CheckpointThread(saver, id))
-    options = {**record.options, "decider": parts.decider.name, "from": run.id, "step": step}
-    keeper = await _entered(session.kept, wanted, id, options)
-    parts = _as_begun(parts, options, keeper)
-    async with aclosing(_run(session, wanted, id, parts, told, keeper, resumed=True)) as events:
-        async for event in events:
-            yield event
-
-
-async def _prepared(session: Resources, wanted: RunRequest) -> tuple[AgentDependencies, list[str]]:
-    parts, told = await prepare_run(session, wanted.corpus, wanted.question, wanted.mode)
-    return replace(parts, tokens=wanted.tokens), told
-
-
-async def _run(
-    session: Resources,
-    wanted: RunRequest,
-    run: str,
-    parts: AgentDependencies,
-    told: list[str],
-    keeper: Keeper | None,
-    *,
-    resumed: bool = False,
-) -> AsyncGenerator[Event]:
-    """What happens in the run; its end, whichever it is, is noted."""
-    if keeper:
-        parts = replace(parts, decider=keeper.journaled(parts.decider))
-    try:
-        saver = await session.saver()
-        thread = await _thread(saver, run, resumed)
-        known_as = run if thread or keeper else ""
-        async with aclosing(
-            explore(
-                wanted.question,
-                parts,
-                told,
-                thread=thread,
-                resumed=resumed,
-                run=known_as,
-                steps=session.steps,
+        A larger budget may be set meanwhile. Another mode is only noted.
+        """
+        summary, options = record.summary, record.options
+        mode_note = _mode_note(options, request.mode)
+        if record.reading and summary.status == "finished":
+            return await cls._replay(resources, request, record, mode_note)
+        request = replace(
+            request,
+            corpus=summary.corpus,
+            question=summary.question,
+            mode=None,
+            keep_run=request.keep_run or options["keep_run"],
+        )
+        run = await cls._prepare(resources, request, summary.id)
+        run.notes += mode_note
+        if summary.decider != run.deps.decider.name:
+            run.notes.append(
+                f"The run was begun by {summary.decider!r}, and {run.deps.decider.name!r} went on."
             )
-        ) as events:
-            async for event in events:
-                if isinstance(event, RunResult):
-                    reading = await _finished(session, wanted, event, keeper, saver)
-                    yield QuestionAnswered(reading)
-                else:
-                    yield event
-    except GraphReaderError as error:
-        if keeper:
-            await keeper.fail(str(error))
-        raise
-    except BaseException:
-        if keeper:
-            await keeper.interrupt()
-        raise
+        run.store = resources.required_run_store()
+        await run.store.take(record)
+        await run._continue(options)
+        return run
 
+    @classmethod
+    async def _fork(
+        cls, resources: Resources, request: RunRequest, record: RunRecord, step: int
+    ) -> "_Run":
+        """Begin a new run before a step of a kept one, which stays as it is."""
+        summary = record.summary
+        request = replace(
+            request,
+            corpus=summary.corpus,
+            question=summary.question,
+            keep_run=record.options["keep_run"],
+        )
+        run = await cls._prepare(resources, request, new_run_id())
+        await run._open_thread()
+        if run.thread.saver is None:
+            raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
+        await CheckpointThread(summary.id, run.thread.saver).fork(run.agent, step, run.thread)
+        decider = run.deps.decider.name
+        options = {**record.options, "decider": decider, "from": summary.id, "step": step}
+        await run._enter(resources.required_run_store(), options)
+        await run._continue(options)
+        return run
 
-async def _thread(saver: Saver | None, run: str, resumed: bool) -> CheckpointThread | None:
-    if saver is None:
-        return None
-    thread = CheckpointThread(saver, run, whole=isinstance(saver, Checkpoints))
-    if not resumed:
-        await thread.clear()
-    return thread
+    @classmethod
+    async def _replay(
+        cls, resources: Resources, request: RunRequest, record: RunRecord, notes: list[str]
+    ) -> "_Run":
+        """A kept run that is over: its events and its reading."""
+        assert record.reading
+        reading = record.reading
+        if request.keep_run:
+            reading = await _write_into_graph(resources, record.summary.corpus, reading)
+        return cls(
+            resources,
+            record.summary.id,
+            record.summary.corpus,
+            record.summary.question,
+            cast(AgentDependencies, None),
+            notes,
+            CheckpointThread(record.summary.id),
+            resources.run_store,
+            replayed=replay_reading(record.reading),
+            finished=_with_notes(reading, *notes),
+        )
 
+    @classmethod
+    async def _prepare(cls, resources: Resources, request: RunRequest, id: str) -> "_Run":
+        deps, notes = await prepare_agent(resources, request.corpus, request.question, request.mode)
+        deps = replace(deps, stream_answer=request.stream_answer)
+        return cls(
+            resources,
+            id,
+            request.corpus,
+            request.question,
+            deps,
+            notes,
+            CheckpointThread(id),
+            keep_run=request.keep_run,
+        )
 
-async def _finished(
-    session: Resources,
-    wanted: RunRequest,
-    ended: RunResult,
-    keeper: Keeper | None,
-    saver: Saver | None,
-) -> Reading:
-    """The reading as it is given back, once the run is written down as far as it is to be."""
-    reading = ended.reading
-    if wanted.keep_run:
-        reading = await _in_graph(session, wanted.corpus, reading)
-    if keeper:
-        reading = await keeper.finish(reading, ended.failure)
-        reading = _noted(reading, *await _tidied(session, keeper.run, saver, bool(ended.failure)))
-    return reading
+    async def _enter(self, store: RunStore, options: Mapping[str, Any]) -> None:
+        """Enter the run into the store. Raises UsageError if another run has taken its id."""
+        self.failures = store.failures
+        if not await store.begin(self.id, self.corpus, self.question, options):
+            raise UsageError(f"The run {self.id} is under way already: wait until it has ended.")
+        self.store = store
 
+    async def _open_thread(self) -> None:
+        self.thread = CheckpointThread(self.id, await self.resources.saver())
 
-async def _in_graph(session: Resources, corpus: str, reading: Reading) -> Reading:
-    """The reading, with a note where it cannot be written into the graph."""
-    note = await RunWriter(await session.connection(), corpus).write(reading)
-    return _noted(reading, note) if note else reading
+    async def _continue(self, options: Mapping[str, Any]) -> None:
+        """Take up the run's kept state: its limits, its events, and what its budget has left."""
+        assert self.store
+        self.failures = self.store.failures
+        try:
+            await self._open_thread()
+            now = self.deps.budget
+            budget = Budget(
+                now.max_calls or options["max_calls"],
+                now.max_tokens or options["max_tokens"],
+                now.answer_tokens,
+            )
+            known = {one.name for one in fields(Limits)}
+            limits = {name: value for name, value in options["limits"].items() if name in known}
+            self.deps = replace(
+                self.deps, budget=budget, limits=replace(self.deps.limits, **limits)
+            )
+            await self.thread.repair(self.agent)
+            self.snapshot = await self.thread.snapshot(self.agent)
+            if self.snapshot:
+                budget.count(usage_of(self.snapshot))
+                self.replayed = tuple(replay(self.snapshot))
+        except BaseException:
+            await self.end("interrupted")
+            raise
 
+    async def finish(self, reading: Reading, failure: str) -> Reading:
+        """Write the run down as far as it is to be; returns the reading with notes on that.
 
-def _noted(reading: Reading, *notes: str) -> Reading:
-    return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
+        With a `failure` the run can be resumed although it has a reading.
+        """
+        reading = replace(reading, run=self.id if self.thread.saver or self.store else "")
+        if self.keep_run:
+            reading = await _write_into_graph(self.resources, self.corpus, reading)
+        if self.store is None:
+            return reading
+        await self.end("failed" if failure else "finished", reading, failure or None)
+        if self.store.trouble and self.store.failures != self.failures:
+            reading = _with_notes(reading, self.store.trouble)
+        return _with_notes(reading, *await self._clean_up(keep_path_steps=bool(failure)))
 
+    async def end(
+        self,
+        status: Any,
+        reading: Reading | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Note in the store how the run ended; a file that fails costs a note at most."""
+        if self.store:
+            with suppress(RunsError):
+                await self.store.end(self.id, status, reading, error)
 
-def _as_it_began(options: Mapping[str, Any], mode: Mode | None) -> list[str]:
-    """A note for whoever asks for another mode than the run has."""
-    begun = options.get("mode", mode)
-    if mode is None or mode == begun:
+    async def _clean_up(self, *, keep_path_steps: bool) -> list[str]:
+        """Delete the paths' steps of this run, and the oldest runs; returns a note on failure."""
+        assert self.store
+        saver = self.thread.saver
+        if isinstance(saver, RunCheckpoints) and not keep_path_steps:
+            await saver.delete_path_steps(self.id)
+        if saver is None:
+            return []
+        try:
+            old = await self.store.expired(self.resources.settings.kept_runs)
+            await _delete_runs(self.store, saver, old)
+        except RunsError:
+            pass  # the next run tries again, and the failure of the file is reported already
+        except Exception as error:  # a saver of the user's own may raise anything
+            return [f"The oldest runs could not be taken out: {error or type(error).__name__}"]
         return []
-    return [f"The run was begun in the mode {begun!r} and keeps it: a new id begins in {mode!r}."]
-
-
-async def _entered(
-    register: RunRegistry, wanted: RunRequest, run: str, options: Mapping[str, Any]
-) -> Keeper:
-    """The keeper of a new run. Raises UsageError where another one took the id meanwhile."""
-    if not await register.begin(run, wanted.corpus, wanted.question, options):
-        raise UsageError(f"The run {run} is under way already: wait until it has ended.")
-    return await Keeper.of(register, run)
-
-
-def _as_begun(
-    parts: AgentDependencies, options: Mapping[str, Any], keeper: Keeper
-) -> AgentDependencies:
-    """The parts with the limits of the run's beginning, and what its budget has left."""
-    now = parts.budget
-    budget = Budget(
-        now.max_calls or options["max_calls"],
-        now.max_tokens or options["max_tokens"],
-        now.answer_tokens,
-    )
-    budget.count(keeper.spent)
-    known = {one.name for one in fields(Limits)}
-    limits = {name: value for name, value in options["limits"].items() if name in known}
-    return replace(parts, budget=budget, limits=replace(parts.limits, **limits))
-
-
-async def _tidied(session: Resources, run: str, saver: Saver | None, failed: bool) -> list[str]:
-    """What nobody needs any more of the run that has ended goes, and the oldest runs.
-
-    Only the newest are kept, as many as GRAPHREADER_KEPT_RUNS. What goes wrong is but a note.
-    """
-    if isinstance(saver, Checkpoints) and not failed:
-        await saver.settle(run)
-    if saver is None or session.register is None:
-        return []
-    try:
-        old = await session.register.expired(session.settings.kept_runs)
-        await forget(session.register, saver, old)
-    except RunsError:
-        pass  # the next run tries again, and a failure of the file is told already
-    except Exception as error:  # a saver of the user's own may raise anything
-        return [f"The oldest runs could not be taken out: {error or type(error).__name__}"]
-    return []
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """All that is known of a run.
+    """All that is known of a kept run.
 
-    `events` tell what has happened, as to one who watches; `reading` is what came of it, None while
-    it has no answer. `steps` are those before which it can be begun again, by their numbers.
+    `events` are what has happened, as a watcher sees it; `reading` is None while there is no
+    answer. `steps` are those before which it can be forked, by their numbers.
     """
 
     summary: RunSummary
@@ -390,64 +478,73 @@ class KeptRun:
         }
 
 
-class KeptRuns:
-    """What can be done with kept runs beside going on with them."""
+async def show_run(resources: Resources, run: str) -> KeptRun:
+    """The kept run with that id, or a unique prefix of it. Raises UnknownRunError."""
+    record = await resources.required_run_store().get(run)
+    saver = await resources.saver()
+    events: Iterable[Event] = ()
+    steps: Mapping[int, str] = {}
+    if saver:
+        # This agent only reads its checkpoints: no node of it is ever run.
+        agent = build_agent(cast(AgentDependencies, None), checkpointer=saver)
+        thread = CheckpointThread(record.summary.id, saver)
+        steps = await thread.fork_points(agent)
+        snapshot = await thread.snapshot(agent)
+        events = replay(snapshot) if snapshot else ()
+    if record.reading:
+        events = replay_reading(record.reading)
+    return KeptRun(record.summary, tuple(events), record.reading, steps)
 
-    def __init__(self, session: Resources) -> None:
-        self._session = session
 
-    async def summaries(self, corpus: str | None = None) -> list[RunSummary]:
-        """The runs, of one corpus or of all, newest first."""
-        register = self._session.register
-        return await register.summaries(corpus) if register else []
+async def delete_runs(
+    resources: Resources,
+    runs: Sequence[str] = (),
+    *,
+    everything: bool = False,
+    before: float | None = None,
+) -> int:
+    """Delete kept runs: those named by unique prefixes of their ids, all, or the old ones.
 
-    async def show(self, run: str) -> KeptRun:
-        """The run whose id is, or alone begins with, `run`. Raises UnknownRunError."""
-        record = await self._session.kept.get(run)
-        saver = await self._session.saver()
-        events: Iterable[Event] = ()
-        steps: Mapping[int, str] = {}
-        if saver:
-            # An agent that only remembers: it looks nowhere and decides nothing.
-            agent = build_agent(cast(AgentDependencies, None), checkpointer=saver)
-            thread = CheckpointThread(saver, record.summary.id)
-            steps = await fork_points(agent, thread)
-            snapshot = await snapshot_of(agent, thread)
-            events = retold(snapshot) if snapshot else ()
-        if record.reading:
-            events = retold_from(record.reading)
-        return KeptRun(record.summary, tuple(events), record.reading, steps)
+    `before` is in seconds of the epoch. Runs under way stay. Returns how many were deleted.
+    """
+    if bool(runs) + everything + (before is not None) != 1:
+        raise UsageError("Name the runs to delete, or say that all or the old ones shall go.")
+    store = resources.run_store
+    if runs:
+        chosen = [(await resources.required_run_store().get(run)).summary for run in runs]
+        for run in chosen:
+            if run.status == "running":
+                raise UsageError(f"The run {run.id} is under way: wait until it has ended.")
+    else:
+        summaries = await store.summaries() if store else []
+        chosen = [one for one in summaries if one.status != "running"]
+    ids = {one.id for one in chosen if before is None or one.updated < before}
+    if ids and store:
+        await _delete_runs(store, await resources.saver(), ids)
+    return len(ids)
 
-    async def delete(
-        self, runs: Sequence[str] = (), *, everything: bool = False, before: float | None = None
-    ) -> int:
-        """Take runs out, named by the beginnings of their ids; how many they were.
 
-        Or all of them, or those that have not changed since `before`, in seconds of the epoch; of
-        these, the ones that are under way stay.
-        """
-        if bool(runs) + everything + (before is not None) != 1:
-            raise UsageError("Name the runs to delete, or say that all or the old ones shall go.")
-        if runs:
-            chosen = [(await self._session.kept.get(run)).summary for run in runs]
-            for run in chosen:
-                if run.status == "running":
-                    raise UsageError(f"The run {run.id} is under way: wait until it has ended.")
-        else:
-            chosen = [one for one in await self.summaries() if one.status != "running"]
-        ids = {one.id for one in chosen if before is None or one.updated < before}
-        if ids:
-            await forget(self._session.kept, await self._session.saver(), ids)
-        return len(ids)
+async def _delete_runs(store: RunStore, saver: Saver | None, ids: Iterable[str]) -> None:
+    ids = list(ids)
+    for id in ids if saver else ():
+        assert saver
+        await saver.adelete_thread(id)
+    await store.delete(ids)
 
-    async def training(
-        self, report: TrainingReport, runs: Sequence[str] = (), corpus: str | None = None
-    ) -> AsyncGenerator[str]:
-        """Lines of decisions, those of the named runs or else of all that are finished."""
-        if runs:
-            chosen = [(await self._session.kept.get(run)).summary for run in runs]
-        else:
-            chosen = [one for one in await self.summaries(corpus) if one.status == "finished"]
-        prompts = Prompts(self._session.settings.prompts)
-        async for line in training_lines(self._session.kept.file, chosen, prompts, report):
-            yield line
+
+async def _write_into_graph(resources: Resources, corpus: str, reading: Reading) -> Reading:
+    """The reading, with a note if it could not be written into the graph."""
+    note = await RunWriter(await resources.connection(), corpus).write(reading)
+    return _with_notes(reading, note) if note else reading
+
+
+def _with_notes(reading: Reading, *notes: str) -> Reading:
+    return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
+
+
+def _mode_note(options: Mapping[str, Any], mode: Mode | None) -> list[str]:
+    """A note if another mode is asked for than the one in which the run began."""
+    begun = options.get("mode", mode)
+    if mode is None or mode == begun:
+        return []
+    return [f"The run was begun in the mode {begun!r} and keeps it: a new id begins in {mode!r}."]

@@ -127,15 +127,15 @@ def graphreader(runtime: ServerRuntime[Any]) -> Agent:
 
 @cache
 def _agent(step_by_step: bool) -> Agent:
-    return agent_graph(_home, Choices, step_by_step=step_by_step)
+    return agent_graph(_context_of, Choices, step_by_step=step_by_step)
 
 
-async def _home(runtime: Runtime[Choices]) -> ExecutionContext:
+async def _context_of(runtime: Runtime[Choices]) -> ExecutionContext:
     """The execution context of the reader with the chosen settings.
 
     Opening a reader reads files, so it is done in a thread.
     """
-    return (await asyncio.to_thread(_READERS.of, runtime.context or Choices())).home
+    return (await asyncio.to_thread(_READERS.of, runtime.context or Choices())).context
 
 
 class _Readers:

@@ -1,207 +1,172 @@
-"""One event loop in a thread of its own, for code that is called from anywhere.
+"""One event loop for the whole process, and synchronous twins of asynchronous methods.
 
-A database driver belongs to the loop in which it was opened. One loop a reader lets the same reader
-serve plain scripts, Jupyter (whose own loop runs already) and several `asyncio.run`.
+A database driver, an HTTP client and a rate limiter belong to the event loop in which they are
+opened. All of them live in one loop, which runs in a background thread. So the same reader serves
+scripts, Jupyter (which has a running loop of its own) and several `asyncio.run`.
 
-Works side by side, a few at a time. What is under way when one fails is ended, not thrown away.
-
-A decision that was asked for is paid for: so it is waited for and kept.
+`run` and `iterate` wait in the calling thread, `arun` and `aiterate` in the caller's loop.
+`in_loop` and `blocking` make both forms of a public method from one coroutine function.
 """
 
 import asyncio
+import atexit
+import os
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+)
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from graphreader.errors import UsageError
 
+S = TypeVar("S")
 T = TypeVar("T")
+P = ParamSpec("P")
 
-_PATIENCE = 5.0
-"""Seconds that what was told to end is waited for."""
+_SHUTDOWN_SECONDS = 5.0
+"""Seconds that a cancelled job is given to clean up."""
 
-
-class Background:
-    """A loop that starts with the first call and ends with `close`."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work there and wait here.
-
-        What interrupts the wait ends the work, which may take a moment to put things in order.
-        """
-        job = self._submit(work)
-        try:
-            return job.ended.result()
-        except BaseException:
-            if not job.ended.done():
-                job.cancel()
-                with suppress(Exception):
-                    job.ended.exception(_PATIENCE)
-            raise
-
-    async def arun(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work there and await it from any other loop.
-
-        Cancelling reaches it, and it may take a moment to put things in order.
-        """
-        job = self._submit(work)
-        try:
-            return await asyncio.wrap_future(job.ended)
-        except asyncio.CancelledError:
-            if not job.ended.done():
-                job.cancel()
-                await asyncio.wait([_noted(job.ended)], timeout=_PATIENCE)
-            raise
-
-    def iterate(self, items: AsyncGenerator[T]) -> Generator[T]:
-        """Yield what an asynchronous iterator of that loop yields."""
-        turn = asyncio.Lock()
-        try:
-            while True:
-                try:
-                    yield self.run(_next(items, turn))
-                except StopAsyncIteration:
-                    return
-        finally:
-            self.run(_close(items, turn))
-
-    async def aiterate(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """Yield the same to any other loop."""
-        turn = asyncio.Lock()
-        try:
-            while True:
-                try:
-                    yield await self.arun(_next(items, turn))
-                except StopAsyncIteration:
-                    return
-        finally:
-            await self.arun(_close(items, turn))
-
-    @property
-    def runs(self) -> bool:
-        """Whether there is a loop."""
-        return self._loop is not None
-
-    def close(self) -> None:
-        """End the loop and what still runs in it. A later call starts another one."""
-        with self._lock:
-            loop, self._loop = self._loop, None
-            thread, self._thread = self._thread, None
-        if loop is not None and thread is not None:
-            loop.call_soon_threadsafe(loop.stop)
-            if thread is not threading.current_thread():
-                thread.join(_PATIENCE)
-
-    def _submit(self, work: Coroutine[Any, Any, T]) -> "_Job[T]":
-        """Begin the work; refused inside, where waiting for the loop would never end."""
-        if self._thread is threading.current_thread():
-            work.close()
-            raise UsageError(
-                "A reader's methods were called while it reports progress: call them afterwards."
-            )
-
-        return _Job(work, self._running())
-
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=_serve, args=(self._loop,), name="graphreader", daemon=True
-                )
-                self._thread.start()
-            return self._loop
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
 
 
-class _Job(Generic[T]):
-    """Work in another thread's loop.
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the process's loop and wait for its result in this thread.
 
-    `ended` is done when the work has ended in fact; the future of `run_coroutine_threadsafe` is
-    done as soon as it is cancelled, while the work still puts things in order.
+    An interrupt (Ctrl-C) cancels the coroutine and gives it a moment to clean up. Raises UsageError
+    in the loop's own thread, where waiting would never end.
     """
-
-    def __init__(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> None:
-        self.ended: Future[T] = Future()
-        self.ended.set_running_or_notify_cancel()  # from now on nobody can cancel the future alone
-        self._loop = loop
-        self._task: asyncio.Task[T] | None = None
-        loop.call_soon_threadsafe(self._begin, work)
-
-    def cancel(self) -> None:
-        """Tell the work to end."""
-        with suppress(RuntimeError):  # the loop was closed, and so is the work
-            self._loop.call_soon_threadsafe(self._cancel)
-
-    def _begin(self, work: Coroutine[Any, Any, T]) -> None:
-        self._task = self._loop.create_task(work)
-        self._task.add_done_callback(self._end)
-
-    def _cancel(self) -> None:
-        if self._task:
-            self._task.cancel()
-
-    def _end(self, task: asyncio.Task[T]) -> None:
-        error = CancelledError() if task.cancelled() else task.exception()
-        if error:
-            self.ended.set_exception(error)
-        else:
-            self.ended.set_result(task.result())
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
+    if _in_loop():
+        work.close()
+        raise UsageError(
+            "A synchronous method was called inside of GraphReader's event loop, for example while "
+            "progress is reported: call it afterwards, or await the asynchronous method."
+        )
+    job = _Job(work)
     try:
-        loop.run_forever()
-        loop.run_until_complete(_end_tasks())
-        loop.run_until_complete(loop.shutdown_asyncgens())
+        return job.result.result()
+    except BaseException:
+        if not job.result.done():
+            job.cancel()
+            with suppress(Exception):
+                job.result.exception(_SHUTDOWN_SECONDS)
+        raise
+
+
+async def arun(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the process's loop and await its result in any loop.
+
+    Cancellation is passed on, and the coroutine is given a moment to clean up.
+    """
+    if _in_loop():
+        return await work
+    job = _Job(work)
+    try:
+        return await asyncio.wrap_future(job.result)
+    except asyncio.CancelledError:
+        if not job.result.done():
+            job.cancel()
+            ended = asyncio.wrap_future(job.result)
+            ended.add_done_callback(lambda done: done.cancelled() or done.exception())
+            await asyncio.wait([ended], timeout=_SHUTDOWN_SECONDS)
+        raise
+
+
+def iterate(items: AsyncGenerator[T]) -> Generator[T]:
+    """Yield the items of an asynchronous generator that runs in the process's loop."""
+    turn = asyncio.Lock()
+    try:
+        while True:
+            try:
+                yield run(_next(items, turn))
+            except StopAsyncIteration:
+                return
     finally:
-        loop.close()
+        run(_close(items, turn))
 
 
-async def _end_tasks() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _next(items: AsyncGenerator[T], turn: asyncio.Lock) -> T:
-    async with turn:
-        return await anext(items)
-
-
-async def _close(items: AsyncGenerator[T], turn: asyncio.Lock) -> None:
-    """Close the iterator once its last item, which may be one that was cancelled, has ended.
-
-    If that takes longer than our patience it is left to the end of the loop.
-    """
+async def aiterate(items: AsyncGenerator[T]) -> AsyncGenerator[T]:
+    """Yield the items of an asynchronous generator of the process's loop to any loop."""
+    turn = asyncio.Lock()
     try:
-        await asyncio.wait_for(turn.acquire(), _PATIENCE)
-    except TimeoutError:
-        return
-    await items.aclose()
+        while True:
+            try:
+                yield await arun(_next(items, turn))
+            except StopAsyncIteration:
+                return
+    finally:
+        await arun(_close(items, turn))
 
 
-def _noted(ended: Future[T]) -> asyncio.Future[T]:
-    """The future for this loop, which does not complain that nobody looked at its failure."""
-    future = asyncio.wrap_future(ended)
-    future.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return future
+def in_loop(
+    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Make an asynchronous method that runs in the process's loop and can be awaited in any."""
+
+    @wraps(method)
+    async def awaited(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await arun(method(self, *args, **kwargs))
+
+    return awaited
+
+
+def blocking(
+    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], T]:
+    """Make the synchronous twin of an asynchronous method."""
+    coroutine = cast(
+        Callable[Concatenate[S, P], Coroutine[Any, Any, T]], getattr(method, "__wrapped__", method)
+    )
+
+    @wraps(method)
+    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return run(coroutine(self, *args, **kwargs))
+
+    return _named_as_twin(waiting, method)
+
+
+def blocking_stream(
+    method: Callable[Concatenate[S, P], AsyncGenerator[T]],
+) -> Callable[Concatenate[S, P], Generator[T]]:
+    """Make the synchronous twin of a method that returns an asynchronous generator."""
+    stream = cast(
+        Callable[Concatenate[S, P], AsyncGenerator[T]], getattr(method, "__wrapped__", method)
+    )
+
+    @wraps(method)
+    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T]:
+        return iterate(stream(self, *args, **kwargs))
+
+    return _named_as_twin(waiting, method)
+
+
+def stream_in_loop(
+    method: Callable[Concatenate[S, P], AsyncGenerator[T]],
+) -> Callable[Concatenate[S, P], AsyncGenerator[T]]:
+    """Make a method whose asynchronous generator runs in the process's loop, for any loop."""
+
+    @wraps(method)
+    def streamed(self: S, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T]:
+        return aiterate(method(self, *args, **kwargs))
+
+    return streamed
 
 
 async def bounded_gather(
-    items: Iterable[T], work: Callable[[T], Awaitable[None]], at_once: int
+    items: Iterable[T], work: Callable[[T], Awaitable[None]], limit: int
 ) -> None:
-    """Do the work for each item, begun in their order. Raises what the first one that fails raises.
+    """Do the work for each item in order, at most `limit` at once.
 
-    Then nothing new is begun, and what is under way ends first. Cancelled, it ends at once.
+    After the first failure nothing new is begun; what is under way ends first, because a decision
+    that was asked for is paid for. Then that failure is raised. Cancellation ends all at once.
     """
     waiting = iter(items)
     failures: list[Exception] = []
@@ -216,7 +181,102 @@ async def bounded_gather(
                 failures.append(error)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(at_once):
+        for _ in range(limit):
             group.create_task(worker())
     if failures:
         raise failures[0]
+
+
+class _Job(Generic[T]):
+    """A coroutine that runs in the process's loop.
+
+    `result` is done when the coroutine has really ended. The future of
+    `asyncio.run_coroutine_threadsafe` is done as soon as it is cancelled, during the clean-up.
+    """
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self.result: Future[T] = Future()
+        self.result.set_running_or_notify_cancel()  # so that nobody can cancel the future alone
+        self._task: asyncio.Task[T] | None = None
+        self._loop = _running_loop()
+        self._loop.call_soon_threadsafe(self._begin, work)
+
+    def cancel(self) -> None:
+        """Cancel the coroutine; it may go on for a moment to clean up."""
+        self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> None:
+        self._task = self._loop.create_task(work)
+        self._task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[T]) -> None:
+        error = CancelledError() if task.cancelled() else task.exception()
+        if error:
+            self.result.set_exception(error)
+        else:
+            self.result.set_result(task.result())
+
+
+def _in_loop() -> bool:
+    """Whether this code runs in the process's loop."""
+    try:
+        return asyncio.get_running_loop() is _loop
+    except RuntimeError:
+        return False
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    """The process's loop, which is started by the first call."""
+    global _loop
+    with _lock:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            threading.Thread(target=_loop.run_forever, name="graphreader", daemon=True).start()
+        return _loop
+
+
+@atexit.register
+def _cancel_tasks() -> None:
+    """Let what still runs at the end of the process clean up."""
+
+    async def cancel_all() -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    if _loop is not None:
+        with suppress(Exception):
+            _Job(cancel_all()).result.result(_SHUTDOWN_SECONDS)
+
+
+def _forget_loop() -> None:
+    """Let a forked process start a loop of its own: threads do not survive a fork."""
+    global _loop, _lock
+    _loop, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_loop)
+
+
+async def _next(items: AsyncGenerator[T], turn: asyncio.Lock) -> T:
+    async with turn:
+        return await anext(items)
+
+
+async def _close(items: AsyncGenerator[T], turn: asyncio.Lock) -> None:
+    """Close the generator after its current item, which may have been cancelled, has ended."""
+    try:
+        await asyncio.wait_for(turn.acquire(), _SHUTDOWN_SECONDS)
+    except TimeoutError:
+        return
+    await items.aclose()
+
+
+def _named_as_twin(twin: Callable[P, T], method: Callable[..., Any]) -> Callable[P, T]:
+    name = method.__name__
+    twin.__name__ = name.removeprefix("a")
+    twin.__qualname__ = method.__qualname__.replace(name, twin.__name__)
+    twin.__doc__ = f"Do the same as `{name}`, and wait for it."
+    return twin

@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from graphreader.agent.decisions import Answer
-from graphreader.agent.dependencies import AgentDependencies, Update, spent
+from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import AnswerToken
 from graphreader.agent.notebook import join
 from graphreader.agent.state import (
@@ -134,7 +134,7 @@ class Answering:
         can be put together, the notebooks themselves are given, unanswered. Raises DecisionError
         if every path failed before it found anything.
         """
-        telling = Telling(runtime.stream_writer) if self._parts.tokens else None
+        telling = Telling(runtime.stream_writer) if self._parts.stream_answer else None
         update = await self._answered(state, telling)
         if telling:
             telling.ends_with(update["answer"])
@@ -157,7 +157,11 @@ class Answering:
         try:
             decision, task, costs = await self._decided(state, paths, evidence, heard)
         except DecisionError as error:
-            return {**_unjoined(paths, error), "notes": notes, "costs": spent(error, "answer")}
+            return {
+                **_unjoined(paths, error),
+                "notes": notes,
+                "costs": wasted_costs(error, "answer"),
+            }
         basis, more = rested(decision, task, quotes)
         return {
             "answer": decision.answer if decision.answer.strip() else _not_told(state),
@@ -184,7 +188,7 @@ class Answering:
                 decision, shown, cost = await self._parts.decide(task, heard)
                 return decision, shown, add_costs(costs, cost)
             except WindowError as error:
-                costs = add_costs(costs, spent(error, "answer"))
+                costs = add_costs(costs, wasted_costs(error, "answer"))
                 if len(notebooks) < 2:
                     error.spent = total_usage(costs)
                     raise

@@ -1,63 +1,46 @@
-"""What the steps of a run are made of: who decides, where they look, how far they may go.
+"""What the nodes of a run work with: the graph, the decider, vectors, limits and the budget."""
 
-How alike texts are in meaning: their vectors, each asked for once.
-"""
-
+import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from typing import Any, Protocol, TypeVar, cast
 
 from langgraph.errors import GraphBubbleUp
+from langgraph.func import task as langgraph_task
 from langgraph.runtime import Runtime
 
 from graphreader.agent.state import Costs
 from graphreader.errors import BudgetError, DecisionError, GraphReaderError
-from graphreader.llm.protocols import Budget, Decider, Embedder, Task, TokenCallback
+from graphreader.llm.protocols import (
+    Budget,
+    Decider,
+    DecisionResult,
+    Embedder,
+    Task,
+    TokenCallback,
+)
 from graphreader.llm.providers import redacted
 from graphreader.settings import secrets
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
 
-REMEMBERED = 256
-"""Vectors that are kept; a question with its plan and needs has about ten."""
-
-
-class QueryVectors:
-    """The vectors of what a run looks for."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._known: OrderedDict[str, list[float]] = OrderedDict()
-
-    async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, in the same order. Raises DecisionError where none can be had."""
-        vectors = {text: self._known[text] for text in texts if text in self._known}
-        new = [text for text in dict.fromkeys(texts) if text not in vectors]
-        if new:
-            vectors |= zip(new, await self._embedder.embed(new), strict=True)
-        for text, vector in vectors.items():
-            self._known[text] = vector
-            self._known.move_to_end(text)
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return [vectors[text] for text in texts]
-
-    async def middle(self, texts: Sequence[str]) -> list[float]:
-        """The mean of the texts' vectors: what is like all of them. Raises DecisionError."""
-        columns = zip(*await self.vectors(texts), strict=True)
-        return [sum(column) / len(texts) for column in columns]
-
-
 T = TypeVar("T", bound=Task[Any])
 Update = Mapping[str, Any]
 
+NOT_OURS = (GraphBubbleUp, AssertionError)
+"""Exceptions that end no path: LangGraph's interrupts, and mistakes in the program."""
+
+CACHED_VECTORS = 256
+"""Vectors that are kept; a question with its plan and needs has about ten."""
+
 
 class NodeFunction(Protocol):
-    """A step of the run or of a path, as LangGraph calls it."""
+    """A node of the agent's graph, as LangGraph calls it."""
 
     async def __call__(self, state: Any, runtime: Runtime[Any]) -> Update:
-        """From what is known to what changes."""
+        """Return what changes in the state."""
         ...
 
 
@@ -70,44 +53,111 @@ class Limits:
     window: int = 4096
 
 
-def spent(error: Exception, phase: Phase) -> Costs:
-    """What was paid for nothing."""
-    return costs_of(error.spent if isinstance(error, DecisionError) else Usage(), phase)
+class QueryVectors:
+    """The vectors of the texts that a run searches for, each computed once."""
 
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._cache: OrderedDict[str, list[float]] = OrderedDict()
 
-def costs_of(usage: Usage, phase: Phase) -> Costs:
-    """The cost of one decision, in plain types."""
-    return {phase: asdict(usage)} if usage != Usage() else {}
+    async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector per text, in the same order. Raises DecisionError on failure."""
+        vectors = {text: self._cache[text] for text in texts if text in self._cache}
+        new = [text for text in dict.fromkeys(texts) if text not in vectors]
+        if new:
+            vectors |= zip(new, await self._embedder.embed(new), strict=True)
+        for text, vector in vectors.items():
+            self._cache[text] = vector
+            self._cache.move_to_end(text)
+        while len(self._cache) > CACHED_VECTORS:
+            self._cache.popitem(last=False)
+        return [vectors[text] for text in texts]
+
+    async def mean(self, texts: Sequence[str]) -> list[float]:
+        """Return the mean of the texts' vectors. Raises DecisionError on failure."""
+        columns = zip(*await self.vectors(texts), strict=True)
+        return [sum(column) / len(texts) for column in columns]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDependencies:
-    """Everything that one run needs. Other parts make another agent.
+    """What one run works with.
 
-    `tokens`: whether somebody wants to hear the answer while it is written.
+    `stream_answer`: the answer is streamed while it is written. `checkpointed`: the run has a
+    LangGraph checkpointer, which then also keeps each decision, so that a node that is run again
+    after an interruption asks for none of them twice.
     """
 
     explorer: GraphExplorer
     decider: Decider
-    likeness: QueryVectors
+    vectors: QueryVectors
     limits: Limits
     budget: Budget = field(default_factory=Budget)
-    tokens: bool = False
+    stream_answer: bool = False
+    checkpointed: bool = False
 
-    async def decide(self, task: T, heard: TokenCallback | None = None) -> tuple[Any, T, Costs]:
-        """Take a decision; returns it with the task as it was shown, and what it cost."""
-        decided = await self.decider.decide(task, self.budget, heard)
-        return decided.decision, cast(T, decided.task), costs_of(decided.usage, task.phase)
+    async def decide(self, task: T, on_token: TokenCallback | None = None) -> tuple[Any, T, Costs]:
+        """Take a decision. Returns it with the task as it was shown, and its cost."""
+        if not self.checkpointed:
+            result = await self.decider.decide(task, self.budget, on_token)
+            return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
+        while True:
+            fresh: list[DecisionResult[Any]] = []
+            record = await _decide(self, task, on_token, fresh)
+            if record["prompt"] != _fingerprint(task):
+                continue  # kept for another prompt: the graph has changed since
+            shown = task if record["choices"] == task.choices else task.keeping(record["choices"])
+            usage = Usage(**record["usage"])
+            if not fresh:
+                self.budget.count(usage)
+            decision = task.decision.model_validate(record["decision"])
+            return decision, shown, costs_of(usage, task.phase)
 
 
-NOT_OURS = (GraphBubbleUp, AssertionError)
-"""What no path ends by: how LangGraph interrupts a step, and mistakes in a program."""
+async def _take_decision(
+    dependencies: AgentDependencies,
+    task: Task[Any],
+    on_token: TokenCallback | None,
+    fresh: list[DecisionResult[Any]],
+) -> dict[str, Any]:
+    """Take a decision and return it in plain JSON types; the result is appended to `fresh`."""
+    result = await dependencies.decider.decide(task, dependencies.budget, on_token)
+    fresh.append(result)
+    return {
+        "prompt": _fingerprint(task),
+        "choices": result.task.choices,
+        "decision": result.decision.model_dump(mode="json"),
+        "usage": asdict(result.usage),
+    }
 
 
-def stop(error: Exception) -> Update:
-    """How a path ends that cannot go on; what nobody foresaw is told with its kind."""
+_decide = cast(
+    Callable[..., Awaitable[dict[str, Any]]],
+    cast(Any, langgraph_task)(_take_decision, name="decide"),
+)
+"""A LangGraph task: its result is checkpointed. `fresh` stays empty if the checkpoint has it."""
+
+
+def _fingerprint(task: Task[Any]) -> str:
+    """A digest of all that a task shows."""
+    values = json.dumps([task.prompt, task.phase, sorted(task.values().items())])
+    return sha256(values.encode()).hexdigest()
+
+
+def wasted_costs(error: Exception, phase: Phase) -> Costs:
+    """The cost of a decision that failed."""
+    return costs_of(error.spent if isinstance(error, DecisionError) else Usage(), phase)
+
+
+def costs_of(usage: Usage, phase: Phase) -> Costs:
+    """The cost of one decision, in plain JSON types."""
+    return {phase: asdict(usage)} if usage != Usage() else {}
+
+
+def end_with_error(error: Exception) -> Update:
+    """End a path because of an error; an unforeseen one is reported with its type."""
     if isinstance(error, GraphReaderError):
         stopped = "budget" if isinstance(error, BudgetError) else "error"
         return {"stopped": stopped, "error": str(error)}
-    told = redacted(f"{type(error).__name__}: {error}", secrets())
-    return {"stopped": "error", "error": told}
+    message = redacted(f"{type(error).__name__}: {error}", secrets())
+    return {"stopped": "error", "error": message}

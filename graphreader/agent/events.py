@@ -147,9 +147,9 @@ def as_plain(event: Any) -> Mapping[str, Any]:
     return {"event": type(event).__name__, **asdict(event)}
 
 
-def retold(known: StateSnapshot) -> Iterator[Event]:
+def replay(snapshot: StateSnapshot) -> Iterator[Event]:
     """What the kept steps of a run tell, path by path. Its paths' own steps are among them."""
-    values = known.values
+    values = snapshot.values
     if "plan" in values:
         yield PlanMade(values["plan"], tuple(values.get("needs", ())))
     if "nodes" in values:
@@ -157,14 +157,14 @@ def retold(known: StateSnapshot) -> Iterator[Event]:
     ended = {notes["path"]: notes for notes in values.get("paths", ())}
     for notes in ended.values():
         yield from _path(notes["path"], notes["initial_node"], notes, ended=True)
-    for state in _under_way(known):
+    for state in _paths_under_way(snapshot):
         if state["path"] not in ended:
             yield from _path(
                 state["path"], state["initial_node"]["name"], state, ended="paths" in state
             )
 
 
-def retold_from(reading: Reading) -> Iterator[Event]:
+def replay_reading(reading: Reading) -> Iterator[Event]:
     """The same of a run that is over, from what came of it."""
     yield PlanMade(reading.plan)
     yield NodesChosen(tuple(path.initial_node for path in reading.paths))
@@ -174,9 +174,9 @@ def retold_from(reading: Reading) -> Iterator[Event]:
         yield PathEnded(number, path.stopped, path.notebook, path.error)
 
 
-def _under_way(known: StateSnapshot) -> Iterator[Any]:
+def _paths_under_way(snapshot: StateSnapshot) -> Iterator[Any]:
     """What the paths of the present step know, as far as they have come."""
-    for task in known.tasks:
+    for task in snapshot.tasks:
         if isinstance(task.state, StateSnapshot) and "functions" in task.state.values:
             yield task.state.values
 

@@ -18,7 +18,13 @@ from langgraph.runtime import Runtime
 
 from graphreader.agent.citations import with_quotes
 from graphreader.agent.decisions import ChunkDecision, FactsDecision, NeighborDecision
-from graphreader.agent.dependencies import NOT_OURS, AgentDependencies, Update, spent, stop
+from graphreader.agent.dependencies import (
+    NOT_OURS,
+    AgentDependencies,
+    Update,
+    end_with_error,
+    wasted_costs,
+)
 from graphreader.agent.events import (
     ChunkRead,
     FactsRead,
@@ -158,7 +164,7 @@ def _is_read(neighbor: Neighbor) -> bool:
 async def _wanted(parts: AgentDependencies, state: PathState) -> list[float] | None:
     """What is still missing, as a vector; None where none can be had: then words must do."""
     try:
-        return await parts.likeness.middle(
+        return await parts.vectors.mean(
             [state["question"], *missing(state["needs"], state["notebook"])]
         )
     except DecisionError:
@@ -314,7 +320,7 @@ class Exploration:
         except NOT_OURS:
             raise
         except Exception as error:
-            more, update = spent(error, "explore"), stop(error)
+            more, update = wasted_costs(error, "explore"), end_with_error(error)
         if notebook != state["notebook"]:
             runtime.stream_writer(NoteTaken(state["path"], notebook))
         return {"notebook": notebook, "costs": add_costs(costs, more), **update}

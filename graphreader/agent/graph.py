@@ -4,7 +4,7 @@ Nothing but wiring: the steps stand in `planning`, `exploration` and `answering`
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
@@ -18,8 +18,8 @@ from graphreader.agent.dependencies import (
     AgentDependencies,
     NodeFunction,
     Update,
-    spent,
-    stop,
+    end_with_error,
+    wasted_costs,
 )
 from graphreader.agent.events import logged
 from graphreader.agent.exploration import Exploration, enter
@@ -36,8 +36,10 @@ QUEUE_EMPTY = "search_more, queue empty"
 READ_NEIGHBOR = "read_neighbor_node"
 END_OF_PATH = "termination, call limit, nothing left, budget, error"
 
-EXPLORING = ["explore_atomic_facts", "explore_chunks", "explore_neighbors"]
-"""The steps in which a path chooses a function."""
+EXPLORING_NODES = ["explore_atomic_facts", "explore_chunks", "explore_neighbors"]
+"""The nodes in which a path chooses a function."""
+
+PATH_NODES = (*EXPLORING_NODES, "end_path")
 
 AFTER_FACTS: dict[Any, str] = {
     READ_CHUNK: "explore_chunks",
@@ -61,7 +63,7 @@ AFTER_NEIGHBORS: dict[Any, str] = {
 
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """Whose steps a run goes through. Others in their place make another mode of reading."""
+    """The classes whose methods are the nodes of a run. Others make another way to explore."""
 
     planning: Callable[[AgentDependencies], Planning] = Planning
     exploration: Callable[[AgentDependencies], Exploration] = Exploration
@@ -70,7 +72,7 @@ class NodeSet:
 
 @dataclass(frozen=True, slots=True)
 class AgentNodes:
-    """The steps of the drawing, by their names."""
+    """The node functions, by the names of the nodes."""
 
     rational_plan: NodeFunction
     initial_nodes: NodeFunction
@@ -81,42 +83,43 @@ class AgentNodes:
     answer_reasoning: NodeFunction
 
     @classmethod
-    def of(cls, parts: AgentDependencies, steps: NodeSet | None = None) -> "AgentNodes":
-        """The steps of whoever is named, made of these parts."""
-        steps = steps or NodeSet()
-        planning, path = steps.planning(parts), steps.exploration(parts)
-        taken = (
+    def of(cls, deps: AgentDependencies, node_set: NodeSet | None = None) -> "AgentNodes":
+        """The nodes of a node set (default: the paper's) with these dependencies, logged."""
+        node_set = node_set or NodeSet()
+        planning, path = node_set.planning(deps), node_set.exploration(deps)
+        functions = (
             planning.rational_plan,
             planning.initial_nodes,
-            in_its_path(path.explore_atomic_facts),
-            in_its_path(path.explore_chunks),
-            in_its_path(path.explore_neighbors),
+            ending_path_on_error(path.explore_atomic_facts),
+            ending_path_on_error(path.explore_chunks),
+            ending_path_on_error(path.explore_neighbors),
             path.end_path,
-            steps.answering(parts).answer_reasoning,
+            node_set.answering(deps).answer_reasoning,
         )
-        return cls(*map(logged, taken))
+        return cls(*map(logged, functions))
 
 
 def build_agent(
-    parts: AgentDependencies, steps: NodeSet | None = None, checkpointer: Checkpointer = None
+    deps: AgentDependencies, nodes: NodeSet | None = None, checkpointer: Checkpointer = None
 ) -> CompiledStateGraph[RunState, None, AgentInput, AgentOutput]:
-    """The agent as a graph, ready to run; it holds nothing between two runs.
+    """Compile the agent; it holds nothing between two runs.
 
-    With a checkpointer each step is kept, and a run that broke off goes on at its last ones.
+    With a checkpointer each step and each decision is kept, and an interrupted run can be resumed.
     """
-    return wired(AgentNodes.of(parts, steps), checkpointer)
+    deps = replace(deps, checkpointed=True) if checkpointer else deps
+    return wire(AgentNodes.of(deps, nodes), checkpointer)
 
 
-def wired(
+def wire(
     nodes: AgentNodes,
     checkpointer: Checkpointer = None,
     context_schema: type[Any] | None = None,
     *,
     step_by_step: bool = False,
 ) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
-    """The same out of any steps; those of one run may be told by its context.
+    """Compile a graph of the given nodes.
 
-    `step_by_step`: the paths stop before each of their steps, until the run is gone on with.
+    With `step_by_step` the paths stop before each of their nodes, until the run is resumed.
     """
     graph = StateGraph(RunState, context_schema, input_schema=AgentInput, output_schema=AgentOutput)
     graph.add_node("rational_plan", nodes.rational_plan)
@@ -145,11 +148,11 @@ def _path(
     graph.add_conditional_edges("explore_chunks", after_chunk, AFTER_CHUNK)
     graph.add_conditional_edges("explore_neighbors", after_neighbors, AFTER_NEIGHBORS)
     graph.add_edge("end_path", END)
-    stops = EXPLORING if step_by_step else []
+    stops = EXPLORING_NODES if step_by_step else []
     return graph.compile(name="path", interrupt_before=stops)
 
 
-def in_its_path(step: NodeFunction) -> NodeFunction:
+def ending_path_on_error(step: NodeFunction) -> NodeFunction:
     """The step, ending its path with the notebook when it fails; the other paths go on."""
 
     async def guarded(state: PathState, runtime: Runtime[Any]) -> Update:
@@ -158,7 +161,7 @@ def in_its_path(step: NodeFunction) -> NodeFunction:
         except NOT_OURS:
             raise
         except Exception as error:
-            return {**stop(error), "costs": spent(error, "explore")}
+            return {**end_with_error(error), "costs": wasted_costs(error, "explore")}
 
     return guarded
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
 from graphreader import tokens
-from graphreader.agent.dependencies import AgentDependencies, spent
+from graphreader.agent.dependencies import AgentDependencies, wasted_costs
 from graphreader.agent.state import Costs, add_costs, total_usage
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
 from graphreader.errors import DecisionError
@@ -57,7 +57,7 @@ async def _written(
         if isinstance(result, BaseException):
             failures.append(result)
             if isinstance(result, DecisionError):
-                costs = add_costs(costs, spent(result, task.phase))
+                costs = add_costs(costs, wasted_costs(result, task.phase))
         else:
             decision, _, cost = result
             notebooks.append(decision.notebook)

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 
 from graphreader import tokens
 from graphreader.agent.decisions import InitialNodes, RationalPlan
-from graphreader.agent.dependencies import AgentDependencies, Update, spent
+from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
 from graphreader.agent.ranking import fused
 from graphreader.agent.state import RunState
@@ -72,7 +72,7 @@ class Candidates:
 
     async def _by_meaning(self, texts: list[str]) -> tuple[list[list[Node]], tuple[str, ...]]:
         try:
-            vectors = await self._parts.likeness.vectors(texts)
+            vectors = await self._parts.vectors.vectors(texts)
         except DecisionError as error:
             return [], (f"Initial nodes were searched for by words alone: {error}",)
         return await self._parts.explorer.nearest(vectors, SEARCHED), ()
@@ -120,7 +120,7 @@ class Planning:
             decision, _, costs = await self._parts.decide(PlanTask(state["question"]))
             plan, needs = decision.plan, needs_of(decision)
         except (ReplyError, WindowError, BudgetError) as error:
-            plan, needs, costs = _planless(state["question"]), [], spent(error, "plan")
+            plan, needs, costs = _planless(state["question"]), [], wasted_costs(error, "plan")
             notes.append(f"There is no plan, the question served as one: {error}")
         runtime.stream_writer(PlanMade(plan, tuple(needs)))
         return {"plan": plan, "needs": needs, "costs": costs, "notes": notes}
@@ -145,7 +145,7 @@ class Planning:
             proposed, dropped = _proposed(decision, found.nodes[: len(shown.nodes)])
             notes += _on_dropped(dropped)
         except (ReplyError, WindowError, BudgetError) as error:
-            costs = spent(error, task.phase)
+            costs = wasted_costs(error, task.phase)
             notes.append(f"The initial nodes were taken in the order of the searches: {error}")
         ranked = list(dict.fromkeys([*proposed, *found.nodes]))
         chosen = diverse(ranked, profiles, self._parts.limits.initial_nodes)

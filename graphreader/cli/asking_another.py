@@ -21,7 +21,7 @@ def ask_another(
         readers.check_for_corpus(name)
     opening = open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens)
     with opening as reader, working("Reading"):
-        reading = another_reader.ask(name, reader.home, question)
+        reading = another_reader.ask(name, reader.context, question)
     if json:
         print_json(reading.as_dict())
         return

@@ -102,7 +102,7 @@ def _ask(
     Raises what every further question would meet as well.
     """
     if not reader.documents():
-        raise UsageError(runs_module.empty(reader.corpus))
+        raise UsageError(runs_module.empty_corpus_message(reader.corpus))
     questions, ids = list(runs), [run for run in runs.values() if run]
     with (
         drawing,

@@ -80,12 +80,12 @@ def ingest(
 
 def _waiting(reader: "GraphReader", report: "IngestReport") -> list[str]:
     """A note on documents that are not read to their end, though no chunk of them failed."""
-    from graphreader.runs import unfinished
+    from graphreader.runs import unfinished_note
 
     documents = reader.documents()
     asked = {one.id for one in report.documents}
     there = [one for one in documents if one.status == "incomplete" and one.id not in asked]
-    return unfinished(len(documents), [one.title for one in there])
+    return unfinished_note(len(documents), [one.title for one in there])
 
 
 def _refuse_beside_retry(*given: object) -> None:

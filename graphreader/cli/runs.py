@@ -1,14 +1,9 @@
-"""`graphreader runs`: the runs that are kept; to look at, to go on with, to train models on."""
+"""`graphreader runs`: the runs that are kept; list, show, resume and delete them."""
 
-import os
 import shlex
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import datetime
-from enum import StrEnum
-from io import TextIOWrapper
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +13,9 @@ from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
 from graphreader.cli.printing import JsonFlag, plural, print_json, table_console
 from graphreader.cli.reporting import ReportOption, check_report, make_report
 from graphreader.errors import UsageError
-from graphreader.files import atomic_write
 
 if TYPE_CHECKING:
     from graphreader.agent.run_store import RunSummary
-    from graphreader.agent.training import TrainingReport
 
 
 LIST_EXAMPLES = """
@@ -47,13 +40,6 @@ RESUME_EXAMPLES = """
   graphreader runs resume 4f2a --from 3
 """
 
-EXPORT_EXAMPLES = """
-[bold]Examples[/bold]
-
-  graphreader runs export --corpus library --format training --out decisions.jsonl
-  graphreader runs export 4f2a --format training | wc -l
-"""
-
 DELETE_EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -62,7 +48,7 @@ DELETE_EXAMPLES = """
 """
 
 app = typer.Typer(
-    help="Look at the runs that are kept, go on with them, use them for training.",
+    help="Look at the runs that are kept, resume them, delete them.",
     rich_markup_mode="rich",
     no_args_is_help=True,
 )
@@ -70,12 +56,6 @@ app = typer.Typer(
 RunArgument = Annotated[
     str, typer.Argument(help="Id of a run, or a unique beginning of it.", metavar="RUN")
 ]
-
-
-class Form(StrEnum):
-    """What lines are written of decisions."""
-
-    TRAINING = "training"
 
 
 @app.command("list", epilog=LIST_EXAMPLES)
@@ -155,32 +135,6 @@ def resume(
         raise typer.Exit(1)
 
 
-@app.command(epilog=EXPORT_EXAMPLES)
-def export(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(help="Runs; left out, all that are finished.", metavar="[RUN ...]"),
-    ] = None,
-    corpus: Annotated[str | None, typer.Option(help="Only this corpus.", metavar="NAME")] = None,
-    form: Annotated[
-        Form, typer.Option("--format", help="training: prompt and decision, in chat form.")
-    ] = Form.TRAINING,
-    out: Annotated[
-        str, typer.Option(help="The file to write, - for standard output.", metavar="FILE")
-    ] = "-",
-) -> None:
-    """Write the decisions of runs as JSON Lines, one a line, to train models on."""
-    if runs and corpus:
-        raise UsageError("Name runs or a corpus, not both.")
-    from graphreader.agent.training import TrainingReport
-
-    report = TrainingReport()
-    with open_reader("default", graph=False) as reader, _file(out) as file:
-        for line in reader.training_lines(*(runs or ()), corpus=corpus, report=report):
-            file.write(f"{line}\n")
-    _tell(report)
-
-
 @app.command(epilog=DELETE_EXAMPLES)
 def delete(
     runs: Annotated[
@@ -223,29 +177,3 @@ def _print_list_json(runs: "Iterable[RunSummary]") -> None:
     from dataclasses import asdict
 
     print_json({"runs": [asdict(run) for run in runs]})
-
-
-@contextmanager
-def _file(name: str) -> Iterator[IO[str]]:
-    """Where lines go. A file is whole or as it was; it holds texts, so it is its owner's alone."""
-    if name == "-":
-        yield sys.stdout
-    else:
-        with atomic_write(os.path.expanduser(name), 0o600) as file:
-            lines = TextIOWrapper(file, encoding="utf-8", write_through=True)
-            try:
-                yield lines
-            finally:
-                lines.detach()
-
-
-def _tell(report: "TrainingReport") -> None:
-    """What was written, on stderr: standard output may be the lines themselves."""
-    complain(f"{plural(report.decisions, 'decision')} of {plural(report.runs, 'run')} written.")
-    if report.renewed:
-        complain(
-            f"{report.renewed:,} of them were asked for with other prompts than those of now, in "
-            "which they stand here."
-        )
-    if report.skipped:
-        complain(f"{report.skipped:,} fit into no prompt of now and are left out.")

@@ -12,6 +12,7 @@ from itertools import product
 from types import TracebackType
 from typing import Any, Self
 
+from graphreader import sync
 from graphreader.errors import UsageError
 from graphreader.evaluation.costs import Cost, Counts, building_key, estimate_cost
 from graphreader.evaluation.datasets.record import statistics
@@ -33,7 +34,6 @@ from graphreader.llm.providers import open_chat_model, open_embeddings
 from graphreader.models import open_decider, open_embedder
 from graphreader.offline.decider import OfflineDecider
 from graphreader.settings import OFFLINE, Settings, variable
-from graphreader.sync import Background
 from graphreader.usage import Phase, Usage
 
 RATER_TEMPERATURE = 0.1
@@ -258,13 +258,11 @@ class Evaluation:
         self._fixed = fixed_values(request, settings, self._rater, self.arms, self.plan)
         self._readings: ReadingsFile | None = None
         self._compared_tokens: dict[ReadingKey, int] = {}
-        self._background = Background()
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
         """Lock the folder, and count its readings."""
         with ExitStack() as opening:
-            opening.callback(self._background.close)
             if self._folder:
                 opening.enter_context(self._folder)
                 self._folder.check(self._fixed)
@@ -336,7 +334,7 @@ class Evaluation:
             estimate = estimate_cost(
                 arm, missing, self._rater, unrated=self._unrated(arm), is_built=key in built
             )
-            cost = self._background.run(estimate)
+            cost = sync.run(estimate)
             if missing:
                 built.add(key)
             before = costs.get((cost.reader, cost.model))
@@ -356,7 +354,7 @@ class Evaluation:
             "leaves_graphs": needs_graph or self._folder.leaves_graphs,
         }
         self._folder.record_run(self._fixed, details)
-        self._background.run(self._run(self._folder, needs_graph))
+        sync.run(self._run(self._folder, needs_graph))
 
     async def _run(self, folder: ResultsFolder, needs_graph: bool) -> None:
         assert self._readings is not None

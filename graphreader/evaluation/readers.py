@@ -147,7 +147,7 @@ class EvaluatedGraphReader:
         decider = None
         if all(self.settings.model_for(phase) == OFFLINE for phase in MODEL_PHASES):
             decider = OfflineDecider(self.window, Prompts(self.settings.prompts))
-        self._reader = GraphReader(settings=self.settings, steps=self.node_set, decider=decider)
+        self._reader = GraphReader(settings=self.settings, nodes=self.node_set, decider=decider)
         self._models = ModelRegistry(self.settings, decider)
         self._keep = keep
         self._mark = sha256(folder_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]

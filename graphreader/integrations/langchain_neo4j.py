@@ -15,7 +15,7 @@ from graphreader.models import open_embedder
 from graphreader.settings import Settings
 from graphreader.store.connection import address_of
 from graphreader.store.schema import VECTOR_INDEX
-from graphreader.sync import Background
+from graphreader.sync import run
 
 _FOUND = (
     "WITH node, score WHERE node.corpus = $corpus "
@@ -63,25 +63,21 @@ def key_element_store(settings: Settings | None = None) -> Neo4jVector:
 class _Embeddings(Embeddings):
     """An embedder behind LangChain's interface.
 
-    One loop, in a thread of its own because a loop may be running here, and one client serve all
-    searches of a store; both end with it.
+    One client serves all searches of a store, and is closed with it.
     """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._background = Background()
-        weakref.finalize(self, _close, self._background, embedder)
+        weakref.finalize(self, _close, embedder)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._background.run(self._embedder.embed(texts))
+        return run(self._embedder.embed(texts))
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
 
 
-def _close(background: Background, embedder: Embedder) -> None:
-    if background.runs:
-        # The garbage may be collected in that very thread, which cannot wait for itself.
-        with suppress(UsageError):
-            background.run(embedder.aclose())
-        background.close()
+def _close(embedder: Embedder) -> None:
+    # Garbage may be collected in the event loop's own thread, which cannot wait for itself.
+    with suppress(UsageError):
+        run(embedder.aclose())

@@ -1,12 +1,12 @@
-"""The agent as a graph of LangGraph that is run elsewhere: in another graph, in LangGraph Studio.
+"""The agent as a LangGraph graph that is run elsewhere: as a subgraph, or in LangGraph Studio.
 
-A reader's driver and clients belong to the reader's own event loop. So each step is taken there,
-whatever loop runs the graph, with what the reader has open then.
+Whatever loop runs the graph, each node runs in GraphReader's own loop, where the database driver
+and the model clients live.
 """
 
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from uuid import uuid4
@@ -15,177 +15,180 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from graphreader.agent import events
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction, QueryVectors, Update
-from graphreader.agent.events import Event, as_plain
-from graphreader.agent.graph import EXPLORING, AgentNodes, wired
-from graphreader.agent.state import AgentInput, AgentOutput, Costs, RunState, add_costs, total_usage
+from graphreader.agent.events import Event, as_plain, log_end, log_failure, log_start
+from graphreader.agent.graph import PATH_NODES, AgentNodes, wire
+from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
 from graphreader.llm.protocols import Budget
 from graphreader.resources import Resources
-from graphreader.runs import prepare_run, validated_question
-from graphreader.sync import Background
+from graphreader.runs import check_question, prepare_agent
+from graphreader.sync import arun
 
-REMEMBERED = 1_000
-"""Runs whose budget and vectors are kept; one that goes on later counts what its state tells."""
+MAX_SHARED_RUNS = 1_000
+"""Runs whose budget and vectors are kept; a later step of an older run starts from its state."""
 
-FIRST, LAST = "rational_plan", "answer_reasoning"
-OF_A_PATH = (*EXPLORING, "end_path")
+FIRST_NODE, LAST_NODE = "rational_plan", "answer_reasoning"
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionContext:
-    """Where the steps of a run are taken: in whose session and loop, and about which corpus."""
+    """The connections and the corpus with which the nodes of a run work."""
 
-    session: Resources
-    background: Background
+    resources: Resources
     corpus: str
 
 
-Source = Callable[[Runtime[Any]], Awaitable[ExecutionContext]]
-"""Whose home it is, by what the run was given as its context."""
+ContextOf = Callable[[Runtime[Any]], Awaitable[ExecutionContext]]
+"""Gives the execution context for what a run was given as its LangGraph context."""
 
 
 def agent_graph(
-    source: Source, context_schema: type[Any] | None = None, *, step_by_step: bool = False
+    context_of: ContextOf, context_schema: type[Any] | None = None, *, step_by_step: bool = False
 ) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
-    """The agent's graph with its paper's steps; nothing is opened before the first of them.
+    """Build the agent's graph; nothing is opened before its first node runs.
 
-    It keeps nothing itself: checkpoints are those of whoever runs it. What is told on the way goes
-    to the custom stream as plain JSON types. Its steps raise what an ask raises. `step_by_step`:
-    the paths stop before each of their steps, until the run is gone on with.
+    It keeps nothing itself: checkpoints are those of the program that runs it. Events go to the
+    custom stream as plain JSON types. Nodes raise what `GraphReader.ask` raises. With
+    `step_by_step` the paths stop before each of their nodes, until the run is resumed.
     """
-    steps = _Steps(source)
-    return wired(
-        AgentNodes(**{one.name: steps.named(one.name) for one in fields(AgentNodes)}),
-        context_schema=context_schema,
-        step_by_step=step_by_step,
-    )
+    hosted = _HostedNodes(context_of)
+    nodes = AgentNodes(**{one.name: hosted.node(one.name) for one in fields(AgentNodes)})
+    return wire(nodes, context_schema=context_schema, step_by_step=step_by_step)
 
 
 @dataclass(slots=True)
-class _Underway:
-    """What the steps of a run share. `paths` are those whose cost so far the budget holds."""
+class _Shared:
+    """What the nodes of one run share: they run side by side, and see only their own state."""
 
     budget: Budget
-    likeness: QueryVectors
-    paths: set[int] = field(default_factory=set)
-    since: float = field(default_factory=time.monotonic)
+    vectors: QueryVectors
+    began: float = field(default_factory=time.monotonic)
 
 
-class _Steps:
-    """The steps of all runs of one graph."""
+class _HostedNodes:
+    """The nodes of all runs of one hosted graph."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._runs: OrderedDict[tuple[str, ExecutionContext], _Underway] = OrderedDict()
+    def __init__(self, context_of: ContextOf) -> None:
+        self._context_of = context_of
+        self._shared: OrderedDict[tuple[str, ExecutionContext], _Shared] = OrderedDict()
 
-    def named(self, name: str) -> NodeFunction:
-        """The step of that name, as LangGraph calls it."""
+    def node(self, name: str) -> NodeFunction:
+        """The node of that name, as LangGraph calls it."""
 
-        async def step(state: dict[str, Any], runtime: Runtime[Any]) -> Update:
-            home = await self._source(runtime)
-            plain = runtime.override(stream_writer=_plainly(runtime))
-            taken = self._begin(home, state, plain) if name == FIRST else None
-            return await home.background.arun(taken or self._take(name, home, state, plain))
+        async def node(state: dict[str, Any], runtime: Runtime[Any]) -> Update:
+            context = await self._context_of(runtime)
+            plain = runtime.override(stream_writer=_plain_writer(runtime))
+            if name == FIRST_NODE:
+                return await arun(self._begin(context, state, plain))
+            return await arun(self._continue(name, context, state, plain))
 
-        return step
+        return node
 
     async def _begin(
-        self, home: ExecutionContext, state: dict[str, Any], runtime: Runtime[Any]
+        self, context: ExecutionContext, state: dict[str, Any], runtime: Runtime[Any]
     ) -> Update:
-        """The first step; whatever an earlier question left in the state goes."""
-        question, run = validated_question(state.get("question")), uuid4().hex
-        parts, told = await prepare_run(home.session, home.corpus, question)
-        self._runs[run, home] = _Underway(parts.budget, parts.likeness)
-        events.log_start(run, question, parts)
-        given = {**state, "run": run, "question": question}
-        nodes = AgentNodes.of(replace(parts, tokens=True), home.session.steps)
-        update = await self._taken(FIRST, nodes, given, runtime)
+        """Run the first node; what an earlier question left in the state is overwritten."""
+        question, run = check_question(state.get("question")), uuid4().hex
+        deps, notes = await prepare_agent(context.resources, context.corpus, question)
+        self._remember((run, context), _Shared(deps.budget, deps.vectors))
+        log_start(run, question, deps)
+        state = {**state, "run": run, "question": question}
+        update = await self._run(FIRST_NODE, context, deps, state, runtime)
         return {
-            **_nothing_yet(),
+            **_EMPTY_OUTPUT,
             **update,
             "run": run,
             "question": question,
             "paths": Overwrite([]),
             "costs": Overwrite(update["costs"]),
-            "notes": Overwrite([*told, *update["notes"]]),
+            "notes": Overwrite([*notes, *update["notes"]]),
         }
 
-    async def _take(
-        self, name: str, home: ExecutionContext, state: dict[str, Any], runtime: Runtime[Any]
+    async def _continue(
+        self,
+        name: str,
+        context: ExecutionContext,
+        state: dict[str, Any],
+        runtime: Runtime[Any],
     ) -> Update:
-        """A later step. A run may go on in another home, or begin again at an earlier step."""
-        key = state.get("run", ""), home
-        if key in self._runs:
-            parts = await home.session.parts(home.corpus)
-        else:  # another corpus, perhaps, or one that is gone by now
-            parts, _ = await prepare_run(home.session, home.corpus, state["question"])
-        under_way = self._under_way(key, name, state, parts)
-        parts = replace(parts, budget=under_way.budget, likeness=under_way.likeness, tokens=True)
-        nodes = AgentNodes.of(parts, home.session.steps)
-        update = await self._taken(name, nodes, state, runtime)
-        if name == LAST:
-            self._runs.pop(key, None)  # what comes after it begins again
+        """Run a later node; the run may have begun in another process, or be a fork."""
+        run = state.get("run", "")
+        if (run, context) in self._shared:
+            deps = await context.resources.agent(context.corpus)
+        else:  # it may be for another corpus, or for one that is gone
+            deps, _ = await prepare_agent(context.resources, context.corpus, state["question"])
+        shared = self._share(name, (run, context), state, deps)
+        deps = replace(deps, budget=shared.budget, vectors=shared.vectors)
+        update = await self._run(name, context, deps, state, runtime)
+        if name == LAST_NODE:
+            self._shared.pop((run, context), None)
             costs = add_costs(state.get("costs", {}), update.get("costs", {}))
-            seconds = time.monotonic() - under_way.since
-            events.log_end(state.get("run", ""), {**state, **update, "costs": costs}, seconds)
+            seconds = time.monotonic() - shared.began
+            log_end(run, {**state, **update, "costs": costs}, seconds)
         return update
 
-    async def _taken(
-        self, name: str, nodes: AgentNodes, state: dict[str, Any], runtime: Runtime[Any]
+    async def _run(
+        self,
+        name: str,
+        context: ExecutionContext,
+        deps: AgentDependencies,
+        state: dict[str, Any],
+        runtime: Runtime[Any],
     ) -> Update:
-        step: NodeFunction = getattr(nodes, name)
+        nodes = AgentNodes.of(replace(deps, stream_answer=True), context.resources.nodes)
+        node: NodeFunction = getattr(nodes, name)
         try:
-            return await step(state, runtime=runtime)
+            return await node(state, runtime=runtime)
         except Exception as error:
-            events.log_failure(state.get("run", ""), error)
+            log_failure(state.get("run", ""), error)
             raise
 
-    def _under_way(
+    def _share(
         self,
-        key: tuple[str, ExecutionContext],
         name: str,
+        key: tuple[str, ExecutionContext],
         state: dict[str, Any],
-        parts: AgentDependencies,
-    ) -> _Underway:
-        """What the run's steps share; its budget holds what the state tells, and what is asked now.
+        deps: AgentDependencies,
+    ) -> _Shared:
+        """The budget and vectors of a run.
 
-        Outside of the paths the state tells all that was spent. A path tells what was spent before
-        the paths, and its own part.
+        An outer node's state has all costs of the run, so its budget is computed from them. Paths
+        run side by side and share one budget; a path's state has the costs before the paths, and
+        its own.
         """
-        known, in_a_path = self._runs.get(key), name in OF_A_PATH
-        spent: Costs = state.get("before" if in_a_path else "costs", {})
-        again = _enters(name, state) and known is not None and state["path"] in known.paths
-        if known is None or again or not in_a_path:
-            since = known.since if known else time.monotonic()
-            likeness = known.likeness if known else parts.likeness
-            known = _Underway(parts.budget, likeness, since=since)
-            known.budget.count(total_usage(spent))
-        if in_a_path and state["path"] not in known.paths:
-            known.paths.add(state["path"])
-            known.budget.count(total_usage(state.get("costs", {})))
-        self._runs[key] = known
-        self._runs.move_to_end(key)
-        while len(self._runs) > REMEMBERED:
-            self._runs.popitem(last=False)
-        return known
+        shared = self._shared.get(key)
+        if shared is None or name not in PATH_NODES:
+            before = state.get("before" if name in PATH_NODES else "costs", {})
+            budget = deps.budget
+            budget.count(total_usage(before))
+            if name in PATH_NODES:
+                budget.count(total_usage(state.get("costs", {})))
+            vectors = shared.vectors if shared else deps.vectors
+            began = shared.began if shared else time.monotonic()
+            shared = _Shared(budget, vectors, began)
+        self._remember(key, shared)
+        return shared
+
+    def _remember(self, key: tuple[str, ExecutionContext], shared: _Shared) -> None:
+        self._shared[key] = shared
+        self._shared.move_to_end(key)
+        while len(self._shared) > MAX_SHARED_RUNS:
+            self._shared.popitem(last=False)
 
 
-def _enters(name: str, state: dict[str, Any]) -> bool:
-    """Whether a path is at its very first step."""
-    if name != "explore_atomic_facts":
-        return False
-    return state["page"] == 1 and not state["functions"] and len(state["visited"]) == 1
+_EMPTY_OUTPUT: Mapping[str, Any] = {
+    "answer": "",
+    "analysis": "",
+    "answered": False,
+    "unjoined": "",
+    "citations": [],
+    "claims": [],
+    "contradictions": [],
+    "nodes": [],
+    "related": [],
+}
 
 
-def _nothing_yet() -> Update:
-    """The result of a run that has none."""
-    lists: dict[str, Any] = {
-        name: [] for name in ("citations", "claims", "contradictions", "nodes", "related")
-    }
-    return {**lists, "answer": "", "analysis": "", "answered": False, "unjoined": ""}
-
-
-def _plainly(runtime: Runtime[Any]) -> Callable[[Event], None]:
-    """A writer of events to the custom stream, for whoever does not know our classes."""
+def _plain_writer(runtime: Runtime[Any]) -> Callable[[Event], None]:
+    """A writer to the custom stream that turns events into plain JSON types."""
     return lambda event: runtime.stream_writer(as_plain(event))

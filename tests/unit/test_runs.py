@@ -18,7 +18,7 @@ from graphreader.agent.run_store import (
     Checkpoints,
     RunFile,
     RunRegistry,
-    checked_id,
+    check_run_id,
     forget,
     new_id,
 )
@@ -327,8 +327,8 @@ async def test_closed(register: RunRegistry, path: Path) -> None:
 
 # An id can be typed and printed in one line.
 def test_ids() -> None:
-    assert checked_id("question 1: é") == "question 1: é"
+    assert check_run_id("question 1: é") == "question 1: é"
     assert len({new_id() for _ in range(1000)}) == 1000
     for wrong in ("", "  ", "a\nb", "-a", "x" * 201):
         with pytest.raises(UsageError, match="id of a run"):
-            checked_id(wrong)
+            check_run_id(wrong)

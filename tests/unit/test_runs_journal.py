@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphreader.agent.training import TrainingReport, training_lines
 
 from graphreader.agent.decisions import Condensed, InitialNodes, ProposedNode, RationalPlan
 from graphreader.agent.run_store import Journal, Journaled, RunFile, RunSummary, entries
 from graphreader.agent.tasks import CondenseTask, InitialNodesTask, JoinTask, PlanTask
-from graphreader.agent.training import TrainingReport, training_lines
 from graphreader.errors import BudgetError, ReplyError
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget

@@ -1,0 +1,131 @@
+"""The checkpoints of one run: how far it has come, where it can be repaired, resumed or forked.
+
+LangGraph keeps the steps; `agent.dependencies` keeps each decision inside of a step with them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
+
+from graphreader.agent.answering import why_all_failed
+from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
+from graphreader.errors import UsageError
+from graphreader.usage import Usage
+
+Agent: TypeAlias = CompiledStateGraph[RunState, None, AgentInput, AgentOutput]
+Saver: TypeAlias = BaseCheckpointSaver[Any]
+
+STEPS: Final = ("rational_plan", "initial_nodes", "path", "answer_reasoning")
+"""The outer steps of a run in order; all paths together are one."""
+
+_RECURSION_LIMIT = 10_000  # LangGraph's own limit; a path ends by its calls long before
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointThread:
+    """The LangGraph thread of one run; its id is the run's. Without a saver nothing is kept."""
+
+    run: str
+    saver: Saver | None = None
+
+    @property
+    def config(self) -> RunnableConfig:
+        """The configuration to run the agent with.
+
+        It names a thread in any case, so that a graph in whose node a question is asked neither
+        keeps nor bounds the run.
+        """
+        thread = self.run if self.saver else "alone"
+        return {"configurable": {"thread_id": thread}, "recursion_limit": _RECURSION_LIMIT}
+
+    async def clear(self) -> None:
+        """Delete what is left of an earlier run with the same id."""
+        if self.saver and await self.saver.aget_tuple(self.config):
+            await self.saver.adelete_thread(self.run)
+
+    async def snapshot(self, agent: Agent) -> StateSnapshot | None:
+        """How far the run has come, with the states of its paths; None if nothing is kept.
+
+        A run is over once its state has an answer. `next` of the snapshot does not tell that: it
+        leaves out steps that are done but not yet applied.
+        """
+        if self.saver is None:
+            return None
+        snapshot = await agent.aget_state(self.config, subgraphs=True)
+        return snapshot if snapshot.metadata else None
+
+    async def repair(self, agent: Agent) -> None:
+        """Go back to before a step that ended badly, so that resuming takes it again.
+
+        These are the paths, if every one of them ended with an error, and the answer, if none could
+        be put together.
+        """
+        snapshot = await self.snapshot(agent)
+        step = _failed_step(snapshot.values) if snapshot else ""
+        before = await self._before(agent, step) if step else None
+        if before and self.saver:
+            await self.saver.adelete_thread(self.run)
+            await self._start_at(agent, before, step)
+
+    async def fork_points(self, agent: Agent) -> dict[int, str]:
+        """The steps before which a new run can branch off, by their numbers, from 1."""
+        history = agent.aget_state_history(self.config)
+        reached = {name async for snapshot in history for name in snapshot.next}
+        return {number: name for number, name in enumerate(STEPS, 1) if name in reached}
+
+    async def fork(self, agent: Agent, step: int, branch: "CheckpointThread") -> None:
+        """Copy what this run knew before a step, counted from 1, into the thread of another run.
+
+        Raises UsageError if the run has no such step or has not come so far.
+        """
+        name = STEPS[step - 1] if 1 <= step <= len(STEPS) else ""
+        before = await self._before(agent, name)
+        if before is None:
+            raise UsageError(
+                f"The run {self.run} has no step {step} that can be begun again: "
+                "`graphreader runs show` numbers its steps."
+            )
+        if step > 1:
+            await branch._start_at(agent, before, name)
+
+    async def _before(self, agent: Agent, step: str) -> StateSnapshot | None:
+        """What the run knew when this step came."""
+        async for snapshot in agent.aget_state_history(self.config):
+            if step in snapshot.next:
+                return snapshot
+        return None
+
+    async def _start_at(self, agent: Agent, known: StateSnapshot, step: str) -> None:
+        """Let a thread without steps have the same state, so that `step` comes next."""
+        before = STEPS[STEPS.index(step) - 1]
+        await agent.aupdate_state(self.config, known.values, as_node=before)
+
+
+def failure_of(state: Mapping[str, Any]) -> str:
+    """Why a run should be resumed though it has an answer; empty if it is over."""
+    unjoined = state.get("unjoined")
+    return why_all_failed(state.get("paths", ())) or (
+        f"No answer was put together: {unjoined}" if unjoined else ""
+    )
+
+
+def usage_of(snapshot: StateSnapshot) -> Usage:
+    """What the kept steps of a run have cost, with those of paths that are under way."""
+    values = snapshot.values
+    costs = values.get("costs", {})
+    ended = {path["path"] for path in values.get("paths", ())}
+    for task in snapshot.tasks:
+        if isinstance(task.state, StateSnapshot) and task.state.values.get("path") not in ended:
+            costs = add_costs(costs, task.state.values.get("costs", {}))
+    return total_usage(costs)
+
+
+def _failed_step(state: Mapping[str, Any]) -> str:
+    if why_all_failed(state.get("paths", ())):
+        return "path"
+    return "answer_reasoning" if state.get("unjoined") else ""
