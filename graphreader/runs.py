@@ -402,7 +402,7 @@ class _Run:
             self.deps = replace(
                 self.deps, budget=budget, limits=replace(self.deps.limits, **limits)
             )
-            await self.thread.repair(self.agent)
+            self.deps = replace(self.deps, earlier=await self.thread.repair(self.agent))
             self.snapshot = await self.thread.snapshot(self.agent)
             if self.snapshot:
                 budget.count(usage_of(self.snapshot))
@@ -485,8 +485,7 @@ async def show_run(resources: Resources, run: str) -> KeptRun:
     events: Iterable[Event] = ()
     steps: Mapping[int, str] = {}
     if saver:
-        # This agent only reads its checkpoints: no node of it is ever run.
-        agent = build_agent(cast(AgentDependencies, None), checkpointer=saver)
+        agent = build_agent(None, checkpointer=saver)
         thread = CheckpointThread(record.summary.id, saver)
         steps = await thread.fork_points(agent)
         snapshot = await thread.snapshot(agent)

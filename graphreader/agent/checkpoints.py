@@ -23,6 +23,7 @@ Saver: TypeAlias = BaseCheckpointSaver[Any]
 STEPS: Final = ("rational_plan", "initial_nodes", "path", "answer_reasoning")
 """The outer steps of a run in order; all paths together are one."""
 
+_TASK_RESULT = "__return__"  # the channel in which LangGraph keeps the result of a task
 _RECURSION_LIMIT = 10_000  # LangGraph's own limit; a path ends by its calls long before
 
 
@@ -59,18 +60,22 @@ class CheckpointThread:
         snapshot = await agent.aget_state(self.config, subgraphs=True)
         return snapshot if snapshot.metadata else None
 
-    async def repair(self, agent: Agent) -> None:
+    async def repair(self, agent: Agent) -> dict[str, list[dict[str, Any]]]:
         """Go back to before a step that ended badly, so that resuming takes it again.
 
         These are the paths, if every one of them ended with an error, and the answer, if none could
-        be put together.
+        be put together. Returns the decisions that were taken in it, so that none is paid for
+        twice (`AgentDependencies.earlier`).
         """
         snapshot = await self.snapshot(agent)
         step = _failed_step(snapshot.values) if snapshot else ""
         before = await self._before(agent, step) if step else None
-        if before and self.saver:
-            await self.saver.adelete_thread(self.run)
-            await self._start_at(agent, before, step)
+        if not before or not self.saver:
+            return {}
+        earlier = await self._decisions(self.saver)
+        await self.saver.adelete_thread(self.run)
+        await self._start_at(agent, before, step)
+        return earlier
 
     async def fork_points(self, agent: Agent) -> dict[int, str]:
         """The steps before which a new run can branch off, by their numbers, from 1."""
@@ -92,6 +97,16 @@ class CheckpointThread:
             )
         if step > 1:
             await branch._start_at(agent, before, name)
+
+    async def _decisions(self, saver: Saver) -> dict[str, list[dict[str, Any]]]:
+        """All decisions that the checkpoints have, in any step, oldest first."""
+        checkpoints = [one async for one in saver.alist({"configurable": {"thread_id": self.run}})]
+        decisions: dict[str, list[dict[str, Any]]] = {}
+        for checkpoint in reversed(checkpoints):
+            for _, channel, value in checkpoint.pending_writes or ():
+                if channel == _TASK_RESULT and isinstance(value, dict) and "prompt" in value:
+                    decisions.setdefault(value["prompt"], []).append(value)
+        return decisions
 
     async def _before(self, agent: Agent, step: str) -> StateSnapshot | None:
         """What the run knew when this step came."""

@@ -85,7 +85,8 @@ class AgentDependencies:
 
     `stream_answer`: the answer is streamed while it is written. `checkpointed`: the run has a
     LangGraph checkpointer, which then also keeps each decision, so that a node that is run again
-    after an interruption asks for none of them twice.
+    after an interruption asks for none of them twice. `earlier` has the decisions of nodes that a
+    repaired run repeats from the beginning, by the fingerprints of their tasks.
     """
 
     explorer: GraphExplorer
@@ -95,6 +96,7 @@ class AgentDependencies:
     budget: Budget = field(default_factory=Budget)
     stream_answer: bool = False
     checkpointed: bool = False
+    earlier: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     async def decide(self, task: T, on_token: TokenCallback | None = None) -> tuple[Any, T, Costs]:
         """Take a decision. Returns it with the task as it was shown, and its cost."""
@@ -121,10 +123,13 @@ async def _take_decision(
     fresh: list[DecisionResult[Any]],
 ) -> dict[str, Any]:
     """Take a decision and return it in plain JSON types; the result is appended to `fresh`."""
+    fingerprint = _fingerprint(task)
+    if dependencies.earlier.get(fingerprint):
+        return dependencies.earlier[fingerprint].pop(0)
     result = await dependencies.decider.decide(task, dependencies.budget, on_token)
     fresh.append(result)
     return {
-        "prompt": _fingerprint(task),
+        "prompt": fingerprint,
         "choices": result.task.choices,
         "decision": result.decision.model_dump(mode="json"),
         "usage": asdict(result.usage),

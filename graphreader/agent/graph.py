@@ -5,7 +5,7 @@ Nothing but wiring: the steps stand in `planning`, `exploration` and `answering`
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -100,14 +100,16 @@ class AgentNodes:
 
 
 def build_agent(
-    deps: AgentDependencies, nodes: NodeSet | None = None, checkpointer: Checkpointer = None
+    deps: AgentDependencies | None, nodes: NodeSet | None = None, checkpointer: Checkpointer = None
 ) -> CompiledStateGraph[RunState, None, AgentInput, AgentOutput]:
     """Compile the agent; it holds nothing between two runs.
 
     With a checkpointer each step and each decision is kept, and an interrupted run can be resumed.
+    Without dependencies the graph can only be asked for its checkpoints.
     """
-    deps = replace(deps, checkpointed=True) if checkpointer else deps
-    return wire(AgentNodes.of(deps, nodes), checkpointer)
+    if deps and checkpointer:
+        deps = replace(deps, checkpointed=True)
+    return wire(AgentNodes.of(cast(AgentDependencies, deps), nodes), checkpointer)
 
 
 def wire(

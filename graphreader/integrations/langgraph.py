@@ -58,10 +58,14 @@ def agent_graph(
 
 @dataclass(slots=True)
 class _Shared:
-    """What the nodes of one run share: they run side by side, and see only their own state."""
+    """What the nodes of one run share: they run side by side, and see only their own state.
+
+    `paths` are those whose earlier costs the budget has.
+    """
 
     budget: Budget
     vectors: QueryVectors
+    paths: set[int] = field(default_factory=set)
     began: float = field(default_factory=time.monotonic)
 
 
@@ -161,11 +165,11 @@ class _HostedNodes:
             before = state.get("before" if name in PATH_NODES else "costs", {})
             budget = deps.budget
             budget.count(total_usage(before))
-            if name in PATH_NODES:
-                budget.count(total_usage(state.get("costs", {})))
             vectors = shared.vectors if shared else deps.vectors
-            began = shared.began if shared else time.monotonic()
-            shared = _Shared(budget, vectors, began)
+            shared = _Shared(budget, vectors, began=shared.began if shared else time.monotonic())
+        if name in PATH_NODES and state["path"] not in shared.paths:
+            shared.paths.add(state["path"])
+            shared.budget.count(total_usage(state.get("costs", {})))
         self._remember(key, shared)
         return shared
 

@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 
+from graphreader import sync
 from graphreader.agent.tasks import ChunkTask, NeighborTask, PlanTask
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.graph_reader import GraphReader
@@ -158,7 +159,7 @@ async def test_one_budget(meek: GraphReader, at: list[str], remembered: bool) ->
 @pytest.mark.parametrize("remembered", [True, False])
 async def test_one_budget_step_by_step(meek: GraphReader, remembered: bool) -> None:
     async def here(_: Any) -> ExecutionContext:
-        return meek.home
+        return meek.context
 
     saver = InMemorySaver()
     graph = agent_graph(here, step_by_step=True)
@@ -195,14 +196,14 @@ async def test_going_on_with_another_connection(reader: GraphReader, closed: boo
     if closed:
         await reader.aclose()
     else:
-        before = await reader.home.background.arun(reader.home.session.connection())
+        before = await sync.arun(reader.context.resources.connection())
         before.gone = True
     result = await graph.ainvoke(None, CONFIG)
 
     assert result["answered"]
     assert {one["stopped"] for one in result["paths"]} == {"termination"}
     if not closed:
-        assert await reader.home.background.arun(reader.home.session.connection()) is not before
+        assert await sync.arun(reader.context.resources.connection()) is not before
 
 
 # A reader at another corpus shares what the first one has open.
@@ -210,10 +211,7 @@ async def test_at_another_corpus(reader: GraphReader, ring: str) -> None:
     other = reader.at("nowhere")
 
     assert (other.corpus, reader.corpus) == ("nowhere", ring)
-    assert (other.home.session, other.home.background) == (
-        reader.home.session,
-        reader.home.background,
-    )
+    assert other.context.resources is reader.context.resources
     with pytest.raises(UnknownCorpusError):
         await other.astats()
     assert other.at(ring).stats() == reader.stats()
@@ -232,7 +230,7 @@ async def test_refusals(reader: GraphReader) -> None:
 
 # What is remembered of runs is bounded, and what is forgotten is found in their states.
 async def test_old_runs_are_forgotten(meek: GraphReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphreader.integrations.langgraph.REMEMBERED", 1)
+    monkeypatch.setattr("graphreader.integrations.langgraph.MAX_SHARED_RUNS", 1)
     graph = checkpointed(meek)
     question = {"question": "Whom did Alpha meet?"}
     await graph.ainvoke(question, CONFIG, interrupt_before=["answer_reasoning"])

@@ -164,7 +164,7 @@ def test_a_call_from_progress(reader: GraphReader, texts: Path) -> None:
 
     world.write_files(texts, {"more": ["Somebody else lives elsewhere."]})
 
-    with pytest.raises(UsageError, match="while it reports progress"):
+    with pytest.raises(UsageError, match="while progress is reported"):
         reader.ingest(texts, progress=ask_for_more)
 
 

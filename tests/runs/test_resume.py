@@ -14,6 +14,7 @@ from langchain_neo4j import AsyncNeo4jSaver, Neo4jSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from neo4j import AsyncGraphDatabase
 
+from graphreader import sync
 from graphreader.agent.decisions import FactsDecision
 from graphreader.agent.events import (
     ChunkRead,
@@ -28,7 +29,6 @@ from graphreader.agent.events import (
     QuestionAnswered,
     RunBegan,
 )
-from graphreader.agent.run_store import Checkpoints, RunFile
 from graphreader.agent.tasks import (
     AnswerTask,
     ChunkTask,
@@ -338,10 +338,8 @@ def test_newest_are_kept(ring: Settings, corpus: str) -> None:
         broken_off(reader, PlanMade)
         runs = [reader.ask(QUESTION).run for _ in range(4)]
         kept = [run.id for run in reader.runs() if run.status == "finished"]
-        lines = list(reader.training_lines())
 
     assert kept == runs[:1:-1]
-    assert len({line.split('"run": ')[1][:14] for line in lines}) == 2
 
 
 # Many questions are answered in their order, and one that fails ends no other.
@@ -406,7 +404,7 @@ def test_neo4j_saver(ring: Settings, corpus: str) -> None:
         run = broken_off(reader, ChunkRead)
         reading = reader.resume(run)
         gone = reader.delete_runs(run)
-        reader._background.run(driver.close())
+        sync.run(driver.close())
     with pytest.raises(UsageError, match="only synchronous methods"):
         asking(ring, corpus, checkpointer=Neo4jSaver(None))  # type: ignore[arg-type]  # asks nothing
 
@@ -532,23 +530,6 @@ def test_asked_otherwise(ring: Settings, corpus: str) -> None:
     assert [row["a"] for row in rows] == [first.answer]
 
 
-# Without steps a run is known by its id all the same, for its decisions are kept.
-def test_decisions_without_steps(
-    ring: Settings, corpus: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def none(file: RunFile) -> Checkpoints:
-        raise RunsError("There is no room.")
-
-    monkeypatch.setattr(Checkpoints, "of", none)
-    reader, _ = asking(ring, corpus)
-    with reader:
-        reading = reader.ask(QUESTION)
-        (run,) = reader.runs()
-
-    assert reading.run == run.id
-    assert run.status == "finished"
-
-
 # Runs of a file that is of no use are not said to be deleted.
 def test_not_deleted(ring: Settings, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, _ = asking(ring, corpus)
@@ -557,14 +538,14 @@ def test_not_deleted(ring: Settings, corpus: str, monkeypatch: pytest.MonkeyPatc
         holder = sqlite3.connect(ring.home / "runs.sqlite", isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
         with closing(holder):
-            reader._background.run(_impatient(reader))
+            sync.run(_impatient(reader))
             with pytest.raises(RunsError, match="locked"):
                 reader.delete_runs(run)
 
 
 async def _impatient(reader: GraphReader) -> None:
     """Waits for nobody who holds the file."""
-    register = reader._session.register
+    register = reader._resources.run_store
     assert register
-    connection = await register.file.connection()
-    await connection.execute("PRAGMA busy_timeout = 50")
+    saver = await register.saver()
+    await saver.conn.execute("PRAGMA busy_timeout = 50")

@@ -127,7 +127,7 @@ async def test_interrupted_inside(reader: GraphReader) -> None:
     assert inside.next == ("initial_nodes",)
     assert inside.values["plan"] == "Look at what the texts say."
     assert ended["title"].startswith("WHO MET BETA?")
-    asked = [task for task in reader._session.decider().asked if isinstance(task, AnswerTask)]
+    asked = [task for task in reader._resources.decider().asked if isinstance(task, AnswerTask)]
     assert asked[-1].plan == "Another plan."
 
 
