@@ -1,0 +1,429 @@
+"""The store of kept runs, and what a file that fails costs."""
+
+import asyncio
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
+
+from graphreader.agent import run_store
+from graphreader.agent.run_store import (
+    RunCheckpoints,
+    RunStore,
+    check_run_id,
+    new_run_id,
+)
+from graphreader.errors import RunsError, UnknownRunError, UsageError
+from graphreader.reading import Citation, Claim, FunctionCall, Reading
+from graphreader.reading import Path as Exploration
+from graphreader.resources import Resources
+from graphreader.settings import Settings
+from graphreader.usage import Usage
+
+OPTIONS = {"decider": "scripted", "keep_run": False}
+
+READING = Reading(
+    question="Who?",
+    answer="Ada — 是她。",
+    analysis="",
+    answered=True,
+    corpus="c",
+    plan="p",
+    citations=(Citation("book", "d", 0, 1, 4, "Ada", page=3),),
+    paths=(
+        Exploration("Ada", "n", 1, "termination", None, (FunctionCall("f", "a", "r", "Ada", "k"),)),
+    ),
+    usage=Usage(calls=3, dollars=0.5),
+    phases={"plan": Usage(calls=3)},
+    notes=("one",),
+    claims=(Claim("Ada", (1,)),),
+    run="r",
+)
+
+IN_ANOTHER_PROCESS = """
+import asyncio, sys
+from pathlib import Path
+from graphreader.agent.run_store import RunStore
+
+async def main():
+    store = RunStore(Path(sys.argv[1]))
+    for number in range(int(sys.argv[3])):
+        await store.begin(f"{sys.argv[2]}-{number}", "c", "Who?", {})
+    print("begun", flush=True)
+    if sys.stdin.read():
+        await store.aclose()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "runs.sqlite"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[RunStore]:
+    store = RunStore(path)
+    yield store
+    await store.aclose()
+
+
+def elsewhere(path: Path, name: str, runs: int = 1) -> subprocess.Popen[str]:
+    """A process that begins runs and holds them until it is told to end."""
+    arguments = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(path), name, str(runs)]
+    return subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+
+
+# Looking makes no file; the first run does, and only its owner may read it.
+async def test_private_file(store: RunStore, path: Path) -> None:
+    nothing = await store.summaries()
+    looked = path.exists()
+    await store.begin("r", "c", "Who?", OPTIONS)
+    modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()}
+
+    assert (nothing, looked) == ([], False)
+    assert set(modes) == {"runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm"}
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+# A finished run gives its whole reading back, whatever characters it has.
+async def test_reading_is_kept(store: RunStore) -> None:
+    await store.begin("r", "c", "Who?", OPTIONS)
+    before = await store.get("r")
+    await store.end("r", "finished", READING)
+    after = await store.get("r")
+
+    assert (before.summary.status, before.summary.process) == ("running", os.getpid())
+    assert (after.summary.status, after.summary.process) == ("finished", None)
+    assert (after.reading, after.options) == (READING, OPTIONS)
+    assert after.summary.decider == "scripted"
+
+
+# A failed run tells why, and can be taken up; then nobody else can, until it ends again.
+async def test_taken_once(store: RunStore) -> None:
+    await store.begin("r", "c", "Who?", OPTIONS)
+    await store.end("r", "failed", error="Nobody answers.")
+    failed = await store.get("r")
+    await store.take(failed)
+    with pytest.raises(UsageError, match="under way"):
+        await store.take(failed)
+    taken = await store.get("r")
+    with pytest.raises(UsageError, match=f"in process {os.getpid()}"):
+        await store.take(taken)
+    await store.end("r", "interrupted")
+
+    assert (failed.summary.status, failed.summary.error) == ("failed", "Nobody answers.")
+    assert (taken.summary.status, taken.summary.error) == ("running", None)
+    assert (await store.get("r")).summary.status == "interrupted"
+
+
+# An id is entered once.
+async def test_entered_once(store: RunStore) -> None:
+    assert await store.begin("r", "c", "Who?", OPTIONS)
+    assert not await store.begin("r", "c", "What?", OPTIONS)
+    assert (await store.get("r")).summary.question == "Who?"
+
+
+# The unique beginning of an id is enough, and a whole id counts before longer ones.
+async def test_beginnings_of_ids(store: RunStore) -> None:
+    for id in ("abc", "abcd", "a%", "b_1"):
+        await store.begin(id, "c", "Who?", OPTIONS)
+
+    assert (await store.get("abc")).summary.id == "abc"
+    assert (await store.get("b")).summary.id == "b_1"
+    assert (await store.get("a%")).summary.id == "a%"
+    assert await store.find("ab") is None
+    with pytest.raises(UnknownRunError, match="Several"):
+        await store.get("ab")
+    for none in ("z", "", "%", "B"):
+        with pytest.raises(UnknownRunError, match="runs list"):
+            await store.get(none)
+
+
+# The newest are listed first, of one corpus or of all.
+async def test_listed(store: RunStore) -> None:
+    for id, corpus in (("1", "c"), ("2", "d"), ("3", "c")):
+        await store.begin(id, corpus, "Who?", OPTIONS)
+
+    assert [run.id for run in await store.summaries()] == ["3", "2", "1"]
+    assert [run.id for run in await store.summaries("c")] == ["3", "1"]
+
+
+# Of the finished runs the newest stay, and of those that broke off as many; none under way goes.
+async def test_expired(store: RunStore) -> None:
+    for id in ("f1", "f2", "f3", "b1", "b2", "b3", "r1", "r2", "r3"):
+        await store.begin(id, "c", "Who?", OPTIONS)
+    for id in ("f2", "f1", "f3"):
+        await store.end(id, "finished", READING)
+    for id in ("b1", "b2", "b3"):
+        await store.end(id, "interrupted")
+
+    assert await store.expired(2) == ["f2", "b1"]
+    assert await store.expired(3) == []
+
+
+# A run whose process is gone is interrupted; while it lives, nobody else goes on with it.
+async def test_process(store: RunStore, path: Path) -> None:
+    with elsewhere(path, "other") as other:
+        assert other.stdout
+        other.stdout.readline()
+        alive = await store.get("other")
+        with pytest.raises(UsageError, match=f"in process {other.pid}"):
+            await store.take(alive)
+        other.kill()
+    dead = await store.get("other")
+    await store.take(dead)
+
+    assert (alive.summary.status, alive.summary.process) == ("running", other.pid)
+    assert (dead.summary.status, dead.summary.process) == ("interrupted", None)
+    assert (await store.get("other")).summary.process == os.getpid()
+
+
+# Several processes use the file at once, and nothing is lost.
+async def test_many_processes(store: RunStore, path: Path) -> None:
+    others = [elsewhere(path, name, 50) for name in ("a", "b", "c")]
+    for number in range(50):
+        await store.begin(f"d-{number}", "c", "Who?", OPTIONS)
+    for other in others:
+        other.communicate("end", timeout=60)
+    runs = await store.summaries()
+
+    assert len(runs) == 200
+    assert {run.status for run in runs if run.id[0] in "abc"} == {"interrupted"}
+
+
+# A file that is no database, or another program's, is told of and left as it is.
+@pytest.mark.parametrize("what", ["text", "foreign", "newer", "folder"])
+async def test_of_no_use(store: RunStore, path: Path, what: str) -> None:
+    path.parent.mkdir()
+    if what == "text":
+        path.write_bytes(b"this is no database" * 100)
+    elif what == "folder":
+        path.mkdir()
+    else:
+        database = sqlite3.connect(path)
+        database.execute("CREATE TABLE theirs (a)")
+        database.execute(f"PRAGMA user_version = {99 if what == 'newer' else 0}")
+        database.commit()
+        database.close()
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(RunsError, match=r"runs\.sqlite cannot be"):
+        await store.begin("r", "c", "Who?", OPTIONS)
+
+    assert "without being kept" in (store.trouble or "")
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+# A file that breaks in the middle costs the steps that were to be kept, and no more.
+async def test_breaks_in_the_middle(store: RunStore, path: Path) -> None:
+    saver = await store.saver()
+    place: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    other = sqlite3.connect(path)
+    with other:
+        other.execute("DROP TABLE checkpoints")
+    other.close()
+    kept = await saver.aput(place, checkpoint := empty_checkpoint(), {}, {})
+    await saver.aput_writes(kept, [("plan", "p")], "task")
+
+    assert kept["configurable"]["checkpoint_id"] == checkpoint["id"]
+    assert await saver.aget_tuple(place) is None
+    assert "no such table" in (store.trouble or "")
+
+
+# Somebody who holds the file for long is waited for, told of, and then left alone for a while.
+async def test_held(store: RunStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_store, "_LOCK_SECONDS", 0.1)
+    await store.begin("1", "c", "Who?", OPTIONS)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(RunsError, match="end the program that holds it"):
+        await store.begin("2", "c", "Who?", OPTIONS)
+    holder.rollback()
+    holder.close()
+    with pytest.raises(RunsError):
+        await store.begin("2", "c", "Who?", OPTIONS)
+    end_pause(store)
+
+    assert await store.begin("2", "c", "Who?", OPTIONS)
+
+
+# What is closed stays closed, and lets go of the runs that it held.
+async def test_closed(store: RunStore, path: Path) -> None:
+    await store.begin("r", "c", "Who?", OPTIONS)
+    await store.aclose()
+    with pytest.raises(RunsError, match="closed"):
+        await store.begin("2", "c", "Who?", OPTIONS)
+    other = RunStore(path)
+    run = (await other.get("r")).summary
+    await other.aclose()
+
+    assert run.status == "interrupted"
+
+
+# An id can be typed and printed in one line.
+def test_ids() -> None:
+    assert check_run_id("question 1: é") == "question 1: é"
+    assert len({new_run_id() for _ in range(1000)}) == 1000
+    for wrong in ("", "  ", "a\nb", "-a", "x" * 201):
+        with pytest.raises(UsageError, match="id of a run"):
+            check_run_id(wrong)
+
+
+PLACE: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+
+DIES = """
+import asyncio, os, sys
+from pathlib import Path
+from graphreader.agent.run_store import RunStore
+
+async def main():
+    store = RunStore(Path(sys.argv[1]))
+    for id in sys.argv[2:]:
+        await store.begin(id, "c", "Who?", {})
+    os._exit(1)
+
+asyncio.run(main())
+"""
+
+
+def end_pause(store: RunStore) -> None:
+    """The file has had its rest."""
+    store._paused_until = 0.0
+
+
+# A full disk costs what was to be kept, however many steps wait for it, and the cause is told.
+async def test_full(store: RunStore) -> None:
+    saver = await store.saver()
+    kept = await saver.aput(PLACE, empty_checkpoint(), {}, {})
+    await saver.conn.execute("PRAGMA max_page_count = 1")
+    works = [saver.aput_writes(kept, [("plan", "p" * 9000)], str(n)) for n in range(8)]
+    await asyncio.gather(*works)
+
+    assert not store.is_current(saver.conn)
+    assert store.failures == 1
+    assert "full" in (store.trouble or "")
+
+
+# Whoever lists the steps of a file that is damaged, or was closed meanwhile, is told why.
+async def test_damaged(store: RunStore, path: Path) -> None:
+    saver = await store.saver()
+    await saver.aput(PLACE, empty_checkpoint(), {}, {})
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DROP TABLE writes")
+        other.commit()
+    for _ in range(2):
+        with pytest.raises(RunsError, match="no such table"):
+            _ = [one async for one in saver.alist(PLACE)]
+
+
+# A run whose end could not be noted can be gone on with by the same process.
+async def test_end_not_noted(store: RunStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_store, "_LOCK_SECONDS", 0.05)
+    await store.begin("r", "c", "Who?", {})
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RunsError, match="locked"):
+            await store.end("r", "failed", error="Nobody answers.")
+        holder.rollback()
+    end_pause(store)
+    left = await store.get("r")
+    await store.take(left)
+    taken = await store.get("r")
+
+    assert (left.summary.status, taken.summary.status) == ("interrupted", "running")
+
+
+# Two stores of one process never take a run from each other.
+async def test_two_stores(store: RunStore, path: Path) -> None:
+    other = RunStore(path)
+    await store.begin("r", "c", "Who?", {})
+    seen = await other.get("r")
+    await other.aclose()
+
+    assert seen.summary.status == "running"
+
+
+# Runs of processes that were killed expire like the others that broke off.
+async def test_killed_runs_expire(store: RunStore, path: Path) -> None:
+    subprocess.run([sys.executable, "-c", DIES, str(path), "1", "2", "3"], check=False)
+    await store.begin("mine", "c", "Who?", {})
+
+    assert sorted(await store.expired(2)) == ["1"]
+    assert (await store.get("mine")).summary.status == "running"
+
+
+# What is deleted of a run is gone with its checkpoints; those of other runs stay.
+async def test_deleted(store: RunStore, path: Path) -> None:
+    saver = await store.saver()
+    for id in ("1", "2"):
+        await store.begin(id, "c", "Who?", OPTIONS)
+        place: RunnableConfig = {"configurable": {"thread_id": id, "checkpoint_ns": ""}}
+        kept = await saver.aput(place, empty_checkpoint(), {}, {})
+        await saver.aput_writes(kept, [("plan", "p")], "task")
+    await saver.adelete_thread("1")
+    await store.delete(["1"])
+    columns = {"runs": "id", "checkpoints": "thread_id", "writes": "thread_id"}
+    with closing(sqlite3.connect(path)) as file:
+        left = [
+            file.execute(f"SELECT DISTINCT {column} FROM {table}").fetchall()
+            for table, column in columns.items()
+        ]
+
+    assert left == [[("2",)]] * 3
+
+
+# A write that is cancelled half way does not lock the file for other processes.
+async def test_cancelled_write(store: RunStore, path: Path) -> None:
+    saver = await store.saver()
+    for number in range(20):
+        work = asyncio.ensure_future(saver.aput(PLACE, empty_checkpoint(), {}, {}))
+        for _ in range(number):
+            await asyncio.sleep(0)
+        work.cancel()
+        await asyncio.wait([work])
+    await store.aclose()
+    with closing(sqlite3.connect(path, timeout=0)) as other:
+        other.execute("DELETE FROM runs")
+
+
+# A failed run keeps what it had found until it is resumed.
+async def test_failed_with_a_reading(store: RunStore) -> None:
+    await store.begin("r", "c", "Who?", {})
+    await store.end("r", "failed", READING, "No answer was put together.")
+    failed = await store.get("r")
+    await store.take(failed)
+    taken = await store.get("r")
+
+    assert (failed.summary.status, failed.reading) == ("failed", READING)
+    assert (taken.summary.status, taken.reading) == ("running", None)
+
+
+# A reader has one saver, and another one after the file has failed.
+async def test_one_saver(tmp_path: Path) -> None:
+    resources = Resources(Settings(home=tmp_path, model="offline"))
+    first, second = await resources.saver(), await resources.saver()
+    store = resources.run_store
+    assert store
+    with pytest.raises(RunsError):
+        await store._write("INSERT INTO nowhere VALUES (1)")
+    paused = await resources.saver()
+    end_pause(store)
+    third = await resources.saver()
+    await resources.aclose()
+
+    assert isinstance(first, RunCheckpoints)
+    assert first is second
+    assert paused is None
+    assert third not in (None, first)
