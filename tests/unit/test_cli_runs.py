@@ -1,17 +1,12 @@
 """Kept runs as a person sees them, and the files into which they are exported."""
 
 import io
-import os
-import signal
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from graphreader.agent.events import FunctionChosen, NodesChosen, NoteTaken, PathEnded, PlanMade
 from graphreader.agent.run_store import RunSummary
-from graphreader.cli.failing import Interrupted
-from graphreader.cli.runs import _file
 from graphreader.cli.runs_printed import print_run, print_runs
 from graphreader.reading import FunctionCall
 from graphreader.runs import KeptRun
@@ -63,49 +58,3 @@ def test_hostile_texts() -> None:
 
     assert not OBEYED & set(text)
     assert text.count("owned") == 16
-
-
-# What breaks off leaves the earlier file as it was, and nothing beside it.
-@pytest.mark.parametrize("error", [Interrupted(signal.SIGINT), OSError(28, "No space left")])
-def test_a_broken_export(tmp_path: Path, error: BaseException) -> None:
-    out = tmp_path / "decisions.jsonl"
-    out.write_text("earlier\n")
-
-    def break_off() -> None:
-        with _file(str(out)) as file:
-            file.write("half\n")
-            raise error
-
-    with pytest.raises(type(error)):
-        break_off()
-
-    assert out.read_text() == "earlier\n"
-    assert list(tmp_path.iterdir()) == [out]
-
-
-# An export is its owner's alone; a link to it stays one.
-def test_a_private_export(tmp_path: Path) -> None:
-    (tmp_path / "real.jsonl").write_text("earlier\n")
-    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
-    for name in ("new.jsonl", "link.jsonl"):
-        with _file(str(tmp_path / name)) as file:
-            file.write("later\n")
-    files = [tmp_path / "new.jsonl", tmp_path / "real.jsonl"]
-
-    assert (tmp_path / "link.jsonl").is_symlink()
-    assert [one.read_text() for one in files] == ["later\n"] * 2
-    assert [one.stat().st_mode & 0o777 for one in files] == [0o600] * 2
-
-
-# Into what is no file, such as a pipe, lines are written as they come.
-def test_into_a_pipe(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    with _file(str(pipe)) as file:
-        file.write("later\n")
-    came = os.read(end, 100)
-    os.close(end)
-
-    assert came == b"later\n"
-    assert pipe.is_fifo()

@@ -1,19 +1,16 @@
 """ReadAgent as a graph of LangGraph: its drawing, its plain state, and a place elsewhere."""
 
 import json
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graphreader.baselines.read_agent.gists import Gisting
-from graphreader.baselines.read_agent.graph import Desk, Nodes, Steps, Update, wired
-from graphreader.baselines.read_agent.look_up import LookUp, Sequential, look_up_of
+from graphreader.baselines.read_agent.graph import Desk, Nodes, Steps, wired
+from graphreader.baselines.read_agent.look_up import LookUp, Sequential
 from graphreader.baselines.read_agent.tasks import NextPage
 from graphreader.errors import UsageError
-from graphreader.llm.protocols import Budget
-from graphreader.sync import Background
 from graphreader.testing import ScriptedDecider
 from tests.unit.episodic import SMALL, STORY, document, kinds_of, scripted
 
@@ -87,22 +84,6 @@ async def test_goes_on() -> None:
 
     assert result["looked_up"] == [4, 2]
     assert kinds_of(decider).count("gist") == 6
-
-
-class Elsewhere:
-    """A place with an event loop of its own; each step is given a desk of its own."""
-
-    def __init__(self, decider: ScriptedDecider, strategy: Any, most: int | None = None) -> None:
-        self.background = Background()
-        self._decider = decider
-        self._strategy = strategy
-        self._most = most
-
-    async def desk(self) -> Desk:
-        return desk(self._decider, look_up_of(self._strategy), budget=Budget(self._most))
-
-    async def arun(self, work: Coroutine[Any, Any, Update]) -> Update:
-        return await self.background.arun(work)
 
 
 # An empty question is refused before anything is read.
