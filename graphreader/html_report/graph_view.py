@@ -1,6 +1,6 @@
-"""The graph of what was touched: how the paths went through key elements, chunks and documents.
+"""The part of the graph that a run visited: key elements, chunks, documents, and the paths.
 
-Once for cytoscape.js, as its `elements`, and once in words, for whoever does not see the drawing.
+The drawing exists twice: as the `elements` of cytoscape.js, and as nodes for a list in words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,186 +14,186 @@ from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
 from graphreader.store.records import Passage
 
-MOST = 100
-"""Key elements and chunks that are drawn: of more nobody sees anything."""
+MOST_NODES = 100
+"""The most key elements and chunks that are drawn, as more would not be readable."""
 
-TIES = 200
-"""Lines of shared facts that are drawn, those of the most facts first."""
+MOST_EDGES = 200
+"""The most edges of shared facts that are drawn; those with the most facts come first."""
 
-TOLD = 5
-"""Ties of one place that are told in words."""
+EDGES_IN_WORDS = 5
+"""The most edges of one node in the list in words."""
 
-_BESIDE = ("read_previous_chunk", "read_subsequent_chunk")
-Kind = Literal["element", "chunk", "document"]
+_ADJACENT_CHUNK = ("read_previous_chunk", "read_subsequent_chunk")
+NodeKind = Literal["element", "chunk", "document"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A node of the drawing. `paths` went there, counted from 1; those in `begins` began there.
+class DrawnNode:
+    """A node of the drawing.
 
-    `label` is what stands beside it: a chunk's leaves out the document, which is drawn as well.
-    `cited` are numbers of citations out of a chunk; `ties` (name, facts, one of them).
+    `label` is drawn beside it; that of a chunk leaves out the document, which is drawn as well.
+    `paths` visited it, counted from 1, and those in `begins` began there. `cited` are the numbers
+    of the citations from a chunk, `neighbors` (name, number of shared facts, one of the facts).
     """
 
-    key: str
-    kind: Kind
+    id: str
+    kind: NodeKind
     name: str
     label: str
-    paths: tuple[int, ...]
-    begins: tuple[int, ...]
-    cited: tuple[int, ...]
-    ties: tuple[tuple[str, int, str], ...]
+    paths: tuple[int, ...] = ()
+    begins: tuple[int, ...] = ()
+    cited: tuple[int, ...] = ()
+    neighbors: tuple[tuple[str, int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """What is drawn. `left_out` places are too many for it, `gone` ones not in the graph."""
+class GraphDrawing:
+    """The drawing. `left_out` visited nodes are too many for it, `gone` not in the graph."""
 
-    places: tuple[Place, ...]
+    nodes: tuple[DrawnNode, ...]
     elements: tuple[dict[str, Any], ...]
     left_out: int
     gone: int
 
-    def of(self, kind: Kind) -> list[Place]:
-        """The places of one kind."""
-        return [place for place in self.places if place.kind == kind]
+    def of(self, kind: NodeKind) -> list[DrawnNode]:
+        """The nodes of one kind."""
+        return [node for node in self.nodes if node.kind == kind]
 
 
-def touched_ids(reading: Reading, passages: Sequence[Passage]) -> list[str]:
-    """Key elements and chunks by their ids: first what is cited, then as the paths came there."""
-    by_turns = chain.from_iterable(zip_longest(*map(_stands, reading.paths)))
+def visited_ids(reading: Reading, passages: Sequence[Passage]) -> list[str]:
+    """The ids of cited chunks, then of key elements and chunks by turns of the paths."""
+    by_turns = chain.from_iterable(zip_longest(*map(_visits, reading.paths)))
     ids = dict.fromkeys([*(one.id for one in passages), *by_turns])
     return [one for one in ids if one]
 
 
-def drawing(reading: Reading, passages: Sequence[Passage], touched: RunSubgraph) -> Drawing:
-    """The drawing of what is `touched`: what the graph knows of `touched_ids`, or of MOST of them.
+def draw_graph(
+    reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph
+) -> GraphDrawing:
+    """Draw the subgraph: what the graph knows of the first MOST_NODES of `visited_ids`.
 
-    Whatever a text says, the elements' ids are ours: their kind and a number.
+    A node's id in the drawing is its kind and a number, never a text.
     """
-    ids = touched_ids(reading, passages)
-    drawn = _Drawn(touched)
-    ways = list(_ways(reading.paths, drawn.keys))
-    kept = sorted(touched.ties, key=lambda tie: -tie.facts)
-    ties = [tie for tie in kept if {tie.one, tie.other} <= set(drawn.keys)][:TIES]
-    places = tuple(drawn.places(reading, passages, ties))
-    return Drawing(
-        places,
-        (
-            *(_node(place) for place in places),
-            *(_tie(tie, drawn.keys) for tie in ties),
-            *(_belonging(chunk, document) for chunk, document in drawn.belongings),
-            *(_step(*way) for way in ways),
+    visited = visited_ids(reading, passages)
+    drawn_ids = {one.id: f"element-{n}" for n, one in enumerate(subgraph.elements, 1)}
+    drawn_ids |= {one.id: f"chunk-{n}" for n, one in enumerate(subgraph.chunks, 1)}
+    # A merged key element is drawn as the one that it was merged into.
+    drawn_ids |= {id_: drawn_ids[into] for id_, into in subgraph.merged.items()}
+    documents = {one.document_id: one.document for one in subgraph.chunks}
+    document_ids = {id_: f"document-{n}" for n, id_ in enumerate(documents, 1)}
+    by_facts = sorted(subgraph.ties, key=lambda edge: -edge.facts)
+    edges = [one for one in by_facts if {one.one, one.other} <= set(drawn_ids)][:MOST_EDGES]
+    nodes = (
+        *_graph_nodes(reading, passages, subgraph, edges, drawn_ids),
+        *(
+            DrawnNode(document_ids[id_], "document", title, title)
+            for id_, title in documents.items()
         ),
-        left_out=max(0, len(ids) - MOST),
-        gone=len([one for one in ids[:MOST] if one not in drawn.keys]),
+    )
+    elements = (
+        *(_node_element(node) for node in nodes),
+        *(_edge_element(edge, drawn_ids) for edge in edges),
+        *(
+            _element("belongs", source=drawn_ids[one.id], target=document_ids[one.document_id])
+            for one in subgraph.chunks
+        ),
+        *_path_elements(reading.paths, drawn_ids),
+    )
+    return GraphDrawing(
+        nodes,
+        elements,
+        left_out=max(0, len(visited) - MOST_NODES),
+        gone=sum(one not in drawn_ids for one in visited[:MOST_NODES]),
     )
 
 
-class _Drawn:
-    """What is in the drawing, and as what. `keys` are those of key elements and chunks by id.
-
-    What was merged since has the key of what it went into.
-    """
-
-    def __init__(self, touched: RunSubgraph) -> None:
-        self._touched = touched
-        self.keys = {one.id: f"element-{n}" for n, one in enumerate(touched.elements, 1)}
-        self.keys |= {one.id: f"chunk-{n}" for n, one in enumerate(touched.chunks, 1)}
-        self._ids = list(self.keys)
-        self.keys |= {id_: self.keys[into] for id_, into in touched.merged.items()}
-        self._names = {one.id: one.name for one in touched.elements}
-        self._names |= {one.id: f"{one.document}, chunk {one.index}" for one in touched.chunks}
-        self._labels = {one.id: f"chunk {one.index}" for one in touched.chunks}
-        titles = {one.document_id: one.document for one in touched.chunks}
-        self._documents = {
-            id_: (f"document-{n}", title) for n, (id_, title) in enumerate(titles.items(), 1)
-        }
-        self.belongings = [
-            (self.keys[one.id], self._documents[one.document_id][0]) for one in touched.chunks
-        ]
-
-    def places(
-        self, reading: Reading, passages: Sequence[Passage], ties: Sequence[Edge]
-    ) -> Iterator[Place]:
-        """Key elements, chunks, documents."""
-        numbers = {(one.document_id, one.chunk): one.id for one in passages}
-        cited: dict[str, list[int]] = {}
-        for number, one in enumerate(reading.citations, 1):
-            cited.setdefault(numbers.get((one.document_id, one.chunk), ""), []).append(number)
-        went = [{self.keys.get(id_) for id_ in _stands(path)} for path in reading.paths]
-        begun = [self.keys.get(path.node_id) for path in reading.paths]
-        for id_ in self._ids:
-            key = self.keys[id_]
-            yield Place(
-                key,
-                "element" if key.startswith("element") else "chunk",
-                self._names[id_],
-                self._labels.get(id_, self._names[id_]),
-                tuple(n for n, keys in enumerate(went, 1) if key in keys),
-                tuple(n for n, began in enumerate(begun, 1) if key == began),
-                tuple(cited.get(id_, ())),
-                tuple(self._told(id_, ties)),
-            )
-        for key, title in self._documents.values():
-            yield Place(key, "document", title, title, (), (), (), ())
-
-    def _told(self, id_: str, ties: Sequence[Edge]) -> Iterator[tuple[str, int, str]]:
-        found = [tie for tie in ties if id_ in (tie.one, tie.other)]
-        for tie in found[:TOLD]:
-            other = tie.other if tie.one == id_ else tie.one
-            yield self._names[other], tie.facts, tie.fact
+def _graph_nodes(
+    reading: Reading,
+    passages: Sequence[Passage],
+    subgraph: RunSubgraph,
+    edges: Sequence[Edge],
+    drawn_ids: dict[str, str],
+) -> Iterator[DrawnNode]:
+    """The key elements and chunks."""
+    chunk_ids = {(one.document_id, one.chunk): one.id for one in passages}
+    cited: dict[str, list[int]] = {}
+    for number, one in enumerate(reading.citations, 1):
+        cited.setdefault(chunk_ids.get((one.document_id, one.chunk), ""), []).append(number)
+    visits = [{drawn_ids.get(id_) for id_ in _visits(path)} for path in reading.paths]
+    starts = [drawn_ids.get(path.node_id) for path in reading.paths]
+    names = {one.id: one.name for one in subgraph.elements}
+    names |= {one.id: f"{one.document}, chunk {one.index}" for one in subgraph.chunks}
+    labels = names | {one.id: f"chunk {one.index}" for one in subgraph.chunks}
+    for id_, name in names.items():
+        drawn_id = drawn_ids[id_]
+        own_edges = [edge for edge in edges if id_ in (edge.one, edge.other)][:EDGES_IN_WORDS]
+        yield DrawnNode(
+            drawn_id,
+            "element" if drawn_id.startswith("element") else "chunk",
+            name,
+            labels[id_],
+            tuple(n for n, ids in enumerate(visits, 1) if drawn_id in ids),
+            tuple(n for n, start in enumerate(starts, 1) if drawn_id == start),
+            tuple(cited.get(id_, ())),
+            tuple(
+                (names[edge.other if edge.one == id_ else edge.one], edge.facts, edge.fact)
+                for edge in own_edges
+            ),
+        )
 
 
-def _stands(path: Path) -> list[str]:
-    """The ids of where a path stood: at its initial node, then where it chose its functions."""
+def _visits(path: Path) -> list[str]:
+    """The ids of the nodes of a path: its initial node, then those where it chose functions."""
     return [path.node_id, *(call.id for call in path.functions)]
 
 
-def _ways(paths: Sequence[Path], keys: dict[str, str]) -> Iterator[tuple[int, str, str]]:
-    """The steps to places that a path had not been at: its number, from where, to where.
+def _path_elements(paths: Sequence[Path], drawn_ids: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """An arrow for each step of a path to a node that it had not visited.
 
-    One goes to chunks and neighbors from a node; from a chunk only to the one before or after it.
+    Paths go to chunks and neighbors from a key element, and from a chunk only to the one before or
+    after it.
     """
     for number, path in enumerate(paths, 1):
-        here = node = keys.get(path.node_id)
-        been = {here}
-        last: FunctionCall | None = None
+        position = element = drawn_ids.get(path.node_id)
+        visited = {position}
+        previous: FunctionCall | None = None
         for call in path.functions:
-            key = keys.get(call.id)
-            if key and key not in been:
-                beside_last = last and last.name in _BESIDE and last.argument == call.at
-                before = here if beside_last else node
-                if before:
-                    yield number, before, key
-                been.add(key)
-            here = key or here
-            if key and key.startswith("element"):
-                node = key
-            last = call
+            drawn_id = drawn_ids.get(call.id)
+            if drawn_id and drawn_id not in visited:
+                is_adjacent = (
+                    previous is not None
+                    and previous.name in _ADJACENT_CHUNK
+                    and previous.argument == call.at
+                )
+                source = position if is_adjacent else element
+                if source:
+                    colour = (number - 1) % COLOURS + 1
+                    yield _element(
+                        "way", source=source, target=drawn_id, path=number, colour=colour
+                    )
+                visited.add(drawn_id)
+            position = drawn_id or position
+            if drawn_id and drawn_id.startswith("element"):
+                element = drawn_id
+            previous = call
 
 
-def _node(place: Place) -> dict[str, Any]:
-    classes: list[str] = [place.kind]
-    if place.begins:
+def _node_element(node: DrawnNode) -> dict[str, Any]:
+    classes: list[str] = [node.kind]
+    if node.begins:
         classes.append("begins")
-    if place.cited:
+    if node.cited:
         classes.append("cited")
-    names = {"name": harmless(place.name), "label": harmless(place.label)}
-    data = {"id": place.key, **names, "paths": list(place.paths)}
-    return {"data": data, "classes": " ".join(classes)}
+    name, label = harmless(node.name), harmless(node.label)
+    return _element(" ".join(classes), id=node.id, name=name, label=label, paths=list(node.paths))
 
 
-def _tie(tie: Edge, keys: dict[str, str]) -> dict[str, Any]:
-    data = {"source": keys[tie.one], "target": keys[tie.other], "facts": tie.facts}
-    return {"data": {**data, "fact": harmless(tie.fact)}, "classes": "tie"}
+def _edge_element(edge: Edge, drawn_ids: dict[str, str]) -> dict[str, Any]:
+    source, target = drawn_ids[edge.one], drawn_ids[edge.other]
+    fact = harmless(edge.fact)
+    return _element("tie", source=source, target=target, facts=edge.facts, fact=fact)
 
 
-def _belonging(chunk: str, document: str) -> dict[str, Any]:
-    return {"data": {"source": chunk, "target": document}, "classes": "belongs"}
-
-
-def _step(path: int, source: str, target: str) -> dict[str, Any]:
-    colour = (path - 1) % COLOURS + 1
-    data = {"source": source, "target": target, "path": path, "colour": colour}
-    return {"data": data, "classes": "way"}
+def _element(classes: str, **data: Any) -> dict[str, Any]:
+    """A node or an edge as cytoscape.js takes it."""
+    return {"data": data, "classes": classes}

@@ -1,10 +1,7 @@
-"""The page as a text. It writes nothing and asks nobody: what it shows is given.
+"""The page of a run's report: rendering it, and writing it to a file that was checked before.
 
-Nothing in it is loaded from anywhere, and its content security policy lets nothing be: of scripts
-and styles only those run that are ours, by their hashes, so that a text which got past the escaping
-would still be a text.
-
-From a reading to the file of its report; the file is looked at before anything is paid for.
+The page loads nothing. Its content security policy allows only our scripts and styles, by their
+hashes, so that a text which passed the escaping would still be a text.
 """
 
 import asyncio
@@ -23,40 +20,42 @@ from markupsafe import Markup
 
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write
-from graphreader.html_report.citations import cited, finalized, shown, written
-from graphreader.html_report.graph_view import MOST, drawing, touched_ids
-from graphreader.html_report.summary import lanes, spent
+from graphreader.html_report.citations import (
+    cited_answer,
+    cited_passages,
+    harmless,
+    language_attributes,
+)
+from graphreader.html_report.graph_view import MOST_NODES, draw_graph, visited_ids
+from graphreader.html_report.summary import cost_tables, timeline
 from graphreader.reading import Reading
 from graphreader.store.catalog import RunSubgraph, run_subgraph
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Passage
 
-_ADDED_STYLE = ".__________cytoscape_container { position: relative; }"
-"""What cytoscape.js adds to the page itself."""
+_CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
+"""The style that cytoscape.js adds to the page."""
 
 
-def render(reading: Reading, passages: Sequence[Passage], touched: RunSubgraph) -> str:
+def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph) -> str:
     """The whole page of a reading.
 
-    `passages` are the chunks that it cites, as far as the graph still has them; `touched` what it
-    knows of the `touched_ids` of both.
+    `passages` are the cited chunks that the graph still has, `subgraph` what it knows of the
+    `visited_ids` of both.
     """
-    style, script, library = (
-        _data("page.css"),
-        _data("page.js"),
-        _data("cytoscape/cytoscape.min.js"),
-    )
-    paths, stated = lanes(reading.paths), cited(reading)
+    style, script = _data("page.css"), _data("page.js")
+    library = _data("cytoscape/cytoscape.min.js")
+    lanes = timeline(reading.paths)
     return _template().render(
         reading=reading,
-        cited=stated,
-        passages=shown(reading.citations, passages),
-        lanes=paths,
-        columns=max((len(lane.steps) for lane in paths), default=0),
-        drawing=drawing(reading, passages, touched),
-        spent=spent(reading, [lane.colour for lane in paths]),
-        policy=_policy(scripts=(library, script), styles=(style, _ADDED_STYLE)),
+        cited=cited_answer(reading),
+        passages=cited_passages(reading.citations, passages),
+        lanes=lanes,
+        columns=max((len(lane.steps) for lane in lanes), default=0),
+        drawing=draw_graph(reading, passages, subgraph),
+        cost=cost_tables(reading, [lane.colour for lane in lanes]),
+        policy=_policy(scripts=(library, script), styles=(style, _CYTOSCAPE_STYLE)),
         style=Markup(style),
         script=Markup(script),
         library=Markup(library),
@@ -64,7 +63,7 @@ def render(reading: Reading, passages: Sequence[Passage], touched: RunSubgraph) 
 
 
 def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """The content security policy: nothing but these."""
+    """The content security policy: nothing but these scripts and styles."""
     return (
         f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
         "base-uri 'none'; form-action 'none'"
@@ -78,7 +77,7 @@ def _hashes(texts: Sequence[str]) -> str:
 
 @cache
 def _data(name: str) -> str:
-    """A file of this package, its lines ended by a single sign, as browsers hash them."""
+    """A file of this package; its line ends are those that browsers hash."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -87,55 +86,61 @@ def _template() -> Template:
     environment = Environment(
         loader=FunctionLoader(_data),
         autoescape=True,
-        finalize=finalized,
+        finalize=_finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["written"] = written
+    environment.filters["language"] = language_attributes
     return environment.get_template("page.html")
+
+
+def _finalize(value: object) -> object:
+    """What the template prints: texts without control characters, our own markup as it is."""
+    return harmless(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 Target = str | os.PathLike[str]
 
 
 def check(target: Target) -> Path:
-    """The file of that name, `~` being the person's home. Raises UsageError if none can be made.
+    """The path of a report's file. Raises UsageError if it cannot be written.
 
-    It asks the disk itself, by making a file beside it. What is there already stays as it is; a
-    pipe is not opened, as that would wait for its reader, or end it.
+    This tries a file beside it, so that nothing is paid for a report that fails; a present file
+    stays as it is. A pipe is not opened, as that would wait for its reader, or end it.
     """
     name = os.fspath(target)
     if not name or name == "-":
         raise UsageError("A report goes into a file: name one, such as report.html.")
     path = Path(os.path.expanduser(name))
-    with _in_words(name):
+    with _usage_errors(name):
         if path.is_dir():
             raise UsageError(f"{name} is a folder: name a file in it, such as report.html.")
         real = Path(os.path.realpath(path))
         if path.is_file():
             with path.open("ab"):
                 pass
-        if path.is_file() or not path.exists():  # into a pipe it goes as it is
+        if path.is_file() or not path.exists():  # not for a pipe, which is written to directly
             with NamedTemporaryFile(dir=real.parent, prefix=f".{real.name}."):
                 pass
     return path
 
 
 async def write_report(connection: Connection, reading: Reading, target: Target) -> Path:
-    """Write the page of a reading, with what the graph knows of it, in place of what is there.
+    """Look up what the graph knows of a reading, and write its page, replacing a present file.
 
-    Raises UsageError where the file cannot be written, and StoreError.
+    Raises UsageError if the file cannot be written, and StoreError.
     """
     path = await asyncio.to_thread(check, target)
     explorer = GraphExplorer(connection, reading.corpus)
     places = [(one.document_id, one.chunk) for one in reading.citations]
     passages = await explorer.passages(places)
-    known = await run_subgraph(connection, reading.corpus, touched_ids(reading, passages)[:MOST])
+    ids = visited_ids(reading, passages)[:MOST_NODES]
+    subgraph = await run_subgraph(connection, reading.corpus, ids)
 
     def write() -> None:
-        page = render(reading, passages, known)
-        with _in_words(str(path)), atomic_write(path) as file:
+        page = render(reading, passages, subgraph)
+        with _usage_errors(str(path)), atomic_write(path) as file:
             file.write(page.encode())
 
     await asyncio.to_thread(write)
@@ -143,7 +148,8 @@ async def write_report(connection: Connection, reading: Reading, target: Target)
 
 
 @contextmanager
-def _in_words(name: str) -> Iterator[None]:
+def _usage_errors(name: str) -> Iterator[None]:
+    """Raise errors of writing the file as UsageError."""
     try:
         yield
     except (OSError, ValueError) as error:

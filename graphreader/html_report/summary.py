@@ -1,7 +1,4 @@
-"""The paths side by side: a lane a path, a step a chosen function.
-
-What a run cost, as tables: phase by phase, path by path.
-"""
+"""The summary of a run: its paths as lanes of a timeline, and its cost as tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +7,9 @@ from graphreader.reading import FunctionCall, Path, Reading, Stopped
 from graphreader.usage import Phase, Usage
 
 COLOURS = 8
-"""Colours that the style sheet has for paths; further paths have them again."""
+"""The number of colours that the style sheet has for paths; further paths repeat them."""
 
-_IN_WORDS = {
+_FUNCTION_NAMES = {
     "read_chunk": "Read in full",
     "stop_and_read_neighbor": "Look at the neighbors",
     "next_page": "Turn the page",
@@ -23,9 +20,9 @@ _IN_WORDS = {
     "termination": "End the path",
 }
 
-_OF_CHUNKS = ("read_chunk", "read_previous_chunk", "read_subsequent_chunk")
+_CHUNK_FUNCTIONS = ("read_chunk", "read_previous_chunk", "read_subsequent_chunk")
 
-_ENDED: dict[Stopped, str] = {
+_ENDINGS: dict[Stopped, str] = {
     "termination": "ended by its own choice",
     "call_limit": "ended at the call limit",
     "nothing_left": "ended with nothing left to look at",
@@ -35,46 +32,46 @@ _ENDED: dict[Stopped, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One chosen function. `icon` is that of a known function, else empty.
+class TimelineStep:
+    """A function call of a path. `icon` is empty for an unknown function.
 
-    `short` is as much of the argument as fits a cell: of chunks their indexes.
+    `short` is as much of the argument as fits a cell: for chunks their indexes.
     """
 
     function: str
-    words: str
+    title: str
     icon: str
     argument: str
     short: str
-    of_chunks: bool
+    has_chunks: bool
     reason: str
     at: str
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class TimelineLane:
     """One path; `colour` counts from 1."""
 
     number: int
     colour: int
     node: str
-    steps: tuple[Step, ...]
+    steps: tuple[TimelineStep, ...]
     notebook: str
-    ended: str
+    ending: str
     stopped: Stopped
     error: str
 
 
-def lanes(paths: Sequence[Path]) -> list[Lane]:
+def timeline(paths: Sequence[Path]) -> list[TimelineLane]:
     """The paths in their order, numbered from 1."""
     return [
-        Lane(
+        TimelineLane(
             number,
             (number - 1) % COLOURS + 1,
             path.initial_node,
             tuple(_step(call) for call in path.functions),
             path.notebook.strip(),
-            _ENDED[path.stopped],
+            _ENDINGS[path.stopped],
             path.stopped,
             path.error or "",
         )
@@ -82,17 +79,17 @@ def lanes(paths: Sequence[Path]) -> list[Lane]:
     ]
 
 
-def _step(call: FunctionCall) -> Step:
+def _step(call: FunctionCall) -> TimelineStep:
     short = call.argument
-    if call.name in _OF_CHUNKS:  # "title, chunk 3; title, chunk 5"
+    if call.name in _CHUNK_FUNCTIONS:  # "title, chunk 3; title, chunk 5"
         short = ", ".join(part.rpartition("chunk ")[2] for part in call.argument.split("; "))
-    return Step(
+    return TimelineStep(
         call.name,
-        _IN_WORDS.get(call.name, call.name),
-        call.name if call.name in _IN_WORDS else "",
+        _FUNCTION_NAMES.get(call.name, call.name),
+        call.name if call.name in _FUNCTION_NAMES else "",
         call.argument,
         short,
-        call.name in _OF_CHUNKS and "chunk " in call.argument,
+        call.name in _CHUNK_FUNCTIONS and "chunk " in call.argument,
         call.rationale,
         call.at,
     )
@@ -113,8 +110,8 @@ _PHASES: dict[Phase, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line; `colour` is that of a path, else 0."""
+class CostRow:
+    """A line of a table; `colour` is that of a path, else 0."""
 
     name: str
     cells: tuple[str, ...]
@@ -122,36 +119,36 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """Columns that say something: what is nowhere known or nowhere used has none."""
+class CostTables:
+    """The cost of a run by phase and by path; a column that is 0 everywhere is left out."""
 
     columns: tuple[str, ...]
-    phases: tuple[Row, ...]
-    paths: tuple[Row, ...]
-    total: Row
+    phases: tuple[CostRow, ...]
+    paths: tuple[CostRow, ...]
+    total: CostRow
     seconds: str
     notes: tuple[str, ...]
 
 
-def spent(reading: Reading, colours: Sequence[int]) -> Spent:
+def cost_tables(reading: Reading, colours: Sequence[int]) -> CostTables:
     """The cost of a reading; `colours` are those of its paths."""
-    whole = reading.usage
-    all_of_it = [whole, *reading.phases.values(), *(path.usage for path in reading.paths)]
-    columns = [name for name in _COLUMNS if any(_value(one, name) for one in all_of_it)]
+    total = reading.usage
+    usages = [total, *reading.phases.values(), *(path.usage for path in reading.paths)]
+    columns = [name for name in _COLUMNS if any(_value(usage, name) for usage in usages)]
 
-    def row(name: str, usage: Usage, colour: int = 0) -> Row:
-        return Row(name, tuple(_cell(usage, column) for column in columns), colour)
+    def row(name: str, usage: Usage, colour: int = 0) -> CostRow:
+        return CostRow(name, tuple(_cell(usage, column) for column in columns), colour)
 
-    return Spent(
+    return CostTables(
         tuple(columns),
         tuple(row(_PHASES[phase], usage) for phase, usage in reading.phases.items()),
         tuple(
             row(path.initial_node, path.usage, colour)
             for path, colour in zip(reading.paths, colours, strict=True)
         ),
-        row("In all", whole),
-        f"{whole.seconds:.1f} s",
-        tuple(_notes(whole)),
+        row("In all", total),
+        f"{total.seconds:.1f} s",
+        tuple(_notes(total)),
     )
 
 
@@ -178,7 +175,7 @@ def _cell(usage: Usage, column: str) -> str:
 
 
 def _notes(usage: Usage) -> list[str]:
-    """What the figures are, where that is not plain."""
+    """Sentences on figures that need an explanation."""
     notes = []
     if not usage.tokens:
         notes.append("No tokens: no language model was paid for these calls.")

@@ -23,7 +23,7 @@ from graphreader.reading import Reading
 from graphreader.settings import Settings
 from tests.runs.forks import Forks
 from tests.terminal import Outcome, environment_of
-from tests.unit.reports import long_run, parsed, told
+from tests.unit.html_pages import long_run, parsed, run_of
 
 QUESTION = "Which saints spoke to Joan of Arc, and which pope canonized her?"
 TEXT = Path(__file__).parents[2] / "examples" / "joan_of_arc.txt"
@@ -361,7 +361,7 @@ async def test_hostile_texts(browser: Browser, tmp_path: Path) -> None:
     counts = []
     for text in ("plain words", hostile):
         file = tmp_path / "report.html"
-        file.write_text(render(*told(text)), encoding="utf-8")
+        file.write_text(render(*run_of(text)), encoding="utf-8")
         window = await Window.open(browser, file)
         await window.page.locator("details.words summary").click()
         counts.append(await window.page.evaluate("document.querySelectorAll('*').length"))

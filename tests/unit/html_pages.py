@@ -1,10 +1,10 @@
-"""Runs to be reported, and pages of reports as trees of their elements."""
+"""Runs to report, and the HTML pages of reports as trees of elements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
-from graphreader.html_report.graph_view import MOST, touched_ids
+from graphreader.html_report.graph_view import MOST_NODES, visited_ids
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph, TouchedChunk
 from graphreader.store.records import Node, Passage
@@ -104,8 +104,8 @@ def parsed(page: str) -> Element:
     return parser.root
 
 
-def told(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
-    """A run in which every text is this one, and what the graph knows of it."""
+def run_of(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
+    """A run in which every text is this one, with its chunks and its part of the graph."""
     functions = tuple(FunctionCall(name, text, text, text, "k1") for name in (*FUNCTIONS, text))
     functions = (*functions, FunctionCall("search_more", "", "", text, "c1"))
     paths = (
@@ -132,12 +132,12 @@ def told(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
     )
     chunk = f"Before: {text} after. " + "Much more is told here. " * 60
     passages = [Passage("c1", text, "d", text, 0, 9, 9 + len(chunk), chunk)]
-    touched = RunSubgraph(
+    subgraph = RunSubgraph(
         (Node("k1", text), Node("k2", text)),
         (TouchedChunk("c1", 0, text, "d"),),
         (Edge("k1", "k2", 2, text), Edge("c1", "k1", 1, text)),
     )
-    return reading, passages, touched
+    return reading, passages, subgraph
 
 
 def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
@@ -167,14 +167,14 @@ def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
         for one in passages
     )
     claims = tuple(Claim(f"Claim {n}", (n,)) for n in range(1, 41))
-    reading = replace(told("x")[0], citations=citations, paths=paths, claims=claims)
-    ids = touched_ids(reading, passages)[:MOST]
-    touched = RunSubgraph(
+    reading = replace(run_of("x")[0], citations=citations, paths=paths, claims=claims)
+    ids = visited_ids(reading, passages)[:MOST_NODES]
+    subgraph = RunSubgraph(
         tuple(Node(one, f"Node {one}") for one in ids if one.startswith("k")),
         tuple(TouchedChunk(one.id, one.chunk, one.document, "d") for one in passages),
         tuple(Edge(one, other, 1, reason) for one, other in _pairs(ids)),
     )
-    return reading, passages, touched
+    return reading, passages, subgraph
 
 
 def _pairs(ids: Sequence[str]) -> list[tuple[str, str]]:

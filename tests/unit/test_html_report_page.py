@@ -1,0 +1,271 @@
+"""The page of a report: what it holds, that no text can add anything to it, and its file."""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import sys
+import threading
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+
+from graphreader.cli.reporting import make_report
+from graphreader.errors import UsageError
+from graphreader.html_report import page as page_module
+from graphreader.html_report.citations import harmless
+from graphreader.html_report.graph_view import MOST_NODES, visited_ids
+from graphreader.html_report.page import check, render
+from graphreader.reading import Reading
+from graphreader.store.catalog import RunSubgraph
+from tests.unit.html_pages import Element, long_run, parsed, run_of
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "</style><style>*{display:none}</style>",
+    "</title><h1>another</h1>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)' x='",
+    "<!-- <script> -->",
+    "]]><![CDATA[<b>",
+    "</details></blockquote></main></body></html><iframe src=//x>",
+    "&lt;b&gt;&quot;&#60;script&#62;&amp",
+    "{{ 7 * 7 }} {% raw %} {# x #} ${x} $question",
+    "javascript:alert(1)//<a href=javascript:alert(1)>",
+    "<svg/onload=alert(1)> <math><mtext></p><b>",
+    "<\u2028\u2029/script\x00>\x1b]0;x\x07",
+)
+NOTHING = Reading("Who?", "Nobody knows.", "", False, "c", "Look.", decider="offline")
+
+
+def page_of(text: str) -> Element:
+    return parsed(render(*run_of(text)))
+
+
+def skeleton(element: Element) -> Any:
+    """Elements and attributes without any text; of the graph's data the numbers and types."""
+    inside = [skeleton(one) for one in element.inside if isinstance(one, Element)]
+    if element.tag == "script" and element.attributes.get("type") == "application/json":
+        data = [one["data"].items() for one in json.loads(element.text)]
+        inside += [
+            {key: value if isinstance(value, int) else type(value) for key, value in one}
+            for one in data
+        ]
+    elif element.tag == "script":
+        inside.append(element.text)
+    return element.tag, dict(element.attributes), inside
+
+
+@pytest.fixture(scope="module")
+def plain() -> Element:
+    """The page of a run of harmless words."""
+    return page_of("plain words")
+
+
+# A hostile text adds no element, attribute or script, and is shown where a harmless one is.
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts(plain: Element, text: str) -> None:
+    page = page_of(text)
+    body = page.one("body")
+    shown = body.without("script")
+
+    assert skeleton(page) == skeleton(plain)
+    assert shown.count(harmless(text)) == plain.one("body").without("script").count("plain words")
+    data = json.loads(body.one("script", type="application/json").text)
+    names = {one["data"]["name"] for one in data if "name" in one["data"]}
+    assert names == {harmless(text), f"{harmless(text)}, chunk 0"}
+
+
+# Control characters, and those that turn the direction of writing, are gone from the page.
+def test_control_characters() -> None:
+    text = "odd\u202egnp.exe\u2066\x00\x07\x9b\ud800\r end"
+    page = render(*run_of(text))
+
+    assert not set(page) & set("\u202e\u2066\x00\x07\x9b\ud800\r")
+    assert page.encode()
+    assert {one.text for one in parsed(page).all("h1", dir="auto")} == {harmless(text)}
+
+
+# Only our own styles and scripts run, each by its hash.
+def test_policy(plain: Element) -> None:
+    (policy,) = [
+        one.attributes["content"] or ""
+        for one in plain.all("meta")
+        if one.attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    running = [one for one in plain.all("script") if "type" not in one.attributes]
+
+    assert rules.keys() == {"default-src", "script-src", "style-src", "base-uri", "form-action"}
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    assert rules["script-src"].split() == [hash_of(one) for one in running]
+    assert hash_of(plain.one("style")) in rules["style-src"].split()
+    assert "unsafe" not in policy
+    head = [one.tag for one in plain.one("head").all()]
+    assert head.index("style") > head.index("meta")
+
+
+def hash_of(element: Element) -> str:
+    digest = hashlib.sha256(element.text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+# No attribute leads out of the page or acts, and the styles load nothing.
+def test_nothing_is_loaded(plain: Element) -> None:
+    ids = [one.attributes["id"] for one in plain.all() if "id" in one.attributes]
+    for one in plain.all():
+        for name, value in one.attributes.items():
+            assert not name.startswith("on")
+            assert name not in {"src", "srcset", "style", "action", "formaction", "srcdoc", "data"}
+            if name in {"href", "xlink:href"}:
+                assert (value or "")[0] == "#"
+                assert (value or "")[1:] in ids
+
+    assert len(set(ids)) == len(ids)
+    tags = {one.tag for one in plain.all()}
+    assert not {"iframe", "object", "embed", "link", "base", "form", "img"} & tags
+    assert not re.search(r"url\(|@import|@font-face", plain.one("style").text)
+
+
+# The page is accessible: landmarks, headings without gaps, labels, a link past the navigation.
+def test_accessibility(plain: Element) -> None:
+    body = plain.one("body")
+    first = body.all("a")[0]
+    levels = [int(one.tag[1]) for one in body.all() if re.fullmatch(r"h[1-6]", one.tag)]
+
+    assert (first.attributes["class"], first.attributes["href"]) == ("skip", "#answer")
+    assert [len(body.all(tag)) for tag in ("header", "nav", "main", "footer", "h1")] == [1] * 5
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert all(
+        body.one("h2", id=one.attributes["aria-labelledby"] or "") for one in body.all("section")
+    )
+    for control in [*body.all("select"), *body.all("input")]:
+        assert [one for one in body.all("label") if control in one.all()]
+    assert all(one.text or one.attributes["aria-label"] for one in body.all("button"))
+    assert plain.one("html").attributes["lang"] == "en"
+
+
+# Numbers lead from the answer to the quotes and back; unsupported claims and lost texts are marked.
+def test_citations(plain: Element) -> None:
+    answer = plain.one("section", id="answer")
+    first = plain.one("a", id="c1")
+    (quote,) = [one for one in plain.all("span") if first in one.inside]
+    whole, gone = plain.all("article", **{"class": "passage"})
+
+    assert [one.attributes["href"] for one in answer.all("a")] == ["#c1", "#c2", "#c1", "#c2"]
+    assert first.attributes["href"] == "#r1"
+    assert quote.one("mark").text == gone.one("mark").text == "plain words"
+    assert answer.text.count("no quote bears this out") == 1
+    assert "Otherwise plain words" in answer.text
+    assert whole.one("blockquote").without("a", "summary") == run_of("plain words")[1][0].text
+    assert whole.all("details")
+    assert "does not hold this text any more" in gone.text
+    assert "page 7" in " ".join(gone.text.split())
+
+
+# Chinese texts are marked as such; texts of other languages have the direction of their own.
+def test_languages() -> None:
+    page = page_of("李翰与日本哪家店推出作品？")
+
+    assert page.one("h1").attributes["lang"] == "zh"
+    assert {one.attributes.get("lang") for one in page.all("blockquote")} >= {"zh"}
+    assert "lang" not in page.one("nav").attributes
+    assert page_of("مرحبا").one("h1").attributes == {"dir": "auto"}
+
+
+# A run that found nothing has a page without a drawing.
+def test_nothing_found() -> None:
+    page = parsed(render(NOTHING, [], RunSubgraph()))
+
+    assert page.one("section", id="answer").one("h2").text == "Not answered"
+    assert "No path was begun." in page.text
+    assert len(page.all("script")) == 1
+    assert not page.all("section", id="passages")
+
+
+# Of a long run cited chunks come first, then nodes by turns of the paths, no more than are drawn.
+def test_long_run() -> None:
+    reading, passages, subgraph = long_run()
+    ids = visited_ids(reading, passages)
+    text = render(reading, passages, subgraph)
+    page = parsed(text)
+
+    assert ids[: len(passages) + 2] == [*(one.id for one in passages), "k1-0", "k2-0"]
+    assert len(text.encode()) < 2_000_000
+    assert f"touched {len(ids) - MOST_NODES} more places" in " ".join(page.text.split())
+    assert len(page.all("article", **{"class": "passage"})) == len(passages)
+    assert sum(len(one.all("li")) for one in page.all("ol")) == 500
+
+
+# The drawing library is the published one, with its license.
+def test_drawing_library() -> None:
+    folder = File(page_module.__file__).parent / "cytoscape"
+    digest = hashlib.sha256((folder / "cytoscape.min.js").read_bytes()).hexdigest()
+
+    assert digest in (folder / "README.md").read_text(encoding="utf-8")
+    assert "Permission is hereby granted" in (folder / "LICENSE").read_text(encoding="utf-8")
+
+
+# A file that cannot be written is refused in a sentence, and nothing is left behind.
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("", "goes into a file"),
+        ("-", "goes into a file"),
+        (".", "is a folder"),
+        ("none/report.html", "No such file or directory"),
+        ("file.txt/report.html", "Not a directory"),
+        ("x" * 300, "too long"),
+        ("odd\0.html", "null"),
+    ],
+)
+def test_refused_files(
+    tmp_path: File, monkeypatch: pytest.MonkeyPatch, name: str, sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.txt").write_text("x")
+
+    with pytest.raises(UsageError, match=sentence):
+        check(name)
+
+    assert os.listdir(tmp_path) == ["file.txt"]
+
+
+# A file that can be written stays as it is while it is checked; `~` is the person's home.
+def test_checked_files(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "old.html").write_text("earlier")
+
+    assert check("~/old.html") == tmp_path / "old.html"
+    assert check(tmp_path / "new.html") == tmp_path / "new.html"
+    assert (tmp_path / "old.html").read_text() == "earlier"
+    assert os.listdir(tmp_path) == ["old.html"]
+
+
+# A named pipe is not opened by the check: that would wait for its reader, or end it.
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes in folders")
+def test_pipes(tmp_path: File) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    checking = threading.Thread(target=check, args=(tmp_path / "pipe",), daemon=True)
+    checking.start()
+    checking.join(10)
+
+    assert not checking.is_alive()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+# If writing fails after all, the person learns how to make the report of the kept run.
+def test_failed_report(capsys: pytest.CaptureFixture[str]) -> None:
+    class FullDisk:
+        def report(self, reading: Reading, target: str) -> File:
+            raise UsageError(f"The report cannot be written to {target}.")
+
+    with pytest.raises(UsageError, match=r"written to r\.html"):
+        make_report(FullDisk(), replace(NOTHING, run="4f 2a"), "r.html")  # type: ignore[arg-type]
+
+    assert "`graphreader runs show '4f 2a' --report FILE`" in capsys.readouterr().err
