@@ -1,63 +1,59 @@
-"""Opening what the settings ask for: a decider, an embedder.
+"""Opens the deciders and embedders that the settings ask for.
 
-Importing this module imports LangChain, which is slow: only code that opens something does.
-
-Who decides and who makes vectors, for readers with different windows.
+Importing this module imports LangChain, which is slow: only code that opens a model does so.
 """
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
-from graphreader import tokens
 from graphreader.agent.tasks import AnswerTask
-from graphreader.llm import retry
+from graphreader.llm import providers
 from graphreader.llm.cache import DecisionCache, ReplyCache
-from graphreader.llm.chat_model import LanguageModelDecider, RoutingDecider
-from graphreader.llm.embeddings import ModelEmbedder, dimension_of
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.embeddings import ModelEmbedder, probe_dimension
 from graphreader.llm.pricing import Prices
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import Budget, Decider, Embedder
-from graphreader.llm.providers import (
-    address_of,
-    behind_proxy,
-    context_of,
-    dialect_of,
-    open_chat_model,
-    open_embeddings,
-    provider_and_model,
-    secrets_of,
-    seeded,
-    takes_dimensions,
+from graphreader.llm.protocols import (
+    Budget,
+    Decider,
+    Decision,
+    DecisionResult,
+    Embedder,
+    Task,
+    TokenCallback,
 )
+from graphreader.llm.rate_limit import configure_rate_limits
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import DEFAULT_DIMENSION, OFFLINE, Settings
+from graphreader.tokens import encoding_for
 from graphreader.usage import Phase
 
+D = TypeVar("D", bound=Decision)
 Purpose = Literal["build", "ask"]
 _EMBEDDINGS = "GRAPHREADER_EMBEDDINGS"
 
 
 def open_decider(settings: Settings, purpose: Purpose = "ask") -> Decider:
-    """The decider that reads texts in, or the one that explores and answers. Asks nothing yet.
+    """The decider that reads texts ("build"), or that explores and answers. Sends no request yet.
 
     Raises SettingsError where the model, its provider's package or its key is missing, or where
     the files of prompts or prices cannot be used.
     """
     if purpose == "build":
-        return _decider(settings, "extract", keeps=settings.keep_replies != "off")
-    keeps = settings.keep_replies == "all"
-    explorer = _decider(settings, "explore", keeps=keeps)
+        return _open_phase(settings, "extract", keep_replies=settings.keep_replies != "off")
+    keep_replies = settings.keep_replies == "all"
+    explorer = _open_phase(settings, "explore", keep_replies=keep_replies)
     if settings.model_for("answer") == settings.model_for("explore"):
         return explorer
-    return RoutingDecider(explorer, _decider(settings, "answer", keeps=keeps))
+    return RoutingDecider(explorer, _open_phase(settings, "answer", keep_replies=keep_replies))
 
 
 def open_embedder(settings: Settings) -> Embedder:
@@ -70,79 +66,109 @@ def open_embedder(settings: Settings) -> Embedder:
     if name == OFFLINE:
         return OfflineEmbedder()
 
-    def embeddings() -> Embeddings:
-        return open_embeddings(settings, name, _EMBEDDINGS)
+    def open_client() -> Embeddings:
+        return providers.open_embeddings(settings, name, _EMBEDDINGS)
 
-    def service() -> ModelService:
-        return _service(settings, name, _EMBEDDINGS, first)
+    client = open_client()  # what is missing is reported now
+    service = _open_service(settings, name, _EMBEDDINGS, client)
+    dimension = DEFAULT_DIMENSION
+    if not providers.has_default_dimension(name):
+        with ThreadPoolExecutor(1) as thread:  # an event loop may be running here
+            probe = thread.submit(lambda: asyncio.run(probe_dimension(client, service)))
+            dimension = probe.result()
+    return ModelEmbedder(open_client, service, dimension=dimension)
 
-    first = embeddings()  # what is missing is said now
-    fixed = takes_dimensions(name)
-    dimension = DEFAULT_DIMENSION if fixed else _probed_dimension(first, service())
-    return ModelEmbedder(embeddings, service(), dimension=dimension)
 
-
-def _decider(settings: Settings, phase: Phase, *, keeps: bool) -> Decider:
-    """Whoever takes the decisions of a phase; `keeps`: replies of models are used again."""
+def _open_phase(settings: Settings, phase: Phase, *, keep_replies: bool) -> Decider:
+    """The decider of a phase; `keep_replies`: replies of models are kept and used again."""
     name = settings.model_for(phase)
     if name == OFFLINE:
         return OfflineDecider()
     setting = settings.model_variable_for(phase)
-    provider, _ = provider_and_model(name, setting)
+    provider, _ = providers.provider_and_model(name, setting)
 
-    def model() -> BaseChatModel:
-        return seeded(open_chat_model(settings, name, setting), settings.seed)
+    def open_client() -> BaseChatModel:
+        return providers.with_seed(
+            providers.open_chat_model(settings, name, setting), settings.seed
+        )
 
-    first = model()  # what is missing is said now, not at the first decision
+    client = open_client()  # what is missing is reported now, not at the first decision
+    cache = None
+    if keep_replies:  # with other options, or at another address, replies would be others
+        options = (settings.temperature, settings.seed, providers.context_size(client))
+        replies = ReplyCache.of(settings)
+        cache = DecisionCache(replies, name, providers.base_url(client), *options)
     return LanguageModelDecider(
-        model,
-        _service(settings, name, setting, first),
+        open_client,
+        _open_service(settings, name, setting, client),
         window=settings.window,
-        dialect=dialect_of(provider.name, first),
+        adapter=providers.adapter_for(provider.name, client),
         prompts=Prompts(settings.prompts),
-        encoding=tokens.encoding_for(name),
-        kept=_kept(settings, name, first) if keeps else None,
+        encoding=encoding_for(name),
+        cache=cache,
         prices=Prices.of(settings),
     )
 
 
-def _kept(settings: Settings, name: str, client: object) -> DecisionCache:
-    """The replies of this model at this address; other options would give other replies."""
-    about = (address_of(client), settings.temperature, settings.seed, context_of(client))
-    return DecisionCache(ReplyCache.of(settings), name, *about)
-
-
-def _service(settings: Settings, name: str, setting: str, client: object) -> ModelService:
-    retry.rate_limiter().configure(
-        concurrency=settings.concurrency,
-        requests_per_minute=settings.requests_per_minute,
-        tokens_per_minute=settings.tokens_per_minute,
+def _open_service(settings: Settings, name: str, setting: str, client: object) -> ModelService:
+    configure_rate_limits(
+        settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
     )
-    provider, _ = provider_and_model(name, setting)
+    provider, _ = providers.provider_and_model(name, setting)
     return ModelService(
         name,
         setting=setting,
         key=provider.key,
-        base=provider.address,
-        # Behind a proxy the address itself may be out of reach: no first contact.
-        address=None if behind_proxy(client) else address_of(client),
+        base=provider.base_url,
+        # Behind a proxy the URL itself may be unreachable: no health check.
+        url=None if providers.uses_proxy(client) else providers.base_url(client),
         timeout=settings.timeout,
         concurrency=settings.concurrency,
-        secrets=secrets_of(client),
+        secrets=providers.secrets_of(client),
     )
 
 
-def _probed_dimension(embeddings: Embeddings, service: ModelService) -> int:
-    """The length of the model's vectors, asked for in a thread: a loop may be running here."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(dimension_of(embeddings, service))).result()
+class RoutingDecider:
+    """Hands tasks of the answer's phase to `answerer`, all others to `explorer`."""
+
+    def __init__(self, explorer: Decider, answerer: Decider) -> None:
+        self.name = f"{explorer.name}, answers by {answerer.name}"
+        self.prompts = ", ".join(dict.fromkeys((explorer.prompts, answerer.prompts)))
+        self.concurrency = explorer.concurrency  # an answer is one decision
+        self._explorer = explorer
+        self._answerer = answerer
+
+    @property
+    def notice(self) -> str:
+        """The notices of both."""
+        notices = dict.fromkeys((self._explorer.notice, self._answerer.notice))
+        return " ".join(notice for notice in notices if notice)
+
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
+    ) -> DecisionResult[D]:
+        """The decision of the task's decider."""
+        return await self._decider_of(task).decide(task, budget, on_token)
+
+    def measure(self, task: Task[Any]) -> int:
+        """The tokens of the prompt for the task's decider."""
+        return self._decider_of(task).measure(task)
+
+    async def aclose(self) -> None:
+        """Close both, also where one of them fails."""
+        async with AsyncExitStack() as closing:
+            closing.push_async_callback(self._explorer.aclose)
+            closing.push_async_callback(self._answerer.aclose)
+
+    def _decider_of(self, task: Task[Any]) -> Decider:
+        return self._answerer if task.phase == "answer" else self._explorer
 
 
 class ModelRegistry:
-    """The deciders and the embedder of the settings, each opened when first needed.
+    """The deciders and the embedder of the settings, each opened when it is first needed.
 
-    A decider has its window within, so there is one for each window. What is given takes the place
-    of all of them, and is not closed here.
+    A decider has a fixed window, so there is one for each window. A `decider` or an `embedder` that
+    is passed in replaces all of them and is not closed here.
     """
 
     def __init__(
@@ -161,35 +187,35 @@ class ModelRegistry:
 
     @property
     def window(self) -> int:
-        """The short one: that of retrieval and of those who read chunk by chunk."""
+        """The short window, in tokens: of retrieval and of reading chunk by chunk."""
         return self.settings.window
 
     @property
     def long_window(self) -> int:
-        """The long one: that of full text and of gists."""
+        """The long window, in tokens: of the full text and of gists."""
         return self.settings.long_window
 
     def asker(self, window: int) -> Decider:
-        """Whoever reads and answers within that window."""
+        """The decider that reads and answers within that window."""
         return self._decider or self._open("ask", window)
 
     def builder(self, window: int) -> Decider:
-        """Whoever makes pages and gists."""
+        """The decider that makes pages and gists."""
         return self._decider or self._open("build", window)
 
     def embedder(self) -> Embedder:
-        """Whoever makes vectors."""
+        """The embedder that turns texts into vectors."""
         if self._embedder:
             return self._embedder
         self._own_embedder = self._own_embedder or open_embedder(self.settings)
         return self._own_embedder
 
     def budget(self) -> Budget:
-        """What one question may cost."""
+        """The budget of one question."""
         return Budget(self.settings.max_calls, self.settings.max_tokens)
 
     def budget_of_steps(self) -> Budget:
-        """The same for whoever takes many steps in the short window: the answer's part is kept."""
+        """The same for a reader of many steps in the short window: the answer's part is kept."""
         kept = self.window + AnswerTask.reply_tokens
         return Budget(self.settings.max_calls, self.settings.max_tokens, kept)
 

@@ -1,17 +1,11 @@
-"""Decisions that were paid for once: kept by what was asked, and asked once however many ask.
+"""The reply cache: decisions that were paid for are kept in one SQLite file and used again.
 
-What is kept is the decision as it was finally taken, with how many of the task's choices were
-shown for it. It is kept under all that was there to be asked: model, parameters, schema and the
-whole prompt. The form of the reply makes no difference to it.
+A decision is kept with the number of choices that were shown for it, under a key of everything
+that shapes it: model, parameters, schema and the whole prompt. The form of the reply makes no
+difference. Equal decisions that are requested at the same time are requested once (single flight).
 
-Replies that were paid for, kept by what was asked in one SQLite file.
-
-Any event loop of any process may use it at the same time. A file that is damaged, locked,
-read-only or on a full disk never fails a run: nothing is found or kept, and `trouble` says so.
-
-The same thing made once, however many ask for it at the same time, in any event loop.
-
-Nothing is kept: who asks when it is made already has it made again.
+Any process may use the file at the same time. A file that is damaged, locked, read-only or on a
+full disk never fails a run: nothing is found or kept, and `trouble` says so.
 """
 
 import asyncio
@@ -19,36 +13,35 @@ import hashlib
 import json
 import logging
 import sqlite3
-import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from graphreader.errors import BudgetError, CacheError, DecisionError
 from graphreader.files import is_unusable, open_sqlite, sqlite_files, sqlite_problem
-from graphreader.llm import structured_output
 from graphreader.llm.protocols import Decision, DecisionResult, Task
+from graphreader.llm.structured_output import schema_of
 from graphreader.settings import Settings
 from graphreader.usage import Usage
 
 T = TypeVar("T")
+D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
 _Row: TypeAlias = tuple[bytes, str, float, bytes]
 
-FORM: Final = 1
-"""The table's form, in the file's `user_version`."""
+FORMAT: Final = 1
+"""The version of the table, in the file's `user_version`."""
 
-_PATIENCE: Final = 5.0
-"""Seconds that another process's writing is waited for."""
+_LOCK_SECONDS: Final = 5.0
+"""How long another process's writing is waited for."""
 
-_REST: Final = 10.0
-"""Seconds for which a file that has failed is left alone: not every reply waits for a lock."""
+_REST_SECONDS: Final = 10.0
+"""How long a file that has failed is not used: not every reply waits for a lock."""
 
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS replies (
@@ -69,7 +62,7 @@ SELECT model, count(*), min(kept_at), max(kept_at) FROM replies GROUP BY model O
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """What is kept: replies in all and by model, bytes on disk; times in seconds of the epoch."""
+    """Replies in all and by model, bytes on disk, times in seconds since the epoch."""
 
     replies: int = 0
     bytes: int = 0
@@ -79,135 +72,136 @@ class CacheStats:
 
 
 def key_of(*parts: str) -> str:
-    """The name of what was asked, 64 hexadecimal digits: other parts, another name."""
+    """The key of a request, 64 hexadecimal digits: other parts, another key."""
     digest = hashlib.sha256()
     for part in parts:
-        encoded = _bytes(part)
+        encoded = _encode(part)
         digest.update(len(encoded).to_bytes(8, "big"))
         digest.update(encoded)
     return digest.hexdigest()
 
 
 class ReplyCache:
-    """The replies in one file; making this object touches nothing.
+    """The replies in one file. The file is made by the first `put`, not by this constructor.
 
-    The file is worked with in a thread of its own, which ends with `aclose` or with the program.
-    It appears with the first `put`. `trouble` is a sentence for a person once something was wrong
-    with it, else None.
+    SQLite runs in a thread, which ends with `aclose` or with the program. `trouble` is a sentence
+    for a person once the file could not be used, else None.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser()
         self.trouble: str | None = None
         self._rests_until = {"read": 0.0, "written": 0.0}
-        self._lock = threading.Lock()
         self._worker: _Worker | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> "ReplyCache":
-        """The cache that the settings choose."""
+        """The cache in the home folder of the settings."""
         return cls(settings.home / "replies.sqlite")
 
     async def get(self, key: str) -> str | None:
-        """The reply that is kept under the key, if one is."""
-        return await self._done("read", lambda worker: worker.get(key))
+        """The reply of the key, if there is one."""
+        return await self._run("read", lambda worker: worker.get(key))
 
     async def put(self, key: str, reply: str, *, model: str) -> None:
         """Keep a reply; it is on the disk afterwards. Cancelling does not undo it.
 
-        Puts that wait for the disk together are written together.
+        Puts that wait for the disk are written together.
         """
         name = model.encode("utf-8", "replace").decode()
-        row = _bytes(key), name, time.time(), _bytes(reply)
-        await self._done("written", lambda worker: worker.put_waiting(), row)
+        row = _encode(key), name, time.time(), _encode(reply)
+        await self._run("written", lambda worker: worker.write_pending(), row)
 
     async def aclose(self) -> None:
-        """Write what waits and close the file. What is needed later opens it anew."""
-        with self._lock:
-            worker, self._worker = self._worker, None
-            if worker is None:
-                return
+        """Write what is pending and close the file. Later use opens it again."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
             closed = worker.thread.submit(worker.close)
             worker.thread.shutdown(wait=False)
-        await _result(closed)
+            await asyncio.shield(asyncio.wrap_future(closed))
 
     def stats(self) -> CacheStats:
-        """What is kept, counted in the calling thread; makes no file. Raises CacheError."""
+        """Count what is kept, in the calling thread; no file is made. Raises CacheError."""
         try:
             if not self.path.exists():
                 return CacheStats()
-            with closing(_opened(self.path)) as database:
+            with closing(_connect(self.path)) as database:
                 rows = database.execute(_STATS).fetchall()
         except (OSError, sqlite3.Error) as error:
-            raise CacheError(self._sentence("read", error)) from error
+            raise CacheError(self._describe("read", error)) from error
         return CacheStats(
             replies=sum(row[1] for row in rows),
-            bytes=sum(one.stat().st_size for one in sqlite_files(self.path) if one.exists()),
+            bytes=sum(file.stat().st_size for file in sqlite_files(self.path) if file.exists()),
             models={row[0]: row[1] for row in rows},
             oldest=min((row[2] for row in rows), default=None),
             newest=max((row[3] for row in rows), default=None),
         )
 
     def clear(self) -> int:
-        """Forget all replies, also while others write; how many it were. Raises CacheError.
+        """Delete all replies, also while others write; returns their number. Raises CacheError.
 
-        A file that is damaged, or that a newer version made, is removed and counts nothing.
+        A file that is damaged, or that a newer version made, is removed and counts as 0.
         """
         try:
-            return _emptied(self.path) if self.path.exists() else 0
+            if not self.path.exists():
+                return 0
+            with closing(_connect(self.path)) as database:
+                number = database.execute("DELETE FROM replies").rowcount
+                database.execute("VACUUM")
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return number
         except (OSError, sqlite3.Error) as error:
             if not is_unusable(error):
-                raise CacheError(self._sentence("cleared", error)) from error
-        for one in sqlite_files(self.path):
-            one.unlink(missing_ok=True)
+                raise CacheError(self._describe("cleared", error)) from error
+        for file in sqlite_files(self.path):
+            file.unlink(missing_ok=True)
         return 0
 
-    async def _done(
-        self, what: str, work: "Callable[[_Worker], T]", row: _Row | None = None
+    async def _run(
+        self, purpose: str, work: "Callable[[_Worker], T]", row: _Row | None = None
     ) -> T | None:
-        """What the thread's work gives; None, with a word on why, where it fails."""
-        with self._lock:
-            worker = self._worker = self._worker or _Worker(self.path)
-            if row:
-                worker.waiting.append(row)
-            done = worker.thread.submit(self._tried, worker, what, work)
-        return await _result(done)
+        """The result of work in the thread; None where it fails. It ends even if cancelled."""
+        worker = self._worker = self._worker or _Worker(self.path)
+        if row:
+            worker.pending.append(row)
+        future = worker.thread.submit(self._try, worker, purpose, work)
+        return await asyncio.shield(asyncio.wrap_future(future))
 
-    def _tried(self, worker: "_Worker", what: str, work: "Callable[[_Worker], T]") -> T | None:
-        if time.monotonic() < self._rests_until[what]:
+    def _try(self, worker: "_Worker", purpose: str, work: "Callable[[_Worker], T]") -> T | None:
+        if time.monotonic() < self._rests_until[purpose]:
             return None
         try:
             return work(worker)
-        except Exception as error:  # whatever it is, a run can do without
+        except Exception as error:  # whatever it is, a run works without the cache
             worker.close()
-            self._rests_until[what] = time.monotonic() + _REST
-            self.trouble = f"The run goes on without kept replies: {self._sentence(what, error)}"
+            self._rests_until[purpose] = time.monotonic() + _REST_SECONDS
+            self.trouble = f"The run goes on without kept replies: {self._describe(purpose, error)}"
             logger.warning("%s", self.trouble)
             return None
 
-    def _sentence(self, what: str, error: Exception) -> str:
-        anew = "begin anew with `graphreader cache clear`"
-        return sqlite_problem(self.path, what, error, anew)
+    def _describe(self, purpose: str, error: Exception) -> str:
+        remedy = "begin anew with `graphreader cache clear`"
+        return sqlite_problem(self.path, purpose, error, remedy)
 
 
 class _Worker:
-    """A thread with its own connection, and the rows that wait for it."""
+    """A thread with its own connection, and the rows that are to be written."""
 
     def __init__(self, path: Path) -> None:
         self.thread = ThreadPoolExecutor(1, "graphreader-replies")
-        self.waiting: deque[_Row] = deque()
+        self.pending: deque[_Row] = deque()
         self._path = path
         self._connection: sqlite3.Connection | None = None
 
     def get(self, key: str) -> str | None:
         if self._connection is None and not self._path.exists():
             return None
-        found = self._database().execute(_GET, (_bytes(key),)).fetchone()
-        return bytes(found[0]).decode("utf-8", "surrogatepass") if found else None
+        row = self._database().execute(_GET, (_encode(key),)).fetchone()
+        return bytes(row[0]).decode("utf-8", "surrogatepass") if row else None
 
-    def put_waiting(self) -> None:
-        """Write all that waits, or none of it; what comes too late has another turn coming."""
-        rows = [self.waiting.popleft() for _ in range(len(self.waiting))]
+    def write_pending(self) -> None:
+        """Write all pending rows, or none of them."""
+        rows = [self.pending.popleft() for _ in range(len(self.pending))]
         if rows:
             with self._database() as database:
                 database.execute("BEGIN IMMEDIATE")
@@ -216,226 +210,122 @@ class _Worker:
     def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection:
-            with suppress(sqlite3.Error):  # a damaged file complains again
+            with suppress(sqlite3.Error):  # a damaged file fails again
                 connection.close()
 
     def _database(self) -> sqlite3.Connection:
-        self._connection = self._connection or _opened(self._path)
+        self._connection = self._connection or _connect(self._path)
         return self._connection
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     # FULL: what was paid for survives a power cut, too.
-    return open_sqlite(path, FORM, _TABLE, timeout=_PATIENCE, synchronous="FULL")
+    return open_sqlite(path, FORMAT, _TABLE, timeout=_LOCK_SECONDS, synchronous="FULL")
 
 
-def _emptied(path: Path) -> int:
-    with closing(_opened(path)) as database:
-        gone = database.execute("DELETE FROM replies").rowcount
-        database.execute("VACUUM")
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return gone
-
-
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-async def _result(done: "Future[T]") -> T:
-    """What comes of the thread's work, which goes on where waiting for it is cancelled."""
-    return await asyncio.shield(asyncio.wrap_future(done))
-
-
-@dataclass(frozen=True, slots=True)
-class _Landed:
-    """What came of the making, for all who wait; or nothing did, for the one who makes it now."""
-
-    made: Any = None
-    error: Exception | None = None
-    lost: bool = False
-
-
-_LOST = _Landed(lost=True)
-
-
-class SingleFlight:
-    """Who asks first makes it, in his own task; the others wait for what comes of that."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: dict[str, deque[Future[_Landed]]] = {}
-
-    async def once(
-        self,
-        key: str,
-        make: Callable[[], Awaitable[T]],
-        *,
-        own: tuple[type[Exception], ...] = (),
-    ) -> T:
-        """What `make` gives, or what the same key's `make` gives that runs already.
-
-        An exception of the maker is everybody's, the very same object. But when he is cancelled,
-        or fails by one of `own` (his budget, say), one of the others makes it in his stead.
-        Cancelling one who waits disturbs nobody. A `make` must not ask for its own key.
-        """
-        turn = self._join(key)
-        landed = await self._told(key, turn) if turn else _LOST
-        if landed.error:
-            raise landed.error
-        if landed.lost:
-            return await self._make(key, make, own)
-        made: T = landed.made
-        return made
-
-    def __len__(self) -> int:
-        """How many things are being made."""
-        return len(self._waiting)
-
-    def _join(self, key: str) -> "Future[_Landed] | None":
-        """What to wait for; None for the first."""
-        with self._lock:
-            if key not in self._waiting:
-                self._waiting[key] = deque()
-                return None
-            turn: Future[_Landed] = Future()
-            turn.set_running_or_notify_cancel()  # only we say when it is done
-            self._waiting[key].append(turn)
-            return turn
-
-    async def _told(self, key: str, turn: "Future[_Landed]") -> _Landed:
-        try:
-            return await asyncio.wrap_future(turn)
-        except BaseException:
-            with self._lock:
-                waiting = self._waiting.get(key)
-                if waiting and turn in waiting:
-                    waiting.remove(turn)
-            if turn.done() and turn.result().lost:  # who should have made it gives up
-                self._land(key, _LOST)
-            raise
-
-    async def _make(
-        self, key: str, make: Callable[[], Awaitable[T]], own: tuple[type[Exception], ...]
-    ) -> T:
-        landed = _LOST
-        try:
-            made = await make()
-            landed = _Landed(made)
-            return made
-        except Exception as error:
-            if not isinstance(error, own):
-                landed = _Landed(error=error)
-            raise
-        finally:
-            self._land(key, landed)
-
-    def _land(self, key: str, landed: _Landed) -> None:
-        """Tell all who wait; what is lost only the next, who makes it while the others wait on."""
-        with self._lock:
-            waiting = self._waiting[key]
-            told = [waiting.popleft()] if landed.lost and waiting else self._waiting.pop(key)
-            for turn in told:
-                turn.set_result(landed)
-
-
-@cache
-def in_flight() -> SingleFlight:
-    """The one of this process."""
-    return SingleFlight()
-
-
-D = TypeVar("D", bound=Decision)
+_requests: dict[str, asyncio.Future[Any]] = {}
+"""The decisions of the process that are being requested, by their keys (single flight)."""
 
 
 class DecisionCache:
-    """The decisions of one model; `about` is all that changes its replies beside the prompt."""
+    """The kept decisions of one model; `options` are what shapes its replies beside the prompt."""
 
-    def __init__(self, cache: ReplyCache, model: str, *about: object) -> None:
+    def __init__(self, cache: ReplyCache, model: str, *options: object) -> None:
         self._cache = cache
         self._model = model
-        self._about = [str(one) for one in about]
+        self._options = [str(option) for option in options]
 
     @property
     def trouble(self) -> str:
-        """A sentence on what is wrong with the store, or nothing."""
+        """A sentence about what is wrong with the file, or nothing."""
         return self._cache.trouble or ""
 
-    async def or_asked(
+    async def get_or_ask(
         self, task: Task[D], texts: Sequence[str], ask: Callable[[], Awaitable[DecisionResult[D]]]
     ) -> DecisionResult[D]:
-        """The decision that is kept, else the one that `ask` gives, which is kept then.
+        """The kept decision, else the result of `ask`, which is kept then.
 
-        `texts` is all that the task could show. Who only waited for another one's request has
-        spent nothing, also where it failed.
+        `texts` is everything that the task may show. Of equal decisions at the same time, the first
+        is requested; the others share its result or its failure and have spent nothing. Where it is
+        cancelled or out of budget, one of the others makes the request.
         """
-        key = self._key(task, texts)
-        asks = False
-
-        async def make() -> DecisionResult[D]:
-            nonlocal asks
-            kept = _read(task, await self._cache.get(key))
-            if kept is not None:
-                return kept
-            asks = True
-            decided = await ask()
-            await self._cache.put(key, _written(decided), model=self._model)
-            return decided
-
+        schema = json.dumps(schema_of(task.decision), sort_keys=True)
+        key = key_of(self._model, *self._options, task.prompt, schema, *texts)
+        loop = asyncio.get_running_loop()
+        while (request := _requests.get(key)) and request.get_loop() is loop:
+            await asyncio.wait([request])
+            if request.cancelled():
+                continue
+            error = request.exception()
+            if isinstance(error, DecisionError):
+                raise _without_cost(error) from error
+            if error:
+                raise error
+            return self._reuse(task, request.result())
+        request = _requests[key] = loop.create_future()
         try:
-            decided = await in_flight().once(key, make, own=(BudgetError,))
-        except DecisionError as error:
-            if asks:
-                raise
-            raise _unspent(error) from error
-        if not asks:
-            logger.debug("A kept reply of %s serves for %s", self._model, task.prompt)
-        return decided if asks else replace(decided, usage=Usage(reused=1))
+            result = _parse(task, await self._cache.get(key))
+            if result is None:
+                result = await ask()
+                await self._cache.put(key, _serialize(result), model=self._model)
+            else:
+                result = self._reuse(task, result)
+        except BudgetError:
+            raise  # the others have budgets of their own
+        except Exception as error:
+            request.set_exception(error)
+            request.exception()  # nobody else may wait for it
+            raise
+        else:
+            request.set_result(result)
+            return result
+        finally:
+            request.cancel()  # no effect once it is done
+            if _requests.get(key) is request:
+                del _requests[key]
 
     async def aclose(self) -> None:
-        """Close the store."""
+        """Close the file."""
         await self._cache.aclose()
 
-    def _key(self, task: Task[D], texts: Sequence[str]) -> str:
-        schema = json.dumps(structured_output.schema_of(task.decision), sort_keys=True)
-        return key_of(self._model, *self._about, task.prompt, schema, *texts)
+    def _reuse(self, task: Task[D], result: DecisionResult[D]) -> DecisionResult[D]:
+        logger.debug("%s: a kept reply serves for %s", self._model, task.prompt)
+        return replace(result, usage=Usage(reused=1))
 
 
-def _written(decided: DecisionResult[D]) -> str:
-    return json.dumps(
-        {"shown": decided.task.choices, "decision": decided.decision.model_dump(mode="json")}
-    )
-
-
-def restored(task: Task[D], shown: int, fields: object) -> DecisionResult[D] | None:
-    """A decision that was kept, with what was shown for it, if it suits the task (still)."""
+def restore_decision(task: Task[D], shown: int, fields: object) -> DecisionResult[D] | None:
+    """A kept decision, with the choices that were shown for it, if it suits the task (still)."""
+    if shown != task.choices and not task.fewest <= shown < task.choices:
+        return None
     try:
-        task = _showing(task, shown)
+        task = task if shown == task.choices else task.keeping(shown)
         decision = cast(D, task.decision.model_validate(fields))
     except (TypeError, ValueError):
         return None
     return DecisionResult(decision, task) if task.problem(decision) is None else None
 
 
-def _read(task: Task[D], kept: str | None) -> DecisionResult[D] | None:
-    """The kept decision, if there is one that suits the task."""
+def _serialize(result: DecisionResult[Any]) -> str:
+    return json.dumps(
+        {"shown": result.task.choices, "decision": result.decision.model_dump(mode="json")}
+    )
+
+
+def _parse(task: Task[D], text: str | None) -> DecisionResult[D] | None:
+    """The decision of a kept reply, if it suits the task."""
     try:
-        record = json.loads(kept or "")
-        return restored(task, record["shown"], record["decision"])
+        record = json.loads(text or "")
+        return restore_decision(task, record["shown"], record["decision"])
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _showing(task: Task[D], number: int) -> Task[D]:
-    """The task with so many of its choices. Raises ValueError where it has fewer."""
-    if number == task.choices:
-        return task
-    if not task.fewest <= number < task.choices:
-        raise ValueError(f"{number} of {task.choices} choices cannot be shown")
-    return task.keeping(number)
-
-
-def _unspent(error: DecisionError) -> DecisionError:
-    """The same failure for one who has paid nothing for it: whoever meets it writes into it."""
-    twin = type(error).__new__(type(error), *error.args)
-    vars(twin).update(vars(error), spent=Usage())
-    return twin
+def _without_cost(error: DecisionError) -> DecisionError:
+    """A copy of the failure for a caller that has spent nothing; callers write into theirs."""
+    copy = type(error).__new__(type(error), *error.args)
+    vars(copy).update(vars(error), spent=Usage())
+    return copy

@@ -1,4 +1,4 @@
-"""The embedder that asks a model: any LangChain embeddings."""
+"""The embedder that asks an embedding model through a LangChain client."""
 
 import asyncio
 import logging
@@ -8,52 +8,54 @@ from collections.abc import Callable, Sequence
 
 from langchain_core.embeddings import Embeddings
 
-from graphreader import tokens
 from graphreader.errors import DecisionError, ModelRefusedError
 from graphreader.llm.providers import close
-from graphreader.llm.retry import Declined, ModelService, PerLoop
+from graphreader.llm.rate_limit import PerLoop
+from graphreader.llm.retry import ModelService, RequestRejected
+from graphreader.tokens import count as count_tokens
 
 logger = logging.getLogger("graphreader.llm")
-_BATCH = 256  # texts a request: far below providers' limits, since key elements are short
-_LONGEST = 8_000  # characters; providers refuse more than about 8,000 tokens
+_BATCH = 256  # texts per request: far below providers' limits, since key elements are short
+_MAX_CHARACTERS = 8_000  # providers refuse more than about 8,000 tokens
 
 
 class ModelEmbedder:
     """Turns texts into vectors by asking an embedding model, in batches.
 
-    Texts are cut at 8,000 characters; key elements and questions are far shorter.
-    `open_embeddings` is called once for each event loop.
+    Texts are truncated at 8,000 characters; key elements and questions are far shorter.
+    `open_client` opens the LangChain client, once per event loop.
     """
 
     def __init__(
-        self, open_embeddings: Callable[[], Embeddings], service: ModelService, *, dimension: int
+        self, open_client: Callable[[], Embeddings], service: ModelService, *, dimension: int
     ) -> None:
         self.name = service.name
         self.dimension = dimension
-        self._embeddings = PerLoop(open_embeddings)
+        self._clients = PerLoop(open_client)
         self._service = service
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, in the same order. Raises DecisionError."""
+        """One vector per text, in the same order. Raises DecisionError."""
         batches = [
-            [_askable(text) for text in texts[start : start + _BATCH]]
+            # Providers refuse empty texts.
+            [text[:_MAX_CHARACTERS] if text.strip() else "-" for text in texts[start:][:_BATCH]]
             for start in range(0, len(texts), _BATCH)
         ]
         try:
-            async with asyncio.TaskGroup() as group:  # one that fails stops the others
-                asked = [group.create_task(self._embed(batch)) for batch in batches]
+            async with asyncio.TaskGroup() as group:  # one that fails cancels the others
+                tasks = [group.create_task(self._embed(batch)) for batch in batches]
         except BaseExceptionGroup as failures:
             raise failures.exceptions[0]  # noqa: B904  # the group adds nothing to its first
-        return [_storable(vector) for batch in asked for vector in batch.result()]
+        return [_storable(vector) for task in tasks for vector in task.result()]
 
     async def aclose(self) -> None:
-        """Close the running loop's connections, where the model's client lets us."""
-        await close(self._embeddings.pop())
+        """Close the running loop's connections."""
+        await close(self._clients.pop())
 
     async def _embed(self, batch: list[str]) -> list[list[float]]:
-        began = time.monotonic()
-        vectors = await _ask(self._embeddings.get(), self._service, batch)
-        seconds = time.monotonic() - began
+        start = time.monotonic()
+        vectors = await _request(self._clients.get(), self._service, batch)
+        seconds = time.monotonic() - start
         logger.debug("%s embedded %d texts in %.1f s", self.name, len(batch), seconds)
         wrong = {len(vector) for vector in vectors} - {self.dimension}
         if wrong or len(vectors) != len(batch):
@@ -66,37 +68,30 @@ class ModelEmbedder:
         return vectors
 
 
-async def dimension_of(embeddings: Embeddings, service: ModelService) -> int:
-    """The length of the model's vectors, by embedding one text; closes the connections.
+async def probe_dimension(client: Embeddings, service: ModelService) -> int:
+    """The length of the model's vectors, found by embedding one text; closes the client.
 
     Raises DecisionError.
     """
     try:
-        return len((await _ask(embeddings, service, ["length"]))[0])
+        return len((await _request(client, service, ["length"]))[0])
     finally:
-        await close(embeddings)
+        await close(client)
 
 
-async def _ask(
-    embeddings: Embeddings, service: ModelService, texts: list[str]
+async def _request(
+    client: Embeddings, service: ModelService, texts: list[str]
 ) -> list[list[float]]:
     try:
         return await service.call(
-            lambda: embeddings.aembed_documents(texts), tokens=sum(map(tokens.count, texts))
+            lambda: client.aembed_documents(texts), tokens=sum(map(count_tokens, texts))
         )
-    except Declined as declined:
-        raise ModelRefusedError(
-            f"{service.name} refuses the request ({declined.failure})."
-        ) from declined
-
-
-def _askable(text: str) -> str:
-    """Providers refuse empty texts."""
-    return text[:_LONGEST] if text.strip() else "-"
+    except RequestRejected as rejection:
+        raise ModelRefusedError(f"{service.name} refuses the request ({rejection}).") from rejection
 
 
 def _storable(vector: Sequence[float]) -> list[float]:
-    """Neo4j refuses a vector of zeros, and one that is not finite."""
+    """A vector that Neo4j stores: it refuses one of zeros, and one that is not finite."""
     if any(vector) and all(map(math.isfinite, vector)):
         return list(vector)
     return [1.0] + [0.0] * (len(vector) - 1)

@@ -1,9 +1,8 @@
-"""What tokens cost in dollars: by a person's own file, else by the table of `genai-prices`.
+"""Prices of requests in dollars: from a file of one's own, else from the `genai-prices` package.
 
-The table comes with that package and is never updated over the network: a newer package knows
-newer prices. A model of one's own server has no price unless the file names it; nothing is guessed.
-Prices are list prices: discounts, batches and taxes are not in them, nor what a provider takes for
-writing into its prompt cache.
+The package's table is never updated over the network: a newer package has newer prices. A model of
+one's own server has no price unless the file names it; nothing is guessed. Prices are list prices,
+without discounts, batches, taxes and the cost of writing into a provider's prompt cache.
 """
 
 import os
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphreader.errors import SettingsError
 from graphreader.settings import OFFLINE, Settings
 
-# LangChain's names of providers, where the table's are others.
+# LangChain's names of providers, and those of the table.
 _PROVIDERS = {
     "anthropic_bedrock": "aws",
     "azure_ai": "azure",
@@ -35,7 +34,7 @@ _PROVIDERS = {
 
 
 class _Entry(BaseModel):
-    """What the file says about one model, in dollars a million tokens."""
+    """The file's prices of one model, in dollars per million tokens."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -44,30 +43,29 @@ class _Entry(BaseModel):
     cached_input: float | None = Field(None, ge=0)
 
     def dollars(self, fresh: int, cached: int, output: int) -> float:
-        """What so many tokens cost; `fresh` are those of the input that are not `cached`."""
-        for_cached = self.input if self.cached_input is None else self.cached_input
-        return (fresh * self.input + cached * for_cached + output * self.output) / 1_000_000
+        """The price of so many tokens; `fresh` are those of the input that are not `cached`."""
+        cached_input = self.input if self.cached_input is None else self.cached_input
+        return (fresh * self.input + cached * cached_input + output * self.output) / 1_000_000
 
 
 class Prices:
-    """Knows what a request to a model costs.
+    """Computes what a request to a model costs.
 
-    The file is TOML: a table a model, named "provider:model", in dollars a million tokens:
+    The file is TOML with one table per model, in dollars per million tokens:
 
         ["openai:my-model"]
         input = 0.15
         output = 0.6
-        cached_input = 0.075  # left out: as input
+        cached_input = 0.075  # default: as input
 
-    Raises SettingsError where the file cannot be read or says something else. `openai_base_url` is
-    where models of the provider "openai" are asked, if not at OpenAI: their prices are known where
-    the table knows the address.
+    `openai_base_url` is the address of models of the provider "openai", if it is not OpenAI's: the
+    table knows the prices of some other addresses. Raises SettingsError for an unusable file.
     """
 
     def __init__(self, file: Path | None = None, *, openai_base_url: str | None = None) -> None:
-        self._own = _own(file) if file else {}
+        self._own = _read_file(file) if file else {}
         self._openai_base_url = openai_base_url
-        _table()  # begins to read it
+        _table()  # starts to load it
 
     @classmethod
     def of(cls, settings: Settings) -> "Prices":
@@ -79,13 +77,13 @@ class Prices:
     ) -> float | None:
         """Dollars of one request to the model `name` ("provider:model"); None: not known.
 
-        `cached_tokens` are those of the input tokens that came from the provider's prompt cache.
-        Some providers charge more for a long request: so what many requests cost is the sum of
-        what each costs. The first time may wait for the table, later ones take 60 microseconds.
+        `cached_tokens` are the input tokens that came from the provider's prompt cache. Some
+        providers charge more for long requests, so the requests of a run are priced one by one.
+        The first call may wait for the table (0.4 s); later calls take 60 microseconds.
         """
         if name == OFFLINE:
             return 0.0
-        name = _normal(name)
+        name = _normalize(name)
         cached_tokens = min(cached_tokens, input_tokens)
         if name in self._own:
             return self._own[name].dollars(
@@ -94,7 +92,7 @@ class Prices:
         return self._listed(name, input_tokens, output_tokens, cached_tokens)
 
     def _listed(self, name: str, input_: int, output: int, cached: int) -> float | None:
-        """What the table says about one request; None for a model that it does not know."""
+        """The table's price of one request; None for a model that it does not know."""
         package, providers = _table().result()
         provider, _, model = name.partition(":")
         where = {"provider_id": _PROVIDERS.get(provider, provider)}
@@ -104,30 +102,30 @@ class Prices:
             return None  # the package would guess by a part of the provider's name
         usage = package.Usage(input_tokens=input_, output_tokens=output, cache_read_tokens=cached)
         try:
-            found = package.calc_price(usage, model, **where)
+            price = package.calc_price(usage, model, **where)
         except LookupError:
             return None
-        # It also lists models without saying what they cost.
-        return None if found.model_price.input_mtok is None else float(found.total_price)
+        # The table also lists models without prices.
+        return None if price.model_price.input_mtok is None else float(price.total_price)
 
 
 @cache
 def _table() -> "Future[tuple[Any, frozenset[str]]]":
-    """The package and its providers, read in a thread: a loop would stand still for 0.4 s."""
+    """The package and its providers, loaded in a thread: it would block the loop for 0.4 s."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="prices")
-    reading = thread.submit(_read_table)
+    table = thread.submit(_load_table)
     thread.shutdown(wait=False)
-    return reading
+    return table
 
 
-def _read_table() -> tuple[Any, frozenset[str]]:
+def _load_table() -> tuple[Any, frozenset[str]]:
     package = import_module("genai_prices")
     snapshot = import_module("genai_prices.data_snapshot").get_snapshot()
     return package, frozenset(provider.id for provider in snapshot.providers)
 
 
-def _own(file: Path) -> dict[str, _Entry]:
-    """The prices of a person's file."""
+def _read_file(file: Path) -> dict[str, _Entry]:
+    """The prices of a file. Raises SettingsError."""
     try:
         text = Path(os.path.expanduser(file)).read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -142,10 +140,10 @@ def _own(file: Path) -> dict[str, _Entry]:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"The prices in {file} are not valid TOML: {error}.") from None
-    return {_normal(name): _entry(file, name, entry) for name, entry in tables.items()}
+    return {_normalize(name): _parse_entry(file, name, entry) for name, entry in tables.items()}
 
 
-def _entry(file: Path, name: str, entry: object) -> _Entry:
+def _parse_entry(file: Path, name: str, entry: object) -> _Entry:
     provider, _, model = name.partition(":")
     if not (provider and model):
         raise SettingsError(
@@ -164,7 +162,7 @@ def _entry(file: Path, name: str, entry: object) -> _Entry:
         ) from None
 
 
-def _normal(name: str) -> str:
-    """The name with the provider as LangChain writes it."""
+def _normalize(name: str) -> str:
+    """The model's name with the provider in LangChain's spelling."""
     provider, colon, model = name.partition(":")
     return f"{provider.replace('-', '_').lower()}{colon}{model}"

@@ -1,11 +1,11 @@
-"""Prompts are text files, one a task: a head that is not sent, a system part, a user part.
+"""Prompts are text files, one per task: a comment, a system part and a user part.
 
-The system part is fixed and comes first, so that providers' prompt caches work; the user part
-holds `$name` places for `Task.values()`. What comes from texts stands between marks of the user
-part (`<chunk>` ... `</chunk>`), and a value can neither close nor open such a mark.
+The comment is not sent. The system part is fixed and comes first, so that providers' prompt caches
+work; the user part has `$name` places for `Task.values()`. Text from documents stands between
+tags of the user part (`<chunk>` ... `</chunk>`), and no value can open or close such a tag.
 
-Files of a person's own folder replace ours of the same name. They are checked when they are read,
-so that a mistake in one of them is told at the start and not in the middle of a run.
+A folder of one's own may replace files of the same name. They are checked when they are read, so
+that a mistake is reported at the start and not in the middle of a run.
 """
 
 import re
@@ -26,13 +26,13 @@ _PARTS = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
-_END_MARK = re.compile(r"</(\w+)>")
-_ENDING = ".md"
+_END_TAG = re.compile(r"</(\w+)>")
+_SUFFIX = ".md"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt file. `head` says which figure it follows, what goes in, what comes out."""
+    """One prompt file. `head` is the comment: the figure it follows, its input and its output."""
 
     head: str
     system: str
@@ -45,62 +45,62 @@ class Prompt:
 
     def render(self, values: Mapping[str, str]) -> str:
         """The user part with its places filled. Raises KeyError where a value is missing."""
-        mark = _marks_of(self.user)
-        if mark is None:
-            return Template(self.user).substitute(values)
-        # "‹" instead of "<": still readable, but no mark any more.
-        disarmed = {
-            name: mark.sub("‹", value) if "<" in value else value for name, value in values.items()
-        }
-        return Template(self.user).substitute(disarmed)
+        tags = _tags_of(self.user)
+        if tags is not None:
+            # "‹" in place of "<": still readable, but no tag any more.
+            values = {
+                name: tags.sub("‹", value) if "<" in value else value
+                for name, value in values.items()
+            }
+        return Template(self.user).substitute(values)
 
 
 class Prompts:
-    """The prompts of all tasks: ours, or those of `folder` where it has a file of the same name.
+    """The prompts of all tasks: the package's, replaced by files of the same name in `folder`.
 
-    `version` is eight characters that change when the sent text of any prompt changes. Raises
-    SettingsError where the folder or one of its files cannot be used.
+    `version` is eight characters that change with the text that is sent. Raises SettingsError
+    where the folder or one of its files cannot be used.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._prompts = {**_ours(), **(_of_folder(folder.expanduser()) if folder else {})}
+        self._prompts = {**_package_prompts(), **(_read_folder(folder.expanduser()) if folder else {})}
         self.version = self.version_of(*self._prompts)
 
     def version_of(self, *names: str) -> str:
-        """The same of these prompts alone. Raises KeyError where there is none of a name."""
+        """The version of these prompts alone. Raises KeyError for an unknown name."""
         prompts = [(name, self.named(name)) for name in sorted(names)]
         sent = "\x00".join(f"{name}\x00{one.system}\x00{one.user}" for name, one in prompts)
         return sha256(sent.encode()).hexdigest()[:8]
 
     def of(self, task: Task[Any]) -> Prompt:
-        """The prompt that belongs to the task."""
+        """The prompt of the task."""
         return self.named(task.prompt)
 
     def named(self, name: str) -> Prompt:
-        """The prompt of that name. Raises KeyError where there is none."""
+        """The prompt of that name. Raises KeyError for an unknown name."""
         return self._prompts[name]
 
 
 @cache
-def _ours() -> Mapping[str, Prompt]:
-    """The prompts of the package, read once a process."""
+def _package_prompts() -> Mapping[str, Prompt]:
+    """The prompts of the package, read once per process."""
     folder = files("graphreader") / "prompts"
     return {
-        file.name.removesuffix(_ENDING): _parsed(file.read_text(encoding="utf-8"))
+        file.name.removesuffix(_SUFFIX): _parse(file.read_text(encoding="utf-8"))
         for file in folder.iterdir()
-        if file.name.endswith(_ENDING)
+        if file.name.endswith(_SUFFIX)
     }
 
 
 @cache
-def _marks_of(user: str) -> re.Pattern[str] | None:
-    """What begins like one of the marks of a user part, if it has any."""
-    marks = "|".join(sorted(set(_END_MARK.findall(user))))
-    return re.compile(rf"<(?=\s*/?\s*(?:{marks})\b)", re.IGNORECASE) if marks else None
+def _tags_of(user: str) -> re.Pattern[str] | None:
+    """Matches the start of whatever looks like a tag of the user part, if it has tags."""
+    tags = "|".join(sorted(set(_END_TAG.findall(user))))
+    return re.compile(rf"<(?=\s*/?\s*(?:{tags})\b)", re.IGNORECASE) if tags else None
 
 
-def _parsed(text: str) -> Prompt:
-    """The prompt in a file's text. Raises ValueError with what is wrong and what to do."""
+def _parse(text: str) -> Prompt:
+    """The prompt in a file's text. Raises ValueError that says what to do."""
     parts = _PARTS.fullmatch(text)
     if parts is None:
         raise ValueError(
@@ -110,31 +110,31 @@ def _parsed(text: str) -> Prompt:
     return Prompt(**{part: content.strip() for part, content in parts.groupdict().items()})
 
 
-def _of_folder(folder: Path) -> dict[str, Prompt]:
-    """The prompts of a person's folder. What is hidden, or left behind by an editor, is none."""
+def _read_folder(folder: Path) -> dict[str, Prompt]:
+    """The prompts of a folder, without hidden files and backups of editors."""
     try:
-        found = sorted(file for file in folder.iterdir() if not _is_passed_over(file))
+        files = sorted(file for file in folder.iterdir() if not _is_ignored(file))
     except OSError as error:
         raise SettingsError(
             f"The folder of prompts {folder} cannot be read ({error.strerror}): set "
             "GRAPHREADER_PROMPTS to a folder with prompt files, or leave it out."
         ) from None
-    return {file.stem: _read(file) for file in found}
+    return {file.stem: _read_file(file) for file in files}
 
 
-def _is_passed_over(file: Path) -> bool:
+def _is_ignored(file: Path) -> bool:
     return file.name.startswith(".") or file.name.endswith("~") or file.is_dir()
 
 
-def _read(file: Path) -> Prompt:
-    """A person's prompt file. Raises SettingsError."""
+def _read_file(file: Path) -> Prompt:
+    """A prompt file of one's own. Raises SettingsError."""
     try:
-        our = _ours().get(file.stem) if file.suffix == _ENDING else None
-        if our is None:
-            names = ", ".join(f"{name}{_ENDING}" for name in sorted(_ours()))
+        original = _package_prompts().get(file.stem) if file.suffix == _SUFFIX else None
+        if original is None:
+            names = ", ".join(f"{name}{_SUFFIX}" for name in sorted(_package_prompts()))
             raise ValueError(f"is the file of no prompt: call it one of {names}, or move it away")
-        prompt = _parsed(file.read_text(encoding="utf-8-sig"))
-        _check(prompt, our)
+        prompt = _parse(file.read_text(encoding="utf-8-sig"))
+        _check(prompt, original.names)
     except OSError as error:
         raise SettingsError(
             f"The prompt file {file} cannot be read ({error.strerror}): give the permission, or "
@@ -147,18 +147,18 @@ def _read(file: Path) -> Prompt:
     return prompt
 
 
-def _check(prompt: Prompt, our: Prompt) -> None:
-    """Raise ValueError where the prompt's places are not those of ours."""
-    wanted = " ".join(f"${name}" for name in sorted(our.names))
+def _check(prompt: Prompt, names: frozenset[str]) -> None:
+    """Raise ValueError where the places of the prompt are not `names`."""
+    expected = " ".join(f"${name}" for name in sorted(names))
     if not Template(prompt.user).is_valid():
         raise ValueError(
             "has a '$' under '# User' that begins no name: write '$$' for the sign itself"
         )
-    if unknown := sorted(prompt.names - our.names):
-        raise ValueError(f"has a place ${unknown[0]} that nothing fills: its places are {wanted}")
-    if missing := sorted(our.names - prompt.names):
-        raise ValueError(f"lacks the place ${missing[0]} under '# User': its places are {wanted}")
-    if misplaced := sorted(our.names & set(Template(prompt.system).get_identifiers())):
+    if unknown := sorted(prompt.names - names):
+        raise ValueError(f"has a place ${unknown[0]} that nothing fills: its places are {expected}")
+    if missing := sorted(names - prompt.names):
+        raise ValueError(f"lacks the place ${missing[0]} under '# User': its places are {expected}")
+    if misplaced := sorted(names & set(Template(prompt.system).get_identifiers())):
         raise ValueError(
             f"has the place ${misplaced[0]} under '# System', where none is filled: move it under "
             "'# User'"

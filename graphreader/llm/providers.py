@@ -1,29 +1,20 @@
-"""The providers of models that LangChain knows: what has to be installed and set for each.
+"""Model providers: what each needs, opening its LangChain client, and how to send it a request.
 
-One that is not in the table is used all the same: its key is taken to stand in `NAME_API_KEY` and
-its package to be `langchain-name`, which is LangChain's own habit.
+A provider that is not in the table is used by LangChain's habits: its key is in `NAME_API_KEY` and
+its package is `langchain-name`. Providers' packages are imported when one of their models is
+opened; a SettingsError says what is missing.
 
-Clients of LangChain: opened as the settings ask, looked into, closed.
-
-Providers' own packages are imported when one of their models is opened. What is missing then is
-told as a SettingsError with the way out.
-
-How the client of each provider wants to be asked: the form of the reply, and the options.
-
-Temperature and seed are set in the client when it is opened (`seeded`), the limit of the reply
-with each request; each of them is a field of LangChain's class, under one of a few names. Where the
-service declines one, it is left out of the requests that follow (`without`).
-
-Keeping secrets out of what people read: messages, logs, reports.
+`ProviderAdapter` knows the parameters of one client: temperature and seed are fields that are set
+when it is opened, the limit of the reply is set with each request, and the JSON schema has a
+different name for each provider.
 """
 
 import inspect
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import count
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -36,157 +27,141 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import SecretStr, ValidationError
 
 from graphreader.errors import SettingsError
-from graphreader.llm import structured_output
 from graphreader.llm.protocols import LONGEST_REPLY, ROOM_TO_THINK, Decision
-from graphreader.llm.structured_output import Form
+from graphreader.llm.structured_output import ReplyForm, response_format, schema_of, tool
 from graphreader.settings import DEFAULT_DIMENSION, OFFLINE, Settings, secrets
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider: the variable of its key, LangChain's package for it.
+    """One provider: LangChain's name for it, the variable of its key, LangChain's package.
 
-    `name` is LangChain's, as it stands before the colon of "provider:model"; `address` is the
-    variable that holds the base URL, if we know of one.
+    `base_url` is the variable of the base URL, where there is one.
     """
 
     name: str
     key: str
     package: str
-    address: str = ""
-
-    @property
-    def install(self) -> str:
-        """The command that installs what the provider needs."""
-        return f"pip install {self.package}"
+    base_url: str = ""
 
 
 _GOOGLE_CLOUD = "GOOGLE_APPLICATION_CREDENTIALS"
 
-_TABLE = (
-    Provider("openai", "OPENAI_API_KEY", "langchain-openai", address="OPENAI_BASE_URL"),
-    Provider("azure_openai", "AZURE_OPENAI_API_KEY", "langchain-openai"),
-    Provider("anthropic", "ANTHROPIC_API_KEY", "langchain-anthropic", "ANTHROPIC_BASE_URL"),
-    Provider("ollama", "OLLAMA_API_KEY", "langchain-ollama", "OLLAMA_HOST"),
-    Provider("google_genai", "GOOGLE_API_KEY", "langchain-google-genai"),
-    Provider("mistralai", "MISTRAL_API_KEY", "langchain-mistralai"),
-    Provider("groq", "GROQ_API_KEY", "langchain-groq"),
-    Provider("deepseek", "DEEPSEEK_API_KEY", "langchain-deepseek"),
-    Provider("xai", "XAI_API_KEY", "langchain-xai"),
-    Provider("openrouter", "OPENROUTER_API_KEY", "langchain-openrouter"),
-    Provider("anthropic_bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws"),
-    Provider("bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws"),
-    Provider("bedrock_converse", "AWS_ACCESS_KEY_ID", "langchain-aws"),
-    Provider("google_anthropic_vertex", _GOOGLE_CLOUD, "langchain-google-vertexai"),
-    Provider("google_vertexai", _GOOGLE_CLOUD, "langchain-google-vertexai"),
-    Provider("huggingface", "HUGGINGFACEHUB_API_TOKEN", "langchain-huggingface"),
-    Provider("ibm", "WATSONX_APIKEY", "langchain-ibm"),
-    Provider("perplexity", "PPLX_API_KEY", "langchain-perplexity"),
-    Provider("nvidia", "NVIDIA_API_KEY", "langchain-nvidia-ai-endpoints"),
-)
+PROVIDERS = {
+    provider.name: provider
+    for provider in (
+        Provider("openai", "OPENAI_API_KEY", "langchain-openai", "OPENAI_BASE_URL"),
+        Provider("azure_openai", "AZURE_OPENAI_API_KEY", "langchain-openai"),
+        Provider("anthropic", "ANTHROPIC_API_KEY", "langchain-anthropic", "ANTHROPIC_BASE_URL"),
+        Provider("ollama", "OLLAMA_API_KEY", "langchain-ollama", "OLLAMA_HOST"),
+        Provider("google_genai", "GOOGLE_API_KEY", "langchain-google-genai"),
+        Provider("mistralai", "MISTRAL_API_KEY", "langchain-mistralai"),
+        Provider("groq", "GROQ_API_KEY", "langchain-groq"),
+        Provider("deepseek", "DEEPSEEK_API_KEY", "langchain-deepseek"),
+        Provider("xai", "XAI_API_KEY", "langchain-xai"),
+        Provider("openrouter", "OPENROUTER_API_KEY", "langchain-openrouter"),
+        Provider("anthropic_bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws"),
+        Provider("bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws"),
+        Provider("bedrock_converse", "AWS_ACCESS_KEY_ID", "langchain-aws"),
+        Provider("google_anthropic_vertex", _GOOGLE_CLOUD, "langchain-google-vertexai"),
+        Provider("google_vertexai", _GOOGLE_CLOUD, "langchain-google-vertexai"),
+        Provider("huggingface", "HUGGINGFACEHUB_API_TOKEN", "langchain-huggingface"),
+        Provider("ibm", "WATSONX_APIKEY", "langchain-ibm"),
+        Provider("perplexity", "PPLX_API_KEY", "langchain-perplexity"),
+        Provider("nvidia", "NVIDIA_API_KEY", "langchain-nvidia-ai-endpoints"),
+    )
+}
 
-PROVIDERS = {provider.name: provider for provider in _TABLE}
-
-
-def provider_of(name: str) -> Provider:
-    """The provider of that name, out of the table or as LangChain's habits have it."""
-    name = name.replace("-", "_").lower()
-    usual = Provider(name, f"{name.upper()}_API_KEY", f"langchain-{name.replace('_', '-')}")
-    return PROVIDERS.get(name, usual)
+_OPENAI_URL = "https://api.openai.com/v1"
+_NO_KEY = "none"  # the key for servers that need none
+_SIZED_EMBEDDINGS = re.compile(r"text-embedding-3-")  # models whose vectors may have any length
+_UNKNOWN_PROVIDER = re.compile(r"upported|Unable to infer")
 
 
 def provider_and_model(name: str, setting: str) -> tuple[Provider, str]:
-    """Both parts of "provider:model"; the model's name may hold further colons.
+    """The provider and the model of "provider:model"; the model's name may hold further colons.
 
     Raises SettingsError, which names the variable `setting`, where a part is missing.
     """
-    provider, colon, model = name.partition(":")
-    if not (provider and colon and model):
+    provider, _, model = name.partition(":")
+    if not (provider and model):
         raise SettingsError(
             f"{setting} is '{name}', but must be provider:model (such as openai:{name or 'gpt'}) "
             f"or {OFFLINE}."
         )
-    return provider_of(provider), model
+    provider = provider.replace("-", "_").lower()
+    habits = Provider(provider, f"{provider.upper()}_API_KEY", _package(provider))
+    return PROVIDERS.get(provider, habits), model
 
 
-T = TypeVar("T")
-_OPENAI_ADDRESS = "https://api.openai.com/v1"
-_NO_KEY = "none"  # what servers that need no key are sent
-
-# Models that make vectors of any length that is asked for.
-_TAKES_DIMENSIONS = re.compile(r"text-embedding-3-")
-_NO_PROVIDER = re.compile(r"upported|Unable to infer")
-_opened_before = count()
-
-# Where LangChain's clients keep the provider's own asynchronous client.
-_INNER = ("root_async_client", "_async_client", "async_client")
+def _package(provider: str) -> str:
+    return f"langchain-{provider.replace('_', '-')}"
 
 
 def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatModel:
-    """The client of the model "provider:model", which stands in the variable `setting`.
+    """The client of the model "provider:model", which is configured by the variable `setting`.
 
     Temperature is set, a seed is not. Raises SettingsError.
     """
     provider, model = provider_and_model(name, setting)
-    options = _options(settings, provider)
+    options = _common_options(settings, provider)
     options |= {"temperature": settings.temperature, "disable_streaming": True}
     if provider.name == "ollama":
-        # Ollama takes 2,048 or 4,096 tokens unless it is told, and cuts off the rest in silence.
-        options["num_ctx"] = _ollama_context(settings.window)
-    full = f"{provider.name}:{model}"
-    opened: BaseChatModel = _opened(
-        provider, name, setting, options, lambda **given: init_chat_model(full, **given)
+        # Without it, Ollama truncates silently at 2,048 or 4,096 tokens. The model's own tokens
+        # may be half as many again as ours.
+        options["num_ctx"] = settings.window * 3 // 2 + LONGEST_REPLY + ROOM_TO_THINK
+    full_name = f"{provider.name}:{model}"
+    client: BaseChatModel = _open(
+        provider, name, setting, options, lambda **given: init_chat_model(full_name, **given)
     )
-    getattr(opened, "_async_client", None)  # Anthropic's is made when first used: not in each copy
-    return _heated(opened, settings.temperature)
-
-
-def _heated(model: BaseChatModel, temperature: float) -> BaseChatModel:
-    """The model with the temperature, also where LangChain drops it without need.
-
-    It does so for all of GPT-5; those from 5.1 on take one as long as they do not think.
-    """
-    takes_one = bool(model.profile and model.profile.get("temperature"))
-    if takes_one and getattr(model, "temperature", 0) is None:
-        return model.model_copy(update={"temperature": temperature})
-    return model
+    if provider.name == "anthropic":
+        _replace_shared_connections(client)
+    # LangChain drops the temperature for all of GPT-5; from 5.1 on it is accepted.
+    accepts_temperature = bool(client.profile and client.profile.get("temperature"))
+    if accepts_temperature and getattr(client, "temperature", 0) is None:
+        return client.model_copy(update={"temperature": settings.temperature})
+    return client
 
 
 def open_embeddings(settings: Settings, name: str, setting: str) -> Embeddings:
     """The client of the embeddings "provider:model". Raises SettingsError."""
     provider, model = provider_and_model(name, setting)
-    options = _options(settings, provider)
+    options = _common_options(settings, provider)
     if provider.name == "openai":
-        # LangChain's check would download token ranks and send numbers instead of text.
+        # LangChain's check would download token ranks and send numbers in place of text.
         options["check_embedding_ctx_length"] = False
-        if takes_dimensions(name):
+        if has_default_dimension(name):
             options["dimensions"] = DEFAULT_DIMENSION
-    full = f"{provider.name}:{model}"
-    return _opened(provider, name, setting, options, lambda **given: init_embeddings(full, **given))
+    full_name = f"{provider.name}:{model}"
+    return _open(
+        provider, name, setting, options, lambda **given: init_embeddings(full_name, **given)
+    )
 
 
-def takes_dimensions(name: str) -> bool:
-    """Whether the embeddings are opened so that they make vectors of DEFAULT_DIMENSION."""
+def has_default_dimension(name: str) -> bool:
+    """Whether the embeddings are opened so that their vectors have DEFAULT_DIMENSION."""
     provider, _, model = name.partition(":")
-    return provider.lower() == "openai" and bool(_TAKES_DIMENSIONS.match(model))
+    return provider.lower() == "openai" and bool(_SIZED_EMBEDDINGS.match(model))
 
 
-def behind_proxy(client: object) -> bool:
-    """Whether the client was told a proxy of its own, so that its address may be out of reach."""
+def uses_proxy(client: object) -> bool:
+    """Whether the client has a proxy of its own, so that the service's URL may be unreachable."""
     return any(getattr(client, name, None) for name in ("anthropic_proxy", "openai_proxy"))
 
 
-def context_of(client: object) -> int | None:
-    """The tokens that the service is told to read and write at most; it cuts off the rest."""
-    told: int | None = getattr(client, "num_ctx", None)
-    return told
+def context_size(client: object) -> int | None:
+    """The size of the context that the service is told to use, in tokens (Ollama's `num_ctx`)."""
+    size: int | None = getattr(client, "num_ctx", None)
+    return size
 
 
-def address_of(client: object) -> str | None:
-    """The base URL that the client asks, if it can be told."""
+def base_url(client: object) -> str | None:
+    """The base URL that the client sends requests to, if it shows it."""
     configured = getattr(client, "openai_api_base", None)
-    addresses = [configured, *(getattr(inner, "base_url", None) for inner in _inner(client))]
-    return next((str(one).rstrip("/") for one in addresses if one and str(one)), None)
+    urls = [configured, *(getattr(inner, "base_url", None) for inner in _inner_clients(client))]
+    return next((str(url).rstrip("/") for url in urls if url and str(url)), None)
 
 
 def secrets_of(client: object) -> frozenset[str]:
@@ -196,48 +171,35 @@ def secrets_of(client: object) -> frozenset[str]:
 
 
 async def close(client: object) -> None:
-    """Close the client's connections, where it lets us."""
-    for inner in _inner(client):
-        closing = getattr(inner, "aclose", None) or getattr(inner, "close", None)
-        if closing is not None:
-            done = closing()
-            if inspect.isawaitable(done):
-                await done
+    """Close the client's connections, where it has a method for it."""
+    for inner in _inner_clients(client):
+        close_method = getattr(inner, "aclose", None) or getattr(inner, "close", None)
+        if close_method is not None:
+            result = close_method()
+            if inspect.isawaitable(result):
+                await result
             return
 
 
-def _inner(client: object) -> Iterator[object]:
-    """What LangChain's client wraps: the provider's own client, and what that one wraps."""
+def _inner_clients(client: object) -> Iterator[object]:
+    """What LangChain's client wraps: the provider's asynchronous client, and what that wraps."""
+    names = ("root_async_client", "_async_client", "async_client")
     google = getattr(getattr(client, "client", None), "aio", None)
-    for inner in (*(getattr(client, name, None) for name in _INNER), google):
+    for inner in (*(getattr(client, name, None) for name in names), google):
         if inner is not None:
             yield inner
             if (wrapped := getattr(inner, "_client", None)) is not None:
                 yield wrapped
 
 
-def _ollama_context(window: int) -> int:
-    """Tokens that Ollama makes room for: prompt and reply, and thoughts before it.
-
-    Prompts are counted in another encoding than the model's own, which may need half as much more.
-    """
-    return window + window // 2 + LONGEST_REPLY + ROOM_TO_THINK
-
-
-def _options(settings: Settings, provider: Provider) -> dict[str, Any]:
-    """What every client of the provider is opened with. Nobody but us asks again."""
-    if provider.name == "openai":
-        return _openai_options(settings)
+def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:
+    """What every client of the provider is opened with; retries are ours alone."""
     if provider.name == "ollama":
-        return {"client_kwargs": {"timeout": settings.timeout}}  # it never asks again
+        return {"client_kwargs": {"timeout": settings.timeout}}  # it never retries
     if provider.name == "anthropic":
-        # A number of its own for each client: for equal ones LangChain shares one pool of
-        # connections, and connections must not be shared between event loops.
-        return {"max_retries": 0, "timeout": settings.timeout + next(_opened_before) / 1e6}
-    return {"max_retries": 0, "timeout": math.ceil(settings.timeout)}  # some take no fractions
-
-
-def _openai_options(settings: Settings) -> dict[str, Any]:
+        return {"max_retries": 0, "timeout": settings.timeout}
+    if provider.name != "openai":
+        return {"max_retries": 0, "timeout": math.ceil(settings.timeout)}  # some take no fractions
     key = settings.openai_api_key
     if key is None and settings.openai_base_url is None:
         raise SettingsError(
@@ -247,60 +209,51 @@ def _openai_options(settings: Settings) -> dict[str, Any]:
         )
     return {
         "max_retries": 0,
-        # A Timeout, not a number, for the same reason as at Anthropic's.
+        # A Timeout, not a number: clients with equal numbers share one pool of connections, and
+        # closing one client would close the pool of all.
         "timeout": import_module("openai").Timeout(settings.timeout, connect=10.0),
         "api_key": key.get_secret_value() if key else _NO_KEY,
-        "base_url": settings.openai_base_url or _OPENAI_ADDRESS,
+        "base_url": settings.openai_base_url or _OPENAI_URL,
     }
 
 
-def _opened(
+def _replace_shared_connections(client: Any) -> None:
+    """Give Anthropic's client its own pool of connections; LangChain shares one (see above)."""
+    anthropic = import_module("anthropic")
+    parameters = client._client_params
+    connections = {name: parameters[name] for name in ("base_url", "timeout") if name in parameters}
+    http_client = anthropic.DefaultAsyncHttpxClient(**connections, proxy=client.anthropic_proxy)
+    vars(client)["_async_client"] = anthropic.AsyncClient(**parameters, http_client=http_client)
+
+
+def _open(
     provider: Provider, name: str, setting: str, options: dict[str, Any], build: Callable[..., T]
 ) -> T:
-    """What `build` gives; its failures as SettingsErrors with the way out."""
+    """The result of `build`; its failures as SettingsErrors that say what to do."""
     try:
-        opened = _built(build, options)
+        client = _build(build, options)
     except ImportError as error:
         raise SettingsError(
-            f"{setting} is '{name}', which needs a further package: {provider.install}"
+            f"{setting} is '{name}', which needs a further package: pip install {provider.package}"
         ) from error
-    except Exception as error:  # each provider's client has its own way to miss a key
-        if isinstance(error, ValueError) and _NO_PROVIDER.search(str(error)):
-            raise SettingsError(_no_provider(provider, name, setting)) from error
-        base = f", {provider.address}" if provider.address else ""
+    except Exception as error:  # each provider's client reports a missing key in its own way
+        if isinstance(error, ValueError) and _UNKNOWN_PROVIDER.search(str(error)):
+            raise SettingsError(_unknown_provider(provider, name, setting)) from error
+        base = f", {provider.base_url}" if provider.base_url else ""
         raise SettingsError(
             f"{name} cannot be opened: check {provider.key} (is it set?){base} and {setting}."
         ) from error
-    if _lacks_key(provider, opened):
+    key = getattr(client, f"{provider.name}_api_key", None)
+    if isinstance(key, SecretStr) and not key.get_secret_value():  # Anthropic's opens without
         raise SettingsError(
             f"{provider.key} is not set: set it (in .env or in the environment), or choose another "
             f"model in {setting}."
         )
-    return opened
+    return client
 
 
-def _lacks_key(provider: Provider, client: object) -> bool:
-    """Whether the client was opened with an empty key; Anthropic's is, and fails when it asks."""
-    key = getattr(client, f"{provider.name}_api_key", None)
-    return isinstance(key, SecretStr) and not key.get_secret_value()
-
-
-def _no_provider(provider: Provider, name: str, setting: str) -> str:
-    if setting == "GRAPHREADER_EMBEDDINGS":
-        known = provider.name in PROVIDERS
-        what = "LangChain knows no embeddings of" if known else "there is no provider"
-        return (
-            f"{setting} is '{name}', but {what} '{provider.name}': use openai, ollama, "
-            "google_genai, any other that LangChain has embeddings of, or offline."
-        )
-    return (
-        f"{setting} is '{name}', but there is no provider '{provider.name}': use openai, "
-        "anthropic, ollama or any other that LangChain knows."
-    )
-
-
-def _built(build: Callable[..., T], options: dict[str, Any]) -> T:
-    """What `build` gives, without the options that the client forbids."""
+def _build(build: Callable[..., T], options: dict[str, Any]) -> T:
+    """The result of `build`, without the options that the client forbids."""
     try:
         return build(**options)
     except ValidationError as error:
@@ -310,220 +263,178 @@ def _built(build: Callable[..., T], options: dict[str, Any]) -> T:
         return build(**{key: one for key, one in options.items() if key not in forbidden})
 
 
-Option = Literal["temperature", "seed", "limit"]
-"""What a request may ask for beside the form; "limit" is that of the reply, in tokens."""
+def _unknown_provider(provider: Provider, name: str, setting: str) -> str:
+    if setting == "GRAPHREADER_EMBEDDINGS":
+        known = provider.name in PROVIDERS
+        problem = "LangChain knows no embeddings of" if known else "there is no provider"
+        return (
+            f"{setting} is '{name}', but {problem} '{provider.name}': use openai, ollama, "
+            "google_genai, any other that LangChain has embeddings of, or offline."
+        )
+    return (
+        f"{setting} is '{name}', but there is no provider '{provider.name}': use openai, "
+        "anthropic, ollama or any other that LangChain knows."
+    )
 
-OPTIONS: tuple[Option, ...] = ("temperature", "seed", "limit")
+
+Option = Literal["temperature", "seed", "limit"]
+"""A parameter of a request that a service may reject; "limit" is that of the reply, in tokens."""
 
 _FIELDS: Mapping[Option, tuple[str, ...]] = {
     "temperature": ("temperature",),
     "seed": ("seed", "random_seed"),
     "limit": ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens"),
 }
-
-_STRICT_TOOLS = {"openai", "azure_openai"}  # others refuse the word, or ask for another address
-
-
-def _response_format(decision: type[Decision]) -> dict[str, Any]:
-    """OpenAI's way, which most others have taken over."""
-    return {"response_format": structured_output.response_format(decision)}
+OPTIONS: tuple[Option, ...] = tuple(_FIELDS)
+_STRICT_TOOLS = {"openai", "azure_openai"}  # others refuse `strict`, or need another URL for it
 
 
-def _output_config(decision: type[Decision]) -> dict[str, Any]:
-    """Anthropic's."""
-    return {
-        "output_config": {
-            "format": {"type": "json_schema", "schema": structured_output.schema_of(decision)},
-        }
-    }
+def _openai_schema(decision: type[Decision]) -> dict[str, Any]:
+    return {"response_format": response_format(decision)}
 
 
-def _format(decision: type[Decision]) -> dict[str, Any]:
-    """Ollama's: the server itself holds any model to it."""
-    return {"format": structured_output.schema_of(decision)}
-
-
-def _response_json_schema(decision: type[Decision]) -> dict[str, Any]:
-    """Google's."""
-    return {
+# How a JSON schema is passed to the providers whose clients support one.
+_SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
+    "anthropic": lambda decision: {
+        "output_config": {"format": {"type": "json_schema", "schema": schema_of(decision)}}
+    },
+    "google_genai": lambda decision: {
         "response_mime_type": "application/json",
-        "response_json_schema": structured_output.schema_of(decision),
-    }
-
-
-# The providers whose clients hand a schema on. Others are asked for a tool first.
-_SCHEMAS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
-    "anthropic": _output_config,
-    "azure_openai": _response_format,
-    "deepseek": _response_format,
-    "fireworks": _response_format,
-    "google_genai": _response_json_schema,
-    "groq": _response_format,
-    "mistralai": _response_format,
-    "ollama": _format,
-    "openai": _response_format,
-    "openrouter": _response_format,
-    "together": _response_format,
-    "xai": _response_format,
+        "response_json_schema": schema_of(decision),
+    },
+    "ollama": lambda decision: {"format": schema_of(decision)},
+    **dict.fromkeys(
+        (
+            "azure_openai",
+            "deepseek",
+            "fireworks",
+            "groq",
+            "mistralai",
+            "openai",
+            "openrouter",
+            "together",
+            "xai",
+        ),
+        _openai_schema,
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one provider's client is asked. `form` is the form of reply to try first.
+class ProviderAdapter:
+    """Turns a decision into the parameters of one provider's client. `form` is tried first.
 
-    `fields` names the client's field for each option that it has, `declines` what its model is
-    known not to take; `along` goes with every request that is not streamed. `limit_in_body`: the
-    limit goes past the client, under the name `max_tokens`. `asks_for_usage`: the client has to be
-    told to ask what a streamed reply has cost.
+    `fields` are the client's names of the options that it has, `unsupported` those that its model
+    is known to reject; `parameters` go with every request that is not streamed. `limit_in_body`:
+    the limit bypasses the client, under the name `max_tokens`. `stream_usage`: the client has to
+    be told to request the usage of a streamed reply.
     """
 
-    form: Form = "schema"
+    form: ReplyForm = "schema"
     fields: Mapping[Option, str] = field(default_factory=dict)
-    schema: Callable[[type[Decision]], dict[str, Any]] = _response_format
+    schema: Callable[[type[Decision]], dict[str, Any]] = _openai_schema
     strict_tools: bool = False
-    declines: frozenset[Option] = frozenset()
+    unsupported: frozenset[Option] = frozenset()
     limit_in_body: bool = False
-    along: Mapping[str, Any] = field(default_factory=dict)
-    asks_for_usage: bool = False
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    stream_usage: bool = False
 
-    def bound(
+    def bind(
         self,
-        model: BaseChatModel,
+        client: BaseChatModel,
         decision: type[Decision],
-        form: Form,
+        form: ReplyForm,
         *,
         limit: int | None,
         without: Collection[Option] = (),
         streamed: bool = False,
     ) -> Runnable[Any, AIMessage]:
-        """The model, made to reply with the decision in the form, in at most `limit` tokens.
+        """The client, set to reply with the decision in the form, in at most `limit` tokens.
 
-        `streamed`: it will be asked for a stream. `without` are options that the service has
-        declined. Takes some 30 microseconds. A client that knows no tools declines them when it is
-        asked, as services do.
+        `without` are the options that the service has rejected. Takes about 30 microseconds. A
+        client without tools raises NotImplementedError when a tool call is requested.
         """
-        left_out = self.declines.union(without)
+        without = self.unsupported.union(without)
         changes: dict[str, Any] = {
             self.fields[option]: None
             for option in ("temperature", "seed")
-            if option in left_out and option in self.fields
+            if option in without and option in self.fields
         }
-        along = {} if streamed else dict(self.along)
+        parameters = {} if streamed else dict(self.parameters)
         if streamed:
-            changes["disable_streaming"] = False  # as all clients are opened
-            changes |= {"stream_usage": True} if self.asks_for_usage else {}
-        if limit is not None and "limit" in self.fields.keys() - left_out:
+            changes["disable_streaming"] = False  # every client is opened with True
+            changes |= {"stream_usage": True} if self.stream_usage else {}
+        if limit is not None and "limit" in self.fields.keys() - without:
             if self.limit_in_body:
-                along["extra_body"] = {"max_tokens": limit}
+                parameters["extra_body"] = {"max_tokens": limit}
             else:
                 changes[self.fields["limit"]] = limit
         if changes:
-            model = model.model_copy(update=changes)
+            client = client.model_copy(update=changes)
         if form == "schema":
-            return model.bind(**self.schema(decision), **along)
-        if form == "tool":
-            return self._with_tool(model, decision, along)
-        return model.bind(**along)
-
-    def _with_tool(
-        self, model: BaseChatModel, decision: type[Decision], along: Mapping[str, Any]
-    ) -> Runnable[Any, AIMessage]:
-        if not _knows_tools(model):
-            return RunnableLambda(_decline_tools)
-        forced = None if _thinks(model) else decision.__name__
-        tool = structured_output.tool(decision, strict=self.strict_tools)
+            return client.bind(**self.schema(decision), **parameters)
+        if form == "text":
+            return client.bind(**parameters)
+        if not _has_tools(client):
+            return RunnableLambda(_reject_tools)
+        # Claude takes no order to use a tool while its thinking is on.
+        thinking = getattr(client, "thinking", None)
+        thinks = isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive")
+        offered = [tool(decision, strict=self.strict_tools)]
+        choice = None if thinks else decision.__name__
         try:
-            return model.bind_tools([tool], tool_choice=forced, **along)
-        except (NotImplementedError, TypeError, ValueError):  # Cohere's wants it otherwise
-            return RunnableLambda(_decline_tools)
+            return client.bind_tools(offered, tool_choice=choice, **parameters)
+        except (NotImplementedError, TypeError, ValueError):  # Cohere's has other parameters
+            return RunnableLambda(_reject_tools)
 
 
-def dialect_of(provider: str, model: BaseChatModel) -> Dialect:
-    """The dialect of a provider's client; `provider` is LangChain's name of it.
+def adapter_for(provider: str, client: BaseChatModel) -> ProviderAdapter:
+    """The adapter of a provider's client; `provider` is LangChain's name of it.
 
-    What the model can do is taken from LangChain's profile of it, where there is one. A service
-    may know better, and then declines: that costs one request in the life of a decider.
+    What the model supports is taken from LangChain's profile of it, where there is one. Where the
+    service rejects a parameter nevertheless, that costs one request in the life of a decider.
     """
-    elsewhere = _is_elsewhere(provider, model)
-    profile: Mapping[str, Any] = {} if elsewhere else (model.profile or {})
-    fields = _fields_of(model)
-    takes_no_temperature = profile.get("temperature") is False and "temperature" in fields
-    return Dialect(
-        form=_first_form(provider, model, profile),
+    # Models of other servers that speak OpenAI's protocol only share a name with OpenAI's.
+    url = str(getattr(client, "openai_api_base", None) or _OPENAI_URL)
+    compatible = provider == "openai" and urlsplit(url).hostname != urlsplit(_OPENAI_URL).hostname
+    profile: Mapping[str, Any] = {} if compatible else (client.profile or {})
+    fields = _option_fields(client)
+    no_temperature = profile.get("temperature") is False and "temperature" in fields
+    form: ReplyForm = "text"
+    if provider in _SCHEMA_OPTIONS and profile.get("structured_output") is not False:
+        form = "schema"
+    elif _has_tools(client) and profile.get("tool_calling") is not False:
+        form = "tool"
+    return ProviderAdapter(
+        form=form,
         fields=fields,
-        schema=_SCHEMAS.get(provider, _response_format),
+        schema=_SCHEMA_OPTIONS.get(provider, _openai_schema),
         strict_tools=provider in _STRICT_TOOLS,
-        declines=frozenset({"temperature"} if takes_no_temperature else ()),
+        unsupported=frozenset({"temperature"} if no_temperature else ()),
         # LangChain sends `max_completion_tokens`, which OpenAI wants and other servers ignore.
-        limit_in_body=elsewhere,
+        limit_in_body=compatible,
         # LangChain would stream from Ollama word by word.
-        along={"stream": False} if provider == "ollama" else {},
-        asks_for_usage="stream_usage" in type(model).model_fields,
+        parameters={"stream": False} if provider == "ollama" else {},
+        stream_usage="stream_usage" in type(client).model_fields,
     )
 
 
-def seeded(model: BaseChatModel, seed: int | None) -> BaseChatModel:
-    """The model with the seed, if its client takes one."""
-    name = _fields_of(model).get("seed")
-    return model if name is None or seed is None else model.model_copy(update={name: seed})
+def with_seed(client: BaseChatModel, seed: int | None) -> BaseChatModel:
+    """The client with the seed, if it takes one."""
+    name = _option_fields(client).get("seed")
+    return client if name is None or seed is None else client.model_copy(update={name: seed})
 
 
-def _first_form(provider: str, model: BaseChatModel, profile: Mapping[str, Any]) -> Form:
-    """The best one that is not known to be out of question."""
-    if provider in _SCHEMAS and profile.get("structured_output") is not False:
-        return "schema"
-    can_tools = _knows_tools(model) and profile.get("tool_calling") is not False
-    return "tool" if can_tools else "text"
+def _option_fields(client: BaseChatModel) -> dict[Option, str]:
+    """The client's own field for each option that it has."""
+    known = type(client).model_fields
+    fields = {option: [one for one in names if one in known] for option, names in _FIELDS.items()}
+    return {option: names[0] for option, names in fields.items() if names}
 
 
-def _fields_of(model: BaseChatModel) -> dict[Option, str]:
-    """The client's own name for each option that it has."""
-    has = type(model).model_fields
-    found = {option: [name for name in _FIELDS[option] if name in has] for option in OPTIONS}
-    return {option: names[0] for option, names in found.items() if names}
+def _has_tools(client: BaseChatModel) -> bool:
+    return type(client).bind_tools is not BaseChatModel.bind_tools
 
 
-def _is_elsewhere(provider: str, model: BaseChatModel) -> bool:
-    """Whether OpenAI's client asks another server, whose models only share a name with OpenAI's."""
-    address = str(getattr(model, "openai_api_base", None) or "https://api.openai.com")
-    return provider == "openai" and urlsplit(address).hostname != "api.openai.com"
-
-
-def _knows_tools(model: BaseChatModel) -> bool:
-    return type(model).bind_tools is not BaseChatModel.bind_tools
-
-
-def _thinks(model: BaseChatModel) -> bool:
-    """Whether Claude was told to think first: then it takes no order to use a tool."""
-    thinking = getattr(model, "thinking", None) or {}
-    return isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive")
-
-
-def _decline_tools(_: Any) -> AIMessage:
+def _reject_tools(_: Any) -> AIMessage:
     raise NotImplementedError("The model's client knows no tools.")
-
-
-_USERINFO = re.compile(r"^(\w[\w+.-]*://)?.*@", re.DOTALL)
-_QUERY = re.compile(r"[?#].*", re.DOTALL)
-_USERINFO_WITHIN = re.compile(r"(?<=://)[^/\s]*@")
-
-_KEY = re.compile(
-    r"\b(sk|gsk|pk|hf|xai|key|api)[-_][\w*.\-]{6,}|\bAIza[\w\-]{10,}|Bearer\s+\S+", re.IGNORECASE
-)
-
-
-def shown(address: str) -> str:
-    """An address without what may be secret in it: user, password, query."""
-    return _QUERY.sub("", _USERINFO.sub(r"\1", address))
-
-
-def redacted(words: str, secrets: Iterable[str] = ()) -> str:
-    """A service's words with `secrets` blotted out, and whatever else looks like a key.
-
-    A secret of less than 6 characters is none; it might stand inside of any word.
-    """
-    long = [secret for secret in secrets if len(secret) >= 6]
-    for secret in sorted(long, key=len, reverse=True):
-        words = words.replace(secret, "...")
-    return _KEY.sub("...", _USERINFO_WITHIN.sub("", words))

@@ -1,48 +1,50 @@
-"""The JSON schema of a decision, in the forms in which providers want to see it.
+"""JSON schemas of decisions, and decisions read from a model's replies.
 
-Strict mode of OpenAI: one flat object, every property required, no further ones, no `oneOf`.
-References are written out, titles and docstrings left out: they cost tokens in every prompt.
+Schemas fit OpenAI's strict mode: one flat object, every property required, no further properties,
+no `oneOf`. References are resolved, titles and docstrings left out: they cost tokens in every
+prompt.
 
-From a model's message to a decision, tolerantly: what counts is one JSON object that fits.
-
-It may be the content, a tool call's arguments, or stand in plain text: after reasoning
-(`<think>`), inside a code fence, between sentences, or inside one more object. Where there is none,
-what the model only thought is read. Keys that the decision does not know are left out. What is
-missing or wrong is never made up.
-
-What models think before they reply: told apart from the reply itself.
-
-Thoughts come as marked text (`<think>`), as blocks of their own, or beside the message; every
-provider has its own way.
+A reply is one JSON object that fits the decision: as content, as the arguments of a tool call, or
+inside plain text: after reasoning (`<think>`), in a code fence, between sentences, or inside one
+more object. Where the reply has none, the reasoning is searched. Keys that the decision does not
+know are dropped. Nothing that is missing or wrong is ever made up; therefore broken JSON is not
+repaired: `json-repair` ends truncated lists and strings, as if they were complete.
 """
 
 import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from langchain_core.messages import AIMessage
 from pydantic import ValidationError
 
 from graphreader.errors import ReplyError
 from graphreader.llm.protocols import Decision, Task
 
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
+
+D = TypeVar("D", bound=Decision)
 Schema = dict[str, Any]
+Json = dict[str, Any] | list[Any]
+
+ReplyForm = Literal["schema", "tool", "text"]
+"""How a reply is requested: as JSON schema, as a tool call, or as JSON in plain text."""
 
 
 @cache
 def schema_of(decision: type[Decision]) -> Schema:
-    """The decision's JSON schema. Shared: not to be changed."""
+    """The decision's JSON schema. It is shared: do not change it."""
     raw = decision.model_json_schema()
-    schema = _plain(raw, raw.get("$defs", {}))
+    schema = _simplify(raw, raw.get("$defs", {}))
     if not isinstance(schema, dict):
         raise TypeError(f"{decision.__name__} has no object schema")
     return schema
 
 
 def response_format(decision: type[Decision]) -> Schema:
-    """For providers with structured output."""
+    """The `response_format` of OpenAI's protocol."""
     return {
         "type": "json_schema",
         "json_schema": {
@@ -54,9 +56,9 @@ def response_format(decision: type[Decision]) -> Schema:
 
 
 def tool(decision: type[Decision], *, strict: bool = True) -> Schema:
-    """For providers with tools: the decision is the argument of the one tool there is.
+    """The one tool that is offered; its arguments are the decision.
 
-    `strict` is OpenAI's word for arguments that are held to the schema; not everybody knows it.
+    `strict` is OpenAI's parameter for arguments that obey the schema; other services refuse it.
     """
     function = {
         "name": decision.__name__,
@@ -66,93 +68,89 @@ def tool(decision: type[Decision], *, strict: bool = True) -> Schema:
     return {"type": "function", "function": function | ({"strict": True} if strict else {})}
 
 
-def in_words(decision: type[Decision]) -> str:
-    """For models with neither: a paragraph for the prompt."""
+def schema_in_words(decision: type[Decision]) -> str:
+    """A paragraph for the prompt of a model that knows neither schemas nor tools."""
     schema = json.dumps(schema_of(decision), ensure_ascii=False, separators=(",", ":"))
     return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{schema}"
 
 
-def _plain(part: Any, definitions: Schema) -> Any:
+def _simplify(part: Any, definitions: Schema) -> Any:
     """`part` without titles, docstrings and references. Decisions do not contain themselves."""
     if isinstance(part, list):
-        return [_plain(one, definitions) for one in part]
+        return [_simplify(one, definitions) for one in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
-        target = _plain(definitions[part["$ref"].rsplit("/", 1)[-1]], definitions)
+        target = _simplify(definitions[part["$ref"].rsplit("/", 1)[-1]], definitions)
         return {**target, **{key: part[key] for key in ("description",) if key in part}}
-    left_out = {"title", "$defs"} | ({"description"} if "properties" in part else set())
-    plain = {key: one for key, one in part.items() if key not in left_out and key != "properties"}
-    plain = {key: _plain(one, definitions) for key, one in plain.items()}
+    dropped = {"title", "$defs"} | ({"description"} if "properties" in part else set())
+    simple = {key: one for key, one in part.items() if key not in dropped and key != "properties"}
+    simple = {key: _simplify(one, definitions) for key, one in simple.items()}
     if "properties" in part:
-        # Names of properties are not keywords: one may be called "title".
-        plain["properties"] = {
-            name: _plain(one, definitions) for name, one in part["properties"].items()
+        # Names of properties are no keywords: one may be called "title".
+        simple["properties"] = {
+            name: _simplify(one, definitions) for name, one in part["properties"].items()
         }
-        plain["required"] = list(part["properties"])
-    return plain
+        simple["required"] = list(part["properties"])
+    return simple
 
 
-_MARKED = re.compile(
+_REASONING = re.compile(
     r"<((?:seed:)?(?:think(?:ing)?|thoughts?|reasoning))>.*?(?:</\1>|\Z)"
     r"|\[THINK\].*?(?:\[/THINK\]|\Z)"
     r"|◁think▷.*?(?:◁/think▷|\Z)"
     r"|<\|channel\|>analysis.*?(?:<\|channel\|>final|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-
-_END = re.compile(
+_REASONING_END = re.compile(
     r"</(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>|\[/THINK\]|◁/think▷", re.IGNORECASE
 )
-
-_OBJECT = re.compile(r"\s*(?:```\w*\s*)?\{")
-_BLOCKS = {"reasoning", "thinking", "redacted_thinking", "reasoning_content"}
-_BESIDE = ("reasoning_content", "reasoning")
+_OBJECT_START = re.compile(r"\s*(?:```\w*\s*)?\{")
+_REASONING_BLOCKS = {"reasoning", "thinking", "redacted_thinking", "reasoning_content"}
 
 
-def thought(message: AIMessage) -> bool:
-    """Whether the model spent tokens of its reply on thinking."""
+def has_reasoning(message: "AIMessage") -> bool:
+    """Whether the model spent tokens of its reply on reasoning."""
     usage = message.usage_metadata
     counted = (usage.get("output_token_details") or {}).get("reasoning") if usage else 0
-    marked = _MARKED.search(message.text) or _END.search(message.text)
-    return bool(counted or marked or _blocks(message) or thoughts_of(message))
+    marked = _REASONING.search(message.text) or _REASONING_END.search(message.text)
+    return bool(counted or marked or _reasoning_blocks(message) or _reasoning_beside(message))
 
 
-def without_thoughts(text: str) -> str:
+def without_reasoning(text: str) -> str:
     """The reply itself."""
-    text = _MARKED.sub("", text)
-    return _END.split(text)[-1]  # some servers swallow the opening mark
+    return _REASONING_END.split(_REASONING.sub("", text))[-1]  # some servers drop the start mark
 
 
-def begins_at(text: str) -> int | None:
-    """Where the JSON object begins that a reply is, as far as it is written: None: not yet, or not.
+def object_start(text: str) -> int | None:
+    """Where the JSON object of a reply starts; None: not in the text so far.
 
-    Before it there may be thoughts that have come to an end, or a fence.
+    Reasoning that has ended, or a code fence, may precede it.
     """
-    ends = [mark.end() for mark in _END.finditer(text)]
-    begin = _OBJECT.match(text, ends[-1] if ends else 0)
-    return begin.end() - 1 if begin else None
+    ends = [mark.end() for mark in _REASONING_END.finditer(text)]
+    start = _OBJECT_START.match(text, ends[-1] if ends else 0)
+    return start.end() - 1 if start else None
 
 
-def thoughts_of(message: AIMessage) -> str:
-    """What was thought outside of the message's text, as far as the provider shows it."""
-    shown = [
-        block.get(key) for block in _blocks(message) for key in ("thinking", "reasoning", "text")
-    ]
-    shown += [message.additional_kwargs.get(key) for key in _BESIDE]
-    return "\n".join(one for one in shown if isinstance(one, str) and one.strip())
+def _reasoning_beside(message: "AIMessage") -> str:
+    """The reasoning outside of the message's text, as far as the provider shows it."""
+    keys = ("thinking", "reasoning", "text")
+    texts = [block.get(key) for block in _reasoning_blocks(message) for key in keys]
+    texts += [message.additional_kwargs.get(key) for key in ("reasoning_content", "reasoning")]
+    return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
-def _blocks(message: AIMessage) -> list[dict[str, object]]:
-    """The blocks of the content that are thoughts."""
-    if not isinstance(message.content, list):
-        return []
-    blocks = (block for block in message.content if isinstance(block, dict))
-    return [block for block in blocks if block.get("type") in _BLOCKS]
+def _reasoning_blocks(message: "AIMessage") -> list[dict[str, object]]:
+    return [block for block in _blocks(message) if block.get("type") in _REASONING_BLOCKS]
 
 
-D = TypeVar("D", bound=Decision)
-Kind = Literal["cut_off", "refused", "empty", "no_json", "misfit"]
+def _blocks(message: "AIMessage") -> list[dict[str, object]]:
+    """The blocks of a content that is a list."""
+    content = message.content if isinstance(message.content, list) else []
+    return [block for block in content if isinstance(block, dict)]
+
+
+ReplyProblem = Literal["cut_off", "refused", "empty", "no_json", "misfit"]
 
 _CUT_OFF = {
     "length",
@@ -162,26 +160,22 @@ _CUT_OFF = {
     "model_length",
     "model_context_window_exceeded",
 }
-
 _REFUSED = {"content_filter", "refusal", "safety", "blocklist", "prohibited_content"}
-
-_SENTENCES: dict[Kind, str] = {
+_SENTENCES: dict[ReplyProblem, str] = {
     "cut_off": "it was cut off because it was too long: be much briefer",
     "refused": "the model refuses to reply to this text",
     "empty": "it was empty",
     "no_json": "it holds no JSON object that fits the schema",
 }
-
 _BRACKET = re.compile(r"[\[{]")
-
-_MOST_IN_VAIN = 2_000_000
-"""Characters of broken JSON to go through, all tries together: a reply may be nothing else."""
+_MAX_BROKEN_JSON = 2_000_000
+"""Characters of broken JSON to scan, all attempts together: a reply may consist of nothing else."""
 
 
 class UnusableReply(ReplyError):
-    """A reply that is no decision, and which kind of failure that is."""
+    """A reply that is no decision; `problem` is what the model is told about it."""
 
-    def __init__(self, kind: Kind, problem: str = "") -> None:
+    def __init__(self, kind: ReplyProblem, problem: str = "") -> None:
         self.kind = kind
         self.problem = (problem or _SENTENCES[kind]).rstrip(".")
         super().__init__(
@@ -192,33 +186,43 @@ class UnusableReply(ReplyError):
         )
 
 
-def read(message: AIMessage, task: Task[D]) -> D:
+def read(message: "AIMessage", task: Task[D]) -> D:
     """The decision in the message; the last one that fits, where there are several.
 
-    Raises UnusableReply. Whether the decision suits its task is not looked at.
+    Raises UnusableReply. Whether the decision suits its task is not checked here.
     """
-    problem = ""
+    misfit = ""
     for fields in _candidates(message, task.decision):
         try:
-            return cast(D, _validated(fields, task.decision))
+            return cast(D, _validate(fields, task.decision))
         except ValidationError as error:
-            problem = problem or _sentence(error)
-    kind = _kind(message, bool(problem))
-    raise UnusableReply(kind, problem if kind == "misfit" else "")
+            misfit = misfit or _describe(error)
+    kind = _problem(message, has_object=bool(misfit))
+    raise UnusableReply(kind, misfit if kind == "misfit" else "")
 
 
-def holds_json(message: AIMessage) -> bool:
-    """Whether the reply is in JSON at all, fitting or not, rather than in words."""
+def holds_json(message: "AIMessage") -> bool:
+    """Whether the reply is JSON at all, fitting or not, rather than prose."""
     return bool(
         message.tool_calls
         or message.invalid_tool_calls
-        or any(isinstance(one, dict) for one in _objects(without_thoughts(message.text)))
+        or any(isinstance(one, dict) for one in _json_values(without_reasoning(message.text)))
     )
 
 
-def _kind(message: AIMessage, has_object: bool) -> Kind:
+def finish_reason(message: "AIMessage") -> str:
+    """Why the model stopped; every provider has its own field for it."""
+    metadata = message.response_metadata
+    for key in ("finish_reason", "stop_reason", "done_reason", "status"):
+        if isinstance(metadata.get(key), str):
+            return str(metadata[key]).lower()
+    return ""
+
+
+def _problem(message: "AIMessage", *, has_object: bool) -> ReplyProblem:
     reason = finish_reason(message)
-    if reason in _REFUSED or message.additional_kwargs.get("refusal") or _has_refusal(message):
+    refusal = any(block.get("type") == "refusal" for block in _blocks(message))
+    if reason in _REFUSED or refusal or message.additional_kwargs.get("refusal"):
         return "refused"
     if reason in _CUT_OFF:
         return "cut_off"
@@ -227,66 +231,47 @@ def _kind(message: AIMessage, has_object: bool) -> Kind:
     return "no_json" if message.text.strip() or message.invalid_tool_calls else "empty"
 
 
-def finish_reason(message: AIMessage) -> str:
-    """Why the model stopped; every provider has its own name for it."""
-    about = message.response_metadata
-    for key in ("finish_reason", "stop_reason", "done_reason", "status"):
-        if isinstance(about.get(key), str):
-            return str(about[key]).lower()
-    return ""
+def _candidates(message: "AIMessage", decision: type[Decision]) -> list[Any]:
+    """What may be the decision's fields, the likeliest first.
 
-
-def _has_refusal(message: AIMessage) -> bool:
-    return isinstance(message.content, list) and any(
-        isinstance(block, dict) and block.get("type") == "refusal" for block in message.content
-    )
-
-
-def _candidates(message: AIMessage, decision: type[Decision]) -> Iterator[Any]:
-    """What might be the decision's fields, the likeliest first.
-
-    Thoughts are searched only where there is no JSON object in the reply: one that does not fit is
-    reported to the model rather than guessed at.
+    Reasoning is searched only where the reply has no JSON object: one that does not fit is reported
+    to the model instead.
     """
-    text = without_thoughts(message.text).strip()
-    called = [one for call in message.tool_calls for one in _cleaned(call["args"])]
-    called += [one for call in message.invalid_tool_calls for one in _objects(call["args"] or "")]
-    found = [form for one in [*called, *_objects(text)] for form in _forms(one, decision)]
-    if not found and not _is_cut_or_refused(message):
-        # A model may also put its reply into its thoughts, or speak of them inside its reply.
-        inside = "" if message.text.strip() == text else message.text
-        thought = [*_objects(inside), *_objects(thoughts_of(message))]
-        found = [form for one in thought for form in _forms(one, decision)]
-    yield from found
+    text = without_reasoning(message.text).strip()
+    values = [one for call in message.tool_calls for one in _clean_arguments(call["args"])]
+    values += [one for call in message.invalid_tool_calls for one in _json_values(call["args"])]
+    values += _json_values(text)
+    candidates = [fields for value in values for fields in _unwrap(value, decision)]
+    if candidates or _problem(message, has_object=False) in ("cut_off", "refused"):
+        return candidates
+    marked = "" if message.text.strip() == text else message.text
+    values = [*_json_values(marked), *_json_values(_reasoning_beside(message))]
+    return [fields for value in values for fields in _unwrap(value, decision)]
 
 
-def _is_cut_or_refused(message: AIMessage) -> bool:
-    return _kind(message, False) in ("cut_off", "refused")
-
-
-def _objects(text: str) -> list[dict[str, Any] | list[Any]]:
+def _json_values(text: str | None) -> list[Json]:
     """The outermost JSON objects and lists in a text, the last one first.
 
-    What stands behind brackets nested too deeply, or behind far too many that begin nothing, is
-    not looked at.
+    What follows brackets that are nested too deeply, or too much broken JSON, is not scanned.
     """
-    decoder = json.JSONDecoder(strict=False)  # raw line breaks inside strings are common
-    found: list[dict[str, Any] | list[Any]] = []
-    position = in_vain = 0
-    while in_vain <= _MOST_IN_VAIN and (bracket := _BRACKET.search(text, position)):
+    decoder = json.JSONDecoder(strict=False)  # raw line breaks inside of strings are common
+    text = text or ""
+    values: list[Json] = []
+    position = broken = 0
+    while broken <= _MAX_BROKEN_JSON and (bracket := _BRACKET.search(text, position)):
         try:
             value, position = decoder.raw_decode(text, bracket.start())
-            found.append(_clean(value))
+            values.append(_clean(value))
         except RecursionError:
             break
         except ValueError as error:  # no JSON, or a number of thousands of digits
             position = bracket.end()
-            in_vain += getattr(error, "pos", len(text))
-    return found[::-1]
+            broken += getattr(error, "pos", len(text))
+    return values[::-1]
 
 
 def _clean(value: Any) -> Any:
-    """Without lone surrogates, which nothing behind us can store."""
+    """The value without lone surrogates, which no database stores."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -296,45 +281,37 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _cleaned(value: Any) -> list[Any]:
-    """The clean value alone; nothing where it is nested too deeply."""
+def _clean_arguments(arguments: Any) -> list[Any]:
+    """The arguments of a tool call; an empty list where they are nested too deeply."""
     try:
-        return [_clean(value)]
+        return [_clean(arguments)]
     except RecursionError:
         return []
 
 
-def _forms(value: dict[str, Any] | list[Any], decision: type[Decision]) -> Iterator[Any]:
-    """The value as it is, and without the wrapping that models like to put around it."""
+def _unwrap(value: Json, decision: type[Decision]) -> Iterator[Any]:
+    """The value itself, or what is inside of the wrapping that models like to put around it."""
+    fields = decision.model_fields
     if isinstance(value, list):
-        yield from _forms_of_list(value, decision)
-        return
-    if set(value) & set(decision.model_fields):
+        # An empty list may be all that is left of an object with a mistake in it.
+        if value and all(isinstance(one, dict) for one in value):
+            lists = [name for name, field in fields.items() if "list" in str(field.annotation)]
+            if len(fields) == 1 and lists:
+                yield {lists[0]: value}
+            elif len(value) == 1:
+                yield value[0]
+    elif set(value) & set(fields):
         yield value
-        return
-    for inner in (value.get("arguments"), value.get("parameters"), *value.values()):
-        if isinstance(inner, str) and inner.lstrip().startswith("{"):
-            yield from _objects(inner)
-        elif isinstance(inner, dict):
-            yield inner
+    else:
+        for inner in (value.get("arguments"), value.get("parameters"), *value.values()):
+            if isinstance(inner, str) and inner.lstrip().startswith("{"):
+                yield from _json_values(inner)
+            elif isinstance(inner, dict):
+                yield inner
 
 
-def _forms_of_list(value: list[Any], decision: type[Decision]) -> Iterator[Any]:
-    """The list as the one field of the decision, or the one object in it.
-
-    An empty list may be all that is left of an object with a mistake in it.
-    """
-    if not value or not all(isinstance(one, dict) for one in value):
-        return
-    lists = [name for name, f in decision.model_fields.items() if "list" in str(f.annotation)]
-    if len(decision.model_fields) == 1 and lists:
-        yield {lists[0]: value}
-    elif len(value) == 1:
-        yield value[0]
-
-
-def _validated(value: Any, decision: type[D]) -> D:
-    """The decision, if need be without the keys that it does not know."""
+def _validate(value: Any, decision: type[D]) -> D:
+    """The decision, if need be without the keys that it does not know. Raises ValidationError."""
     try:
         return decision.model_validate(value)
     except ValidationError as error:
@@ -342,21 +319,17 @@ def _validated(value: Any, decision: type[D]) -> D:
         unknown = [one["loc"] for one in errors if one["type"] == "extra_forbidden"]
         if not unknown:
             raise
-    for *way, key in unknown:
-        inside = value
-        for step in way:
-            inside = inside[step]
-        del inside[key]
+    for *path, key in unknown:
+        inner = value
+        for step in path:
+            inner = inner[step]
+        del inner[key]
     return decision.model_validate(value)
 
 
-def _sentence(error: ValidationError) -> str:
-    """What is wrong, for the model; without the values."""
-    lines = [
+def _describe(error: ValidationError) -> str:
+    """What is wrong, for the model, without the values."""
+    return "; ".join(
         f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
         for one in error.errors(include_input=False, include_url=False)[:3]
-    ]
-    return "; ".join(lines)
-
-
-Form = Literal["schema", "tool", "text"]
+    )

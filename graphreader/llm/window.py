@@ -1,10 +1,8 @@
-"""Making a task's messages, measured, so that they never exceed the window.
+"""Rendering a task's prompt so that it fits the model's window.
 
-Counted are the messages with their framing and the schema or tool that goes along, in the model's
-encoding. What is too much loses its least choices (`Task.keeping`), as few as will do; nothing is
-cut in the middle. The window is that of the input; the reply has a limit of its own.
-
-How many tokens prompts will have, without opening a client: no key and no package is needed.
+Every token that is sent counts: the messages with their framing and the schema or tool, in the
+model's encoding. A prompt that is too large loses its least relevant choices (`Task.keeping`), as
+few as possible; no text is truncated. The window bounds the input; the reply has its own limit.
 """
 
 import json
@@ -16,25 +14,27 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from graphreader import tokens as tokens_module
 from graphreader.errors import WindowError
-from graphreader.llm import structured_output
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Decision, Task
 from graphreader.llm.providers import provider_and_model
-from graphreader.llm.structured_output import Form
+from graphreader.llm.structured_output import ReplyForm, response_format, schema_in_words, tool
 from graphreader.settings import OFFLINE, Settings
+from graphreader.tokens import DEFAULT as DEFAULT_ENCODING
+from graphreader.tokens import count as count_tokens
+from graphreader.tokens import encoding_for
 
 D = TypeVar("D", bound=Decision)
 
 # How chat formats frame messages, in tokens (OpenAI's figures; others are close).
-_TOKENS_A_MESSAGE = 4
-_TOKENS_A_REPLY = 3
+_TOKENS_PER_MESSAGE = 4
+_TOKENS_PER_REPLY = 3
+_count_fixed_tokens = lru_cache(256)(count_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A reply that could not be used (empty: not worth showing again), and why."""
+    """An unusable reply (empty: not worth showing again), and what is wrong with it."""
 
     reply: str
     problem: str
@@ -42,19 +42,19 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPrompt(Generic[D]):
-    """A task as it is shown, in the form in which the reply is asked for, and its size."""
+    """A task as it is shown, the form in which the reply is requested, and the size in tokens."""
 
     task: Task[D]
-    form: Form
+    form: ReplyForm
     messages: Sequence[BaseMessage]
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class PromptForm:
-    """In which words and form a task is shown, and what its tokens are."""
+    """How a task is shown: the reply form, the prompts, the encoding of its tokens."""
 
-    form: Form
+    form: ReplyForm
     prompts: Prompts
     encoding: str
     correction: Correction | None = None
@@ -62,27 +62,26 @@ class PromptForm:
 
 def fit(
     task: Task[D],
-    form: Form,
+    form: ReplyForm,
     window: int,
     correction: Correction | None = None,
     *,
     prompts: Prompts,
-    encoding: str = tokens_module.DEFAULT,
+    encoding: str = DEFAULT_ENCODING,
 ) -> RenderedPrompt[D]:
-    """The task with as many of its choices as the window holds, at least its `fewest`.
+    """The task with as many of its choices as fit the window, at least its `fewest`.
 
-    A correction goes along as long as there is room: with the wrong reply where nothing has to be
-    left out for it, else without; last of all there is none. Raises WindowError, with the
-    numbers, where even that is too much.
+    A correction is included while it fits: with the wrong reply if no choice has to be left out
+    for it, else without the reply, else not at all. Raises WindowError, with the numbers.
     """
     if correction and correction.reply:
         whole = render_prompt(task, PromptForm(form, prompts, encoding, correction))
         if whole.tokens <= window:
             return whole
         correction = Correction("", correction.problem)
-    fitting, smallest = _shortened(task, PromptForm(form, prompts, encoding, correction), window)
+    fitting, smallest = _shorten(task, PromptForm(form, prompts, encoding, correction), window)
     if fitting is None and correction:
-        fitting, smallest = _shortened(task, PromptForm(form, prompts, encoding), window)
+        fitting, smallest = _shorten(task, PromptForm(form, prompts, encoding), window)
     if fitting is None:
         raise WindowError(
             f"The prompt '{task.prompt}' has {smallest.tokens:,} tokens, but the window holds "
@@ -92,21 +91,27 @@ def fit(
     return fitting
 
 
-def tokens_of(messages: Sequence[BaseMessage], encoding: str = tokens_module.DEFAULT) -> int:
+def message_tokens(messages: Sequence[BaseMessage], encoding: str = DEFAULT_ENCODING) -> int:
     """The tokens of messages with their framing."""
-    return _TOKENS_A_REPLY + sum(
-        _TOKENS_A_MESSAGE
-        + (_fixed_tokens if isinstance(one, SystemMessage) else tokens_module.count)(
-            one.text, encoding
-        )
-        for one in messages
-    )
+    total = _TOKENS_PER_REPLY
+    for message in messages:
+        counting = _count_fixed_tokens if isinstance(message, SystemMessage) else count_tokens
+        total += _TOKENS_PER_MESSAGE + counting(message.text, encoding)
+    return total
 
 
-def _shortened(
+def render_prompt(task: Task[D], how: PromptForm) -> RenderedPrompt[D]:
+    """The task rendered for a form, with the size of its prompt in tokens."""
+    messages = _messages(task, how)
+    tokens = message_tokens(messages, how.encoding)
+    tokens += _schema_tokens(task.decision, how.form, how.encoding)
+    return RenderedPrompt(task, how.form, messages, tokens)
+
+
+def _shorten(
     task: Task[D], how: PromptForm, window: int
 ) -> tuple[RenderedPrompt[D] | None, RenderedPrompt[D]]:
-    """The largest that fits, if any, and the smallest that does not."""
+    """The largest prompt that fits, if any, and the smallest that does not."""
     high = render_prompt(task, how)
     if high.tokens <= window:
         return high, high
@@ -116,74 +121,53 @@ def _shortened(
     if low.tokens > window:
         return None, low
     for step in count():
-        number = _between(low, high, window, step)
-        if number is None:
+        fewest, most = low.task.choices, high.task.choices
+        if most - fewest <= 1:
             break
-        tried = render_prompt(task.keeping(number), how)
-        low, high = (tried, high) if tried.tokens <= window else (low, tried)
+        # Interpolate as if all choices were equally long; every third time take the middle.
+        share = (window - low.tokens) / (high.tokens - low.tokens) if step % 3 < 2 else 0.5
+        number = min(max(fewest + round(share * (most - fewest)), fewest + 1), most - 1)
+        middle = render_prompt(task.keeping(number), how)
+        low, high = (middle, high) if middle.tokens <= window else (low, middle)
     return low, high
-
-
-def _between(
-    low: RenderedPrompt[Any], high: RenderedPrompt[Any], window: int, step: int
-) -> int | None:
-    """How many choices to try next: where the window would be full if all were equally long.
-
-    Every third time it is the middle, in case they are not. None: nothing is left to try.
-    """
-    least, most = low.task.choices, high.task.choices
-    if most - least <= 1:
-        return None
-    share = (window - low.tokens) / (high.tokens - low.tokens) if step % 3 < 2 else 0.5
-    return min(max(least + round(share * (most - least)), least + 1), most - 1)
-
-
-def render_prompt(task: Task[D], how: PromptForm) -> RenderedPrompt[D]:
-    """The task rendered for a form, with the size of its prompt in tokens."""
-    messages = _messages(task, how)
-    along = _tokens_along(task.decision, how.form, how.encoding)
-    return RenderedPrompt(task, how.form, messages, tokens_of(messages, how.encoding) + along)
 
 
 def _messages(task: Task[Any], how: PromptForm) -> list[BaseMessage]:
     prompt = how.prompts.of(task)
-    system = SystemMessage(_system(prompt.system, task.decision, how.form))
+    system = SystemMessage(_system_text(prompt.system, task.decision, how.form))
     user = prompt.render(task.values())
     if how.correction is None:
         return [system, HumanMessage(user)]
-    words = (
+    request = (
         f"Your reply cannot be used: {how.correction.problem}. Reply to the task anew, with one "
         "JSON object that fits the schema."
     )
     if not how.correction.reply:
-        return [system, HumanMessage(f"{user}\n\n{words}")]
-    return [system, HumanMessage(user), AIMessage(how.correction.reply), HumanMessage(words)]
+        return [system, HumanMessage(f"{user}\n\n{request}")]
+    return [system, HumanMessage(user), AIMessage(how.correction.reply), HumanMessage(request)]
 
 
 @cache
-def _system(system: str, decision: type[Decision], form: Form) -> str:
-    """The fixed part of the messages; where there is no better way, with the schema in words."""
-    return f"{system}\n\n{structured_output.in_words(decision)}" if form == "text" else system
-
-
-_fixed_tokens = lru_cache(256)(tokens_module.count)
+def _system_text(system: str, decision: type[Decision], form: ReplyForm) -> str:
+    """The fixed part of the messages, with the schema where the form is plain text."""
+    return f"{system}\n\n{schema_in_words(decision)}" if form == "text" else system
 
 
 @cache
-def _tokens_along(decision: type[Decision], form: Form, encoding: str) -> int:
+def _schema_tokens(decision: type[Decision], form: ReplyForm, encoding: str) -> int:
     """The tokens of the schema or tool that goes along with the messages."""
     if form == "text":
         return 0
-    along = structured_output.response_format if form == "schema" else structured_output.tool
-    return tokens_module.count(json.dumps(along(decision), ensure_ascii=False), encoding)
+    schema = response_format(decision) if form == "schema" else tool(decision)
+    return count_tokens(json.dumps(schema, ensure_ascii=False), encoding)
 
 
 class Measurer(Protocol):
-    """Whatever knows the size of a task's prompt; every decider does."""
+    """Measures the size of a task's prompt; every decider does."""
 
     @property
     def name(self) -> str:
-        """Who would be asked, "provider:model" or "offline"."""
+        """The model that would be asked, "provider:model" or "offline"."""
         ...
 
     def measure(self, task: Task[Any]) -> int:
@@ -193,7 +177,10 @@ class Measurer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BuildingMeasurer:
-    """Measures for the model that reads texts in, as it is asked for a JSON schema."""
+    """Measures prompts of the model that reads texts, without opening its client.
+
+    No key and no provider's package is needed. The reply form is the JSON schema.
+    """
 
     name: str
     window: int
@@ -211,5 +198,5 @@ class BuildingMeasurer:
         """Tokens of the prompt; 0 offline. Raises WindowError."""
         if self.name == OFFLINE:
             return 0
-        encoding = tokens_module.encoding_for(self.name)
+        encoding = encoding_for(self.name)
         return fit(task, "schema", self.window, prompts=self.prompts, encoding=encoding).tokens
