@@ -9,7 +9,7 @@ the whole way of a real model: prompt, window, structured output, reading of the
         lambda: model,
         ModelService("fake:model"),
         window=4096,
-        dialect=dialect_of("openai", model),
+        adapter=adapter_for("openai", model),
     )
 
 `ScriptedDecider` takes the model's place altogether: one function for each class of task.

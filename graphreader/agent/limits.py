@@ -10,7 +10,7 @@ from graphreader import tokens
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
 from graphreader.errors import SettingsError, UsageError
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.structured_output import Form
+from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import PromptForm, render_prompt
 from graphreader.settings import OFFLINE, Settings
 
@@ -35,7 +35,7 @@ def room_for_question(
     that takes most. What it can do without (earlier actions, chunks that wait) is not counted.
     """
     bare = ChunkTask("", "", ("",) * 99, "", "", "", "", ("",) * 99).keeping(0)
-    forms: tuple[Form, ...] = get_args(Form)
+    forms: tuple[ReplyForm, ...] = get_args(ReplyForm)
     largest = max(render_prompt(bare, PromptForm(form, prompts, encoding)).tokens for form in forms)
     seams = _TOKENS_A_SEAM * len(bare.values())
     taken = largest + seams + chunk_tokens + NOTEBOOK_TOKENS + PLAN_TOKENS + LABEL_TOKENS

@@ -34,11 +34,11 @@ from graphreader.llm.protocols import (
     Decision,
     Task,
     bulleted,
+    empty_answer_problem,
     folded,
     labelled,
     names,
     numbered,
-    wordless,
 )
 from graphreader.usage import Phase
 
@@ -201,7 +201,7 @@ class AnswerTask(Task[Answer]):
 
     def problem(self, decision: Answer) -> str | None:
         """An answer without words."""
-        return wordless(decision)
+        return empty_answer_problem(decision)
 
     def shortcoming(self, decision: Answer) -> str | None:
         """An answer that rests on none of the quotes, though there are some.

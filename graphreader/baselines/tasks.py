@@ -12,7 +12,7 @@ from typing import ClassVar, Self, TypeVar
 
 from pydantic import Field
 
-from graphreader.llm.protocols import Decision, Task, folded, names, wordless
+from graphreader.llm.protocols import Decision, Task, empty_answer_problem, folded, names
 from graphreader.usage import Phase
 
 _GAP = "\n[...]\n"
@@ -113,7 +113,7 @@ class TextAnswerTask(TextTask[TextAnswer]):
 
     def problem(self, decision: TextAnswer) -> str | None:
         """An answer without words."""
-        return wordless(decision)
+        return empty_answer_problem(decision)
 
 
 class TextChoiceTask(TextTask[TextChoice]):

@@ -22,7 +22,7 @@ from graphreader.errors import (
     UnknownCorpusError,
     UsageError,
 )
-from graphreader.llm.retry import FOR_ALL, CircuitBreaker
+from graphreader.llm.retry import FATAL_ERRORS, CircuitBreaker
 from graphreader.reading import Reading
 
 if TYPE_CHECKING:
@@ -114,14 +114,14 @@ def _ask(
     ):
         patience = CircuitBreaker()
         for count, (place, found) in enumerate(outcomes, 1):
-            if isinstance(found, (UnknownCorpusError, *FOR_ALL)):
+            if isinstance(found, (UnknownCorpusError, *FATAL_ERRORS)):
                 raise found
             asked, outcome = questions[place], _outcome(found)
             keep({"id": asked.id, "question": asked.question, **_told(outcome)})
             drawing.take(asked.id, outcome)
             if isinstance(outcome, Reading):
-                patience.answered()
-            elif (end := patience.after(outcome)) and count < len(questions):
+                patience.record_answer()
+            elif (end := patience.record_error(outcome)) and count < len(questions):
                 raise end
 
 

@@ -208,9 +208,7 @@ class LanguageModelDecider:
                 error.spent = spent
                 if not (reply and isinstance(error, UnusableReply)):
                     raise
-                logger.warning(
-                    "%s: unusable reply to %s: %s", self.name, task.prompt, error.kind
-                )
+                logger.warning("%s: unusable reply to %s: %s", self.name, task.prompt, error.kind)
                 logger.debug("%s: problem of the reply: %s", self.name, error.problem)
                 was_prose = was_prose or error.kind == "no_json"
                 correction = self._correct(reply, error, correction, was_prose)

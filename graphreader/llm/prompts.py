@@ -63,7 +63,10 @@ class Prompts:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._prompts = {**_package_prompts(), **(_read_folder(folder.expanduser()) if folder else {})}
+        self._prompts = {
+            **_package_prompts(),
+            **(_read_folder(folder.expanduser()) if folder else {}),
+        }
         self.version = self.version_of(*self._prompts)
 
     def version_of(self, *names: str) -> str:

@@ -240,7 +240,9 @@ class ModelService:
                 pause = self._next_pause(failure, attempts)
                 if pause is None:
                     self._give_up(failure, error, attempts)
-            logger.debug("%s: retry in %.1f s after %s (%s)", self.name, pause, failure.kind, failure)
+            logger.debug(
+                "%s: retry in %.1f s after %s (%s)", self.name, pause, failure.kind, failure
+            )
             if failure.wait:
                 limiter.hold_off(failure.wait)
             await asyncio.sleep(pause)

@@ -33,7 +33,7 @@ def at_home(
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong is tried again at once, or nearly."""
-    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(retry, "_FIRST_BACKOFF", 0.02)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphreader.documents import Document
-from graphreader.llm.window import tokens_of
+from graphreader.llm.window import message_tokens
 from graphreader.testing import ChatRequest
 from graphreader.tokens import count
 
@@ -40,7 +40,7 @@ DOCUMENTS = [document(1, text_of("A", 25)), document(2, text_of("B", 45, 10))]
 def sizes(requests: Sequence[ChatRequest]) -> list[int]:
     """Tokens of each request, with the schema that goes along."""
     return [
-        tokens_of(request.messages) + count(json.dumps(request.options["response_format"]))
+        message_tokens(request.messages) + count(json.dumps(request.options["response_format"]))
         for request in requests
     ]
 

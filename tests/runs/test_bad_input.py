@@ -340,8 +340,8 @@ def test_a_refused_key(terminal: Terminal, corpus: str, neo4j: Settings, status:
 def test_services_that_never_answer(
     terminal: Terminal, corpus: str, neo4j: Settings, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
-    assert max(retry.FIRST_CONTACT, connection.PATIENCE) <= 15
-    monkeypatch.setattr(retry, "FIRST_CONTACT", 1.0)
+    assert max(retry.HEALTH_CHECK_TIMEOUT, connection.PATIENCE) <= 15
+    monkeypatch.setattr(retry, "HEALTH_CHECK_TIMEOUT", 1.0)
     monkeypatch.setattr(connection, "PATIENCE", 1.0)
     with SilentService() as silent:
         address = f"127.0.0.1:{silent.port}"

@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
 from graphreader.reading import Reader, Reading
@@ -86,8 +86,8 @@ class Modelled:
 
     def __init__(self, settings: Settings, corpus: str) -> None:
         self.model = FunctionChatModel(function=fields_of)
-        service, dialect = ModelService("fake:model"), dialect_of("openai", self.model)
-        decider = LanguageModelDecider(lambda: self.model, service, window=WINDOW, dialect=dialect)
+        service, dialect = ModelService("fake:model"), adapter_for("openai", self.model)
+        decider = LanguageModelDecider(lambda: self.model, service, window=WINDOW, adapter=dialect)
         self.reader = GraphReader(corpus, settings=settings, decider=decider)
 
     async def read(self, options: Sequence[str] = ()) -> Reading:

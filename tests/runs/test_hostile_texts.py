@@ -22,7 +22,7 @@ from graphreader.ingestion import extraction
 from graphreader.llm import protocols
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.reading import Reading
 from graphreader.settings import Settings
@@ -193,7 +193,7 @@ def asked(reader: GraphReader) -> tuple[list[Event], Reading]:
 def test_obeying_texts(neo4j: Settings, corpus: str, cleaned: None, seed: int) -> None:
     model = FunctionChatModel(function=Obedient(seed))
     decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=4096, dialect=dialect_of("openai", model)
+        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
     )
     with GraphReader(corpus, settings=neo4j, decider=decider) as reader:
         reader.ingest(*documents())
@@ -259,7 +259,7 @@ def _check_citations(given: Settings, corpus: str, reading: Reading) -> None:
 def test_every_path_ends_by_rule(neo4j: Settings, corpus: str, cleaned: None) -> None:
     model = FunctionChatModel(function=Obedient(7))
     decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=4096, dialect=dialect_of("openai", model)
+        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
     )
     with GraphReader(corpus, settings=neo4j, decider=decider) as reader:
         reader.ingest(*documents())

@@ -19,7 +19,7 @@ from graphreader.agent.fact_pages import A_PAGE
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.reading import Reading
@@ -157,7 +157,7 @@ def asking(
         lambda: model,
         ModelService("fake:model"),
         window=window,
-        dialect=dialect_of("openai", model),
+        adapter=adapter_for("openai", model),
     )
     changed = given.model_copy(update={"initial_nodes": 1, "window": window})
     return GraphReader(corpus, settings=changed, decider=decider)

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.settings import Settings
 from tests.runs import chronicle, mind
@@ -206,7 +206,7 @@ def test_streamed(refuses: list[str], neo4j: Settings, corpus: str, tmp_path: Pa
             streaming,
             ModelService("openai:fake", address=server.url),
             window=4096,
-            dialect=dialect_of("openai", streaming()),
+            adapter=adapter_for("openai", streaming()),
         )
         given = chronicle.settings(neo4j, server, tmp_path / "home")
         with GraphReader(corpus, settings=given, decider=decider) as reader:

@@ -203,7 +203,7 @@ async def test_refusals(fault: Fault) -> None:
     ids=["429", "500", "503", "408", "drop"],
 )
 async def test_passing_faults(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(retry, "_FIRST_BACKOFF", 0.01)
     with OpenAIServer(plan, faults=[fault] * 3) as server:
         async with opened(server) as decider:
             decided = await decider.decide(PLAN)
@@ -214,7 +214,7 @@ async def test_passing_faults(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> 
 
 # Retry-After is obeyed; where it asks for more than a minute we give up at once and say so.
 async def test_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_FIRST_PAUSE", 30)  # our own pause would be 15 seconds at least
+    monkeypatch.setattr(retry, "_FIRST_BACKOFF", 30)  # our own pause would be 15 seconds at least
     with OpenAIServer(plan, faults=[Fault(429, headers={"retry-after": "0.3"})]) as server:
         async with opened(server) as decider:
             begin = time.monotonic()
@@ -254,7 +254,7 @@ async def test_final_refusals(fault: Fault, words: str) -> None:
 # Nobody at the address; somebody who accepts and never says a word: reported soon, clearly.
 @pytest.mark.parametrize("kind", ["refusing", "silent"])
 async def test_service_that_never_answers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "FIRST_CONTACT", 0.5)
+    monkeypatch.setattr(retry, "HEALTH_CHECK_TIMEOUT", 0.5)
     with OpenAIServer(silent=True) as server:
         url = server.url if kind == "silent" else f"http://127.0.0.1:{free_port()}/v1"
         async with opened(server, openai_base_url=url) as decider:
@@ -267,8 +267,8 @@ async def test_service_that_never_answers(kind: str, monkeypatch: pytest.MonkeyP
 # User and password of an address, and the key in a service's own words, are never shown.
 @pytest.mark.parametrize("kind", ["refusing", "silent", "nonsense", "failing", "declining"])
 async def test_secrets_are_not_shown(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "FIRST_CONTACT", 0.5)
-    monkeypatch.setattr(retry, "PATIENCE", 0.0)
+    monkeypatch.setattr(retry, "HEALTH_CHECK_TIMEOUT", 0.5)
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 0.0)
     status = 503 if kind == "failing" else 418
     words = Fault(status, "The key 'my own secret' is not for http://user:pa55@inside/v1.")
     with OpenAIServer(always=words, silent=kind == "silent") as server:
@@ -297,7 +297,7 @@ async def test_nonsense_address() -> None:
 
 # Many decisions that wait for a silent service fail together, not one after the other.
 async def test_all_fail_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "FIRST_CONTACT", 2)
+    monkeypatch.setattr(retry, "HEALTH_CHECK_TIMEOUT", 2)
     with OpenAIServer(silent=True) as server:
         async with opened(server, concurrency=4) as decider:
             begin = time.monotonic()
@@ -311,18 +311,18 @@ async def test_all_fail_together(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # The times add up: whatever never answers is reported within 30 seconds.
 def test_times_add_up() -> None:
-    longest_first_contact = retry.FIRST_CONTACT
+    longest_first_contact = retry.HEALTH_CHECK_TIMEOUT
 
-    assert longest_first_contact + retry.FIRST_REPLY < 30
-    assert longest_first_contact + retry.PATIENCE_AT_FIRST < 30
-    assert retry.FIRST_REPLY_UNCONTACTED < 30
+    assert longest_first_contact + retry.FIRST_REPLY_TIMEOUT < 30
+    assert longest_first_contact + retry.FIRST_RETRY_SECONDS < 30
+    assert retry.UNCHECKED_FIRST_REPLY_TIMEOUT < 30
     assert Settings.read().timeout >= 60
 
 
 # A service that answers the first contact with an error gets a short time for its first reply;
 # one that answers well may take as long as it needs.
 async def test_doubtful_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "FIRST_REPLY", 0.2)
+    monkeypatch.setattr(retry, "FIRST_REPLY_TIMEOUT", 0.2)
     with OpenAIServer(always=Fault(hang=True), models_status=501) as server:
         async with opened(server) as decider:
             with pytest.raises(ModelUnavailableError, match="did not reply in time"):

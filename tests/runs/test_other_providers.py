@@ -270,7 +270,7 @@ async def test_passing_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -
 
 # Anthropic's wish to wait is obeyed; where it is longer than our patience we give up at once.
 async def test_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_FIRST_PAUSE", 30)  # our own pause would be 15 seconds at least
+    monkeypatch.setattr(retry, "_FIRST_BACKOFF", 30)  # our own pause would be 15 seconds at least
     wait = [Turn(429, headers={"retry-after": "0.3"})]
     with AnthropicServer(mind.think, turns=wait) as server:
         async with opened(ANTHROPIC, server, monkeypatch) as decider:
@@ -322,7 +322,8 @@ async def test_final_refusals(
                 await decider.decide(PLAN)
 
     assert KEY not in str(caught.value)
-    assert len(server.requests) == 1
+    # Any 400 of unknown meaning may be due to the form of the reply: every form is tried.
+    assert len(server.requests) == (3 if "odd" in turn.message else 1)
 
 
 # A model that Ollama does not have is named, whatever its name sounds like.

@@ -19,7 +19,7 @@ from graphreader.baselines.session import passages_of
 from graphreader.documents import Document
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Decider
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
 from graphreader.offline.embedder import OfflineEmbedder
@@ -116,7 +116,7 @@ class Asked:
             lambda: self.model,
             ModelService("fake:model"),
             window=self.window,
-            dialect=dialect_of("openai", self.model),
+            adapter=adapter_for("openai", self.model),
         )
         self.reader = build(documents, decider, self.window)
         self.before = 0

@@ -13,7 +13,7 @@ from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain import in_words
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.reading import Contradiction, Reading
 from graphreader.settings import Settings
@@ -146,7 +146,7 @@ def test_by_hand(reader: GraphReader) -> None:
 async def test_streamed_messages(neo4j: Settings, ring: str) -> None:
     inner = FunctionChatModel(function=lambda request: "The model's own words, of no use.")
     decider = LanguageModelDecider(
-        lambda: inner, ModelService("fake:model"), window=4096, dialect=dialect_of("openai", inner)
+        lambda: inner, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", inner)
     )
     settings = world.settings(neo4j, initial_nodes=1)
     with GraphReader(ring, settings=settings, decider=decider) as reader:

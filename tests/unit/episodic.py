@@ -23,7 +23,7 @@ from graphreader.documents import Document
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Decision
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 
@@ -93,7 +93,7 @@ def modelled(
         lambda: model,
         ModelService("fake:model"),
         window=window,
-        dialect=dialect_of("openai", model),
+        adapter=adapter_for("openai", model),
         prompts=prompts,
     )
     return decider, model

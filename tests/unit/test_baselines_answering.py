@@ -19,7 +19,7 @@ from graphreader.documents import Document
 from graphreader.errors import BudgetError, WindowError
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Budget
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import FunctionChatModel, ScriptedDecider
@@ -34,9 +34,9 @@ def document(number: int, text: str) -> Document:
 
 def decider_of(window: int, reply: Any = FOUND) -> tuple[LanguageModelDecider, FunctionChatModel]:
     model = FunctionChatModel(function=lambda request: reply)
-    dialect = dialect_of("openai", model)
+    dialect = adapter_for("openai", model)
     service = ModelService("fake:model")
-    return LanguageModelDecider(lambda: model, service, window=window, dialect=dialect), model
+    return LanguageModelDecider(lambda: model, service, window=window, adapter=dialect), model
 
 
 class InOrder:

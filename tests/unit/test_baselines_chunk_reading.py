@@ -18,7 +18,7 @@ from graphreader.documents import Document
 from graphreader.errors import BudgetError, ModelUnavailableError, ReplyError
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Budget
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 
@@ -37,7 +37,7 @@ NOT_ANSWERED = Read(function="unanswerable")
 def decider_of(function: Callable[[ChatRequest], Any]) -> LanguageModelDecider:
     model = FunctionChatModel(function=function)
     return LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=4096, dialect=dialect_of("openai", model)
+        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
     )
 
 

@@ -21,7 +21,7 @@ from graphreader.documents import Document
 from graphreader.errors import BudgetError, ModelUnavailableError, ReplyError
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Budget
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
@@ -295,7 +295,7 @@ async def test_small_window() -> None:
 
     model = FunctionChatModel(function=reply)
     decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=3000, dialect=dialect_of("openai", model)
+        lambda: model, ModelService("fake:model"), window=3000, adapter=adapter_for("openai", model)
     )
 
     reading = await SearchAgent(documents, decider, OfflineEmbedder(), window=3000).aask("Where?")

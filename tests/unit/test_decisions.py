@@ -18,7 +18,7 @@ CLASSES = [
 ]
 TASKS = [
     one
-    for one in (*vars(tasks).values(), *vars(tasks).values())
+    for one in (*vars(tasks).values(), extraction.ExtractionTask)
     if isinstance(one, type) and "prompt" in vars(one)
 ]
 by_class = pytest.mark.parametrize("decision", CLASSES, ids=lambda one: one.__name__)

@@ -5,24 +5,32 @@ import pytest
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 
 from graphreader.ingestion.extraction import Extraction
-from graphreader.llm.providers import Dialect, Option, dialect_of, open_chat_model, seeded
-from graphreader.llm.structured_output import Form, schema_of
+from graphreader.llm.providers import (
+    Option,
+    ProviderAdapter,
+    adapter_for,
+    open_chat_model,
+    with_seed,
+)
+from graphreader.llm.structured_output import ReplyForm, schema_of
 from graphreader.settings import Settings
 
-FORMS: tuple[Form, ...] = ("schema", "tool", "text")
+FORMS: tuple[ReplyForm, ...] = ("schema", "tool", "text")
 
 
-def opened(name: str, **given: Any) -> tuple[BaseChatModel, Dialect]:
-    """The client as it is opened, and its dialect; nothing is sent."""
+def opened(name: str, **given: Any) -> tuple[BaseChatModel, ProviderAdapter]:
+    """The client as it is opened, and its adapter; nothing is sent."""
     settings = Settings.read(model=name, openai_api_key="k", **given)
-    client = seeded(open_chat_model(settings, name, "GRAPHREADER_MODEL"), 7)
-    return client, dialect_of(name.partition(":")[0], client)
+    client = with_seed(open_chat_model(settings, name, "GRAPHREADER_MODEL"), 7)
+    return client, adapter_for(name.partition(":")[0], client)
 
 
-def payload(name: str, form: Form = "schema", *without: Option, **given: Any) -> dict[str, Any]:
+def payload(
+    name: str, form: ReplyForm = "schema", *without: Option, **given: Any
+) -> dict[str, Any]:
     """What OpenAI's or Anthropic's client would send, `extra_body` as it comes out."""
-    client, dialect = opened(name, **given)
-    bound: Any = dialect.bound(client, Extraction, form, limit=321, without=without)
+    client, adapter = opened(name, **given)
+    bound: Any = adapter.bind(client, Extraction, form, limit=321, without=without)
     body = bound.bound._get_request_payload([("human", "?")], **bound.kwargs)
     return {**body, **(body.pop("extra_body", None) or {})}
 
@@ -39,7 +47,7 @@ def payload(name: str, form: Form = "schema", *without: Option, **given: Any) ->
         ("https://api.openai.com.evil.example/v1", "max_tokens", "max_completion_tokens"),
     ],
 )
-def test_limit(address: str | None, name: str, other: str, form: Form) -> None:
+def test_limit(address: str | None, name: str, other: str, form: ReplyForm) -> None:
     body = payload("openai:gpt-4.1", form, openai_base_url=address)
 
     assert body[name] == 321
@@ -48,8 +56,8 @@ def test_limit(address: str | None, name: str, other: str, form: Form) -> None:
 
 # Without a limit, or once it was declined, none is sent; Anthropic's must have one.
 def test_no_limit() -> None:
-    client, dialect = opened("openai:gpt-4.1")
-    bound: Any = dialect.bound(client, Extraction, "text", limit=None)
+    client, adapter = opened("openai:gpt-4.1")
+    bound: Any = adapter.bind(client, Extraction, "text", limit=None)
 
     for body in (
         bound.bound._get_request_payload([("human", "?")], **bound.kwargs),
@@ -61,7 +69,7 @@ def test_no_limit() -> None:
 
 # Temperature and seed are sent until they are declined.
 @pytest.mark.parametrize("form", FORMS)
-def test_declined_options(form: Form) -> None:
+def test_declined_options(form: ReplyForm) -> None:
     all_of_them = payload("openai:gpt-4.1", form)
     no_temperature = payload("openai:gpt-4.1", form, "temperature")
     neither = payload("openai:gpt-4.1", form, "temperature", "seed")
@@ -75,9 +83,9 @@ def test_declined_options(form: Form) -> None:
 
 # What is left out of one request is not lost to the client: it may serve another decider.
 def test_client_is_left_alone() -> None:
-    client, dialect = opened("openai:gpt-4.1")
+    client, adapter = opened("openai:gpt-4.1")
     before = client.model_dump()
-    dialect.bound(client, Extraction, "tool", limit=9, without=("temperature", "seed"))
+    adapter.bind(client, Extraction, "tool", limit=9, without=("temperature", "seed"))
 
     assert client.model_dump() == before
 
@@ -85,8 +93,8 @@ def test_client_is_left_alone() -> None:
 # OpenAI gets its strict words, others gentler ones.
 @pytest.mark.parametrize(("name", "strict"), [("openai:gpt-4.1", True), ("ollama:qwen3", False)])
 def test_tools(name: str, strict: bool) -> None:
-    client, dialect = opened(name)
-    bound: Any = dialect.bound(client, Extraction, "tool", limit=9)
+    client, adapter = opened(name)
+    bound: Any = adapter.bind(client, Extraction, "tool", limit=9)
     (tool,) = bound.kwargs["tools"]
 
     assert tool["function"]["name"] == "Extraction"
@@ -97,10 +105,10 @@ def test_tools(name: str, strict: bool) -> None:
 # Claude is ordered to use the tool, unless it thinks first: then it takes no such order.
 def test_thinking_claude(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    client, dialect = opened("anthropic:claude-haiku-4-5")
+    client, adapter = opened("anthropic:claude-haiku-4-5")
     thinks = client.model_copy(update={"thinking": {"type": "enabled", "budget_tokens": 1024}})
-    ordered: Any = dialect.bound(client, Extraction, "tool", limit=9)
-    asked: Any = dialect.bound(thinks, Extraction, "tool", limit=9)
+    ordered: Any = adapter.bind(client, Extraction, "tool", limit=9)
+    asked: Any = adapter.bind(thinks, Extraction, "tool", limit=9)
 
     assert ordered.kwargs["tool_choice"]["name"] == "Extraction"
     assert "tool_choice" not in asked.kwargs
@@ -118,12 +126,12 @@ def test_thinking_claude(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ollama:qwen3", None, None, "schema"),
     ],
 )
-def test_first_form(name: str, address: str | None, profile: Any, form: Form) -> None:
+def test_first_form(name: str, address: str | None, profile: Any, form: ReplyForm) -> None:
     client, _ = opened(name, openai_base_url=address)
     if profile is not None:
         client = client.model_copy(update={"profile": profile})
 
-    assert dialect_of(name.partition(":")[0], client).form == form
+    assert adapter_for(name.partition(":")[0], client).form == form
 
 
 # A model that takes no temperature, as LangChain knows, is not even asked with one.
@@ -139,11 +147,11 @@ def test_known_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
 # A client without tools begins with plain text, and declines tools as a service would.
 async def test_client_without_tools() -> None:
     client = GenericFakeChatModel(messages=iter(["{}"]))
-    dialect = dialect_of("nobody", client)
+    adapter = adapter_for("nobody", client)
 
-    assert dialect.form == "text"
+    assert adapter.form == "text"
     with pytest.raises(NotImplementedError):
-        await dialect.bound(client, Extraction, "tool", limit=9).ainvoke("?")
+        await adapter.bind(client, Extraction, "tool", limit=9).ainvoke("?")
 
 
 # A client that cannot make anything of our tool declines it likewise, instead of breaking the run.
@@ -153,18 +161,20 @@ async def test_client_with_other_tools() -> None:
             raise ValueError("Unsupported dict type. Tool must be passed in otherwise.")
 
     client = Other(messages=iter(["{}"]))
-    dialect = dialect_of("nobody", client)
+    adapter = adapter_for("nobody", client)
 
-    assert dialect.form == "tool"
+    assert adapter.form == "tool"
     with pytest.raises(NotImplementedError):
-        await dialect.bound(client, Extraction, "tool", limit=9).ainvoke("?")
+        await adapter.bind(client, Extraction, "tool", limit=9).ainvoke("?")
 
 
 # What goes along goes with every form.
 @pytest.mark.parametrize("form", FORMS)
-def test_along(form: Form) -> None:
-    client, dialect = opened("ollama:qwen3")
-    bound: Any = replace(dialect, along={"keep_alive": 3}).bound(client, Extraction, form, limit=9)
+def test_along(form: ReplyForm) -> None:
+    client, adapter = opened("ollama:qwen3")
+    bound: Any = replace(adapter, parameters={"keep_alive": 3}).bind(
+        client, Extraction, form, limit=9
+    )
 
     assert bound.kwargs["keep_alive"] == 3
     assert bound.bound.num_predict == 9
@@ -177,5 +187,5 @@ def test_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     anthropic, _ = opened("anthropic:claude-haiku-4-5")
 
     assert openai.seed == 7  # type: ignore[attr-defined]  # OpenAI's own
-    assert seeded(openai, None) is openai
-    assert seeded(anthropic, 8) is anthropic
+    assert with_seed(openai, None) is openai
+    assert with_seed(anthropic, 8) is anthropic

@@ -11,7 +11,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from graphreader.agent.answering import Telling
 from graphreader.agent.events import AnswerToken
 from graphreader.llm.chat_model import GrowingField
-from graphreader.llm.structured_output import begins_at
+from graphreader.llm.structured_output import object_start
 
 TEXT = 'Danny "the Drum" \\ 林雨桐 😀\n\t{"answer": "no"} é'
 REPLY = {"analysis": 'An "answer": {"answer": "x"}', "answer": TEXT, "claims": [{"answer": "y"}]}
@@ -37,7 +37,7 @@ def heard(text: str, seed: int, *, tool: bool = False) -> list[str]:
     for piece in pieces_of(text, iter(lambda: dice.randint(1, 6), None)):
         call = tool_call_chunk(name="Answer", args=piece, id="1", index=0)
         chunk = AIMessageChunk("", tool_call_chunks=[call]) if tool else AIMessageChunk(piece)
-        pieces.append(field.grown_by(chunk))
+        pieces.append(field.add(chunk))
     return [piece for piece in pieces if piece]
 
 
@@ -90,14 +90,14 @@ def test_nothing_to_hear(text: str) -> None:
 
 # A message in one piece, of a client that does not stream, is heard at once.
 def test_whole_message() -> None:
-    assert GrowingField("answer").grown_by(AIMessage(WRITTEN[1])) == TEXT
+    assert GrowingField("answer").add(AIMessage(WRITTEN[1])) == TEXT
 
 
 # Where an object begins can be told as soon as it does.
 def test_where_it_begins() -> None:
-    assert begins_at(' {"a') == 1
-    assert begins_at("<think>{}</think>{") == 17
-    assert begins_at("") is begins_at("Gladly: {") is begins_at("<think>{") is None
+    assert object_start(' {"a') == 1
+    assert object_start("<think>{}</think>{") == 17
+    assert object_start("") is object_start("Gladly: {") is object_start("<think>{") is None
 
 
 class Listener:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from graphreader.errors import SettingsError
-from graphreader.llm.providers import PROVIDERS, provider_and_model, provider_of, secrets_of
+from graphreader.llm.providers import PROVIDERS, provider_and_model, secrets_of
 from graphreader.models import open_decider, open_embedder
 from graphreader.settings import Settings
 
@@ -41,16 +41,15 @@ def test_names() -> None:
     provider, model = provider_and_model("Ollama:qwen3:8b", "GRAPHREADER_MODEL")
 
     assert (provider, model) == (PROVIDERS["ollama"], "qwen3:8b")
-    assert provider_of("google-genai") is PROVIDERS["google_genai"]
-    assert provider_of("groq").install == "pip install langchain-groq"
+    assert provider_and_model("google-genai:x", "")[0] is PROVIDERS["google_genai"]
 
 
 # A provider that we do not know is used by LangChain's habits.
 def test_other_providers() -> None:
-    upstage = provider_of("upstage_ai")
+    upstage, _ = provider_and_model("upstage_ai:x", "GRAPHREADER_MODEL")
 
     assert upstage.key == "UPSTAGE_AI_API_KEY"
-    assert upstage.install == "pip install langchain-upstage-ai"
+    assert upstage.package == "langchain-upstage-ai"
 
 
 # What is no provider:model names the variable in which it stands.

@@ -20,7 +20,7 @@ from graphreader.evaluation.scoring import (
 )
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Decision, Task
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.llm.structured_output import read
 from graphreader.offline.decider import OfflineDecider
@@ -50,7 +50,7 @@ def asking(function: Callable[[ChatRequest], Any]) -> tuple[Raters, FunctionChat
     """Raters with a chat model that replies with the function."""
     model = FunctionChatModel(function=function)
     decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=4096, dialect=dialect_of("openai", model)
+        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
     )
     return Raters(decider), model
 

@@ -19,7 +19,7 @@ from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Task
-from graphreader.llm.providers import dialect_of
+from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import FunctionChatModel
@@ -47,8 +47,8 @@ every_task = pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
 
 def asking_a_model(window: int) -> LanguageModelDecider:
     model = FunctionChatModel(function=lambda request: "")
-    service, dialect = ModelService("fake:model"), dialect_of("openai", model)
-    return LanguageModelDecider(lambda: model, service, window=window, dialect=dialect)
+    service, dialect = ModelService("fake:model"), adapter_for("openai", model)
+    return LanguageModelDecider(lambda: model, service, window=window, adapter=dialect)
 
 
 # It decides as the offline decider does, and is taken for it.

@@ -12,7 +12,7 @@ from typing import ClassVar, Self, TypeVar
 from pydantic import Field
 
 from graphreader.baselines.tasks import TextAnswer, TextChoice, no_option
-from graphreader.llm.protocols import Decision, Task, folded, numbered, wordless
+from graphreader.llm.protocols import Decision, Task, empty_answer_problem, folded, numbered
 from graphreader.usage import Phase
 
 D = TypeVar("D", bound=Decision)
@@ -232,7 +232,7 @@ class MemoryAnswerTask(LastMemoryTask[TextAnswer]):
 
     def problem(self, decision: TextAnswer) -> str | None:
         """An answer without words."""
-        return wordless(decision)
+        return empty_answer_problem(decision)
 
 
 class MemoryChoiceTask(LastMemoryTask[TextChoice]):

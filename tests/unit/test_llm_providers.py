@@ -5,14 +5,14 @@ from pydantic import BaseModel, ConfigDict
 
 from graphreader.llm import providers
 from graphreader.llm.providers import (
-    address_of,
-    behind_proxy,
+    base_url,
     close,
-    context_of,
+    context_size,
+    has_default_dimension,
     open_chat_model,
     open_embeddings,
     secrets_of,
-    takes_dimensions,
+    uses_proxy,
 )
 from graphreader.settings import DEFAULT_DIMENSION, Settings
 
@@ -48,7 +48,7 @@ def test_no_retries(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["openai:gpt-4.1", "anthropic:claude-haiku-4-5", "ollama:qwen3"])
 def test_connections_are_not_shared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    first, second = (list(providers._inner(opened(name))) for _ in range(2))
+    first, second = (list(providers._inner_clients(opened(name))) for _ in range(2))
 
     assert len(first) == len(second) >= 2
     assert not {id(one) for one in first} & {id(one) for one in second}
@@ -67,7 +67,7 @@ def test_address(name: str, variable: str, address: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     monkeypatch.setenv(variable, f"{address}/")
 
-    assert address_of(opened(name)) == address
+    assert base_url(opened(name)) == address
 
 
 # Behind a proxy two addresses are two still, but neither may be within reach.
@@ -84,16 +84,16 @@ def test_address_behind_a_proxy(name: str, variable: str, monkeypatch: pytest.Mo
         monkeypatch.setenv(f"{variable}_BASE_URL", address)
         clients.append(opened(name))
 
-    assert [address_of(one) for one in clients] == ["http://one:1/v1", "http://two:2/v1"]
-    assert [behind_proxy(one) for one in (direct, *clients)] == [False, True, True]
+    assert [base_url(one) for one in clients] == ["http://one:1/v1", "http://two:2/v1"]
+    assert [uses_proxy(one) for one in (direct, *clients)] == [False, True, True]
 
 
 # Ollama is told how much it may read, which changes what it replies; others are not.
 def test_context() -> None:
     small, large = (opened("ollama:qwen3", window=window) for window in (4096, 8192))
 
-    assert 4096 < (context_of(small) or 0) < (context_of(large) or 0)
-    assert context_of(opened("openai:gpt-4.1")) is None
+    assert 4096 < (context_size(small) or 0) < (context_size(large) or 0)
+    assert context_size(opened("openai:gpt-4.1")) is None
 
 
 # The keys of the environment are known as secrets, too: not every client shows its own.
@@ -109,12 +109,12 @@ def test_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_closing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     client = opened(name)
-    states = [getattr(one, "is_closed", None) for one in providers._inner(client)]
+    states = [getattr(one, "is_closed", None) for one in providers._inner_clients(client)]
     before = [state for state in states if isinstance(state, bool)]
     await close(client)
     await close(client)
     await close(None)
-    states = [getattr(one, "is_closed", None) for one in providers._inner(client)]
+    states = [getattr(one, "is_closed", None) for one in providers._inner_clients(client)]
     after = [state for state in states if isinstance(state, bool)]
 
     assert before == [False]
@@ -130,8 +130,8 @@ def test_embeddings() -> None:
 
     assert (openai.dimensions, older.dimensions) == (DEFAULT_DIMENSION, None)
     assert ollama.model == "nomic-embed-text"
-    assert takes_dimensions("openai:text-embedding-3-small")
-    assert not takes_dimensions("ollama:text-embedding-3-small")
+    assert has_default_dimension("openai:text-embedding-3-small")
+    assert not has_default_dimension("ollama:text-embedding-3-small")
 
 
 class Narrow(BaseModel):
@@ -144,6 +144,6 @@ class Narrow(BaseModel):
 
 # Options that a client forbids are left out; what else is wrong with them is not hidden.
 def test_forbidden_options() -> None:
-    assert providers._built(Narrow, {"timeout": 7, "max_retries": 0}) == Narrow(timeout=7)
+    assert providers._build(Narrow, {"timeout": 7, "max_retries": 0}) == Narrow(timeout=7)
     with pytest.raises(ValueError, match="timeout"):
-        providers._built(Narrow, {"timeout": "soon"})
+        providers._build(Narrow, {"timeout": "soon"})

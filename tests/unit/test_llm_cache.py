@@ -8,16 +8,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graphreader.errors import CacheError
+from graphreader.agent.decisions import RationalPlan
+from graphreader.agent.tasks import PlanTask
+from graphreader.errors import BudgetError, CacheError, ReplyError
 from graphreader.llm import cache as cache_module
-from graphreader.llm.cache import ReplyCache, key_of
+from graphreader.llm.cache import DecisionCache, ReplyCache, key_of
+from graphreader.llm.protocols import DecisionResult
 from graphreader.settings import Settings
+from graphreader.usage import Usage
 from tests.terminal import wait_for
 
 WRITER = """
@@ -204,7 +208,7 @@ def of_another_program(path: Path) -> None:
 
 def of_a_newer_version(path: Path) -> None:
     with sqlite3.connect(path) as database:
-        database.execute(f"PRAGMA user_version = {cache_module.FORM + 1}")
+        database.execute(f"PRAGMA user_version = {cache_module.FORMAT + 1}")
     database.close()
 
 
@@ -232,16 +236,6 @@ async def test_damage(cache: ReplyCache, path: Path, damage: Callable[[Path], No
     assert await anew.get("new") == "reply"
     assert anew.trouble is None
     await anew.aclose()
-
-
-# A newer version's file is said to be one.
-async def test_a_newer_version(cache: ReplyCache, path: Path) -> None:
-    await cache.put("a", "reply", model="m")
-    await cache.aclose()
-    of_a_newer_version(path)
-
-    assert await cache.get("a") is None
-    assert "newer version" in (cache.trouble or "")
 
 
 # An empty file is as good as none.
@@ -287,7 +281,7 @@ async def test_a_full_disk(cache: ReplyCache, path: Path) -> None:
 
 # Who holds the file for long delays a run once, not with every reply; reading goes on.
 async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_module, "_PATIENCE", 0.2)
+    monkeypatch.setattr(cache_module, "_LOCK_SECONDS", 0.2)
     await cache.put("a", "reply", model="m")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -298,7 +292,7 @@ async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyP
     read = await cache.get("a")
     holder.execute("ROLLBACK")
     holder.close()
-    monkeypatch.setattr(cache_module, "_REST", 0.0)
+    monkeypatch.setattr(cache_module, "_REST_SECONDS", 0.0)
     cache._rests_until["written"] = 0.0
     await cache.put("again", "reply", model="m")
 
@@ -307,23 +301,6 @@ async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyP
     assert "locked" in (cache.trouble or "")
     assert await cache.get("late 0") is None
     assert await cache.get("again") == "reply"
-
-
-# One cache serves the loops of several threads at the same time.
-async def test_two_loops(cache: ReplyCache) -> None:
-    found: list[str | None] = []
-
-    async def work(name: str) -> None:
-        keys = [f"{name} {number}" for number in range(50)]
-        await asyncio.gather(*(cache.put(key, key, model="m") for key in keys))
-        found.extend(await asyncio.gather(*(cache.get(key) for key in keys)))
-
-    def run(name: str) -> None:
-        asyncio.run(work(name))
-
-    await asyncio.gather(*(asyncio.to_thread(run, name) for name in ("one", "two")))
-
-    assert sorted(map(str, found)) == sorted(f"{n} {i}" for n in ("one", "two") for i in range(50))
 
 
 # A reply that was paid for is kept, even where the one who waits for that is cancelled.
@@ -398,3 +375,93 @@ async def test_stats(cache: ReplyCache, path: Path) -> None:
     assert counted.oldest is not None
     assert counted.newest is not None
     assert before <= counted.oldest <= counted.newest <= time.time()
+
+
+PLAN = PlanTask("Who?")
+ONE_CALL = Usage(calls=1, input_tokens=7)
+
+
+class Asking:
+    """Decides once it is let; `calls` counts the requests. Fails by `error`, if there is one."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.calls = 0
+        self.let = asyncio.Event()
+        self._error = error
+
+    async def __call__(self) -> DecisionResult[RationalPlan]:
+        self.calls += 1
+        plan = f"plan {self.calls}"
+        await self.let.wait()
+        if self._error:
+            raise self._error
+        return DecisionResult(RationalPlan(plan=plan), PLAN, ONE_CALL)
+
+
+@pytest.fixture
+def decisions(cache: ReplyCache) -> DecisionCache:
+    return DecisionCache(cache, "fake:model", 0.2)
+
+
+Ask = Callable[[], Awaitable[DecisionResult[RationalPlan]]]
+
+
+async def begin(
+    decisions: DecisionCache, *asks: Ask, text: str = "the prompt"
+) -> list["asyncio.Task[DecisionResult[RationalPlan]]"]:
+    """Tasks that ask for the same decision at the same time; the first is under way."""
+    tasks = [asyncio.create_task(decisions.get_or_ask(PLAN, [text], ask)) for ask in asks]
+    for _ in range(5):
+        await asyncio.sleep(0.002)
+    return tasks
+
+
+# Of many who ask for the same, one pays; later ones find it kept; other texts are other decisions.
+async def test_asked_once(decisions: DecisionCache) -> None:
+    asking = Asking()
+    tasks = await begin(decisions, *[asking] * 5)
+    asking.let.set()
+    results = await asyncio.gather(*tasks)
+    later = await decisions.get_or_ask(PLAN, ["the prompt"], asking)
+    other = await decisions.get_or_ask(PLAN, ["another prompt"], asking)
+
+    assert {one.decision.plan for one in (*results, later)} == {"plan 1"}
+    assert [one.usage for one in (*results, later)] == [ONE_CALL, *[Usage(reused=1)] * 5]
+    assert (other.decision.plan, other.usage) == ("plan 2", ONE_CALL)
+
+
+# All fail by the failure of the one who asked, which only that one has paid; a bug is raised as is.
+@pytest.mark.parametrize("error", [ReplyError("No use."), KeyError("plan")])
+async def test_failures_are_shared(decisions: DecisionCache, error: Exception) -> None:
+    if isinstance(error, ReplyError):
+        error.spent = ONE_CALL
+    asking = Asking(error)
+    tasks = await begin(decisions, *[asking] * 3)
+    asking.let.set()
+    raised = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert asking.calls == 1
+    assert {str(one) for one in raised} == {str(error)}
+    if isinstance(error, ReplyError):
+        spent = [one.spent.calls for one in raised if isinstance(one, ReplyError)]
+        assert spent == [1, 0, 0]
+
+
+# Where the one who asked is cancelled, or out of budget, exactly one of the others asks.
+@pytest.mark.parametrize("ends_by", ["cancelled", "budget"])
+async def test_another_one_asks(decisions: DecisionCache, ends_by: str) -> None:
+    first, others = Asking(BudgetError("Used up.")), Asking()
+    tasks = await begin(decisions, first, *[others] * 4)
+    if ends_by == "cancelled":
+        tasks[0].cancel()
+        tasks[1].cancel()  # the next in turn, in the same moment
+    else:
+        first.let.set()
+    others.let.set()
+    async with asyncio.timeout(5):
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+
+    ended = 2 if ends_by == "cancelled" else 1
+    assert all(isinstance(one, BudgetError | asyncio.CancelledError) for one in results[:ended])
+    assert [one.decision.plan for one in results[ended:]] == ["plan 1"] * (5 - ended)  # type: ignore[union-attr]
+    assert (first.calls, others.calls) == (1, 1)

@@ -9,7 +9,7 @@ import ollama
 import openai
 import pytest
 
-from graphreader.llm.retry import failure_of
+from graphreader.llm.failures import classify
 
 
 class HttpError(Exception):
@@ -69,17 +69,17 @@ def of_ollama(status: int, message: str) -> Exception:
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (HttpError(400, {"error": {"message": "Bad.", "code": "unknown_field"}}), "request"),
+        (HttpError(400, {"error": {"message": "Bad.", "code": "unknown_field"}}), "rejected"),
         (HttpError(413, "Payload too large"), "request"),
         (HttpError(402, "Insufficient Balance"), "quota"),
         (HttpError(429, "Rate limit reached; see /account/billing"), "busy"),
-        (HttpError(404, "No endpoints found that support tool use"), "form"),
-        (HttpError(405, "Tool calling is not supported for model"), "form"),
-        (HttpError(500, "Unsupported param: tools"), "form"),
+        (HttpError(404, "No endpoints found that support tool use"), "rejected"),
+        (HttpError(405, "Tool calling is not supported for model"), "rejected"),
+        (HttpError(500, "Unsupported param: tools"), "rejected"),
         (HttpError(500, "the function crashed"), "broken"),
         (HttpError(400, "Unsupported value: 'temperature' does not support 0.2"), "temperature"),
-        (NotImplementedError(), "form"),
-        (TypeError("got an unexpected keyword argument 'response_format'"), "form"),
+        (NotImplementedError(), "rejected"),
+        (TypeError("got an unexpected keyword argument 'response_format'"), "rejected"),
         (TypeError("Could not resolve authentication method"), "key"),
         (raised_from(RuntimeError("failed"), ReadTimeout()), "timeout"),
         (ConnectionRefusedError("refused"), "connection"),
@@ -90,14 +90,14 @@ def of_ollama(status: int, message: str) -> Exception:
         (ValueError({"message": "Upstream failed"}), "broken"),
         (ValueError({"message": "Slow down", "code": 429}), "busy"),
         (HttpError(0), "broken"),
-        (ValueError("This model takes no images"), "request"),
+        (ValueError("This model takes no images"), "rejected"),
         (ValueError("`temperature` is not supported for claude-sonnet-5-5"), "temperature"),
         (KeyError("plan"), "bug"),
         (AttributeError("'dict' object has no attribute 'text'"), "bug"),
     ],
 )
 def test_kinds_of_failures(error: Exception, kind: str) -> None:
-    assert failure_of(error).kind == kind
+    assert classify(error).kind == kind
 
 
 # OpenAI's own errors, and those of servers that speak its protocol.
@@ -131,7 +131,7 @@ def test_kinds_of_failures(error: Exception, kind: str) -> None:
         ),
         (of_openai(400, "Neither seed nor max_tokens", "context_length_exceeded"), "window"),
         (of_openai(400, "'temperature' and 'seed' are not supported"), "temperature"),
-        (of_openai(400, "Invalid schema for response_format 'Answer'"), "form"),
+        (of_openai(400, "Invalid schema for response_format 'Answer'"), "rejected"),
         (of_openai(400, "The response was filtered: content_filter"), "content"),
         (of_openai(503, "The server is overloaded"), "broken"),
         (openai.APIConnectionError(request=httpx.Request("POST", "http://host")), "connection"),
@@ -139,7 +139,7 @@ def test_kinds_of_failures(error: Exception, kind: str) -> None:
     ],
 )  # fmt: skip
 def test_openai(error: Exception, kind: str) -> None:
-    assert failure_of(error).kind == kind
+    assert classify(error).kind == kind
 
 
 # Anthropic's: credit that is used up has status 400, and an overloaded service 529.
@@ -175,12 +175,12 @@ def test_openai(error: Exception, kind: str) -> None:
             "limit",
         ),
         (400, "invalid_request_error", "`temperature` is deprecated", "temperature"),
-        (400, "invalid_request_error", "output_config.format: schema is too complex", "form"),
+        (400, "invalid_request_error", "output_config.format: schema is too complex", "rejected"),
         (
             400,
             "invalid_request_error",
             "Thinking may not be enabled when tool_choice forces tool use.",
-            "form",
+            "rejected",
         ),
         (413, "request_too_large", "Request exceeds the maximum size", "request"),
         (429, "rate_limit_error", "This request would exceed your rate limit.", "busy"),
@@ -189,7 +189,7 @@ def test_openai(error: Exception, kind: str) -> None:
     ],
 )  # fmt: skip
 def test_anthropic(status: int, type_: str, message: str, kind: str) -> None:
-    failure = failure_of(of_anthropic(status, type_, message))
+    failure = classify(of_anthropic(status, type_, message))
 
     assert failure.kind == kind
     assert str(failure) == f"{status}: {message}"
@@ -202,10 +202,10 @@ def test_anthropic(status: int, type_: str, message: str, kind: str) -> None:
         (404, "model 'qwen9' not found", "unknown"),
         (404, "model 'functiongemma' not found", "unknown"),
         (404, "model 'seed-oss:36b' not found, try pulling it first", "unknown"),
-        (400, "registry.ollama.ai/library/gemma:2b does not support tools", "form"),
-        (400, "registry.ollama.ai/library/seed-oss:36b does not support tools", "form"),
-        (500, "invalid JSON schema in format", "form"),
-        (-1, "failed to parse grammar", "form"),
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools", "rejected"),
+        (400, "registry.ollama.ai/library/seed-oss:36b does not support tools", "rejected"),
+        (500, "invalid JSON schema in format", "rejected"),
+        (-1, "failed to parse grammar", "rejected"),
         (-1, "llama runner process no longer running", "broken"),
         (500, "model runner has unexpectedly stopped", "broken"),
         (503, "server busy, please try again. maximum pending requests exceeded", "broken"),
@@ -213,7 +213,7 @@ def test_anthropic(status: int, type_: str, message: str, kind: str) -> None:
     ],
 )
 def test_ollama(status: int, message: str, kind: str) -> None:
-    failure = failure_of(of_ollama(status, message))
+    failure = classify(of_ollama(status, message))
 
     assert failure.kind == kind
     assert failure.message == message
@@ -226,12 +226,15 @@ def test_ollama(status: int, message: str, kind: str) -> None:
     [
         (ClientError(429, "ThrottlingException", "Too many requests"), "busy"),
         (ClientError(403, "AccessDeniedException", "not authorized"), "key"),
-        (ClientError(400, "ValidationException", "This model doesn't support tool use."), "form"),
+        (
+            ClientError(400, "ValidationException", "This model doesn't support tool use."),
+            "rejected",
+        ),
         (ClientError(500, "InternalServerException", "Try again"), "broken"),
     ],
 )
 def test_amazon(error: Exception, kind: str) -> None:
-    assert failure_of(error).kind == kind
+    assert classify(error).kind == kind
 
 
 # Status and headers of what LangChain wraps into an exception of its own are those of the cause.
@@ -240,7 +243,7 @@ def test_wrapped() -> None:
         """As LangChain names it."""
 
     refused = HttpError(429, {"message": "Slow down"}, retry_after="3")
-    failure = failure_of(raised_from(ChatGoogleGenerativeAIError("Slow down"), refused))
+    failure = classify(raised_from(ChatGoogleGenerativeAIError("Slow down"), refused))
 
     assert (failure.kind, failure.status, failure.wait) == ("busy", 429, 3)
 
@@ -249,32 +252,30 @@ def test_wrapped() -> None:
 def test_retry_after_header() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30))
 
-    assert failure_of(HttpError(429, retry_after="7")).wait == 7
-    assert failure_of(HttpError(429, retry_after="-7")).wait == 0
-    assert failure_of(HttpError(429, retry_after=soon)).wait == pytest.approx(29.5, abs=1)
-    assert failure_of(HttpError(429, retry_after="soon")).wait is None
-    assert failure_of(HttpError(429)).wait is None
+    assert classify(HttpError(429, retry_after="7")).wait == 7
+    assert classify(HttpError(429, retry_after="-7")).wait == 0
+    assert classify(HttpError(429, retry_after=soon)).wait == pytest.approx(29.5, abs=1)
+    assert classify(HttpError(429, retry_after="soon")).wait is None
+    assert classify(HttpError(429)).wait is None
 
 
 # The header in milliseconds is more exact, and goes first.
 def test_retry_after_in_milliseconds() -> None:
-    assert (
-        failure_of(of_openai(429, "Slow down", retry_after_ms="250", retry_after="1")).wait == 0.25
-    )
-    assert failure_of(of_openai(429, "Slow down", retry_after_ms="-5")).wait == 0
-    assert failure_of(of_openai(429, "Slow down", retry_after="1.5")).wait == 1.5
+    assert classify(of_openai(429, "Slow down", retry_after_ms="250", retry_after="1")).wait == 0.25
+    assert classify(of_openai(429, "Slow down", retry_after_ms="-5")).wait == 0
+    assert classify(of_openai(429, "Slow down", retry_after="1.5")).wait == 1.5
 
 
 # A header in milliseconds that makes no sense does not hide the one in seconds.
 def test_odd_milliseconds() -> None:
-    assert failure_of(HttpError(429, retry_after_ms="soon", retry_after="2")).wait == 2
-    assert failure_of(HttpError(429, retry_after="nan")).wait is None
-    assert failure_of(HttpError(429, retry_after="inf")).wait is None
+    assert classify(HttpError(429, retry_after_ms="soon", retry_after="2")).wait == 2
+    assert classify(HttpError(429, retry_after="nan")).wait is None
+    assert classify(HttpError(429, retry_after="inf")).wait is None
 
 
 # What a service says is shown in one short line, without anything like a key.
 def test_words_of_a_failure() -> None:
-    failure = failure_of(HttpError(400, {"message": "Key sk-abcdef123456\n is bad. " + "x" * 500}))
+    failure = classify(HttpError(400, {"message": "Key sk-abcdef123456\n is bad. " + "x" * 500}))
 
     assert str(failure).startswith("400: Key ... is bad. xxx")
     assert len(str(failure)) < 220
@@ -282,7 +283,7 @@ def test_words_of_a_failure() -> None:
 
 # The keys that we know are blotted out, whatever they look like.
 def test_known_secrets() -> None:
-    failure = failure_of(of_anthropic(400, "e", "No my-own-secret here"), {"my-own-secret"})
+    failure = classify(of_anthropic(400, "e", "No my-own-secret here"), {"my-own-secret"})
 
     assert str(failure) == "400: No ... here"
 
@@ -302,7 +303,7 @@ def test_known_secrets() -> None:
     ],
 )
 def test_wait_in_words(words: str, kind: str, wait: float | None) -> None:
-    failure = failure_of(HttpError(429, {"message": words}))
+    failure = classify(HttpError(429, {"message": words}))
 
     assert failure.kind == kind
     assert failure.wait == (wait if wait is None else pytest.approx(wait))

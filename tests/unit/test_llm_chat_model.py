@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +16,11 @@ from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowErr
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import ROOM_TO_THINK, Budget, Decider
-from graphreader.llm.providers import dialect_of, redacted, shown
+from graphreader.llm.providers import adapter_for
+from graphreader.llm.redaction import display_url, redact
 from graphreader.llm.retry import ModelService
 from graphreader.llm.structured_output import UnusableReply
-from graphreader.llm.window import tokens_of
+from graphreader.llm.window import message_tokens
 from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused
 
 PLAN = PlanTask("Who was born first?")
@@ -35,7 +35,7 @@ def decider_of(
         lambda: model,
         ModelService("fake:model"),
         window=window,
-        dialect=dialect_of("openai", model),
+        adapter=adapter_for("openai", model),
     )
     return decider, model
 
@@ -349,7 +349,7 @@ async def test_correction_keeps_to_the_window() -> None:
     assert [message.type for message in model.requests[1].messages] == ["system", "human"]
     assert "cannot be used" in model.requests[1].user
     for request in model.requests:
-        assert tokens_of(request.messages) < 4096
+        assert message_tokens(request.messages) < 4096
 
 
 # A path's prompts carry no history: the tenth is two messages as the first is, and hardly longer.
@@ -376,7 +376,7 @@ async def test_no_growing_history() -> None:
     assert "passage 9" in last.user
     assert "passage 8" not in last.user
     assert "thought number" not in last.user
-    assert tokens_of(last.messages) - tokens_of(model.requests[0].messages) < 150
+    assert message_tokens(last.messages) - message_tokens(model.requests[0].messages) < 150
 
 
 # The model's own window, and content that a provider does not take, have their own errors.
@@ -400,24 +400,11 @@ async def test_other_refusals(message: str, kind: type[DecisionError]) -> None:
 
 
 # Keys are blotted out of a service's words, the configured one whatever it looks like.
-def test_redacted() -> None:
-    words = redacted("No own-server-key, gsk_abcdefgh or http://me:pw@host/v1.", {"own-server-key"})
+def test_redact() -> None:
+    words = redact("No own-server-key, gsk_abcdefgh or http://me:pw@host/v1.", {"own-server-key"})
 
     assert words == "No ..., ... or http://host/v1."
-    assert redacted("unknown", {"k"}) == "unknown"
-    assert shown("http://me:p@w@host:8000/v1?key=secret") == "http://host:8000/v1"
-    assert shown("me:pw@host/v1") == "host/v1"
-    assert shown("http://host/v1") == "http://host/v1"
-
-
-# A decider may be used in one event loop after another.
-def test_several_loops() -> None:
-    decider, model = decider_of(lambda request: GOOD)
-
-    async def several() -> None:
-        await asyncio.gather(*(decider.decide(PLAN) for _ in range(20)))
-
-    asyncio.run(several())
-    asyncio.run(several())
-
-    assert len(model.requests) == 40
+    assert redact("unknown", {"k"}) == "unknown"
+    assert display_url("http://me:p@w@host:8000/v1?key=secret") == "http://host:8000/v1"
+    assert display_url("me:pw@host/v1") == "host/v1"
+    assert display_url("http://host/v1") == "http://host/v1"

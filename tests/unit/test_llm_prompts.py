@@ -8,7 +8,8 @@ import pytest
 import graphreader
 from graphreader.agent import tasks
 from graphreader.baselines import chunk_reading, search_agent
-from graphreader.baselines.read_agent import tasks as tasks_tasks
+from graphreader.baselines import tasks as baseline_tasks
+from graphreader.baselines.read_agent import tasks as read_agent_tasks
 from graphreader.errors import SettingsError
 from graphreader.evaluation import scoring
 from graphreader.ingestion.extraction import ExtractionTask
@@ -16,8 +17,8 @@ from graphreader.llm import protocols, structured_output
 from graphreader.llm.prompts import Prompts
 from graphreader.tokens import count
 
-EXCERPTS = (tasks_tasks.Excerpt("title, chunk 1", "A text.", 0),)
-MEMORY = (tasks_tasks.MemoryPage("A gist.", "A text.", "A title"),)
+EXCERPTS = (baseline_tasks.Excerpt("title, chunk 1", "A text.", 0),)
+MEMORY = (read_agent_tasks.MemoryPage("A gist.", "A text.", "A title"),)
 TASKS: list[protocols.Task[Any]] = [
     ExtractionTask("A title", "A text."),
     tasks.PlanTask("Who?"),
@@ -31,20 +32,20 @@ TASKS: list[protocols.Task[Any]] = [
     scoring.StrictRatingTask("Who?", "Danny.", "Alice."),
     scoring.PermissiveRatingTask("Who?", "Danny.", "Alice."),
     scoring.RecallRatingTask("Who?", ("Danny came.",), "a note"),
-    tasks_tasks.PassagesTask("Who?", EXCERPTS),
-    tasks_tasks.PassagesChoiceTask("Who?", EXCERPTS, ("Danny", "Alice")),
-    tasks_tasks.FullTextTask("Who?", EXCERPTS),
-    tasks_tasks.FullTextChoiceTask("Who?", EXCERPTS, ("Danny", "Alice")),
+    baseline_tasks.PassagesTask("Who?", EXCERPTS),
+    baseline_tasks.PassagesChoiceTask("Who?", EXCERPTS, ("Danny", "Alice")),
+    baseline_tasks.FullTextTask("Who?", EXCERPTS),
+    baseline_tasks.FullTextChoiceTask("Who?", EXCERPTS, ("Danny", "Alice")),
     chunk_reading.ChunkReadTask("Who?", "title, chunk 1", "A text."),
     chunk_reading.NotesReadTask("Who?", "title, chunk 1", "A text.", (), "a note"),
     search_agent.SearchStepTask("Who?", "a note", (), (), (), frozenset(), 14),
-    tasks_tasks.PauseTask(("A text.", "And more."), "And"),
-    tasks_tasks.GistTask("A text."),
-    tasks_tasks.GistForTask("A text.", "Who?"),
-    tasks_tasks.LookUpTask("Who?", MEMORY, 5),
-    tasks_tasks.NextPageTask("Who?", MEMORY, 5),
-    tasks_tasks.MemoryAnswerTask("Who?", MEMORY),
-    tasks_tasks.MemoryChoiceTask("Who?", MEMORY, options=("Danny", "Alice")),
+    read_agent_tasks.PauseTask(("A text.", "And more."), "And"),
+    read_agent_tasks.GistTask("A text."),
+    read_agent_tasks.GistForTask("A text.", "Who?"),
+    read_agent_tasks.LookUpTask("Who?", MEMORY, 5),
+    read_agent_tasks.NextPageTask("Who?", MEMORY, 5),
+    read_agent_tasks.MemoryAnswerTask("Who?", MEMORY),
+    read_agent_tasks.MemoryChoiceTask("Who?", MEMORY, options=("Danny", "Alice")),
 ]
 PROMPTS = Prompts()
 FILES = Path(graphreader.__file__).parent / "prompts"

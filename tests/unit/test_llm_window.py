@@ -25,7 +25,7 @@ from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm import structured_output
 from graphreader.llm import window as window_module
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.structured_output import Form
+from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import Correction
 from graphreader.tokens import count
 
@@ -115,7 +115,7 @@ def test_next_pages_are_offered(task: Any) -> None:
 # Everything that is sent is counted, in the encoding that is asked for: text, framing, schema.
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("form", FORMS)
-def test_everything_is_counted(form: Form, encoding: str) -> None:
+def test_everything_is_counted(form: ReplyForm, encoding: str) -> None:
     task = ChunkTask("谁?", "找。", ("看",), "笔记 " * 90, "D", "西游记, chunk 1", "孙悟空。" * 300)
     along = {"schema": structured_output.response_format, "tool": structured_output.tool}
     for correction in (None, Correction("", "it was empty"), Correction("{}", "a: missing")):
@@ -200,7 +200,7 @@ def of_tokens(number: int, sentence: str, encoding: str = "o200k_base") -> str:
     ],
     ids=["English", "Chinese"],
 )
-def test_the_largest_prompts_fit(form: Form, sentence: str, title: str) -> None:
+def test_the_largest_prompts_fit(form: ReplyForm, sentence: str, title: str) -> None:
     labels = tuple(f"{title}, chunk {n}" for n in range(20))
     actions = tuple(f"at {label}: read_chunk({'; '.join(labels[:6])})" for label in labels[:10])
     question, plan, notebook = (
@@ -242,7 +242,7 @@ LANGUAGES = pytest.mark.parametrize(
 @pytest.mark.parametrize("sentence", ["The Maid raised the siege. ", "孙悟空大闹天宫。"])
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("form", FORMS)
-def test_room_for_the_question(form: Form, encoding: str, sentence: str) -> None:
+def test_room_for_the_question(form: ReplyForm, encoding: str, sentence: str) -> None:
     of = partial(of_tokens, encoding=encoding)
     room = room_for_question(2000, 4096, prompts=PROMPTS, encoding=encoding)
     label = of(limits.LABEL_TOKENS, sentence)

@@ -1,11 +1,13 @@
+"""Two deciders as one: the model that answers may be another one than the one that explores."""
+
 from typing import Any
 
 import pytest
 
 from graphreader.agent.decisions import Answer, RationalPlan
 from graphreader.agent.tasks import AnswerTask, PlanTask
-from graphreader.llm.chat_model import RoutingDecider
 from graphreader.llm.protocols import Decider
+from graphreader.models import RoutingDecider
 from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import ScriptedDecider
 
@@ -13,8 +15,8 @@ PLAN = PlanTask("Who?")
 ANSWER = AnswerTask("Who?", "Look.", ("Danny won.",), ())
 
 
-class Closing(ScriptedDecider):
-    """A decider that remembers that it was closed, and then may fail."""
+class Named(ScriptedDecider):
+    """A decider that decides by its name, and may fail when it is closed."""
 
     def __init__(self, name: str, *, fails: bool = False) -> None:
         reply = Answer(analysis="", answer=name, answered=True)
@@ -29,54 +31,45 @@ class Closing(ScriptedDecider):
         if self._fails:
             raise OSError("cannot be closed")
 
-    async def decide(self, task: Any, budget: Any = None, heard: Any = None) -> Any:
-        if heard:
-            heard(self.name, True)
-        return await super().decide(task, budget, heard)
+    async def decide(self, task: Any, budget: Any = None, on_token: Any = None) -> Any:
+        if on_token:
+            on_token(self.name, True)
+        return await super().decide(task, budget)
 
     def measure(self, task: object) -> int:
         return len(self.name)
 
 
-# The answer is the answerer's, and everything else the explorer's.
-async def test_who_decides() -> None:
-    explorer, answerer = Closing("small"), Closing("largest")
+# Tasks of the answer, with their tokens, go to the answerer, all others to the explorer.
+async def test_routing() -> None:
+    pieces: list[tuple[str, bool]] = []
+    explorer, answerer = Named("small"), Named("largest")
     decider: Decider = RoutingDecider(explorer, answerer)
 
-    plan, answer = await decider.decide(PLAN), await decider.decide(ANSWER)
+    plan = await decider.decide(PLAN)
+    answer = await decider.decide(ANSWER, None, lambda *piece: pieces.append(piece))
 
     assert (plan.decision.plan, answer.decision.answer) == ("small", "largest")
     assert (decider.measure(PLAN), decider.measure(ANSWER)) == (5, 7)
     assert (explorer.asked, answerer.asked) == ([PLAN], [ANSWER])
+    assert pieces == [("largest", True)]
 
 
-# Who wants to hear the answer hears the answerer.
-async def test_who_is_heard() -> None:
-    heard: list[tuple[str, bool]] = []
-    decider = RoutingDecider(Closing("small"), Closing("largest"))
-
-    await decider.decide(ANSWER, None, lambda *piece: heard.append(piece))
-
-    assert heard == [("largest", True)]
-
-
-# Both are named, with their prompts; what either has to say is said, but nothing twice.
-def test_what_it_says() -> None:
-    both = RoutingDecider(Closing("small"), Closing("large"))
+# Both are named with their prompts and notices; what is the same appears once.
+def test_description() -> None:
+    both = RoutingDecider(Named("small"), Named("large"))
     same = RoutingDecider(OfflineDecider(), OfflineDecider())
 
     assert both.name == "small, answers by large"
     assert both.prompts == "prompts of small, prompts of large"
     assert both.notice == "small says hello. large says hello."
-    assert same.notice == OfflineDecider.notice
-    assert same.prompts == OfflineDecider.prompts
-    assert both.concurrency == 8
+    assert (same.notice, same.prompts) == (OfflineDecider.notice, OfflineDecider.prompts)
 
 
-# Both are closed, also where the one fails at it.
+# Both are closed, also where one of them fails.
 @pytest.mark.parametrize("fails", [(True, False), (False, True)])
-async def test_closing(fails: tuple[bool, bool]) -> None:
-    first, second = Closing("a", fails=fails[0]), Closing("b", fails=fails[1])
+async def test_close(fails: tuple[bool, bool]) -> None:
+    first, second = Named("a", fails=fails[0]), Named("b", fails=fails[1])
 
     with pytest.raises(OSError, match="cannot be closed"):
         await RoutingDecider(first, second).aclose()

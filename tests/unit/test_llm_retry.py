@@ -1,5 +1,4 @@
 import asyncio
-import random
 from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -9,22 +8,33 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from graphreader.errors import ModelRefusedError, ModelUnavailableError, WindowError
+from graphreader.errors import (
+    DecisionError,
+    GraphReaderError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    Neo4jUnavailableError,
+    SchemaError,
+    SettingsError,
+    WindowError,
+)
 from graphreader.llm import retry
+from graphreader.llm.rate_limit import RateLimiter, RateLimits
 from graphreader.llm.retry import (
-    PATIENCE,
-    PATIENCE_AT_FIRST,
-    PATIENCE_WHEN_BUSY,
-    TIMEOUTS_FORGIVEN,
-    Declined,
-    Limiter,
+    BUSY_RETRY_SECONDS,
+    FIRST_RETRY_SECONDS,
+    MAX_OUTAGES,
+    MAX_TIMEOUTS,
+    RETRY_SECONDS,
+    CircuitBreaker,
     ModelService,
+    RequestRejected,
 )
 from graphreader.testing import RequestRefused
 from tests.clock import Clock
 
 
-class Asked(Exception):
+class HttpError(Exception):
     """A refusal with headers, as providers' clients raise it."""
 
     def __init__(self, status: int, **headers: str) -> None:
@@ -81,12 +91,17 @@ def pauses(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Pauses:
 
 
 @pytest.fixture
-def limiter(clock: Clock) -> Limiter:
-    return Limiter(clock=clock.now, later=clock.later)
+def limits() -> RateLimits:
+    return RateLimits()
 
 
 @pytest.fixture
-def fake(limiter: Limiter) -> ModelService:
+def limiter(clock: Clock, limits: RateLimits) -> RateLimiter:
+    return RateLimiter(limits, clock=clock.now, call_later=clock.later)
+
+
+@pytest.fixture
+def fake(limiter: RateLimiter) -> ModelService:
     """A service that never replied, and whose address is not known."""
     return ModelService("fake:model", limiter=limiter)
 
@@ -111,25 +126,8 @@ async def test_tries_again(failure: Exception, fake: ModelService, pauses: Pause
     assert len(pauses) == 3
 
 
-# A reply that came is never asked for again, whatever fails beside it.
-async def test_nothing_is_asked_twice(fake: ModelService, pauses: Pauses) -> None:
-    dice = random.Random(3)
-    good: list[int] = []
-
-    async def ask(number: int) -> int:
-        if dice.random() < 0.3:
-            raise dice.choice([Asked(429, retry_after="1"), Asked(500), ConnectionError()])
-        good.append(number)
-        return number
-
-    got = [await fake.call(lambda number=number: ask(number)) for number in range(200)]
-
-    assert got == good == list(range(200))
-    assert 40 < len(pauses) < 140
-
-
 # The first pauses are drawn evenly between 0 and bounds that double: 0.5, 1, 2, ... 20 seconds.
-async def test_full_jitter(limiter: Limiter, pauses: Pauses) -> None:
+async def test_full_jitter(limiter: RateLimiter, pauses: Pauses) -> None:
     rounds: list[list[float]] = []
     for _ in range(300):
         pauses.clear()
@@ -149,10 +147,10 @@ async def test_full_jitter(limiter: Limiter, pauses: Pauses) -> None:
 @pytest.mark.parametrize(
     ("status", "replied", "patience"),
     [
-        (503, False, PATIENCE_AT_FIRST),
-        (429, False, PATIENCE_WHEN_BUSY),
-        (503, True, PATIENCE),
-        (429, True, PATIENCE),
+        (503, False, FIRST_RETRY_SECONDS),
+        (429, False, BUSY_RETRY_SECONDS),
+        (503, True, RETRY_SECONDS),
+        (429, True, RETRY_SECONDS),
     ],
 )
 async def test_patience_ends(
@@ -194,31 +192,18 @@ async def test_trust_is_lost(fake: ModelService, pauses: Pauses) -> None:
     await fails(fake.call(broken), ModelUnavailableError)
     third = sum(pauses) - first - second
 
-    assert (first, second, third) == pytest.approx((PATIENCE, PATIENCE_AT_FIRST, PATIENCE))
-
-
-# One call that never succeeds does not lose the trust while the service replies to others.
-async def test_trust_is_kept(fake: ModelService, pauses: Pauses) -> None:
-    await fake.call(Replies("good"))
-
-    async def poisoned() -> None:
-        await fake.call(Replies("good"))
-        raise RequestRefused(500, "not this one")
-
-    await fails(fake.call(poisoned), ModelUnavailableError)
-    pauses.clear()
-    await fails(fake.call(Replies(RequestRefused(500, "no"))), ModelUnavailableError)
-
-    assert sum(pauses) == pytest.approx(PATIENCE)
+    assert (first, second, third) == pytest.approx(
+        (RETRY_SECONDS, FIRST_RETRY_SECONDS, RETRY_SECONDS)
+    )
 
 
 # Retry-After, in seconds or as a date, is obeyed; we scatter a little after it.
 @pytest.mark.parametrize("status", [429, 503])
 async def test_retry_after(status: int, fake: ModelService, pauses: Pauses) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    seconds, until = Asked(status, retry_after="7"), Asked(status, retry_after=date)
+    seconds, until = HttpError(status, retry_after="7"), HttpError(status, retry_after=date)
     await fake.call(Replies("good"))
-    await fake.call(Replies(seconds, until, Asked(status, retry_after="soon"), "good"))
+    await fake.call(Replies(seconds, until, HttpError(status, retry_after="soon"), "good"))
 
     assert 7 <= pauses[0] <= 7.05
     assert 28 <= pauses[1] <= 30.1
@@ -226,14 +211,14 @@ async def test_retry_after(status: int, fake: ModelService, pauses: Pauses) -> N
 
 
 # Who asks meanwhile waits as well, be it another service's call: the limit is one of an account.
-async def test_everybody_waits(limiter: Limiter, fake: ModelService, clock: Clock) -> None:
+async def test_everybody_waits(limiter: RateLimiter, fake: ModelService, clock: Clock) -> None:
     other = ModelService("fake:embeddings", limiter=limiter)
     began: list[float] = []
 
     async def ask() -> None:
         began.append(clock.time)
 
-    first = asyncio.create_task(fake.call(Replies(Asked(429, retry_after="7"), "good")))
+    first = asyncio.create_task(fake.call(Replies(HttpError(429, retry_after="7"), "good")))
     await asyncio.sleep(0)
     second = asyncio.create_task(other.call(ask))
     await asyncio.sleep(0)
@@ -253,7 +238,7 @@ async def test_too_long_a_wait(
 ) -> None:
     if replied:
         await fake.call(Replies("good"))
-    busy = Replies(Asked(429, retry_after=str(asked)))
+    busy = Replies(HttpError(429, retry_after=str(asked)))
     await fails(fake.call(busy), ModelUnavailableError, f"asks to wait {asked} seconds: try again")
 
     assert pauses == []
@@ -264,11 +249,11 @@ async def test_too_long_a_wait(
 # However long the service asks to wait each time, we do not wait longer than our patience in all.
 async def test_patience_with_retry_after(fake: ModelService, pauses: Pauses) -> None:
     await fake.call(Replies("good"))
-    busy = Replies(Asked(429, retry_after="50"))
+    busy = Replies(HttpError(429, retry_after="50"))
     await fails(fake.call(busy), ModelUnavailableError, "GRAPHREADER_REQUESTS_PER_MINUTE")
 
     assert busy.requests == 3
-    assert 100 <= sum(pauses) <= PATIENCE
+    assert 100 <= sum(pauses) <= RETRY_SECONDS
 
 
 # What is final is not tried again, says which variable to check, and never repeats a key.
@@ -279,7 +264,7 @@ async def test_patience_with_retry_after(fake: ModelService, pauses: Pauses) -> 
         (403, "You may not use this model", "check OPENAI_API_KEY"),
         (404, "The model `fake` does not exist", "check GRAPHREADER_MODEL"),
         (429, "You exceeded your current quota. insufficient_quota", "quota of fake:model"),
-        (400, "Bad request with sk-abcdefghij", r"refuses the request \(400: Bad request with"),
+        (413, "Too large with sk-abcdefghij", r"refuses the request \(413: Too large with"),
     ],
 )
 async def test_final_refusals(
@@ -295,10 +280,12 @@ async def test_final_refusals(
 
 
 # A way of asking that the service declines is the caller's to change.
-@pytest.mark.parametrize("what", ["temperature", "seed", "max_tokens", "response_format", "tools"])
+@pytest.mark.parametrize(
+    "what", ["temperature", "seed", "max_tokens", "response_format", "tools", "anything"]
+)
 async def test_declined(what: str, fake: ModelService) -> None:
     declined = Replies(RequestRefused(400, f"Unsupported parameter: '{what}'."))
-    await fails(fake.call(declined), Declined, what)
+    await fails(fake.call(declined), RequestRejected, what)
 
     assert declined.requests == 1
 
@@ -321,21 +308,21 @@ async def test_bugs_are_not_tried_again(error: Exception, fake: ModelService) ->
 
 
 # A service that has replied may miss its time a few times; then the setting is named.
-async def test_no_reply_in_time(limiter: Limiter, pauses: Pauses) -> None:
+async def test_no_reply_in_time(limiter: RateLimiter, pauses: Pauses) -> None:
     fake = ModelService("fake:model", timeout=0.02, limiter=limiter)
     await fake.call(Replies("good"))
-    forgiven = Replies(*[HANGS] * TIMEOUTS_FORGIVEN, "good")
+    forgiven = Replies(*[HANGS] * MAX_TIMEOUTS, "good")
     silent = Replies(HANGS)
 
     assert await fake.call(forgiven) == "good"
     await fails(fake.call(silent), ModelUnavailableError, "GRAPHREADER_TIMEOUT")
-    assert silent.requests == TIMEOUTS_FORGIVEN + 1
-    assert len(pauses) == 2 * TIMEOUTS_FORGIVEN
+    assert silent.requests == MAX_TIMEOUTS + 1
+    assert len(pauses) == 2 * MAX_TIMEOUTS
 
 
 # One that never replied, and whose address is not known, has less time, and only one try.
 async def test_no_first_reply(fake: ModelService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "FIRST_REPLY_UNCONTACTED", 0.05)
+    monkeypatch.setattr(retry, "UNCHECKED_FIRST_REPLY_TIMEOUT", 0.05)
     silent = Replies(HANGS)
     await fails(fake.call(silent), ModelUnavailableError, "check that the service runs")
 
@@ -343,20 +330,22 @@ async def test_no_first_reply(fake: ModelService, monkeypatch: pytest.MonkeyPatc
 
 
 # First contact is made once, within a slot; who waits for it holds none, and fails along with it.
-async def test_first_contact(limiter: Limiter, monkeypatch: pytest.MonkeyPatch) -> None:
-    limiter.configure(concurrency=1)
-    fake = ModelService("fake:model", address="http://host/v1", limiter=limiter)
+async def test_health_check(
+    limits: RateLimits, limiter: RateLimiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits.concurrency = 1
+    fake = ModelService("fake:model", url="http://host/v1", limiter=limiter)
     other = ModelService("fake:other", limiter=limiter)
     asked, asked_other = Replies("good"), Replies("good")
     contacts: list[int] = []
 
-    async def nobody(address: str, seconds: float, variable: str) -> None:
+    async def nobody(url: str, variable: str) -> None:
         for _ in range(5):
             await asyncio.sleep(0)
         contacts.append(asked_other.requests)
-        raise ModelUnavailableError(f"Nothing answers at {address}.")
+        raise ModelUnavailableError(f"Nothing answers at {url}.")
 
-    monkeypatch.setattr(retry, "first_contact", nobody)
+    monkeypatch.setattr(retry, "check_health", nobody)
     calls = [*(fake.call(asked) for _ in range(10)), other.call(asked_other)]
     async with asyncio.timeout(20):
         ended = await asyncio.gather(*calls, return_exceptions=True)
@@ -375,7 +364,7 @@ async def test_pauses_outside_of_the_slot(monkeypatch: pytest.MonkeyPatch) -> No
         await go_on.wait()
 
     monkeypatch.setattr(retry.asyncio, "sleep", sleep)
-    fake = ModelService("fake:model", limiter=Limiter(concurrency=1))
+    fake = ModelService("fake:model", limiter=RateLimiter(RateLimits(concurrency=1)))
     first = asyncio.create_task(fake.call(Replies(RequestRefused(429, "not now"), "first")))
     await paused.wait()
     async with asyncio.timeout(20):
@@ -387,27 +376,9 @@ async def test_pauses_outside_of_the_slot(monkeypatch: pytest.MonkeyPatch) -> No
     assert was_waiting
 
 
-# Several services share the limiter: no more requests than allowed are ever in progress.
-async def test_concurrency() -> None:
-    limiter = Limiter(concurrency=3)
-    services = [ModelService(f"fake:{name}", limiter=limiter) for name in range(4)]
-    now, most = 0, 0
-
-    async def ask() -> None:
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        await asyncio.sleep(0.002)
-        now -= 1
-
-    await asyncio.gather(*(one.call(ask) for one in services * 10))
-
-    assert most == 3
-
-
 # Cancelling ends a call at once, while it pauses, waits for its slot or for the reply.
 async def test_cancelling() -> None:
-    limiter = Limiter(concurrency=1)
+    limiter = RateLimiter(RateLimits(concurrency=1))
     fake = ModelService("fake:model", limiter=limiter)
     busy, silent = Replies(RequestRefused(429, "not now")), Replies(HANGS)
     waiting = Replies("never asked")
@@ -431,9 +402,9 @@ async def test_cancelling() -> None:
 # A message that tells what it took counts with that; others with what they were thought to take.
 @pytest.mark.parametrize(("told", "begins_at"), [(50, 0), (None, 60)])
 async def test_tokens(
-    told: int | None, begins_at: int, limiter: Limiter, fake: ModelService, clock: Clock
+    told: int | None, begins_at: int, limits: RateLimits, fake: ModelService, clock: Clock
 ) -> None:
-    limiter.configure(concurrency=8, tokens_per_minute=1000)
+    limits.tokens_per_minute = 1000
     usage: Any = told and {"input_tokens": told - 9, "output_tokens": 9, "total_tokens": told}
     await fake.call(Replies(AIMessage("good", usage_metadata=usage)), tokens=900)
 
@@ -452,11 +423,21 @@ async def test_tokens(
     assert await call == 1000 + begins_at
 
 
-# One service may be used in one event loop after another.
-def test_several_loops(limiter: Limiter, fake: ModelService, pauses: Pauses) -> None:
-    async def several() -> list[Any]:
-        return await asyncio.gather(
-            *(fake.call(Replies(RequestRefused(500, "no"), "good")) for _ in range(20))
-        )
+# Errors that every question would meet end a batch of questions at once, as they are.
+@pytest.mark.parametrize("error", [SettingsError("Set a key."), SchemaError("Another schema.")])
+def test_fatal_errors(error: GraphReaderError) -> None:
+    assert CircuitBreaker().record_error(error) is error
 
-    assert asyncio.run(several()) == asyncio.run(several()) == ["good"] * 20
+
+# Some outages in a row end it as well; an answer resets the count, other errors do not count.
+def test_outages() -> None:
+    breaker = CircuitBreaker()
+    outages = [Neo4jUnavailableError("No Neo4j."), ModelUnavailableError("No model.")]
+    allowed = (outages * MAX_OUTAGES)[: MAX_OUTAGES - 1]
+
+    assert not any(breaker.record_error(error) for error in allowed)
+    breaker.record_answer()
+    assert not any(breaker.record_error(error) for error in allowed)
+    assert breaker.record_error(DecisionError("One reply was no use.")) is None
+    end = breaker.record_error(ModelUnavailableError("No model."))
+    assert str(end) == "No model. No more questions are asked meanwhile."
