@@ -13,7 +13,7 @@ from graphreader.llm import protocols, structured_output
 
 CLASSES = [
     one
-    for one in vars(decisions).values()
+    for one in (*vars(decisions).values(), *vars(extraction).values())
     if isinstance(one, type) and issubclass(one, protocols.Decision) and one.model_fields
 ]
 TASKS = [
