@@ -21,7 +21,7 @@ from graphreader.llm.protocols import (
     Task,
     TokenCallback,
 )
-from graphreader.llm.providers import redacted
+from graphreader.llm.redaction import redact
 from graphreader.settings import secrets
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
@@ -164,5 +164,5 @@ def end_with_error(error: Exception) -> Update:
     if isinstance(error, GraphReaderError):
         stopped = "budget" if isinstance(error, BudgetError) else "error"
         return {"stopped": stopped, "error": str(error)}
-    message = redacted(f"{type(error).__name__}: {error}", secrets())
+    message = redact(f"{type(error).__name__}: {error}", secrets())
     return {"stopped": "error", "error": message}

@@ -265,7 +265,7 @@ class EvaluationRunner:
                 self._stop_if_final(error)
                 figures = _error_figures(record, error, time.monotonic() - began)
             else:
-                self._breaker.answered()
+                self._breaker.record_answer()
         usage = Usage(**figures["usage"]) + Usage(**figures["rating_usage"])
         self._keep(line_of(arm, prepared, record, reader, figures), usage)
 
@@ -302,7 +302,7 @@ class EvaluationRunner:
 
     def _stop_if_final(self, error: GraphReaderError) -> None:
         """Stop if an error ends all readings, not one alone."""
-        self._stop = self._breaker.after(error) or self._stop
+        self._stop = self._breaker.record_error(error) or self._stop
         self._raise_if_stopped()
 
     def _raise_if_stopped(self) -> None:

@@ -365,10 +365,10 @@ class Scorer:
                     rated = replace(rated, usage=rated.usage + recall.usage)
                 del unrated[name]
         except DecisionError as error:
-            self.rater_failure = self._breaker.after(error) or self.rater_failure
+            self.rater_failure = self._breaker.record_error(error) or self.rater_failure
             notes = (*rated.notes, f"{_RATER_FAILED}{error}")
             return replace(rated, usage=rated.usage + error.spent, notes=notes, unrated=unrated)
-        self._breaker.answered()
+        self._breaker.record_answer()
         return rated
 
 
