@@ -14,7 +14,8 @@ from graphreader.cli.printing import JsonFlag, plural, print_json, printable
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphreader.ingestion.transfer import Counts, Export, TransferProgress, TransferReport
+    from graphreader.ingestion.export_file import Counts, Export
+    from graphreader.ingestion.transfer import TransferProgress, TransferReport
 
 
 _STANDARD = "-"
@@ -67,10 +68,10 @@ def import_(
 @contextmanager
 def _opened(file: str) -> "Iterator[Export]":
     """What is to be imported, once it is known to be an export; no server is started before."""
-    from graphreader.ingestion.transfer import Export, opened
+    from graphreader.ingestion.export_file import Export, open_export
 
     if file != _STANDARD:
-        with opened(os.path.expanduser(file)) as export:
+        with open_export(os.path.expanduser(file)) as export:
             yield export
     elif sys.stdin.isatty():
         raise UsageError("Nothing is piped into standard input: name a file.")
