@@ -1,6 +1,7 @@
-"""The readers by name: what can be asked in GraphReader's place, about the same documents.
+"""The readers that can answer in GraphReader's place, by their names.
 
-Another reader in GraphReader's place, about the documents of a corpus.
+`KINDS` is the table of names: each row has a pattern, what the reader does, and the function that
+makes it. `make` makes a reader over documents, `ask` has one answer from a corpus.
 """
 
 import re
@@ -9,8 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from graphreader import runs, sync
-from graphreader import tokens as tokens_module
+from graphreader import sync
 from graphreader.baselines.answering import FullText, Golden, Policy
 from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
 from graphreader.baselines.read_agent.look_up import MOST_PAGES, Strategy
@@ -36,15 +36,17 @@ from graphreader.errors import UsageError
 from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.models import ModelRegistry
 from graphreader.reading import Reader, Reading
-from graphreader.runs import check_question
+from graphreader.runs import check_question, empty_corpus_message
+from graphreader.tokens import count
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is to be read; `tokens` is how long it was made, None: it is as it came.
+    """The documents that a reader reads.
 
-    `golden` are the supporting facts and the documents that hold them, at which only the reader of
-    that name looks.
+    `tokens` is their number of tokens if they were brought to a length, which decides the size of
+    ReadAgent's pages; None if they are as they came. `golden` are the supporting facts and the
+    documents that hold them, for the reader `golden` alone.
     """
 
     documents: Sequence[Document]
@@ -52,252 +54,232 @@ class Material:
     golden: tuple[Sequence[str], Sequence[Document]] = ((), ())
 
 
-Made = Callable[[re.Match[str], Material, ModelRegistry], Reader]
-
-
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of reader. `names` are such as a person is told, `says` what it does.
+class ReaderKind:
+    """A kind of reader: a row of the table of names.
 
-    `long`: its prompts may fill the long window. `with_evidence`: it reads what a record names as
-    its evidence, of which a corpus knows nothing.
+    `pattern` matches its names, `names` are the examples that messages list. `uses_long_window`:
+    its prompts may fill the long window. `needs_evidence`: it reads the evidence that a record of a
+    question set names, of which a corpus knows nothing.
     """
 
     pattern: str
     names: tuple[str, ...]
-    says: str
-    make: Made
-    long: bool = False
-    with_evidence: bool = False
+    description: str
+    make: Callable[[re.Match[str], Material, ModelRegistry], Reader]
+    uses_long_window: bool = False
+    needs_evidence: bool = False
 
 
-def make(name: str, material: Material, minds: ModelRegistry) -> Reader:
-    """The reader of that name over the material. Raises UsageError for a name that none has."""
-    kind, found = _kind(name)
-    return kind.make(found, material, minds)
+def make(name: str, material: Material, models: ModelRegistry) -> Reader:
+    """The reader of that name over the material. Raises UsageError for an unknown name."""
+    kind, match = _kind_of(name)
+    return kind.make(match, material, models)
 
 
-def check(name: str) -> None:
-    """Raise UsageError for a name that no reader has."""
-    _kind(name)
+def window_of(name: str, models: ModelRegistry) -> int:
+    """The tokens that each prompt of that reader may have. Raises UsageError."""
+    kind, _ = _kind_of(name)
+    return models.long_window if kind.uses_long_window else models.window
 
 
 def check_for_corpus(name: str) -> None:
-    """Raise UsageError for a name that no reader has, or one that cannot be asked of a corpus."""
-    kind, _ = _kind(name, [one for one in KINDS if not one.with_evidence])
-    if kind.with_evidence:
+    """Raise UsageError for an unknown name, or one that cannot be asked about a corpus."""
+    kind, _ = _kind_of(name, [one for one in KINDS if not one.needs_evidence])
+    if kind.needs_evidence:
         raise UsageError(
             f"{name} reads the supporting facts that a question set names, and a corpus names "
             f"none: `graphreader evaluate DATA --readers {name}` asks it."
         )
 
 
-def window_of(name: str, minds: ModelRegistry) -> int:
-    """Tokens that each prompt of that reader may have."""
-    kind, _ = _kind(name)
-    return minds.long_window if kind.long else minds.window
+def ask(name: str, context: ExecutionContext, question: str) -> Reading:
+    """Have the reader of that name answer from a corpus, without changing the corpus.
+
+    Raises UsageError as `check_for_corpus`, or if the corpus is empty, and DecisionError.
+    """
+    check_for_corpus(name)
+    return sync.run(_ask(name, context, check_question(question)))
 
 
-def _kind(name: str, told: Sequence[Kind] | None = None) -> tuple[Kind, re.Match[str]]:
-    """The kind of that name. Raises UsageError, which names those that are `told`, or all."""
+async def _ask(name: str, context: ExecutionContext, question: str) -> Reading:
+    catalog = await context.resources.catalog(context.corpus)
+    documents = await catalog.texts(context.corpus)
+    if not documents:
+        raise UsageError(empty_corpus_message(context.corpus))
+    material = Material(documents, sum(count(one.text) for one in documents))
+    reader = make(name, material, context.resources.models)
+    return replace(await reader.aask(question), corpus=context.corpus)
+
+
+def _kind_of(
+    name: str, proposed: Sequence[ReaderKind] | None = None
+) -> tuple[ReaderKind, re.Match[str]]:
+    """The kind of that name, and its match.
+
+    Raises UsageError, which lists the names of the `proposed` kinds, for an unknown name.
+    """
     for kind in KINDS:
-        if found := re.fullmatch(kind.pattern, name):
-            return kind, found
-    kinds = KINDS if told is None else told
-    shown = ["graphreader", *(one for kind in kinds for one in kind.names)]
-    near = get_close_matches(name, shown, 1)
+        if match := re.fullmatch(kind.pattern, name):
+            return kind, match
+    kinds = KINDS if proposed is None else proposed
+    names = ["graphreader", *(one for kind in kinds for one in kind.names)]
+    near = get_close_matches(name, names, 1)
     hint = f" Did you mean {near[0]}?" if near else ""
-    raise UsageError(f"There is no reader {name!r}: choose among {', '.join(shown)}.{hint}")
+    raise UsageError(f"There is no reader {name!r}: choose among {', '.join(names)}.{hint}")
 
 
-def _retrieval(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
-    k, window = int(found["k"]), minds.window
-    decider = minds.asker(window)
+def _ranking(by: str, passages: Sequence[TextPassage], models: ModelRegistry) -> Ranking:
+    return BM25(passages) if by == "bm25" else EmbeddingRanking(passages, models.embedder())
+
+
+def _retrieval(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
+    k, window = int(match["k"]), models.window
+    decider = models.asker(window)
     limit = top_1_tokens(decider, window) if k == 1 else TOP_K_TOKENS
-    passages = passages_of(material.documents, limit)
-    ranking: Ranking = (
-        BM25(passages) if found["by"] == "bm25" else EmbeddingRanking(passages, minds.embedder())
-    )
-    return Retrieval(found[0], ranking, decider, k=k, window=window, budget=minds.budget)
+    ranking = _ranking(match["by"], passages_of(material.documents, limit), models)
+    return Retrieval(match[0], ranking, decider, k=k, window=window, budget=models.budget)
 
 
-def _full_text(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
+def _full_text(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
     policies: Mapping[str | None, Policy] = {None: "head", "middle": "middle", "refuse": "refuse"}
-    window = minds.long_window
+    window = models.long_window
     return FullText(
         material.documents,
-        minds.asker(window),
+        models.asker(window),
         window=window,
-        policy=policies[found["policy"]],
-        budget=minds.budget,
+        policy=policies[match["policy"]],
+        budget=models.budget,
     )
 
 
-def _chunk_read(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
-    kind = ChunkReaderWithNotes if found["notes"] else ChunkReader
-    return kind(
+def _chunk_reader(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
+    reader = ChunkReaderWithNotes if match["notes"] else ChunkReader
+    return reader(
         material.documents,
-        minds.asker(minds.window),
-        chunk_tokens=minds.settings.chunk_tokens,
-        window=minds.window,
-        budget=minds.budget,
+        models.asker(models.window),
+        chunk_tokens=models.settings.chunk_tokens,
+        window=models.window,
+        budget=models.budget,
     )
 
 
-def _golden(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
+def _golden(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
     supporting, documents = material.golden
-    decider = minds.asker(minds.window)
-    return Golden(supporting, documents, decider, window=minds.window, budget=minds.budget)
+    decider = models.asker(models.window)
+    return Golden(supporting, documents, decider, window=models.window, budget=models.budget)
 
 
-def _search_agent(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
+def _search_agent(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
     return SearchAgent(
         material.documents,
-        minds.asker(minds.window),
-        minds.embedder(),
-        window=minds.window,
-        budget=minds.budget_of_steps,
+        models.asker(models.window),
+        models.embedder(),
+        window=models.window,
+        budget=models.budget_of_steps,
     )
 
 
-def _read_agent(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
+def _read_agent(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
     strategies: Mapping[str, Strategy] = {"p": "parallel", "s": "sequential"}
-    pages = int(found["pages"] or MOST_PAGES)
-    return _agent(material, minds, strategies[found["how"]], pages, bool(found["aware"]))
-
-
-def _gist_mem(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
-    return _agent(material, minds, "gists")
-
-
-def _agent(
-    material: Material,
-    minds: ModelRegistry,
-    strategy: Strategy,
-    pages: int = MOST_PAGES,
-    task_aware: bool = False,
-) -> ReadAgent:
     return ReadAgent(
-        **_episodes(material, minds),
-        strategy=strategy,
-        max_pages=pages,
-        task_aware=task_aware,
-        budget=minds.budget,
+        **_page_reader_arguments(material, models),
+        strategy=strategies[match["strategy"]],
+        max_pages=int(match["pages"] or MOST_PAGES),
+        task_aware=bool(match["task_aware"]),
     )
 
 
-def _gist_mem_retrieval(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
+def _gist_mem(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
+    return ReadAgent(**_page_reader_arguments(material, models), strategy="gists")
+
+
+def _gist_mem_retrieval(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
     return GistMemRetrieval(
-        **_episodes(material, minds),
-        ranking_of=lambda pages: EmbeddingRanking(pages, minds.embedder()),
-        k=int(found["k"]),
-        budget=minds.budget,
+        **_page_reader_arguments(material, models),
+        ranking_of=lambda pages: _ranking("embedding", pages, models),
+        k=int(match["k"]),
     )
 
 
-def _episodes(material: Material, minds: ModelRegistry) -> dict[str, Any]:
-    """What all that have gists are made of."""
-    window = minds.long_window
+def _pages_retrieval(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
+    return PagesRetrieval(
+        match[0],
+        **_page_reader_arguments(material, models),
+        ranking_of=lambda pages: _ranking(match["by"], pages, models),
+        k=int(match["k"]),
+    )
+
+
+def _page_reader_arguments(material: Material, models: ModelRegistry) -> dict[str, Any]:
+    """The arguments of all readers that cut texts into ReadAgent's pages."""
+    window = models.long_window
     return {
         "documents": material.documents,
-        "builder": minds.builder(window),
-        "decider": minds.asker(window),
+        "builder": models.builder(window),
+        "decider": models.asker(window),
         "pages": preset_for(material.tokens),
         "window": window,
-        "gists_home": minds.settings.home / "gists",
+        "gists_home": models.settings.home / "gists",
+        "budget": models.budget,
     }
 
 
-def _pages_retrieval(found: re.Match[str], material: Material, minds: ModelRegistry) -> Reader:
-    def ranking_of(pages: Sequence[TextPassage]) -> Ranking:
-        return BM25(pages) if found["by"] == "bm25" else EmbeddingRanking(pages, minds.embedder())
+_BY, _K = r"(?P<by>bm25|embedding)", r"(?P<k>[1-9]\d?)"
 
-    return PagesRetrieval(
-        found[0],
-        **_episodes(material, minds),
-        ranking_of=ranking_of,
-        k=int(found["k"]),
-        budget=minds.budget,
-    )
-
-
-KINDS: tuple[Kind, ...] = (
-    Kind(
-        r"rag-(?P<by>bm25|embedding)-(?P<k>[1-9]\d?)",
+KINDS: tuple[ReaderKind, ...] = (
+    ReaderKind(
+        rf"rag-{_BY}-{_K}",
         ("rag-bm25-3", "rag-embedding-3"),
         "retrieval: the best K chunks by words, or by meaning",
         _retrieval,
     ),
-    Kind(
+    ReaderKind(
         r"full-text(?:-(?P<policy>middle|refuse))?",
         ("full-text", "full-text-middle", "full-text-refuse"),
         "the whole text in a large window, or as much of it as fits",
         _full_text,
-        long=True,
+        uses_long_window=True,
     ),
-    Kind(
+    ReaderKind(
         r"chunk-read(?P<notes>-notes)?",
         ("chunk-read", "chunk-read-notes"),
         "one chunk after the other, until one answers",
-        _chunk_read,
+        _chunk_reader,
     ),
-    Kind(
-        rf"read-agent-(?P<how>[ps])(?:-(?P<pages>[1-9]\d?))?(?P<aware>{TASK_AWARE})?",
+    ReaderKind(
+        rf"read-agent-(?P<strategy>[ps])(?:-(?P<pages>[1-9]\d?))?(?P<task_aware>{TASK_AWARE})?",
         ("read-agent-p", "read-agent-s", "read-agent-s-task-aware"),
         "gists of pages, and up to 5 pages looked up, at once or one by one",
         _read_agent,
-        long=True,
+        uses_long_window=True,
     ),
-    Kind(r"gistmem", ("gistmem",), "gists of pages alone", _gist_mem, long=True),
-    Kind(
-        r"gistmem-retrieval-(?P<k>[1-9]\d?)",
+    ReaderKind(r"gistmem", ("gistmem",), "gists of pages alone", _gist_mem, uses_long_window=True),
+    ReaderKind(
+        rf"gistmem-retrieval-{_K}",
         ("gistmem-retrieval-1",),
         "gists, and the K pages most alike",
         _gist_mem_retrieval,
-        long=True,
+        uses_long_window=True,
     ),
-    Kind(
-        r"rag-pages-(?P<by>bm25|embedding)-(?P<k>[1-9]\d?)",
+    ReaderKind(
+        rf"rag-pages-{_BY}-{_K}",
         ("rag-pages-bm25-3", "rag-pages-embedding-3"),
         "retrieval over ReadAgent's pages",
         _pages_retrieval,
-        long=True,
+        uses_long_window=True,
     ),
-    Kind(
+    ReaderKind(
         r"search-agent",
         ("search-agent",),
         "an agent that searches by words and by meaning and reads chunks",
         _search_agent,
     ),
-    Kind(
+    ReaderKind(
         r"golden",
         ("golden",),
         "the supporting facts, where the data name them",
         _golden,
-        with_evidence=True,
+        needs_evidence=True,
     ),
 )
-
-
-async def material_of(home: ExecutionContext) -> Material:
-    """The documents of the home's corpus, as they were read in. Raises UsageError without any."""
-    library = await home.resources.catalog(home.corpus)
-    documents = await library.texts(home.corpus)
-    if not documents:
-        raise UsageError(runs.empty_corpus_message(home.corpus))
-    return Material(documents, sum(tokens_module.count(one.text) for one in documents))
-
-
-def ask(name: str, home: ExecutionContext, question: str) -> Reading:
-    """Have the reader of that name answer from the corpus; nothing is changed.
-
-    Raises UsageError for a name that none has, or one that cannot be asked of a corpus, and
-    DecisionError.
-    """
-    check_for_corpus(name)
-    return sync.run(_asked(name, home, check_question(question)))
-
-
-async def _asked(name: str, home: ExecutionContext, question: str) -> Reading:
-    reader = make(name, await material_of(home), home.resources.models)
-    return replace(await reader.aask(question), corpus=home.corpus)
