@@ -1,24 +1,19 @@
-"""From one chunk to its atomic facts with their key elements (paper, section 3.2 and figure 6).
+"""Extracts atomic facts with their key elements from a chunk (paper, section 3.2, figure 6).
 
-Ids come from the content, so the same chunk gives the same facts and can be written again.
-
-Whether a key element stands in its fact (paper, figure 6: they are to be reflected there).
-
-Told by wording alone: white space, case and Unicode forms are no difference, nor is the ending of a
-word ("canonize" stands in "was canonized"), nor words between its own. Numbers stand as they are.
+`extract` is the entry point. Ids follow from the content, so the same chunk and reply give the same
+nodes.
 """
 
 import logging
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 
 from pydantic import Field
 
-from graphreader import tokens
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
 from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.chunking import split
@@ -26,59 +21,13 @@ from graphreader.ingestion.normalization.rules import clean_surface, normalize
 from graphreader.llm.protocols import Budget, Decider, Decision, Task, folded
 from graphreader.store.writer import ReadChunk
 from graphreader.text.names import key_elements_of
+from graphreader.tokens import count
 from graphreader.usage import Usage
 
-_WORD = re.compile(r"[^\W_]+")
-_ENDING = 3  # letters that inflection may change at the end of a word
-_STEM = 4  # letters that must be the same at its beginning
+logger = logging.getLogger("graphreader.ingestion")
 
-
-def standing(elements: Iterable[str], fact: str) -> list[str]:
-    """Those of the key elements that are worded in the fact."""
-    text = _folded(fact)
-    return [element for element in elements if _stands_in(_folded(element), text)]
-
-
-def _stands_in(wanted: str, text: str) -> bool:
-    if not wanted:
-        return False
-    if _stands_whole(wanted, text):
-        return True
-    words = _WORD.findall(text)
-    return all(any(_alike(one, word) for word in words) for one in _WORD.findall(wanted))
-
-
-def _stands_whole(wanted: str, text: str) -> bool:
-    """As it is; in scripts with words, not as a part of one."""
-    start = text.find(wanted)
-    while start >= 0:
-        end = start + len(wanted)
-        inside = _is_within_word(text[start - 1 : start], wanted[0])
-        if not inside and not _is_within_word(text[end : end + 1], wanted[-1]):
-            return True
-        start = text.find(wanted, start + 1)
-    return False
-
-
-def _is_within_word(beside: str, sign: str) -> bool:
-    """Whether a sign belongs to one word with the one beside it, if there is one."""
-    has_words = sign.isdecimal() or sign.lower() != sign.upper()
-    return has_words and beside.isalnum()
-
-
-def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def _alike(one: str, other: str) -> bool:
-    """The same word, perhaps in another form; scripts without cases and numbers have no forms."""
-    if one == other:
-        return True
-    if not (one.isalpha() and one.upper() != one):
-        return False
-    stem = max(_STEM, len(one) - _ENDING)
-    alike = len(one) >= stem and abs(len(one) - len(other)) <= _ENDING
-    return alike and other.startswith(one[:stem])
+SMALLEST_PART = 100
+"""Tokens below which a chunk is not divided."""
 
 
 class ExtractedFact(Decision):
@@ -117,15 +66,9 @@ class ExtractionTask(Task[Extraction]):
         return {"title": folded(self.title), "text": self.text}
 
 
-logger = logging.getLogger("graphreader.ingestion")
-
-SMALLEST_PART = 100
-"""Tokens of a chunk below which it is not divided any more."""
-
-
 @dataclass(frozen=True, slots=True)
-class Extracted:
-    """A chunk that was read; `dropped` key elements did not stand in their facts."""
+class ExtractionResult:
+    """A chunk with its facts, and how many key elements do not occur in their facts."""
 
     read: ReadChunk
     usage: Usage = field(default_factory=Usage)
@@ -134,60 +77,54 @@ class Extracted:
 
 async def extract(
     decider: Decider, document: Document, chunk: Chunk, budget: Budget | None = None
-) -> Extracted:
-    """Read one chunk. A reply that is of no use leaves the chunk with its error instead of facts.
+) -> ExtractionResult:
+    """Extract one chunk. A reply that cannot be used leaves it with an error instead of facts.
 
-    Raises DecisionError where the next chunk would fail as well: no service, no right to it.
+    Raises DecisionError where the next chunk would fail as well, for example without a service.
     """
     if not chunk.text.strip():
-        return Extracted(ReadChunk(chunk))
-    asking = _Asking(decider, document, budget)
+        return ExtractionResult(ReadChunk(chunk))
+    usage: list[Usage] = []
     try:
-        told = await asking.facts(chunk.text)
+        extracted = await _decide(decider, document, chunk.text, budget, usage)
     except (ReplyError, WindowError, BudgetError) as error:
         kind = type(error).__name__
         logger.warning("Chunk %d of document %s has no facts: %s", chunk.index, document.id, kind)
-        logger.debug("Why it has none: %s", error)
-        return Extracted(ReadChunk(chunk, error=str(error)), asking.usage)
+        logger.debug("The reason: %s", error)
+        return ExtractionResult(ReadChunk(chunk, error=str(error)), sum(usage, Usage()))
     except DecisionError as error:
-        error.spent = asking.usage
+        error.spent = sum(usage, Usage())
         raise
-    facts, dropped = atomic_facts(document.corpus, chunk, told)
+    facts, dropped = atomic_facts(document.corpus, chunk, extracted)
     texts = [one.text for one in facts]
-    logger.debug("Chunk %d of document %s says: %s", chunk.index, document.id, texts)
-    return Extracted(ReadChunk(chunk, facts), asking.usage, dropped)
+    logger.debug("Chunk %d of document %s has the facts: %s", chunk.index, document.id, texts)
+    return ExtractionResult(ReadChunk(chunk, facts), sum(usage, Usage()), dropped)
 
 
-class _Asking:
-    """The decisions on one chunk: one, or several where it holds too much for one reply."""
-
-    def __init__(self, decider: Decider, document: Document, budget: Budget | None) -> None:
-        self.usage = Usage()
-        self._decider = decider
-        self._document = document
-        self._budget = budget
-
-    async def facts(self, text: str) -> Sequence[ExtractedFact]:
-        """The facts of a text; what is too much for one reply, or one prompt, is divided."""
-        task = ExtractionTask(self._document.title, text)
-        try:
-            decided = await self._decider.decide(task, self._budget)
-        except (CutOffError, WindowError) as error:
-            self.usage += error.spent
-            parts = divided(self._document, text)
-            if len(parts) < 2:
-                raise
-            return [fact for part in parts for fact in await self.facts(part)]
-        except DecisionError as error:
-            self.usage += error.spent
+async def _decide(
+    decider: Decider, document: Document, text: str, budget: Budget | None, usage: list[Usage]
+) -> list[ExtractedFact]:
+    """The facts of a text; one that exceeds a reply or the window is divided. Adds to `usage`."""
+    try:
+        result = await decider.decide(ExtractionTask(document.title, text), budget)
+    except (CutOffError, WindowError) as error:
+        usage.append(error.spent)
+        parts = divide(document, text)
+        if len(parts) < 2:
             raise
-        self.usage += decided.usage
-        return decided.decision.facts
+        return [
+            fact for part in parts for fact in await _decide(decider, document, part, budget, usage)
+        ]
+    except DecisionError as error:
+        usage.append(error.spent)
+        raise
+    usage.append(result.usage)
+    return result.decision.facts
 
 
-def divided(document: Document, text: str) -> list[str]:
-    """About two halves, cut where a chunk would be; the text alone if it is small already."""
-    size = tokens.count(text)
+def divide(document: Document, text: str) -> list[str]:
+    """About two halves, cut as chunks are; the whole text if it is small already."""
+    size = count(text)
     if size < SMALLEST_PART:
         return [text]
     return [part.text for part in split(replace(document, text=text), size // 2 + 1)]
@@ -196,18 +133,18 @@ def divided(document: Document, text: str) -> list[str]:
 def atomic_facts(
     corpus: str, chunk: Chunk, extracted: Iterable[ExtractedFact]
 ) -> tuple[tuple[AtomicFact, ...], int]:
-    """The facts of a chunk, each wording once, and how many key elements were dropped.
+    """The facts of a chunk, equal ones once, and the number of key elements dropped.
 
-    A key element that does not stand in its fact is dropped: it would lead elsewhere. A fact that
-    has none left gets the names and words that it holds itself, or nobody would find it.
+    A key element that does not occur in its fact is dropped, since it would lead elsewhere. A fact
+    without any left gets the names and words in its own text, so that it can be found.
     """
     facts: dict[str, AtomicFact] = {}
     dropped = 0
     for one in extracted:
-        text = clean(one.fact)
-        worded = standing(one.key_elements, text)
-        dropped += len(one.key_elements) - len(worded)
-        elements = key_elements(corpus, worded) or key_elements(corpus, key_elements_of(text))
+        text = _clean(one.fact)
+        grounded = grounded_elements(one.key_elements, text)
+        dropped += len(one.key_elements) - len(grounded)
+        elements = key_elements(corpus, grounded) or key_elements(corpus, key_elements_of(text))
         if text and elements and text not in facts:
             id_ = identity(chunk.id, text)
             facts[text] = AtomicFact(id_, chunk.id, len(facts), text, elements)
@@ -215,7 +152,7 @@ def atomic_facts(
 
 
 def key_elements(corpus: str, surfaces: Iterable[str]) -> tuple[KeyElement, ...]:
-    """The key elements of one fact: one a normalized form, with its first wording."""
+    """The key elements of one fact, one per normalized form, with its first wording."""
     elements: dict[str, KeyElement] = {}
     for surface in surfaces:
         element = _key_element(corpus, surface)
@@ -224,18 +161,77 @@ def key_elements(corpus: str, surfaces: Iterable[str]) -> tuple[KeyElement, ...]
     return tuple(elements.values())
 
 
-@lru_cache(maxsize=20_000)  # most wordings come again and again
-def _key_element(corpus: str, given: str) -> KeyElement:
-    surface = clean_surface(given)
+@lru_cache(maxsize=20_000)  # most wordings recur
+def _key_element(corpus: str, wording: str) -> KeyElement:
+    surface = clean_surface(wording)
     key = normalize(surface)
     return KeyElement(identity(corpus, key), key, surface)
 
 
 def identity(*parts: str) -> str:
-    """An id out of what makes a thing itself: 24 hexadecimal digits."""
+    """An id that follows from the content: 24 hexadecimal digits."""
     return sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
-def clean(text: str) -> str:
-    """White space folded, lone surrogates gone: what Neo4j can store and a person can read."""
+def _clean(text: str) -> str:
+    """The text with single spaces and without lone surrogates, which Neo4j cannot store."""
     return " ".join(text.encode("utf-8", "ignore").decode().split())
+
+
+_WORD = re.compile(r"[^\W_]+")
+_MAX_ENDING = 3  # letters that inflection may change at the end of a word
+_MIN_STEM = 4  # letters at its beginning that must be equal
+
+
+def grounded_elements(elements: Iterable[str], fact: str) -> list[str]:
+    """The key elements that occur in the fact.
+
+    Only the wording counts. White space, case, Unicode form, inflection ("canonize" occurs in "was
+    canonized") and words in between make no difference. Numbers must be equal.
+    """
+    text = _normalized(fact)
+    return [element for element in elements if _occurs(_normalized(element), text)]
+
+
+def _normalized(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _occurs(element: str, text: str) -> bool:
+    if not element:
+        return False
+    if _occurs_literally(element, text):
+        return True
+    words = _WORD.findall(text)
+    return all(any(_same_word(one, word) for word in words) for one in _WORD.findall(element))
+
+
+def _occurs_literally(element: str, text: str) -> bool:
+    """Whether the text contains the element, and not as part of a word."""
+    start = text.find(element)
+    while start >= 0:
+        end = start + len(element)
+        if not (
+            _is_within_word(text[start - 1 : start], element[0])
+            or _is_within_word(text[end : end + 1], element[-1])
+        ):
+            return True
+        start = text.find(element, start + 1)
+    return False
+
+
+def _is_within_word(neighbor: str, character: str) -> bool:
+    """Whether a character and its neighbor belong to one word; Chinese has no words here."""
+    in_word = character.isdecimal() or character.lower() != character.upper()
+    return in_word and neighbor.isalnum()
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Whether two words are equal or, in scripts with letter case, perhaps forms of one word."""
+    if one == other:
+        return True
+    if not (one.isalpha() and one.upper() != one):
+        return False
+    stem = max(_MIN_STEM, len(one) - _MAX_ENDING)
+    similar = len(one) >= stem and abs(len(one) - len(other)) <= _MAX_ENDING
+    return similar and other.startswith(one[:stem])

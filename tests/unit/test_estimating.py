@@ -8,7 +8,7 @@ import pytest
 
 from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
-from graphreader.estimate import Estimate, Known, estimate
+from graphreader.estimate import Estimate, KnownDocument, estimate
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.ingestion.loading.formats import load
@@ -111,16 +111,16 @@ async def test_only_what_is_missing(write: Callable[..., Path]) -> None:
     (one, chunks), (two, _), (three, rest) = cut(partly), cut(wholly), cut(edited)
     edited.write_text(PARAGRAPH + "Word. " + PARAGRAPH * 9, encoding="utf-8")
     known = {
-        one.id: Known(extracted=frozenset(chunk.id for chunk in chunks[1:])),
-        two.id: Known(unchanged=7),
-        three.id: Known(
+        one.id: KnownDocument(extracted=frozenset(chunk.id for chunk in chunks[1:])),
+        two.id: KnownDocument(unchanged=7),
+        three.id: KnownDocument(
             extracted=frozenset(chunk.id for chunk in rest),
-            old=tuple(ArrangedChunk(chunk.start, chunk.text, chunk.tokens) for chunk in rest),
+            former=tuple(ArrangedChunk(chunk.start, chunk.text, chunk.tokens) for chunk in rest),
         ),
     }
     measurer = FixedInstructions()
 
-    async def look_up(document: Document) -> Known:
+    async def look_up(document: Document) -> KnownDocument:
         return known[document.id]
 
     sources = sources_of([partly, wholly, edited])

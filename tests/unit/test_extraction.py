@@ -6,9 +6,9 @@ from graphreader import tokens
 from graphreader.documents import Chunk, Document
 from graphreader.errors import CutOffError, ModelRefusedError, ReplyError, WindowError
 from graphreader.ingestion.extraction import (
-    Extracted,
     ExtractedFact,
     Extraction,
+    ExtractionResult,
     ExtractionTask,
     extract,
 )
@@ -51,7 +51,7 @@ def limited(facts: int, error: type[ReplyError | WindowError]) -> Callable[..., 
 
 async def extracted(
     function: Callable[..., Extraction], text: str = TEXT
-) -> tuple[Extracted, ScriptedDecider]:
+) -> tuple[ExtractionResult, ScriptedDecider]:
     decider = ScriptedDecider({ExtractionTask: function})
     return await extract(decider, DOCUMENT, chunk_of(text)), decider
 
