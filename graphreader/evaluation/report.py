@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from graphreader.errors import UsageError
-from graphreader.evaluation.paper_tables import all_tables, as_one
+from graphreader.evaluation.measures import Results, read_results
+from graphreader.evaluation.paper_tables import all_tables, merge_same_reader
 from graphreader.evaluation.plots import draw_plots
-from graphreader.evaluation.tables import Results, Table, as_csv, as_json, page, plain, read_results
+from graphreader.evaluation.tables import Table, as_csv, as_json, as_markdown, escape_markdown
 from graphreader.files import atomic_write
 
 REPORT = "report"
@@ -17,7 +18,7 @@ REPORT = "report"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was written: the main table is the first; `notes` say what could not be made."""
+    """The tables and files of a report, the main table first; `notes` say what is missing."""
 
     tables: tuple[Table, ...]
     files: tuple[Path, ...]
@@ -28,9 +29,9 @@ def write_report(folder: Path) -> Report:
     """Make the report of the evaluation in `folder`, in a folder `report` there.
 
     An earlier report's files of the same name are replaced. Raises UsageError where there is no
-    evaluation, or one whose lines cannot be read.
+    evaluation, or one whose lines cannot be read, and without pandas.
     """
-    results = as_one(read_results(folder))
+    results = merge_same_reader(read_results(folder))
     tables = tuple(all_tables(results))
     out = folder / REPORT
     out.mkdir(exist_ok=True)
@@ -40,45 +41,44 @@ def write_report(folder: Path) -> Report:
     except UsageError as error:  # matplotlib is an extra
         plots, notes = [], [f"No plots: {error}."]
     pictures = [path.name for path in plots if path.suffix == ".svg"]
-    warned = dict.fromkeys(table.warning for table in tables if table.warning)
-    lead = [*map(plain, warned), *_lead(results), *map(plain, notes)]
-    texts = {"report.md": page("Evaluation", lead, tables, pictures)}
-    texts["report.json"] = _as_json(results, tables)
-    texts.update({f"{table.name}.csv": as_csv(table) for table in tables})
+    warnings = dict.fromkeys(table.warning for table in tables if table.warning)
+    lead = [
+        *map(escape_markdown, warnings),
+        escape_markdown(_summary(results)),
+        *_command_block(results.run),
+        *map(escape_markdown, notes),
+    ]
+    content = {"run": results.run, "tables": [as_json(table) for table in tables]}
+    texts = {
+        "report.md": as_markdown("Evaluation", lead, tables, pictures),
+        "report.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n",
+        **{f"{table.name}.csv": as_csv(table) for table in tables},
+    }
     for name, text in texts.items():
         with atomic_write(out / name) as file:
             file.write(text.encode("utf-8", "replace"))
     return Report(tables, (*(out / name for name in texts), *plots), tuple(notes))
 
 
-def _lead(results: Results) -> Sequence[str]:
-    """What was asked of whom, before the tables."""
+def _summary(results: Results) -> str:
+    """How many readings, questions, readers and models there are."""
     lines = results.lines
-    models = sorted({line.model for line in lines if line.model})
     questions = {(line.dataset, line.id) for line in lines}
-    readers = {line.reader for line in lines}
-    counted = (
-        f"{_many(len(lines), 'reading')} of {_many(len(questions), 'question')} by "
-        f"{_many(len(readers), 'reader')}"
+    counts = (
+        f"{_count(len(lines), 'reading')} of {_count(len(questions), 'question')} by "
+        f"{_count(len({line.reader for line in lines}), 'reader')}"
     )
-    asked = f"{counted}; models: {', '.join(models)}." if models else f"{counted}."
-    told = [plain(asked)]
-    if commands := _commands(results.run):
-        told.append("\n".join(["Made by:", "", *(f"    {one}" for one in commands)]))
-    return told
+    models = ", ".join(sorted({line.model for line in lines if line.model}))
+    return f"{counts}; models: {models}." if models else f"{counts}."
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _commands(run: Mapping[str, Any]) -> list[str]:
-    """The commands in one line each, for a block of code."""
-    told = run.get("commands")
-    found = [" ".join(one.split()) for one in told or () if isinstance(one, str)]
-    return list(dict.fromkeys(found)) if isinstance(told, list) else []
-
-
-def _as_json(results: Results, tables: Sequence[Table]) -> str:
-    told = {"run": results.run, "tables": [as_json(table) for table in tables]}
-    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+def _command_block(run: Mapping[str, Any]) -> Sequence[str]:
+    """A block of the different commands that filled the folder; none if they are not known."""
+    known = run.get("commands")
+    commands = known if isinstance(known, list) else []
+    lines = dict.fromkeys(" ".join(one.split()) for one in commands if isinstance(one, str))
+    return ["\n".join(["Made by:", "", *(f"    {one}" for one in lines)])] if lines else []

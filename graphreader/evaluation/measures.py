@@ -1,0 +1,505 @@
+"""What an evaluation measured: its lines as a pandas DataFrame, and means over groups of them.
+
+A row of the DataFrame is one reading, its index the question's id. A column has the name under
+which a table shows it ("LR-1", "FCR", "Tokens read"); scores and shares are 0 to 1, and NaN stands
+for what is not measured. pandas belongs to the extra `evaluate`.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from graphreader.baselines.read_agent.reader import TASK_AWARE
+from graphreader.errors import UsageError
+from graphreader.evaluation.metrics import evidence
+from graphreader.evaluation.metrics.answers import package
+from graphreader.evaluation.metrics.evidence import Interval, mean_interval
+from graphreader.evaluation.results import EQUAL_READING, READINGS, RUN
+from graphreader.evaluation.scoring import OF_ONE_STAGE, Stage
+from graphreader.usage import BUILDING, Usage
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+NATIVE = "native"
+PAPER, DEFAULT, GOLDEN = "graphreader-paper", "graphreader", "golden"
+
+PHASES: Mapping[str, str] = {
+    "plan": "Plan",
+    "select": "Initial nodes",
+    "explore": "Paths",
+    "look_up": "Look-up",
+    "read": "Reading",
+    "answer": "Answer",
+}
+"""The phases of a question, with the names of their columns."""
+
+GRAPH_SIZES = (
+    *("key_elements", "facts", "neighbors_per_element", "most_neighbors"),
+    *("facts_per_element", "most_facts"),
+)
+"""Sizes of a reading's graph, each a column."""
+
+_OTHER_PHASES = {*BUILDING, "rate"}
+"""Phases that are no part of what a question costs."""
+
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
+
+
+def _length_name(value: object) -> object:
+    """A length as on the command line: `native`, `64k`."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{round(value / 1000)}k" if value >= 1000 else str(value)
+    return value or NATIVE
+
+
+def _call_fields(value: object) -> object:
+    """The fields of a call that is written as a bare name; the stage if the name has only one."""
+    return {"name": value, "stage": OF_ONE_STAGE.get(value)} if isinstance(value, str) else value
+
+
+Length = Annotated[str, BeforeValidator(_length_name)]
+
+
+class _FileModel(BaseModel):
+    """Part of a file that a later version may have extended: unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class StageCall(_FileModel):
+    """A call of an exploration function, with the stage of the exploration."""
+
+    name: str
+    stage: Stage | None = None
+
+
+class PathCalls(_FileModel):
+    """The calls of one path."""
+
+    calls: int = 0
+    functions: tuple[Annotated[StageCall, BeforeValidator(_call_fields)], ...] = ()
+
+    @property
+    def number(self) -> int:
+        """How many calls the path made."""
+        return self.calls or len(self.functions)
+
+
+class FactCounts(_FileModel):
+    """Supporting facts in a text: (covered, all) by their words, (covered, relevant) by a rater."""
+
+    strings: tuple[int, int] | None = None
+    rated: tuple[int, int] | None = None
+
+
+class ReadingLine(_FileModel):
+    """A line of `readings.jsonl`. Scores and shares are 0 to 1; later keys have defaults."""
+
+    id: Text
+    dataset: str
+    reader: str
+    length: Length
+    answered: bool
+    em: float | None
+    f1: float | None
+    documents_read: tuple[int, ...]
+    documents_cited: tuple[int, ...]
+    tokens_read: int
+    usage: Usage
+    seconds: float
+    model: Text = ""
+    repeat: int = 0
+    window: int = 0
+    subset: Text = ""
+    f1_star: float | None = None
+    rouge: Mapping[str, float] | None = None
+    choice: bool | None = None
+    rating: Literal["exact", "partial", "no"] | None = None
+    recall: FactCounts | None = None
+    facts_recall: FactCounts | None = None
+    chunk_recall: float | None = None
+    gold_documents: tuple[int, ...] = ()
+    record_tokens: int = 0
+    documents: int = 0
+    phases: Mapping[str, Usage] = Field(default_factory=dict)
+    building: Usage | None = None
+    paths: tuple[PathCalls, ...] | None = None
+    graph: Mapping[str, Any] | None = None
+    compression: Mapping[str, Any] | None = None
+    pages_looked_up: int | None = None
+    error: str | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The question and reader: of several lines with one key the last counts."""
+        return (self.dataset, self.id, self.length, self.reader, self.model, self.repeat)
+
+
+class EqualBudgetLine(_FileModel):
+    """A line of `equal_reading.jsonl`: a ranking cut off at the tokens that a reader read."""
+
+    id: Text
+    dataset: str
+    length: Length
+    reader: str
+    against: str
+    documents_read: tuple[int, ...]
+    tokens_read: int
+    k: int = 0
+    model: Text = ""
+    repeat: int = 0
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The question, ranking and reader: of several lines with one key the last counts."""
+        question = (self.dataset, self.id, self.length, self.reader)
+        return (*question, self.against, self.model, self.repeat)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The contents of an evaluation's folder; `notes` are shown below the main table."""
+
+    lines: tuple[ReadingLine, ...]
+    equal: tuple[EqualBudgetLine, ...]
+    run: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def read_results(folder: Path) -> Results:
+    """Read an evaluation's folder. Raises UsageError, which names the file and its fault."""
+    if not (folder / READINGS).is_file():
+        raise UsageError(
+            f"There is no {READINGS} in {folder}: name a folder that `graphreader evaluate --out` "
+            "made."
+        )
+    lines = {line.key: line for line in _read_lines(folder / READINGS, ReadingLine)}
+    if not lines:
+        raise UsageError(f"{folder / READINGS} is empty: nothing has been evaluated yet.")
+    equal = {line.key: line for line in _read_lines(folder / EQUAL_READING, EqualBudgetLine)}
+    run = _read_run(folder / RUN)
+    notes = tuple(str(note) for note in run.get("notes") or ())
+    return Results(tuple(lines.values()), tuple(equal.values()), run, notes)
+
+
+_Line = TypeVar("_Line", bound=BaseModel)
+
+
+def _read_lines(path: Path, kind: type[_Line]) -> Iterator[_Line]:
+    """Yield the lines of a file that may be missing. A last line that is cut off is ignored."""
+    for number, line in enumerate(_read_bytes(path).splitlines(keepends=True), 1):
+        if not line.strip():
+            continue
+        try:
+            yield kind.model_validate_json(line.decode("utf-8"))
+        except (ValidationError, UnicodeDecodeError) as error:
+            if not line.endswith(b"\n"):
+                return
+            raise UsageError(
+                f"{path}, line {number}: {_fault(error)}; take the line out, or evaluate again."
+            ) from None
+
+
+def _fault(error: ValidationError | UnicodeDecodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    first = error.errors(include_url=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return "it is not JSON"
+    field = ".".join(map(str, first["loc"]))
+    if not field:
+        return "it is no JSON object"
+    return f"{field} is missing" if first["type"] == "missing" else f"{field} makes no sense"
+
+
+def _read_run(path: Path) -> Mapping[str, Any]:
+    """The object in `run.json`; empty if there is no such file, for no figure depends on it."""
+    if not path.is_file():
+        return {}
+    try:
+        run = json.loads(_read_bytes(path))
+    except (ValueError, RecursionError):
+        run = None
+    if not isinstance(run, dict):
+        raise UsageError(f"{path} is no JSON object: take it away, or evaluate again.")
+    return run
+
+
+def _read_bytes(path: Path) -> bytes:
+    """The bytes of a file; none if there is no such file."""
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}).") from error
+
+
+def readings_frame(lines: Iterable[ReadingLine]) -> "DataFrame":
+    """The DataFrame of readings. Raises UsageError, which names the extra, without pandas."""
+    lines = list(lines)
+    rows = [{**_scores(line), **_amounts(line)} for line in lines]
+    objects = [_properties(line) for line in lines]
+    pandas = package("pandas", "A report")
+    ids = [line.id for line in lines]
+    return pandas.concat(
+        [pandas.DataFrame(objects, index=ids), pandas.DataFrame(rows, index=ids, dtype=float)],
+        axis=1,
+    )
+
+
+def equal_budget_frame(
+    equal: Iterable[EqualBudgetLine], lines: Iterable[ReadingLine]
+) -> "DataFrame":
+    """The DataFrame of rankings at an equal token budget, with the FCR of each."""
+    gold = {
+        (line.dataset, line.length, line.reader, line.id): line.gold_documents for line in lines
+    }
+    equal = list(equal)
+    columns = ("dataset", "length", "reader", "against", "tokens_read", "k")
+    rows = [{name: getattr(one, name) for name in columns} for one in equal]
+    for row, one in zip(rows, equal, strict=True):
+        key = (one.dataset, one.length, one.against, one.id)
+        row["FCR"] = evidence.fcr(one.documents_read, gold.get(key, ()))
+    frame = package("pandas", "A report").DataFrame(
+        rows, index=[one.id for one in equal], columns=[*columns, "FCR"]
+    )
+    return frame.astype({"FCR": float})
+
+
+def _properties(line: ReadingLine) -> dict[str, Any]:
+    """The columns by which readings are grouped and filtered, and their nested parts."""
+    return {
+        "dataset": line.dataset,
+        "length": line.length,
+        "reader": line.reader,
+        "model": line.model,
+        "repeat": line.repeat,
+        "subset": line.subset,
+        "window": line.window,
+        "failed": line.error is not None,
+        "unanswered": line.error is not None and line.em is not None,  # though it has an answer
+        "gold": bool(line.gold_documents),
+        "unpriced": bool(line.usage.unpriced),
+        "paths": line.paths or (),
+        "graph": line.graph or {},
+        "recall": line.recall,
+        "facts_recall": line.facts_recall,
+    }
+
+
+def _scores(line: ReadingLine) -> dict[str, float | None]:
+    """Shares of 0 to 1 that tables show, by the names of their columns."""
+    choice, rouge, gold = line.choice, line.rouge or {}, line.gold_documents
+    counts = line.recall or FactCounts()
+    return {
+        "Answered": line.answered,
+        "LR-1": None if line.rating is None else line.rating == "exact",
+        "LR-2": None if line.rating is None else line.rating != "no",
+        "EM": line.em,
+        "F1": line.f1,
+        "F1*": line.f1_star,
+        "Accuracy": choice,
+        "Accuracy or EM": line.em if choice is None else choice,
+        "Accuracy or F1": line.f1 if choice is None else choice,
+        **{f"ROUGE-{kind}": rouge.get(kind) for kind in ("1", "2", "L")},
+        "Document recall": evidence.document_recall(line.documents_read, gold),
+        "Chunk recall": line.chunk_recall,
+        "FCR": evidence.fcr(line.documents_read, gold),
+        "Citation precision": evidence.citation_precision(line.documents_cited, gold),
+        "recall, rated": _quotient(counts.rated),
+        "recall, by words": _quotient(counts.strings),
+    }
+
+
+def _amounts(line: ReadingLine) -> dict[str, float | None]:
+    """Tokens, seconds and so on, by the names of their columns; none of a reading that failed."""
+    compression, graph = line.compression or {}, line.graph or {}
+    cost = _question_cost(line)
+    amounts = {
+        "Tokens read": line.tokens_read,
+        "Of the record": line.tokens_read / line.record_tokens if line.record_tokens else None,
+        "Context": line.record_tokens or None,
+        "Seconds": line.seconds,
+        "Tokens a question": cost.tokens,
+        "Calls": cost.calls,
+        "Dollars": cost.dollars,
+        "Building a text": line.building.tokens if line.building else None,
+        **{name: line.phases.get(phase, Usage()).tokens for phase, name in PHASES.items()},
+        "Compression, gists": number(compression, "gists"),
+        "Compression, at the question": number(compression, "final_query"),
+        "Pages looked up": line.pages_looked_up,
+    }
+    sizes = {key: number(graph, key) for key in GRAPH_SIZES}
+    if line.error is not None:
+        amounts = dict.fromkeys(amounts)
+    return {**amounts, "record_tokens": line.record_tokens or None, **sizes}
+
+
+def _quotient(counts: tuple[int, int] | None) -> float | None:
+    return counts[0] / counts[1] if counts and counts[1] else None
+
+
+def _question_cost(line: ReadingLine) -> Usage:
+    """The usage of all phases but rating and building; task-aware gists belong to the question."""
+    other = _OTHER_PHASES - {"gist"} if line.reader.endswith(TASK_AWARE) else _OTHER_PHASES
+    spent = [usage for phase, usage in line.phases.items() if phase not in other]
+    return sum(spent, Usage()) if spent else line.usage
+
+
+def number(values: Mapping[str, Any], key: str) -> float | None:
+    """A number of a mapping that another part wrote; None if it has no such number."""
+    value = values.get(key)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def with_options(group: "DataFrame") -> Collection[str]:
+    """The ids of the questions with options; a failed reading alone does not tell that."""
+    chosen = group["Accuracy"].notna()
+    if not chosen.any():
+        return frozenset()
+    return frozenset(group.index) - frozenset(group.index[~chosen & ~group["failed"]])
+
+
+def main_measure(group: "DataFrame") -> str:
+    """The column by which readers of a dataset are compared: the first that all have.
+
+    LR-1, else accuracy (and F1 for questions without options), else LV-Eval's F1*, else F1. Single
+    ratings may be missing, but each reader must have some.
+    """
+    sound = group[~group["failed"]]
+    rated = sound[sound["LR-1"].notna()]
+    if len(rated) and set(by_reader(rated)) == set(by_reader(sound)):
+        return "LR-1"
+    if sound["Accuracy"].notna().nunique() > 1:
+        return "Accuracy or F1"
+    return next((name for name in ("Accuracy", "F1*") if _is_full(sound, name)), "F1")
+
+
+def _is_full(group: "DataFrame", name: str) -> bool:
+    return len(group) > 0 and bool(group[name].notna().all())
+
+
+def question_means(group: "DataFrame", name: str) -> dict[str, float]:
+    """A column's mean for each question that has a value: repeats are no further questions."""
+    return _by_question(group, group[name])
+
+
+def question_scores(group: "DataFrame", name: str) -> dict[str, float]:
+    """The same of a score: a reading that failed counts as 0 if the right answer is known."""
+    return _by_question(group, np.where(group["unanswered"], 0.0, group[name]))
+
+
+def _by_question(group: "DataFrame", values: Iterable[float]) -> dict[str, float]:
+    """The means by question. A plain loop: `DataFrame.groupby` takes ten times as long."""
+    found: dict[str, list[float]] = {}
+    for id_, value in zip(group.index, values, strict=True):
+        if value == value:  # NaN is not equal to itself
+            found.setdefault(id_, []).append(float(value))
+    return {id_: sum(values) / len(values) for id_, values in found.items()}
+
+
+def mean(group: "DataFrame", name: str) -> Interval | None:
+    """The mean over questions with its 95 % interval; None if nothing is measured."""
+    return mean_interval(question_means(group, name).values())
+
+
+def score(group: "DataFrame", name: str) -> Interval | None:
+    """The same of a score, see `question_scores`; None if no reading has one."""
+    if np.isnan(group[name].to_numpy()).all():
+        return None
+    return mean_interval(question_scores(group, name).values())
+
+
+def average(group: "DataFrame", name: str) -> float | None:
+    """The plain mean over the readings that have a value."""
+    values = group[name].to_numpy()
+    return plain_mean(values[~np.isnan(values)])
+
+
+def plain_mean(values: Collection[float]) -> float | None:
+    """The mean of some values; None without any."""
+    return float(sum(values) / len(values)) if len(values) else None
+
+
+def questions(group: "DataFrame", name: str = "") -> int:
+    """How many different questions there are."""
+    return int(group.index.nunique())
+
+
+_ORDER = (
+    "rag-bm25",
+    "rag-embedding",
+    "rag-pages-bm25",
+    "rag-pages-embedding",
+    "full-text",
+    "chunk-read",
+    "gistmem",
+    "read-agent-p",
+    "read-agent-s",
+    "search-agent",
+    "graphreader",
+)
+
+_VARIANT = r"graphreader-(?:no-|random-|one-path|nodes-|chunk-)"
+
+
+def by_set(frame: "DataFrame") -> dict[tuple[str, str], "DataFrame"]:
+    """The readings by (dataset, length), sorted by name and from short to long."""
+    groups = dict(iter(frame.groupby(["dataset", "length"], sort=False)))
+    return {key: groups[key] for key in sorted(groups, key=lambda key: (key[0], size(key[1])))}
+
+
+def by_reader(frame: "DataFrame") -> dict[tuple[str, str], "DataFrame"]:
+    """The readings by (reader, model), in the order of the papers' tables."""
+    groups = dict(iter(frame.groupby(["reader", "model"], sort=False)))
+    return {key: groups[key] for key in sorted(groups, key=lambda key: (place(key[0]), key[1]))}
+
+
+def by_column(frame: "DataFrame", name: str) -> dict[Any, "DataFrame"]:
+    """The readings by one column, in order of its values; readers in the papers' order."""
+    groups = dict(iter(frame.groupby(name, sort=False)))
+    return {key: groups[key] for key in sorted(groups, key=place if name == "reader" else None)}
+
+
+def place(reader: str) -> tuple[int, str, tuple[int, ...]]:
+    """A key to sort readers by: retrieval, full text, ReadAgent, agents, GraphReader, golden."""
+    numbers = tuple(int(digits[:9]) for digits in re.findall(r"\d+", reader))
+    if reader == GOLDEN:
+        return len(_ORDER) + 1, reader, numbers
+    kind = max((name for name in _ORDER if reader.startswith(name)), key=len, default="")
+    at = _ORDER.index(kind) if kind else len(_ORDER)
+    # The paper's mode stands before the default, next to the paper's figures.
+    words = "" if reader == PAPER else re.sub(r"\d+", "", reader)
+    return at, words, numbers
+
+
+def main_readers(frame: "DataFrame") -> "DataFrame":
+    """Without GraphReader's ablations and sweeps, which have tables of their own."""
+    return frame[~frame["reader"].str.match(_VARIANT)]
+
+
+def size(length: str) -> tuple[int, str]:
+    """A key to sort lengths by; native texts come first."""
+    match = re.fullmatch(r"(\d{1,9})(k?)", length)
+    if length == NATIVE or not match:
+        return -1, length
+    return int(match[1]) * (1000 if match[2] else 1), length
+
+
+def window_name(tokens: int) -> str | None:
+    """`4k` for 4,096 and `128k` for 128,000, as the paper writes it; None if it is not known."""
+    if tokens < 1000:
+        return str(tokens) if tokens else None
+    unit = 1000 if tokens % 1000 == 0 else 1024
+    return f"{tokens / unit:g}k"
+
+
+def set_name(dataset: str, length: str) -> str:
+    """`hotpotqa` or `hotpotqa, 64k`."""
+    return dataset if length == NATIVE else f"{dataset}, {length}"
