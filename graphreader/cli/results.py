@@ -75,15 +75,17 @@ def _fitting(
 
     First the intervals go, then the columns that tell least.
     """
-    from graphreader.evaluation.tables import briefly, shown, written
+    from graphreader.evaluation.tables import format_cell, visible_columns
 
     all_, plain = (
         [
-            (column, [write(row.cells[place], column.style) for row in section.rows])
-            for place in shown(table, section)
-            if (column := table.columns[place])
+            (
+                column,
+                [format_cell(row[column.name], column.style, interval=one) for row in section.rows],
+            )
+            for column in visible_columns(table, section)
         ]
-        for write in (written, briefly)
+        for one in (True, False)
     )
     if _width(all_) <= width:
         return all_

@@ -22,6 +22,7 @@ from graphreader.evaluation.metrics.answers import package
 from graphreader.evaluation.metrics.evidence import Interval, mean_interval
 from graphreader.evaluation.results import EQUAL_READING, READINGS, RUN
 from graphreader.evaluation.scoring import OF_ONE_STAGE, Stage
+from graphreader.evaluation.variants import is_study
 from graphreader.usage import BUILDING, Usage
 
 if TYPE_CHECKING:
@@ -282,6 +283,7 @@ def _properties(line: ReadingLine) -> dict[str, Any]:
         "repeat": line.repeat,
         "subset": line.subset,
         "window": line.window,
+        "study": is_study(line.reader),
         "failed": line.error is not None,
         "unanswered": line.error is not None and line.em is not None,  # though it has an answer
         "gold": bool(line.gold_documents),
@@ -422,7 +424,7 @@ def average(group: "DataFrame", name: str) -> float | None:
     return plain_mean(values[~np.isnan(values)])
 
 
-def plain_mean(values: Collection[float]) -> float | None:
+def plain_mean(values: Collection[Any]) -> float | None:
     """The mean of some values; None without any."""
     return float(sum(values) / len(values)) if len(values) else None
 
@@ -445,8 +447,6 @@ _ORDER = (
     "search-agent",
     "graphreader",
 )
-
-_VARIANT = r"graphreader-(?:no-|random-|one-path|nodes-|chunk-)"
 
 
 def by_set(frame: "DataFrame") -> dict[tuple[str, str], "DataFrame"]:
@@ -481,7 +481,7 @@ def place(reader: str) -> tuple[int, str, tuple[int, ...]]:
 
 def main_readers(frame: "DataFrame") -> "DataFrame":
     """Without GraphReader's ablations and sweeps, which have tables of their own."""
-    return frame[~frame["reader"].str.match(_VARIANT)]
+    return frame[~frame["study"]]
 
 
 def size(length: str) -> tuple[int, str]:

@@ -633,8 +633,7 @@ def ablations(frame: "DataFrame") -> Table | None:
         *(READER, MODEL, WINDOW, *_VARIANT_SCORES),
         *(Column("Change", "percent"), Column("Change of")),
     )
-    changed = set(frame["reader"]) - set(main_readers(frame)["reader"])
-    changed = {reader for reader in changed if not re.match(_SWEEP, reader)}
+    changed = {one for one in frame[frame["study"]]["reader"] if not re.match(_SWEEP, one)}
     changes: dict[tuple[str, str, str], list[float]] = {}
     sections = {}
     for key, section in by_set(frame).items():
@@ -1045,7 +1044,7 @@ def _paper_read_agent(dataset: str, subset: str, kinds: Collection[str]) -> list
                 continue
             named = dict(zip(paper["columns"], figures, strict=True))
             compression = as_share(named["compression"])
-            cells = {name: as_share(named.get(name)) for name in _READ_AGENT_SCORES}
+            cells: dict[str, Any] = {name: as_share(named.get(name)) for name in _READ_AGENT_SCORES}
             cells["Compression, gists"] = compression if label == "GistMem" else None
             cells["Compression, at the question"] = compression
             cells["Pages looked up"] = named["pages"]

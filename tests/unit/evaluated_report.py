@@ -1,16 +1,20 @@
-"""A small evaluation, invented, that lies in `evaluated/`; and lines of one's own.
+"""A small invented evaluation in `evaluated/`, and readings and tables for tests.
 
-`report.md` there is what its report must be. After a change of the report that is meant:
+`evaluated/report.md` is the report of that evaluation. To rewrite it after an intended change:
 
-    REWRITE_REPORT=1 pytest tests/unit/test_report_golden.py
+    REWRITE_REPORT=1 pytest tests/unit/test_evaluation_report.py
 """
 
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphreader.evaluation.tables import Cell, Line, Table
+from graphreader.evaluation.measures import ReadingLine, readings_frame
+from graphreader.evaluation.tables import Table, TableRow
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 EVALUATED = Path(__file__).parent / "evaluated"
 USAGE = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
@@ -23,7 +27,7 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def as_line(**told: Any) -> str:
+def as_line(**values: Any) -> str:
     """One line of `readings.jsonl`."""
     line = {
         "id": "q1",
@@ -40,38 +44,36 @@ def as_line(**told: Any) -> str:
         "usage": USAGE,
         "seconds": 1.0,
     }
-    return json.dumps({**line, **told})
+    return json.dumps({**line, **values})
 
 
-def reading(**told: Any) -> Line:
-    """The same, as the tables have it."""
-    return Line.model_validate_json(as_line(**told))
+def reading(**values: Any) -> ReadingLine:
+    """The line as the tables read it."""
+    return ReadingLine.model_validate_json(as_line(**values))
 
 
-def rows(table: Table | None) -> list[dict[str, Cell]]:
-    """Our rows, by the names of the columns."""
+def frame(*lines: ReadingLine) -> "DataFrame":
+    """The DataFrame of these lines."""
+    return readings_frame(lines)
+
+
+def rows(table: Table | None) -> list[TableRow]:
+    """Our rows."""
     assert table is not None
-    names = [column.name for column in table.columns]
-    return [
-        dict(zip(names, row.cells, strict=True))
-        for section in table.sections
-        for row in section.rows
-        if not row.paper
-    ]
+    return table.own_rows
 
 
-def printed(table: Table | None) -> list[dict[str, Cell]]:
-    """The paper's rows, in the same way."""
+def paper_rows(table: Table | None) -> list[TableRow]:
+    """The paper's rows."""
     assert table is not None
-    names = [column.name for column in table.columns]
-    return [
-        dict(zip(names, row.cells, strict=True))
-        for section in table.sections
-        for row in section.rows
-        if row.paper
-    ]
+    return [row for row in table.rows if row.paper]
 
 
 def values(table: Table | None, column: str) -> list[object]:
-    """Those of one column, in our rows."""
+    """The values of a column in our rows."""
     return [row[column].value for row in rows(table)]
+
+
+def cells(row: TableRow, *columns: str) -> list[object]:
+    """The values of some columns of a row."""
+    return [row[column].value for column in columns]

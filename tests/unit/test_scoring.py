@@ -21,6 +21,7 @@ from graphreader.evaluation.scoring import (
     StrictRating,
     StrictRatingTask,
     failed_figures,
+    stages,
 )
 from graphreader.reading import Citation, FunctionCall, Path, Reading
 from graphreader.testing import ScriptedDecider
@@ -325,3 +326,26 @@ async def test_closed_rater() -> None:
     assert isinstance(scorer.rater_failure, ModelClosedError)
     assert line["answer"] == "Toronto"
     assert line["unrated"] == {"recall": ""}
+
+
+# Pages and ends of several stages are told apart by the call before, and by where they were chosen.
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        (["read_chunk", "search_more", "termination at Book, chunk 3"], "facts chunks chunks"),
+        (["stop_and_read_neighbor", "termination at Casa Loma"], "facts neighbors"),
+        (["read_chunk", "search_more", "termination at Casa Loma"], "facts chunks neighbors"),
+        (["next_page", "next_page", "read_chunk"], "facts facts facts"),
+        (
+            ["stop_and_read_neighbor", "next_page", "next_page", "read_neighbor_node", "next_page"],
+            "facts neighbors neighbors neighbors facts",
+        ),
+        (["read_chunk", "read_previous_chunk", "next_page"], "facts chunks neighbors"),
+        ([], ""),
+    ],
+)
+def test_stages(calls: list[str], expected: str) -> None:
+    parts = [call.partition(" at ") for call in calls]
+    functions = [FunctionCall(name, "", "", place) for name, _, place in parts]
+
+    assert stages(functions) == expected.split()

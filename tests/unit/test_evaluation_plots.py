@@ -1,4 +1,4 @@
-"""What of a table is drawn; how it looks, only eyes can tell."""
+"""The parts of a table that are drawn, and that words have room; the look is for eyes to judge."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,33 +9,41 @@ from matplotlib.colors import to_hex
 from matplotlib.image import imread
 from matplotlib.text import Text
 
+from graphreader.evaluation.measures import EqualBudgetLine, equal_budget_frame
 from graphreader.evaluation.paper_tables import (
     costs,
     equal_reading,
     initial_nodes,
-    read_agent_table,
+    read_agent,
     score_by_length,
     scores,
 )
 from graphreader.evaluation.plots import (
-    Dots,
-    Lines,
-    Pages,
-    Pairs,
     Point,
-    Sweep,
     draw_plots,
-    figure_of,
+    draw_table,
+    equal_reading_dots,
+    length_series,
+    pages_series,
+    score_dots,
+    sweep_series,
 )
-from graphreader.evaluation.tables import EqualReading
-from tests.unit.evaluated_report import reading
+from graphreader.evaluation.tables import Table
+from tests.unit.evaluated_report import frame, reading
+
+
+def present(table: Table | None) -> Table:
+    """The table, which must not be missing."""
+    assert table
+    return table
 
 
 # The paper's value stands in the line of the same reader of ours, else in one of its own, where
 # that reader's place is.
 def test_dots() -> None:
-    table = scores([reading(dataset="longbench-hotpotqa", reader="rag-bm25-3", rating="exact")])
-    dots = Dots(table, ("LR-1", "F1"))._rows(table.sections[0])
+    line = reading(dataset="longbench-hotpotqa", reader="rag-bm25-3", rating="exact")
+    table = present(scores(frame(line)))
+    dots = score_dots(table, table.sections[0], "LR-1")
 
     assert [dot.name for dot in dots[:2]] == ["paper: BM25 (top-1)", "rag-bm25-3"]
     assert dots[1].ours == Point(100, 100, 100)
@@ -52,28 +60,26 @@ def test_lines() -> None:
         for reader in [*readers, "golden", "graphreader"]
         for length in ("16k", "64k")
     ]
-    table = score_by_length(lines)
-    assert table
-    series = Lines(table, "tokens")._series(table.sections[0])
+    table = present(score_by_length(frame(*lines)))
+    series = length_series(table, table.sections[0])
 
     assert [one.name for one in series][:3] == ["graphreader", "full-text", "rag-bm25-3"]
     assert len(series) == 7
     assert series[-1].name == "paper: GraphReader, 4k"
-    assert series[0].stands_out
+    assert series[0].highlighted
 
 
 # A reader stands once above all retrieval that read as much.
-def test_pairs() -> None:
-    told = {"id": "q1", "dataset": "musique", "length": "native", "against": "graphreader"}
+def test_equal_reading() -> None:
+    fields = {"id": "q1", "dataset": "musique", "length": "native", "against": "graphreader"}
     equal = [
-        EqualReading(**told, reader=name, documents_read=(0,), tokens_read=1)
+        EqualBudgetLine(**fields, reader=name, documents_read=(0,), tokens_read=1)
         for name in ("bm25", "embedding")
     ]
-    table = equal_reading([reading(gold_documents=[0], documents_read=[0])], equal)
-    assert table
-    rows = Pairs(table)._rows(table.sections[0])
+    lines = [reading(gold_documents=[0], documents_read=[0])]
+    table = present(equal_reading(frame(*lines), equal_budget_frame(equal, lines)))
 
-    assert [row.name for row in rows] == [
+    assert [dot.name for dot in equal_reading_dots(table.sections[0])] == [
         "graphreader",
         "bm25, as much as graphreader",
         "embedding, as much as graphreader",
@@ -86,59 +92,58 @@ def test_pages() -> None:
         reading(dataset="quality", reader=reader, choice=True)
         for reader in ("read-agent-p-6", "read-agent-p", "read-agent-p-1", "read-agent-s")
     ]
-    table = read_agent_table(lines)
-    assert table
-    ours, paper = Pages(table)._series(table.sections[0])
+    table = present(read_agent(frame(*lines)))
+    ours, paper = pages_series(table, table.sections[0], "Accuracy")
 
     assert (ours.name, [at for at, _ in ours.points]) == ("ReadAgent-P", [1, 5, 6])
     assert paper.name == "paper: ReadAgent-P"
     assert [point.value for _, point in paper.points][:2] == pytest.approx([84.13, 86.16])
 
 
-# A reader has the same colour in every picture, whoever else is there; each kind has another one.
-def test_colours_of_readers() -> None:
-    def drawn(*readers: str) -> dict[str, str]:
-        lines = [
+def reader_colours(*readers: str) -> dict[str, str]:
+    """The colours of readers, the same in both pictures of them."""
+    lines = frame(
+        *(
             reading(reader=reader, length=length, rating="exact")
             for reader in readers
             for length in ("16k", "64k")
-        ]
-        table = score_by_length(lines)
-        assert table
-        by_length = Lines(table, "tokens")._series(table.sections[0])
-        below = scores(lines)
-        dots = Dots(below, ("LR-1",))._rows(below.sections[0])
-        assert {one.name: one.colour for one in by_length} == {one.name: one.colour for one in dots}
-        return {one.name: one.colour for one in by_length}
+        )
+    )
+    by_length, main = present(score_by_length(lines)), present(scores(lines))
+    series = length_series(by_length, by_length.sections[0])
+    dots = score_dots(main, main.sections[0], "LR-1")
+    assert {one.name: one.colour for one in series} == {one.name: one.colour for one in dots}
+    return {one.name: one.colour for one in series}
 
-    few = drawn("graphreader", "search-agent")
-    many = drawn("rag-bm25-3", "full-text", "chunk-read", "graphreader", "search-agent")
+
+def phase_colours(*phases: str) -> dict[str, str]:
+    """The colours of the bars of these phases."""
+    usage = {phase: {"calls": 1, "input_tokens": 10} for phase in phases}
+    figure = draw_table(matplotlib.figure, present(costs(frame(reading(phases=usage)))))
+    bars = figure.axes[0].containers
+    return {bar.get_label(): to_hex(bar.patches[0].get_facecolor()) for bar in bars}
+
+
+def score_colours(**fields: object) -> dict[str, str]:
+    """The colours of the scores of a sweep."""
+    lines = [reading(reader=f"graphreader-nodes-{n}", **fields) for n in (1, 5)]
+    table = present(initial_nodes(frame(*lines)))
+    return {one.name: one.colour for one in sweep_series(table, table.sections[0], [1, 5])}
+
+
+# A reader, a phase and a score have the same colour in every picture, whichever others are there;
+# each kind has another one.
+def test_colours() -> None:
+    few = reader_colours("graphreader", "search-agent")
+    many = reader_colours("rag-bm25-3", "full-text", "chunk-read", "graphreader", "search-agent")
+    phases = phase_colours("plan", "select", "explore", "look_up", "read", "answer")
+
     assert few.items() <= many.items()
     assert len(set(many.values())) == len(many)
-
-
-# A phase has the same colour whichever others there are.
-def test_colours_of_phases() -> None:
-    def drawn(*phases: str) -> dict[str, str]:
-        spent = {phase: {"calls": 1, "input_tokens": 10} for phase in phases}
-        figure = figure_of(matplotlib.figure, costs([reading(phases=spent)]))
-        bars = figure.axes[0].containers
-        return {bar.get_label(): to_hex(bar.patches[0].get_facecolor()) for bar in bars}
-
-    every = drawn("plan", "select", "explore", "look_up", "read", "answer")
-    assert drawn("read", "answer").items() < every.items()
-    assert len(set(every.values())) == 6
-
-
-# A score has the same colour whichever others there are.
-def test_colours_of_scores() -> None:
-    def drawn(**told: object) -> dict[str, str]:
-        lines = [reading(reader=f"graphreader-nodes-{n}", **told) for n in (1, 5)]
-        table = initial_nodes(lines)
-        assert table
-        return {one.name: one.colour for one in Sweep(table)._series(table.sections[0], [1, 5])}
-
-    assert drawn(f1=0.5).items() < drawn(f1=0.5, rating="no", gold_documents=[1]).items()
+    assert phase_colours("read", "answer").items() < phases.items()
+    assert len(set(phases.values())) == 6
+    few, many = score_colours(f1=0.5), score_colours(f1=0.5, rating="no", gold_documents=[1])
+    assert few.items() < many.items()
 
 
 # However long names are, no word is cut at an edge of the picture or stands on another.
@@ -153,8 +158,9 @@ def test_room(tmp_path: Path, many: int) -> None:
         )
         for number in range(many)
     ]
-    table = replace(scores(lines), warning="These figures are not to be compared. " * 5)
-    figure = figure_of(matplotlib.figure, table)
+    warning = "These figures are not to be compared. " * 5
+    table = replace(present(scores(frame(*lines))), warning=warning)
+    figure = draw_table(matplotlib.figure, table)
     figure.draw_without_rendering()
     words = [text for text in figure.findobj(Text) if len(text.get_text()) > len("100")]
     boxes = [one.get_window_extent() for one in words if one.get_visible()]
@@ -171,5 +177,5 @@ def test_room(tmp_path: Path, many: int) -> None:
 
 # A table in which nothing can be compared has no picture.
 def test_nothing_to_draw(tmp_path: Path) -> None:
-    assert draw_plots([scores([reading()])], tmp_path) == []
+    assert draw_plots([present(scores(frame(reading())))], tmp_path) == []
     assert list(tmp_path.iterdir()) == []
