@@ -702,9 +702,8 @@ def _paper_change(reader: str) -> float:
     """What a part is worth in the paper's table 4: the mean change of LR-1 over its sets."""
     table = paper_figures("graphreader")["table_4"]
     at = table["readers"].index(reader)
-    return statistics.mean(
-        round((one[at][0] - one[0][0]) / 100, 6) for one in table["scores"].values()
-    )
+    changes = (as_share(one[at][0] - one[0][0]) for one in table["scores"].values())
+    return statistics.fmean(one or 0.0 for one in changes)
 
 
 def _sweep(kind: str, name: str, column: str, figure: str, frame: "DataFrame") -> Table | None:
