@@ -178,7 +178,7 @@ class ScriptedDecider:
         self._script = script
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
         """Call the function of the task's class; it costs one call and no tokens."""
         if budget:

@@ -1,1 +1,1 @@
-"""What people would use instead of GraphReader: readers without a graph, behind one protocol."""
+"""Readers without a graph, to compare GraphReader with: all answer behind the `Reader` protocol."""

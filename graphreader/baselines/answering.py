@@ -1,14 +1,11 @@
-"""One answer from passages that are shown together.
+"""Readers that answer with one prompt: the whole text, or the supporting facts.
 
-Full Text Read: the whole text in one prompt, as far as a large window holds it (appendix D).
-
-Golden: the supporting facts are given, as an upper bound for every way of finding them.
-
-The paper's "Golden" in table 2. What is measured is answering alone.
+Full Text Read shows as much of the text as a large window holds (GraphReader paper, appendix D).
+Golden shows the supporting facts, as an upper bound for every way of finding them ("Golden" in the
+paper's table 2): it measures answering alone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise, takewhile
 from typing import Any, Literal
 
@@ -23,7 +20,7 @@ from graphreader.baselines.tasks import (
     PassagesTask,
     TextChoice,
     TextTask,
-    shown,
+    show_excerpts,
 )
 from graphreader.documents import Document
 from graphreader.errors import WindowError
@@ -31,112 +28,88 @@ from graphreader.ingestion.chunking import Span, chunk_spans
 from graphreader.llm.protocols import Budget, Decider
 from graphreader.reading import Reading
 from graphreader.text.sentences import line_spans
-from graphreader.tokens import count
+
+Policy = Literal["head", "middle", "refuse"]
+_PIECES = 8  # a paragraph larger than the window is cut into pieces of this part of it
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What is shown, and the passage that it is; None where it is no text of a document."""
-
-    excerpt: Excerpt
-    passage: TextPassage | None
-
-    @property
-    def passages(self) -> tuple[TextPassage, ...]:
-        """The passage, if there is one."""
-        return () if self.passage is None else (self.passage,)
-
-
-@dataclass(frozen=True, slots=True)
-class Answering:
-    """How a question about sources is put: out of which tasks, and whether all must be shown."""
-
-    ask: type[PassagesTask] | type[FullTextTask]
-    choose: type[PassagesChoiceTask] | type[FullTextChoiceTask]
-    whole: bool = False
-
-    def task(
-        self, question: str, options: Sequence[str], sources: Sequence[Source]
-    ) -> TextTask[Any]:
-        """The task for the sources, ranked best first."""
-        kind = self.choose if options else self.ask
-        return kind(
-            question, tuple(source.excerpt for source in sources), tuple(options), self.whole
-        )
-
-
-RETRIEVED = Answering(PassagesTask, PassagesChoiceTask)
-FULL_TEXT = Answering(FullTextTask, FullTextChoiceTask)
-WHOLE_TEXT = Answering(FullTextTask, FullTextChoiceTask, whole=True)
-
-
-def sources_of(passages: Sequence[TextPassage]) -> list[Source]:
-    """Passages as they are shown one after the other, in their order here."""
+def excerpts_of(passages: Iterable[TextPassage]) -> list[Excerpt]:
+    """The passages as excerpts that are shown one after the other, in this order."""
     return [
-        Source(Excerpt(passage.label, passage.text, place, passage.document.id), passage)
+        Excerpt(passage.label, passage.text, place, passage.document.id, passage=passage)
         for place, passage in enumerate(passages)
     ]
 
 
 async def answer_from(
-    sitting: QuestionSession,
-    question: str,
+    session: QuestionSession,
     options: Sequence[str],
-    sources: Sequence[Source],
+    excerpts: Sequence[Excerpt],
     *,
     window: int,
-    how: Answering = RETRIEVED,
+    full_text: bool = False,
+    whole: bool = False,
 ) -> Reading:
-    """The reading of `sources`, ranked best first; without any it is unanswered.
+    """The reading of `excerpts`, ranked best first; without any it is unanswered.
 
-    What the window does not hold is left out, and a note says how much: first what it could not
-    hold even without a prompt, then what finds no room beside the prompt, which only the decider
-    knows. Raises DecisionError.
+    `full_text` takes that prompt instead of the one for retrieved passages. What the window does
+    not hold is left out, and a note says how much: first what it cannot hold even without a prompt,
+    then what finds no room beside the prompt, which only the decider knows. With `whole` nothing
+    is left out. Raises DecisionError.
     """
-    if not sources:
-        return sitting.unanswered(NO_TEXT)
-    in_window = sources if how.whole else _within(window, sources)
-    decided = await sitting.decide(how.task(question, options, in_window))
-    kept = sorted(in_window[: decided.task.choices], key=lambda one: one.excerpt.place)
-    if len(kept) < len(sources):
-        sitting.notes.append(
-            f"{len(sources) - len(kept):,} of {len(sources):,} passages did not fit into the "
+    if not excerpts:
+        return session.unanswered(NO_TEXT)
+    shown = tuple(excerpts if whole else _within(window, excerpts))
+    task = _task(session.question, options, shown, full_text, whole)
+    result = await session.decide(task)
+    kept = sorted(shown[: result.task.choices], key=lambda one: one.place)
+    if len(kept) < len(excerpts):
+        session.notes.append(
+            f"{len(excerpts) - len(kept):,} of {len(excerpts):,} passages did not fit into the "
             "window and were left out."
         )
-    passages = [passage for source in kept for passage in source.passages]
-    sitting.show(passages)
-    decision = decided.decision
+    passages = [one.passage for one in kept if one.passage]
+    session.show(passages)
+    decision = result.decision
     if isinstance(decision, TextChoice):
         answer, answered = options[decision.option - 1], True
     else:
         answer, answered = decision.answer, decision.answered
-    return sitting.reading(
+    return session.reading(
         answer,
         answered=answered,
         passages=passages,
         quotes=decision.quotes,
         analysis=decision.analysis,
-        evidence=shown(source.excerpt for source in kept),
+        evidence=show_excerpts(kept),
     )
 
 
-def _within(window: int, sources: Sequence[Source]) -> Sequence[Source]:
-    """As many of the best sources as have no more tokens than the window, one at least."""
+def _task(
+    question: str,
+    options: Sequence[str],
+    excerpts: tuple[Excerpt, ...],
+    full_text: bool,
+    whole: bool,
+) -> TextTask[Any]:
+    if options:
+        choice = FullTextChoiceTask if full_text else PassagesChoiceTask
+        return choice(question, excerpts, tuple(options), whole)
+    return (FullTextTask if full_text else PassagesTask)(question, excerpts, whole=whole)
+
+
+def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
+    """As many of the best excerpts as have no more tokens than the window, one at least."""
     sizes = accumulate(
-        source.passage.tokens if source.passage else count(source.excerpt.text)
-        for source in sources
+        one.passage.tokens if one.passage else tokens.count(one.text) for one in excerpts
     )
-    return sources[: max(1, sum(1 for _ in takewhile(lambda size: size <= window, sizes)))]
-
-
-Policy = Literal["head", "middle", "refuse"]
-_PARTS = 8  # of the window, at most: what a paragraph is cut into that does not fit into it
+    return excerpts[: max(1, sum(1 for _ in takewhile(lambda size: size <= window, sizes)))]
 
 
 class FullText:
     """Answers from all documents, one after the other in their order.
 
-    What is done with a text larger than the window is the `policy`. "head" shows the longest head
+    The `policy` says what is done with a text larger than the window. "head" shows the longest head
     of whole paragraphs that fits (table 3); "middle" shows head and tail and leaves paragraphs in
     the middle out; "refuse" shows nothing: the reading is unanswered, and its note says why. A
     single paragraph that is larger than the window is cut at the ends of sentences.
@@ -154,7 +127,7 @@ class FullText:
         self.name = "full-text" if policy == "head" else f"full-text-{policy}"
         self.window = window
         self._paragraphs = [
-            passage for document in documents for passage in _paragraphs(document, window)
+            paragraph for document in documents for paragraph in _paragraphs(document, window)
         ]
         self._decider = decider
         self._policy = policy
@@ -162,31 +135,33 @@ class FullText:
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Answer from what the policy shows. Raises DecisionError."""
-        sitting = QuestionSession(self.name, question, self._decider, self._budget())
-        sources = _sources(self._paragraphs)
+        session = QuestionSession(self.name, question, self._decider, self._budget())
+        # Paragraphs of one document are shown as one text.
+        excerpts = [
+            Excerpt(one.document.title, one.text, place, one.document.id, passage=one)
+            for place, one in enumerate(self._paragraphs)
+        ]
         if self._policy != "refuse":
-            ranked = [sources[at] for at in self._in_order()]
-            return await answer_from(
-                sitting, question, options, ranked, window=self.window, how=FULL_TEXT
-            )
+            ranked = [excerpts[at] for at in self._ranking()]
+            return await answer_from(session, options, ranked, window=self.window, full_text=True)
         size = sum(paragraph.tokens for paragraph in self._paragraphs)
         if size <= self.window:
             try:
                 return await answer_from(
-                    sitting, question, options, sources, window=self.window, how=WHOLE_TEXT
+                    session, options, excerpts, window=self.window, full_text=True, whole=True
                 )
             except WindowError:
                 pass  # with the prompt it is too large
-        return sitting.unanswered(
+        return session.unanswered(
             f"The text has {size:,} tokens, which do not fit into the window of {self.window:,}: "
             "nothing was read.",
             passages=self._paragraphs,
         )
 
-    def _in_order(self) -> list[int]:
-        """The paragraphs' numbers, in the order in which they are shown while there is room.
+    def _ranking(self) -> list[int]:
+        """The paragraphs' indexes in the order in which they are shown while there is room.
 
-        That is by how much stands between them and the beginning; with "middle", or the end.
+        The rank is the tokens between a paragraph and the beginning; with "middle", or the end.
         """
         ends = list(accumulate(paragraph.tokens for paragraph in self._paragraphs))
 
@@ -194,26 +169,19 @@ class FullText:
             start = ends[at] - self._paragraphs[at].tokens
             return min(start, ends[-1] - ends[at]) if self._policy == "middle" else start
 
-        return sorted(range(len(ends)), key=lambda at: (rank(at), at))
-
-
-def _sources(paragraphs: Sequence[TextPassage]) -> list[Source]:
-    """Paragraphs of one document are shown as one text."""
-    return [
-        Source(Excerpt(one.document.title, one.text, place, one.document.id), one)
-        for place, one in enumerate(paragraphs)
-    ]
+        return sorted(range(len(ends)), key=rank)
 
 
 def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
     """The document's paragraphs, each with the white space behind it."""
     text = document.text
     starts = [0, *(start for start, _ in line_spans(text)[1:]), len(text)]
-    for index, (start, end, size) in enumerate(_spans(starts, text, window)):
+    for index, (start, end, size) in enumerate(_paragraph_spans(starts, text, window)):
         yield TextPassage(document, index, start, text[start:end], size)
 
 
-def _spans(starts: Sequence[int], text: str, window: int) -> Iterator[Span]:
+def _paragraph_spans(starts: Sequence[int], text: str, window: int) -> Iterator[Span]:
+    """Start, end and tokens of each paragraph, or of its pieces."""
     for start, end in pairwise(starts):
         part = text[start:end]
         if not part.strip():
@@ -222,15 +190,15 @@ def _spans(starts: Sequence[int], text: str, window: int) -> Iterator[Span]:
         if size <= window:
             yield start, end, size
         else:
-            pieces = chunk_spans(part, max(64, window // _PARTS))
+            pieces = chunk_spans(part, max(64, window // _PIECES))
             yield from ((start + a, start + b, size) for a, b, size in pieces)
 
 
 class Golden:
     """Answers from `supporting`, sentences of `documents`; without any, from the documents.
 
-    So where data name only documents that hold the answer, give just these as `documents`. What
-    the window does not hold is left out from the end.
+    For data that name only the documents with the answer, give just these as `documents`. What the
+    window does not hold is left out from the end.
     """
 
     name = "golden"
@@ -245,41 +213,45 @@ class Golden:
         budget: Callable[[], Budget] = Budget,
     ) -> None:
         self.window = window
-        self._sources = _sentences(supporting, documents) or _texts(documents)
+        self._excerpts = _supporting_facts(supporting, documents) or _whole_texts(documents)
         self._decider = decider
         self._budget = budget
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Answer from what is given. Raises DecisionError."""
-        sitting = QuestionSession(self.name, question, self._decider, self._budget())
-        return await answer_from(sitting, question, options, self._sources, window=self.window)
+        """Answer from the supporting facts. Raises DecisionError."""
+        session = QuestionSession(self.name, question, self._decider, self._budget())
+        return await answer_from(session, options, self._excerpts, window=self.window)
 
 
-def _sentences(supporting: Sequence[str], documents: Sequence[Document]) -> list[Source]:
+def _supporting_facts(supporting: Sequence[str], documents: Sequence[Document]) -> list[Excerpt]:
     """The sentences where they stand; one that stands in no document is shown all the same."""
-    sources = []
+    excerpts = []
     for place, sentence in enumerate(one for one in supporting if one.strip()):
-        passage = next((p for document in documents if (p := _found(sentence, document))), None)
-        label = passage.document.title if passage else "Supporting fact"
-        text = passage.text if passage else sentence
-        document = passage.document.id if passage else ""
-        sources.append(Source(Excerpt(label, text.strip() + "\n", place, document), passage))
-    return sources
+        passages = (_locate_passage(sentence, document) for document in documents)
+        passage = next((one for one in passages if one), None)
+        label, document, text = "Supporting fact", "", sentence
+        if passage:
+            label, document, text = passage.document.title, passage.document.id, passage.text
+        excerpts.append(Excerpt(label, f"{text.strip()}\n", place, document, passage=passage))
+    return excerpts
 
 
-def _found(sentence: str, document: Document) -> TextPassage | None:
+def _locate_passage(sentence: str, document: Document) -> TextPassage | None:
     span = locate(sentence, document.text)
     if span is None:
         return None
     text = document.text[slice(*span)]
-    return TextPassage(document, 0, span[0], text, count(text))
+    return TextPassage(document, 0, span[0], text, tokens.count(text))
 
 
-def _texts(documents: Sequence[Document]) -> list[Source]:
+def _whole_texts(documents: Sequence[Document]) -> list[Excerpt]:
     return [
-        Source(
-            Excerpt(document.title, document.text, place, document.id),
-            TextPassage(document, 0, 0, document.text, count(document.text)),
+        Excerpt(
+            document.title,
+            document.text,
+            place,
+            document.id,
+            passage=TextPassage(document, 0, 0, document.text, tokens.count(document.text)),
         )
         for place, document in enumerate(documents)
         if document.text.strip()

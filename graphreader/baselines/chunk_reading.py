@@ -1,9 +1,7 @@
 """Chunk Read and Chunk Read with Notes: one chunk after the other, in the order of the text.
 
-Appendix D: reading ends with the first chunk that answers the question; if none does, it is
-unanswered. No chunk crosses documents.
-
-Reading chunks one after the other, in the order of the text, until one answers the question.
+Reading ends with the first chunk that answers the question; if none does, the reading is unanswered
+(GraphReader paper, appendix D). No chunk crosses documents.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,20 +12,20 @@ from pydantic import Field
 
 from graphreader import tokens
 from graphreader.baselines.session import NO_TEXT, QuestionSession, TextPassage, passages_of
-from graphreader.baselines.tasks import option_named
+from graphreader.baselines.tasks import option_number
 from graphreader.documents import Document
-from graphreader.errors import BudgetError, DecisionError, ReplyError
+from graphreader.errors import BudgetError, ReplyError
 from graphreader.llm.protocols import Budget, Decider, Decision, Task, folded, names
 from graphreader.reading import Reading
 from graphreader.usage import Phase
 
+CHUNK_TOKENS = 2_000
 SUMMARY_TOKENS = 400
 """A summary at most: it stands beside every later chunk."""
 
 BareAnswer = Annotated[
     str, Field(description="The answer alone if it is answerable, otherwise empty.")
 ]
-
 Quotes = Annotated[
     list[str],
     Field(
@@ -37,7 +35,7 @@ Quotes = Annotated[
 ]
 
 
-class ChunkReadDecision(Decision):
+class ChunkRead(Decision):
     """Whether one chunk answers the question (GraphReader paper, figure 16)."""
 
     function: Literal["answerable", "unanswerable"] = Field(
@@ -47,8 +45,8 @@ class ChunkReadDecision(Decision):
     quotes: Quotes = Field(default_factory=list)
 
 
-class NotesReadDecision(Decision):
-    """What a chunk adds to the summary, and whether that answers the question (figure 17)."""
+class NotesRead(Decision):
+    """What a chunk adds to the summary, and whether both answer the question (figure 17)."""
 
     summary: str = Field(
         default="",
@@ -62,12 +60,12 @@ class NotesReadDecision(Decision):
     quotes: Quotes = Field(default_factory=list)
 
 
-R = TypeVar("R", ChunkReadDecision, NotesReadDecision)
+R = TypeVar("R", ChunkRead, NotesRead)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask(Task[R]):
-    """One chunk, and the question; with `options` the answer is to be one of them."""
+    """One chunk and the question; with `options` the answer must be one of them."""
 
     phase: ClassVar[Phase] = "read"
     reply_tokens: ClassVar[int] = 800
@@ -92,25 +90,25 @@ class ReadingTask(Task[R]):
             return None
         if not decision.answer.strip():
             return "The answer is empty: give it, or choose unanswerable."
-        if self.options and option_named(decision.answer, self.options) is None:
+        if self.options and option_number(decision.answer, self.options) is None:
             return f"The answer must be the number of an option, 1 to {len(self.options)}."
         return None
 
 
-class ChunkReadTask(ReadingTask[ChunkReadDecision]):
+class ChunkReadTask(ReadingTask[ChunkRead]):
     """Read a chunk by itself (figure 16)."""
 
     __slots__ = ()
     prompt = "chunk_read"
-    decision = ChunkReadDecision
+    decision = ChunkRead
 
 
 @dataclass(frozen=True, slots=True)
-class NotesReadTask(ReadingTask[NotesReadDecision]):
+class NotesReadTask(ReadingTask[NotesRead]):
     """Read a chunk with the summary of those before it (figure 17)."""
 
     prompt = "chunk_read_notes"
-    decision = NotesReadDecision
+    decision = NotesRead
     summary: str = ""
 
     def values(self) -> dict[str, str]:
@@ -118,34 +116,35 @@ class NotesReadTask(ReadingTask[NotesReadDecision]):
         # super() without arguments does not work in a dataclass with slots.
         return ReadingTask.values(self) | {"summary": self.summary or "(empty)"}
 
-    def problem(self, decision: NotesReadDecision) -> str | None:
-        """A summary that is too long, or what a chunk alone may have."""
+    def problem(self, decision: NotesRead) -> str | None:
+        """A summary that is too long, or a problem of a single chunk."""
         length = tokens.count(decision.summary)
         if length > SUMMARY_TOKENS:
             return f"The summary has {length} tokens: write it anew with at most 200 words."
         return ReadingTask.problem(self, decision)
 
 
-CHUNK_TOKENS = 2_000
-
-
 @dataclass(slots=True)
 class _Progress:
-    """What has been read of the chunks so far, and what it brought."""
+    """The chunks read so far, the quotes of them, and the summary of a reader with notes."""
 
-    question: str
     options: tuple[str, ...]
     summary: str = ""
-    read: list[TextPassage] = field(default_factory=list)
+    chunks: list[TextPassage] = field(default_factory=list)
     quotes: list[str] = field(default_factory=list)
+
+    def evidence(self) -> str:
+        """The summary and the last chunk (appendix E)."""
+        last = [chunk.text for chunk in self.chunks[-1:]]
+        return "\n\n".join(part for part in [self.summary, *last] if part)
 
 
 class ChunkReader:
     """Reads each chunk by itself until one answers the question (figure 16).
 
-    A chunk for which the decider gives no usable reply is passed over with a note. Where the budget
-    is used up, the reading is unanswered, with a note; that is an error only where not a single
-    chunk was read. A model that is gone always is: what it would have said nobody knows.
+    A chunk for which the decider gives no usable reply is skipped with a note. Where the budget is
+    used up, the reading is unanswered, with a note; it is an error only if no chunk was read. An
+    unavailable model is always an error, since its answer is not known.
     """
 
     name = "chunk-read"
@@ -166,85 +165,70 @@ class ChunkReader:
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Read until a chunk answers. Raises DecisionError (see the class)."""
-        sitting = QuestionSession(self.name, question, self._decider, self._budget())
+        session = QuestionSession(self.name, question, self._decider, self._budget())
         if not self._chunks:
-            return sitting.unanswered(NO_TEXT)
-        progress = _Progress(question, tuple(options))
+            return session.unanswered(NO_TEXT)
+        progress = _Progress(tuple(options))
+        note = "No chunk answers the question."
         for number, chunk in enumerate(self._chunks, 1):
             try:
-                decision = await self._read(sitting, progress, chunk)
-            except DecisionError as error:
-                if isinstance(error, ReplyError) and (progress.read or number < len(self._chunks)):
-                    sitting.notes.append(f"{chunk.label} was passed over: {error}")
-                    continue
-                if not isinstance(error, BudgetError) or not progress.read:
+                decision = await self._read(session, progress, chunk)
+            except ReplyError as error:
+                if not progress.chunks and number == len(self._chunks):
+                    raise
+                session.notes.append(f"{chunk.label} was passed over: {error}")
+                continue
+            except BudgetError as error:
+                if not progress.chunks:
                     raise
                 left = len(self._chunks) - number + 1
                 note = f"{left} of {len(self._chunks)} chunks were not read: {error}"
-                return self._unanswered(sitting, progress, note)
-            progress.read.append(chunk)
+                break
+            progress.chunks.append(chunk)
             progress.quotes += decision.quotes
             if decision.function == "answerable":
-                return self._answered(sitting, progress, decision)
-        return self._unanswered(sitting, progress, "No chunk answers the question.")
+                return self._answered(session, progress, decision.answer)
+        return session.unanswered(note, passages=progress.chunks, evidence=progress.evidence())
 
     async def _read(
-        self, sitting: QuestionSession, progress: _Progress, chunk: TextPassage
-    ) -> ChunkReadDecision | NotesReadDecision:
-        """Judge one chunk, and remember what is to be remembered."""
-        task = ChunkReadTask(progress.question, chunk.label, chunk.text, progress.options)
-        decision = (await sitting.decide(task)).decision
-        sitting.show([chunk])
+        self, session: QuestionSession, progress: _Progress, chunk: TextPassage
+    ) -> ChunkRead | NotesRead:
+        task = ChunkReadTask(session.question, chunk.label, chunk.text, progress.options)
+        decision = (await session.decide(task)).decision
+        session.show([chunk])
         return decision
 
-    def _answered(
-        self,
-        sitting: QuestionSession,
-        progress: _Progress,
-        decision: ChunkReadDecision | NotesReadDecision,
-    ) -> Reading:
-        number = option_named(decision.answer, progress.options)
-        return sitting.reading(
-            progress.options[number - 1] if number else decision.answer.strip(),
+    def _answered(self, session: QuestionSession, progress: _Progress, answer: str) -> Reading:
+        number = option_number(answer, progress.options)
+        return session.reading(
+            progress.options[number - 1] if number else answer.strip(),
             answered=True,
             passages=self._citable(progress),
             quotes=progress.quotes,
-            evidence=_evidence(progress),
+            evidence=progress.evidence(),
         )
 
-    def _unanswered(self, sitting: QuestionSession, progress: _Progress, note: str) -> Reading:
-        return sitting.unanswered(note, passages=progress.read, evidence=_evidence(progress))
-
     def _citable(self, progress: _Progress) -> list[TextPassage]:
-        """Where an answer's quotes may stand: in the one chunk that it was drawn from."""
-        return progress.read[-1:]
+        """The passages of the answer's quotes: the one chunk that it comes from."""
+        return progress.chunks[-1:]
 
 
 class ChunkReaderWithNotes(ChunkReader):
-    """The same with a brief summary that goes along from chunk to chunk (figure 17).
-
-    So an answer may rest on several chunks.
-    """
+    """Takes a brief summary along from chunk to chunk, so several can answer (figure 17)."""
 
     name = "chunk-read-notes"
 
     async def _read(
-        self, sitting: QuestionSession, progress: _Progress, chunk: TextPassage
-    ) -> ChunkReadDecision | NotesReadDecision:
+        self, session: QuestionSession, progress: _Progress, chunk: TextPassage
+    ) -> ChunkRead | NotesRead:
         task = NotesReadTask(
-            progress.question, chunk.label, chunk.text, progress.options, progress.summary
+            session.question, chunk.label, chunk.text, progress.options, progress.summary
         )
-        decision = (await sitting.decide(task)).decision
-        sitting.show([chunk])
+        decision = (await session.decide(task)).decision
+        session.show([chunk])
         progress.summary = decision.summary.strip() or progress.summary
         return decision
 
     def _citable(self, progress: _Progress) -> list[TextPassage]:
-        """In all chunks, the latest first."""
-        return progress.read[::-1]
-
-
-def _evidence(progress: _Progress) -> str:
-    """Memory and the last chunk (appendix E)."""
-    last = [chunk.text for chunk in progress.read[-1:]]
-    return "\n\n".join(part for part in [progress.summary, *last] if part)
+        """All chunks, the latest first."""
+        return progress.chunks[::-1]

@@ -1,30 +1,25 @@
 """An agent that searches chunks step by step, in the manner of A-RAG (Du et al. 2026).
 
-The tools of an agent that searches: keyword search, semantic search, and which chunks were read.
-
-As in A-RAG (Du et al. 2026): keywords count by how often a chunk has them, times their length; a
-question in words counts by the most alike sentence of a chunk. A search shows snippets only.
-
-The next step of an agent that searches: keywords, meaning, reading chunks, answering.
-
-In the manner of A-RAG (Du et al. 2026, arXiv 2602.03442): search shows only numbers and snippets of
-chunks, and reading one shows it whole, once. A-RAG keeps all results in a window of 128,000 tokens.
-Here they must fit a small one: the latest result is shown as it came, of earlier ones the actions
-remain with the chunks' numbers, the labels of chunks that are not read yet, and the agent's notes.
+As in A-RAG (arXiv 2602.03442), a search shows only numbers and snippets of chunks, and reading a
+chunk shows it whole, once. Keywords count by how often a chunk has them, times their length; a
+question in words counts by the most similar sentence of a chunk. A-RAG keeps all results in a
+window of 128,000 tokens. Here they must fit a small one: the latest result is shown as it came; of
+earlier ones the actions with the chunks' numbers, the labels of unread chunks, and the agent's
+notes.
 """
 
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 from pydantic import Field
 
 from graphreader import tokens
-from graphreader.baselines.answering import Source, answer_from, sources_of
-from graphreader.baselines.retrieval import Vectors, embedded
+from graphreader.baselines.answering import answer_from, excerpts_of
+from graphreader.baselines.retrieval import Vectors, unit_vectors
 from graphreader.baselines.session import QuestionSession, TextPassage, passages_of
 from graphreader.baselines.tasks import Excerpt
 from graphreader.documents import Document
@@ -34,109 +29,19 @@ from graphreader.reading import Reading
 from graphreader.text.sentences import sentence_spans
 from graphreader.usage import Phase
 
-MOST_HITS = 5
+CHUNK_TOKENS = 1_000
+MOST_CALLS = 15
+MOST_HITS = 5  # of one search
+MOST_READ = 3  # chunks read in one step
+MOST_WAITING = 10  # unread chunks that a step lists
 SNIPPET = 300  # characters
-BETWEEN = " … "  # sentences of a snippet
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A chunk, by its place among all of them, and the words by which it was found."""
-
-    at: int
-    snippet: str
-
-
-class Chunks:
-    """All chunks, and how to find some of them. What is embedded is embedded once, at first use."""
-
-    def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
-        self.passages = passages
-        self._embedder = embedder
-        self._folded = [f"{one.document.title}\n{one.text}".casefold() for one in passages]
-        self._sentences: list[tuple[int, str]] = []
-        self._vectors: Vectors | None = None
-        self._making = asyncio.Lock()
-
-    def by_keywords(self, words: Sequence[str]) -> list[Found]:
-        """The chunks that have the words, in any letters, the best first; at most five."""
-        wanted = [folded for word in words if (folded := " ".join(word.casefold().split()))]
-        scores = [sum(text.count(word) * len(word) for word in wanted) for text in self._folded]
-        best = sorted((at for at, score in enumerate(scores) if score), key=lambda at: -scores[at])
-        return [Found(at, _with_words(self.passages[at].text, wanted)) for at in best[:MOST_HITS]]
-
-    async def by_meaning(self, query: str) -> list[Found]:
-        """The chunks with the sentences most like the query; at most five. Raises DecisionError."""
-        async with self._making:
-            if self._vectors is None:
-                self._sentences = list(_sentences(self.passages))
-                self._vectors = await embedded(
-                    [sentence for _, sentence in self._sentences] or [""], self._embedder
-                )
-        likeness = self._vectors @ (await embedded([query], self._embedder))[0]
-        best: dict[int, str] = {}
-        for number in np.argsort(-likeness, kind="stable"):
-            if len(best) == MOST_HITS or not self._sentences:
-                break
-            at, sentence = self._sentences[number]
-            best.setdefault(at, sentence[:SNIPPET])
-        return [Found(at, snippet) for at, snippet in best.items()]
-
-    def beside(self, at: int) -> list[int]:
-        """The chunks right before and after, of the same document."""
-        document = self.passages[at].document.id
-        return [
-            near
-            for near in (at - 1, at + 1)
-            if 0 <= near < len(self.passages) and self.passages[near].document.id == document
-        ]
-
-
-class Tracker:
-    """Numbers chunks as they turn up, and knows which ones were shown in full."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[int, int] = {}
-        self.read: list[int] = []
-
-    def number(self, at: int) -> int:
-        """The number of a chunk, from 1 in the order in which chunks turn up."""
-        return self._numbers.setdefault(at, len(self._numbers) + 1)
-
-    def unread(self) -> list[int]:
-        """The chunks that turned up and were not read, the latest first."""
-        return [at for at in reversed(self._numbers) if at not in self.read]
-
-    def chunks(self, numbers: Iterable[int]) -> list[int]:
-        """The chunks that have these numbers, each once."""
-        by_number = {number: at for at, number in self._numbers.items()}
-        return [by_number[n] for n in dict.fromkeys(numbers) if n in by_number]
-
-
-def _sentences(passages: Sequence[TextPassage]) -> Iterable[tuple[int, str]]:
-    """Every sentence with the place of its chunk."""
-    for at, passage in enumerate(passages):
-        for start, end in sentence_spans(passage.text):
-            yield at, passage.text[start:end]
-
-
-def _with_words(text: str, words: Sequence[str]) -> str:
-    """The sentences that have a word, as many as a snippet holds; else the beginning."""
-    any_word = re.compile("|".join(map(re.escape, words)))
-    sentences = [" ".join(text[start:end].split()) for start, end in sentence_spans(text)]
-    having = [one for one in sentences if any_word.search(one.casefold())]
-    return BETWEEN.join(having or sentences[:1])[:SNIPPET]
-
-
 NOTES_TOKENS = 400
 """The agent's notes at most: they stand in every later prompt."""
-
-MOST_READ = 3
-"""Chunks that may be read in one step."""
+_ELLIPSIS = " … "  # between the sentences of a snippet
 
 
 class SearchStep(Decision):
-    """What an agent does next that searches chunks and reads them."""
+    """What an agent that searches and reads chunks does next."""
 
     notes: str = Field(
         default="",
@@ -160,7 +65,7 @@ class SearchStep(Decision):
 
     @property
     def argument(self) -> str:
-        """What is searched for, in one line; empty for the other functions."""
+        """The words of a search in one line; empty for the other functions."""
         if self.function == "keyword_search":
             return ", ".join(word for one in self.words if (word := folded(one)))
         return folded(self.query) if self.function == "semantic_search" else ""
@@ -168,9 +73,9 @@ class SearchStep(Decision):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk under its number: in full where it is read now, else with what was found in it.
+    """A chunk under its number, with its whole text (`in_full`) or a snippet.
 
-    `read` where it was read before: it is not shown in full again.
+    `read`: it was read before, so it is not shown in full again.
     """
 
     number: int
@@ -180,7 +85,7 @@ class Hit:
     read: bool = False
 
     def shown(self) -> str:
-        """With its text, in one line unless it is in full."""
+        """Number, label and text; a snippet is in one line."""
         if self.in_full:
             return f"[{self.number}] {folded(self.label)}, in full:\n{self.text.strip()}"
         read = " (read before)" if self.read else ""
@@ -188,15 +93,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """An action that was taken, and the chunks that it showed."""
+class SearchAction:
+    """An action that was taken, and the numbers of the chunks that it showed."""
 
     function: str
     argument: str
     numbers: tuple[int, ...]
 
     def shown(self) -> str:
-        """One line."""
+        """The action in one line."""
         numbers = " ".join(f"[{number}]" for number in self.numbers) or "nothing"
         return f"- {self.function}({folded(self.argument)}): {numbers}"
 
@@ -205,8 +110,8 @@ class Search:
 class SearchStepTask(Task[SearchStep]):
     """Choose the next step. Its choices are the latest result, best first, then `waiting` chunks.
 
-    `waiting` are chunks that were found and are not read yet, without text, the latest first;
-    `unread` the numbers that may be read, `steps` how many more there may be after this one.
+    `waiting` are unread chunks of earlier results, without text, the latest first; `unread` are the
+    numbers that can be read, `steps` how many more steps there can be after this one.
     """
 
     prompt = "search_step"
@@ -215,7 +120,7 @@ class SearchStepTask(Task[SearchStep]):
     reply_tokens: ClassVar[int] = 900
     question: str
     notes: str
-    actions: tuple[Search, ...]
+    actions: tuple[SearchAction, ...]
     result: tuple[Hit, ...]
     waiting: tuple[Hit, ...]
     unread: frozenset[int]
@@ -224,7 +129,7 @@ class SearchStepTask(Task[SearchStep]):
     left_out: int = 0
 
     def values(self) -> dict[str, str]:
-        """Question with options, notes, actions, the latest result, what waits, steps left."""
+        """Question with options, notes, actions, latest result, waiting chunks, steps left."""
         options = f"Options:\n{names(self.options)}" if self.options else ""
         left_out = [f"({self.left_out} more are not shown.)"] if self.left_out else []
         waiting = [f"[{hit.number}] {folded(hit.label)}" for hit in self.waiting]
@@ -244,7 +149,7 @@ class SearchStepTask(Task[SearchStep]):
         if length > NOTES_TOKENS:
             return f"The notes have {length} tokens: write them anew with at most 200 words."
         if decision.function == "read_chunk":
-            return self._problem_of_reading(decision.chunks)
+            return self._reading_problem(decision.chunks)
         if decision.function == "answer":
             has_read = any(action.function == "read_chunk" for action in self.actions)
             return "Read a chunk before you answer." if self.unread and not has_read else None
@@ -254,7 +159,7 @@ class SearchStepTask(Task[SearchStep]):
             return "That was searched for already: search for something else, read, or answer."
         return None
 
-    def _problem_of_reading(self, chunks: Sequence[int]) -> str | None:
+    def _reading_problem(self, chunks: Sequence[int]) -> str | None:
         if self.unread.intersection(chunks):
             return None
         unread = sorted(self.unread)
@@ -273,11 +178,11 @@ class SearchStepTask(Task[SearchStep]):
 
     @property
     def choices(self) -> int:
-        """What was found last, and what waits."""
+        """The latest result and the waiting chunks."""
         return len(self.result) + len(self.waiting)
 
     def keeping(self, number: int) -> Self:
-        """The best of the latest result, then the chunks that wait."""
+        """The best of the latest result, then the waiting chunks."""
         kept = min(number, len(self.result))
         return replace(
             self,
@@ -287,30 +192,105 @@ class SearchStepTask(Task[SearchStep]):
         )
 
 
-CHUNK_TOKENS = 1_000
-MOST_CALLS = 15
-MOST_WAITING = 10
+class ChunkIndex:
+    """Keyword and semantic search over all chunks; sentences are embedded once, at first use.
+
+    Both searches return indexes of chunks with a snippet each, the best first, at most five.
+    """
+
+    def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
+        self.passages = passages
+        self._embedder = embedder
+        self._texts = [f"{one.document.title}\n{one.text}".casefold() for one in passages]
+        self._sentences: list[tuple[int, str]] = []
+        self._vectors: Vectors | None = None
+        self._lock = asyncio.Lock()
+
+    def by_keywords(self, words: Sequence[str]) -> list[tuple[int, str]]:
+        """The chunks that contain the words, in upper or lower case."""
+        keywords = [keyword for word in words if (keyword := folded(word.casefold()))]
+        scores = [sum(text.count(word) * len(word) for word in keywords) for text in self._texts]
+        best = sorted((at for at, score in enumerate(scores) if score), key=lambda at: -scores[at])
+        return [(at, _snippet(self.passages[at].text, keywords)) for at in best[:MOST_HITS]]
+
+    async def by_meaning(self, query: str) -> list[tuple[int, str]]:
+        """The chunks with the sentences most similar to the query. Raises DecisionError."""
+        async with self._lock:
+            if self._vectors is None:
+                self._sentences = [
+                    (at, passage.text[start:end])
+                    for at, passage in enumerate(self.passages)
+                    for start, end in sentence_spans(passage.text)
+                ]
+                sentences = [sentence for _, sentence in self._sentences] or [""]
+                self._vectors = await unit_vectors(sentences, self._embedder)
+        similarity = self._vectors @ (await unit_vectors([query], self._embedder))[0]
+        best: dict[int, str] = {}
+        for number in np.argsort(-similarity, kind="stable"):
+            if len(best) == MOST_HITS or not self._sentences:
+                break
+            at, sentence = self._sentences[number]
+            best.setdefault(at, sentence[:SNIPPET])
+        return list(best.items())
+
+    def adjacent(self, at: int) -> list[int]:
+        """The chunks right before and after, of the same document."""
+        document = self.passages[at].document.id
+        return [
+            near
+            for near in (at - 1, at + 1)
+            if 0 <= near < len(self.passages) and self.passages[near].document.id == document
+        ]
+
+
+def _snippet(text: str, keywords: Sequence[str]) -> str:
+    """The sentences with a keyword, as many as a snippet holds; else the first sentence."""
+    pattern = re.compile("|".join(map(re.escape, keywords)))
+    sentences = [folded(text[start:end]) for start, end in sentence_spans(text)]
+    matching = [one for one in sentences if pattern.search(one.casefold())]
+    return _ELLIPSIS.join(matching or sentences[:1])[:SNIPPET]
+
+
+class ChunkNumbers:
+    """Numbers chunks in the order in which they turn up; `read` are those shown in full."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self.read: list[int] = []
+
+    def number(self, at: int) -> int:
+        """The number of a chunk, from 1; a new one where the chunk turns up first."""
+        return self._numbers.setdefault(at, len(self._numbers) + 1)
+
+    def unread(self) -> list[int]:
+        """The chunks that turned up and were not read, the latest first."""
+        return [at for at in reversed(self._numbers) if at not in self.read]
+
+    def chunks(self, numbers: Iterable[int]) -> list[int]:
+        """The chunks that have these numbers, each once."""
+        by_number = {number: at for at, number in self._numbers.items()}
+        return [by_number[n] for n in dict.fromkeys(numbers) if n in by_number]
 
 
 @dataclass(slots=True)
-class _Search:
-    """Where the search for one answer stands."""
+class _SearchState:
+    """The notes, actions and latest result of one search; `best` are chunks for the answer."""
 
-    question: str
     options: tuple[str, ...]
     notes: str = ""
-    actions: list[Search] = field(default_factory=list)
+    actions: list[SearchAction] = field(default_factory=list)
     result: list[Hit] = field(default_factory=list)
-    tracker: Tracker = field(default_factory=Tracker)
+    numbers: ChunkNumbers = field(default_factory=ChunkNumbers)
     best: list[int] = field(default_factory=list)
 
 
 class SearchAgent:
     """Chooses at each step to search by words, to search by meaning, to read chunks or to answer.
 
-    At most `max_calls` steps; then, or when the budget is used up or a step gives no usable reply,
-    it answers from what it has read: the chunks that it named for it first, then the latest ones,
-    as many as the window holds, with its notes. A chunk is shown in full once.
+    It takes at most `max_calls` steps. Then, or where the budget is used up or a step gives no
+    usable reply, it answers from what it has read, with its notes: first the chunks that it named
+    for the answer, then the latest ones, as many as the window holds. A chunk is shown in full
+    once.
     """
 
     name = "search-agent"
@@ -328,120 +308,109 @@ class SearchAgent:
     ) -> None:
         self.window = window
         chunks = [one for one in passages_of(documents, chunk_tokens) if one.text.strip()]
-        self._chunks = Chunks(chunks, embedder)
+        self._index = ChunkIndex(chunks, embedder)
         self._decider = decider
         self._max_calls = max_calls
         self._budget = budget
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Search, and answer. Raises DecisionError where nothing was read, or no answer is had.
+        """Search, and answer. Raises DecisionError where nothing was read, or there is no answer.
 
-        A service that is gone is an error as well: a search that it cut short is none.
+        An unavailable service is an error as well, since it cuts the search short.
         """
-        sitting = QuestionSession(self.name, question, self._decider, self._budget())
-        search = _Search(question, tuple(options))
+        session = QuestionSession(self.name, question, self._decider, self._budget())
+        state = _SearchState(tuple(options))
         try:
-            await self._search(sitting, search)
+            await self._search(session, state)
         except (BudgetError, ReplyError, WindowError) as error:
-            if not self._sources(search):
+            if not self._excerpts(state):
                 raise
-            sitting.notes.append(f"The search ended early: {error}")
-        return await answer_from(
-            sitting, question, options, self._sources(search), window=self.window
-        )
+            session.notes.append(f"The search ended early: {error}")
+        return await answer_from(session, options, self._excerpts(state), window=self.window)
 
-    async def _search(self, sitting: QuestionSession, search: _Search) -> None:
+    async def _search(self, session: QuestionSession, state: _SearchState) -> None:
         """Take steps until one says to answer, or there are no more."""
-        if not self._chunks.passages:
+        if not self._index.passages:
             return
-        for step in range(1, self._max_calls + 1):
-            decided = await sitting.decide(self._task(search, self._max_calls - step))
-            decision = decided.decision
-            self._saw(sitting, search, decided.task)
-            search.notes = decision.notes.strip() or search.notes
+        for steps_left in reversed(range(self._max_calls)):
+            result = await session.decide(self._task(session.question, state, steps_left))
+            decision = result.decision
+            self._count_shown(session, state, cast(SearchStepTask, result.task))
+            state.notes = decision.notes.strip() or state.notes
             if decision.function == "answer":
-                search.best = search.tracker.chunks(decision.chunks)
+                state.best = state.numbers.chunks(decision.chunks)
                 return
-            if decision.function == "read_chunk":
-                self._read(search, decision)
-            else:
-                await self._find(search, decision)
-        sitting.notes.append(f"The search ended after {self._max_calls} steps.")
+            await self._act(state, decision)
+        session.notes.append(f"The search ended after {self._max_calls} steps.")
 
-    def _task(self, search: _Search, steps: int) -> SearchStepTask:
-        tracker = search.tracker
-        shown = {hit.number: hit.in_full for hit in search.result}
-        unread = {n: at for at in tracker.unread() if not shown.get(n := tracker.number(at))}
-        waiting = [self._hit(tracker, at, "") for n, at in unread.items() if n not in shown]
+    def _task(self, question: str, state: _SearchState, steps_left: int) -> SearchStepTask:
+        numbers = state.numbers
+        in_full = {hit.number: hit.in_full for hit in state.result}
+        unread = {n: at for at in numbers.unread() if not in_full.get(n := numbers.number(at))}
+        waiting = [self._hit(numbers, at, "") for n, at in unread.items() if n not in in_full]
         return SearchStepTask(
-            question=search.question,
-            notes=search.notes,
-            actions=tuple(search.actions),
-            result=tuple(search.result),
+            question=question,
+            notes=state.notes,
+            actions=tuple(state.actions),
+            result=tuple(state.result),
             waiting=tuple(waiting[:MOST_WAITING]),
             unread=frozenset(unread),
-            steps=steps,
-            options=search.options,
+            steps=steps_left,
+            options=state.options,
         )
 
-    def _saw(self, sitting: QuestionSession, search: _Search, task: Task[SearchStep]) -> None:
-        """Count what the step was really shown: what found no room was not read."""
-        hits = task.result if isinstance(task, SearchStepTask) else ()
-        search.result = list(hits)
-        full = search.tracker.chunks(hit.number for hit in hits if hit.in_full)
-        search.tracker.read += full
-        sitting.show(self._chunks.passages[at] for at in full)
-        for hit in hits:
-            for sentence in () if hit.in_full else hit.text.split(BETWEEN):
-                sitting.shown.derived(sentence)
-        if search.actions:
-            numbers = tuple(hit.number for hit in hits)
-            search.actions[-1] = replace(search.actions[-1], numbers=numbers)
+    def _count_shown(
+        self, session: QuestionSession, state: _SearchState, task: SearchStepTask
+    ) -> None:
+        """Count what the step really showed: a chunk that did not fit was not read."""
+        state.result = list(task.result)
+        in_full = state.numbers.chunks(hit.number for hit in task.result if hit.in_full)
+        state.numbers.read += in_full
+        session.show(self._index.passages[at] for at in in_full)
+        for hit in task.result:
+            for sentence in () if hit.in_full else hit.text.split(_ELLIPSIS):
+                session.coverage.derived(sentence)
+        if state.actions:
+            numbers = tuple(hit.number for hit in task.result)
+            state.actions[-1] = replace(state.actions[-1], numbers=numbers)
 
-    async def _find(self, search: _Search, decision: SearchStep) -> None:
-        """Carry a search out."""
+    async def _act(self, state: _SearchState, decision: SearchStep) -> None:
+        """Search or read: the result is for the next step. Reading lists the adjacent chunks."""
+        numbers, chosen = state.numbers, list[int]()
         if decision.function == "keyword_search":
-            found = self._chunks.by_keywords(decision.words)
+            matches = self._index.by_keywords(decision.words)
+        elif decision.function == "semantic_search":
+            matches = await self._index.by_meaning(decision.argument)
         else:
-            found = await self._chunks.by_meaning(decision.argument)
-        search.result = [self._hit(search.tracker, one.at, one.snippet) for one in found]
-        self._note(search, decision)
-
-    def _read(self, search: _Search, decision: SearchStep) -> None:
-        """Show chunks in full that were not read before, and list those beside them."""
-        tracker = search.tracker
-        wanted = tracker.chunks(decision.chunks)
-        chosen = [at for at in wanted if at not in tracker.read][:MOST_READ]
-        texts = ((at, self._chunks.passages[at].text) for at in chosen)
-        search.result = [self._hit(tracker, at, text, in_full=True) for at, text in texts]
-        self._note(search, decision)
+            unread = (at for at in numbers.chunks(decision.chunks) if at not in numbers.read)
+            chosen = list(unread)[:MOST_READ]
+            matches = [(at, self._index.passages[at].text) for at in chosen]
+        in_full = decision.function == "read_chunk"
+        state.result = [self._hit(numbers, at, text, in_full) for at, text in matches]
+        shown = tuple(hit.number for hit in state.result)
+        state.actions.append(SearchAction(decision.function, decision.argument, shown))
         for at in chosen:
-            for near in self._chunks.beside(at):
-                tracker.number(near)
+            for near in self._index.adjacent(at):
+                numbers.number(near)
 
-    def _note(self, search: _Search, decision: SearchStep) -> None:
-        numbers = tuple(hit.number for hit in search.result)
-        search.actions.append(Search(decision.function, decision.argument, numbers))
+    def _hit(self, numbers: ChunkNumbers, at: int, text: str, in_full: bool = False) -> Hit:
+        label = self._index.passages[at].label
+        return Hit(numbers.number(at), label, text, in_full, at in numbers.read)
 
-    def _hit(self, tracker: Tracker, at: int, text: str, in_full: bool = False) -> Hit:
-        return Hit(
-            tracker.number(at), self._chunks.passages[at].label, text, in_full, at in tracker.read
-        )
+    def _excerpts(self, state: _SearchState) -> list[Excerpt]:
+        """The notes and what was read: first what the agent named, then the latest.
 
-    def _sources(self, search: _Search) -> list[Source]:
-        """The notes, and what was read: what the agent named first, then the latest.
-
-        Chunks keep the numbers by which the notes tell of them.
+        Chunks keep the numbers that the notes use.
         """
-        tracker = search.tracker
-        waiting = tracker.chunks(hit.number for hit in search.result if hit.in_full)
-        read = [*tracker.read, *(at for at in waiting if at not in tracker.read)]
-        named = [at for at in search.best if at in read]
+        numbers = state.numbers
+        last_result = numbers.chunks(hit.number for hit in state.result if hit.in_full)
+        read = [*numbers.read, *(at for at in last_result if at not in numbers.read)]
+        named = [at for at in state.best if at in read]
         in_order = [*named, *(at for at in reversed(read) if at not in named)]
-        passages: list[TextPassage] = [self._chunks.passages[at] for at in in_order]
+        excerpts = excerpts_of(self._index.passages[at] for at in in_order)
         numbered = [
-            replace(source, excerpt=replace(source.excerpt, number=tracker.number(at)))
-            for at, source in zip(in_order, sources_of(passages), strict=True)
+            replace(excerpt, number=numbers.number(at))
+            for at, excerpt in zip(in_order, excerpts, strict=True)
         ]
-        notes = Source(Excerpt("Notes of the search", search.notes, -1), None)
-        return [*([notes] if search.notes and passages else []), *numbered]
+        notes = [Excerpt("Notes of the search", state.notes, -1)] if state.notes else []
+        return [*notes, *numbered] if numbered else []

@@ -1,8 +1,6 @@
-"""One question put to a reader without a graph: what it asks, what it is shown, what it costs.
+"""What all readers without a graph share: passages of documents, and the session of one question.
 
-The documents in passages: chunks of whole paragraphs, as GraphReader cuts them.
-
-A passage never crosses documents.
+A session takes decisions, counts their cost and what was shown, and makes the reading in the end.
 """
 
 import time
@@ -21,6 +19,9 @@ from graphreader.reading import Citation, Claim, Coverage, Reading
 from graphreader.text.sentences import language_of
 from graphreader.usage import Phase, Usage
 
+NO_TEXT = "There is no text that could be read."
+D = TypeVar("D", bound=Decision)
+
 
 @dataclass(frozen=True, slots=True)
 class TextPassage:
@@ -37,12 +38,15 @@ class TextPassage:
 
     @property
     def label(self) -> str:
-        """How it is called in prompts."""
+        """Its name in prompts."""
         return f"{self.document.title}, chunk {self.index}"
 
 
 def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
-    """All passages of at most `limit` tokens, in the order of the documents."""
+    """Chunks of whole paragraphs, as GraphReader cuts them, of at most `limit` tokens, in order.
+
+    No passage crosses documents.
+    """
     return [
         TextPassage(document, chunk.index, chunk.start, chunk.text, chunk.tokens)
         for document in documents
@@ -50,56 +54,56 @@ def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
     ]
 
 
-D = TypeVar("D", bound=Decision)
-NO_TEXT = "There is no text that could be read."
-
-
 class QuestionSession:
-    """Keeps count for one question of one reader, and makes the reading in the end.
+    """Takes the decisions of one question of one reader, and makes its reading.
 
-    A BudgetError, or another DecisionError, is passed on; its `spent` tells what the question has
-    cost so far.
+    `coverage` is what the question showed of the documents, `notes` are sentences for the person
+    who asks.
     """
 
     def __init__(
         self, reader: str, question: str, decider: Decider, budget: Budget | None = None
     ) -> None:
-        self.shown = Coverage()
+        self.question = question
+        self.coverage = Coverage()
         self.notes: list[str] = []
+        self.budget = budget or Budget()
         self._reader = reader
-        self._question = question
         self._decider = decider
-        self._budget = budget or Budget()
-        self._phases: dict[Phase, Usage] = {}
-        self._began = time.monotonic()
+        self._usage: dict[Phase, Usage] = {}
+        self._start = time.monotonic()
 
     async def decide(self, task: Task[D]) -> DecisionResult[D]:
-        """Take a decision, and count what it costs."""
+        """Take a decision and count its cost.
+
+        Raises DecisionError; its `spent` is then what the whole question has cost so far.
+        """
         try:
-            decided = await self._decider.decide(task, self._budget)
+            result = await self._decider.decide(task, self.budget)
         except DecisionError as error:
             self.count(error.spent, task.phase)
-            error.spent = sum(self._phases.values(), Usage())
+            error.spent = sum(self._usage.values(), Usage())
             raise
-        self.count(decided.usage, task.phase)
-        return decided
+        self.count(result.usage, task.phase)
+        return result
 
     def count(self, usage: Usage, phase: Phase) -> None:
-        """Count what was spent beside `decide`, such as on gists that this question needed."""
-        self._phases[phase] = self._phases.get(phase, Usage()) + usage
+        """Count a cost; also one outside of `decide`, such as that of gists for this question."""
+        if usage != Usage():
+            self._usage[phase] = self._usage.get(phase, Usage()) + usage
 
     def show(self, passages: Iterable[TextPassage]) -> None:
-        """These passages were shown in full."""
+        """Count these passages as shown in full."""
         for passage in passages:
-            self.shown.passage(passage.document.id, passage.start, passage.text)
+            self.coverage.passage(passage.document.id, passage.start, passage.text)
 
     def unanswered(
         self, note: str = "", *, passages: Sequence[TextPassage] = (), evidence: str = ""
     ) -> Reading:
         """The reading that says that the texts do not tell; the note says why."""
         self.notes += [note] if note else []
-        words = NOT_IN_THE_TEXTS[language_of(self._question)]
-        return self.reading(words, answered=False, passages=passages, evidence=evidence)
+        answer = NOT_IN_THE_TEXTS[language_of(self.question)]
+        return self.reading(answer, answered=False, passages=passages, evidence=evidence)
 
     def reading(
         self,
@@ -111,13 +115,13 @@ class QuestionSession:
         analysis: str = "",
         evidence: str = "",
     ) -> Reading:
-        """The reading. `quotes` become citations where they really stand in one of `passages`."""
+        """The reading. A quote becomes a citation if it really stands in one of `passages`."""
         citations = _citations(quotes, passages) if answered else []
         numbers = tuple(range(1, len(citations) + 1))
-        usage = sum(self._phases.values(), Usage())
+        usage = sum(self._usage.values(), Usage())
         notice = [self._decider.notice] if self._decider.notice else []
         return Reading(
-            question=self._question,
+            question=self.question,
             answer=answer,
             analysis=analysis,
             answered=answered,
@@ -125,28 +129,27 @@ class QuestionSession:
             plan="",
             citations=tuple(citations),
             claims=(Claim(answer, numbers),) if answered else (),
-            usage=replace(usage, seconds=round(time.monotonic() - self._began, 3)),
-            phases=dict(self._phases),
+            usage=replace(usage, seconds=round(time.monotonic() - self._start, 3)),
+            phases=dict(self._usage),
             decider=self._decider.name,
             notes=(*notice, *self.notes),
             reader=self._reader,
-            documents_read=self.shown.documents,
-            passages_read=self.shown.passages,
-            tokens_read=self.shown.tokens,
+            documents_read=self.coverage.documents,
+            passages_read=self.coverage.passages,
+            tokens_read=self.coverage.tokens,
             evidence=evidence,
         )
 
 
 def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[Citation]:
     """Where the quotes stand, each once and in the first passage that has it."""
-    found: dict[Citation, None] = {}
+    citations: dict[Citation, None] = {}
     for quote in quotes:
-        for passage in passages:
-            spans = spans_of(quote, passage.text)
-            if spans:
-                found.update((_citation(passage, *span), None) for span in spans)
-                break
-    return list(found)
+        located = ((passage, spans_of(quote, passage.text)) for passage in passages)
+        passage, spans = next(((one, spans) for one, spans in located if spans), (None, []))
+        if passage is not None:
+            citations.update((_citation(passage, *span), None) for span in spans)
+    return list(citations)
 
 
 def _citation(passage: TextPassage, start: int, end: int) -> Citation:

@@ -1,23 +1,25 @@
-"""Answering from passages that are shown together: retrieved ones, or the whole text.
+"""Answering from text that is shown in one prompt: retrieved passages, or the whole text.
 
-`TextAnswer` and `TextChoice` serve every reader that answers from text. Passages are ranked, best
-first: where a window cannot hold them all, the last ones are left out, none is cut.
+Passages are ranked, best first. Where a window cannot hold them all, the last ones are left out;
+none is cut.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import ClassVar, Self, TypeVar
 
 from pydantic import Field
 
+from graphreader.baselines.session import TextPassage
 from graphreader.llm.protocols import Decision, Task, empty_answer_problem, folded, names
 from graphreader.usage import Phase
 
 _GAP = "\n[...]\n"
-_AROUND = " .:,[]()\"'“”‘’。：、，（）［］【】「」"
+_MARKS = " .:,[]()\"'“”‘’。：、，（）［］【】「」"
 _NUMBERED = re.compile(r"(?P<number>\d{1,3})(?P<rest>.*)")
+D = TypeVar("D", bound=Decision)
 
 
 class TextAnswer(Decision):
@@ -51,16 +53,14 @@ class TextChoice(Decision):
     )
 
 
-D = TypeVar("D", bound=Decision)
-
-
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Some text with the label of where it stands; `place` tells the order in which it is shown.
+    """Some text with the label of its source; excerpts are shown in the order of `place`.
 
     Excerpts of one label and `document` (its id) that follow each other are shown as one text:
-    documents may have the same title. `number` is the one by which a reader knows it already; else
-    they are counted. A place below 0 is that of a reader's own notes, which have no number.
+    documents can have the same title. `number` is the one by which a reader already knows it; else
+    excerpts are counted. A place below 0 is that of a reader's own notes, which have no number.
+    `passage` is the slice of a document that can be cited for it, if there is one.
     """
 
     label: str
@@ -68,14 +68,14 @@ class Excerpt:
     place: int
     document: str = ""
     number: int | None = None
+    passage: TextPassage | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TextTask(Task[D]):
     """A question about excerpts, ranked best first; they are its choices.
 
-    `options` are those out of which one is to be chosen. A task that must be shown `whole` leaves
-    nothing out.
+    With `options` one of them is to be chosen. A `whole` task leaves no excerpt out.
     """
 
     phase: ClassVar[Phase] = "answer"
@@ -88,11 +88,11 @@ class TextTask(Task[D]):
     def values(self) -> dict[str, str]:
         """The texts, the question, and the options if there are any."""
         options = {"options": names(self.options)} if self.options else {}
-        return {"texts": shown(self.excerpts), "question": self.question} | options
+        return {"texts": show_excerpts(self.excerpts), "question": self.question} | options
 
     @property
     def fewest(self) -> int:
-        """One, or all where it must be whole."""
+        """One, or all of a whole task."""
         return len(self.excerpts) if self.whole else min(1, len(self.excerpts))
 
     @property
@@ -128,14 +128,14 @@ class TextChoiceTask(TextTask[TextChoice]):
 
 
 class PassagesTask(TextAnswerTask):
-    """Answer from the passages that were retrieved (figure 18), or that are given as golden."""
+    """Answer from passages that are retrieved (figure 18) or golden."""
 
     __slots__ = ()
     prompt = "retrieved"
 
 
 class PassagesChoiceTask(TextChoiceTask):
-    """The same with options."""
+    """Choose an option by such passages."""
 
     __slots__ = ()
     prompt = "retrieved_choice"
@@ -149,58 +149,53 @@ class FullTextTask(TextAnswerTask):
 
 
 class FullTextChoiceTask(TextChoiceTask):
-    """The same with options."""
+    """Choose an option by the whole text."""
 
     __slots__ = ()
     prompt = "full_text_choice"
 
 
-def shown(excerpts: Iterable[Excerpt]) -> str:
-    """The excerpts in the order of their places, numbered, with a mark where one is missing."""
+def show_excerpts(excerpts: Iterable[Excerpt]) -> str:
+    """The excerpts as prompts show them: in order, numbered, with a mark where one is missing."""
     in_order = sorted(excerpts, key=lambda one: one.place)
-    same = groupby(in_order, key=lambda one: (one.label, one.document))
-    runs = [list(run) for _, run in same]
-    first = 0 if runs and runs[0][0].place < 0 else 1  # notes go before
-    texts = [f"{_head(run[0], n)}\n{_joined(run)}" for n, run in enumerate(runs, first)]
-    return "\n\n".join(texts)
+    runs = [list(run) for _, run in groupby(in_order, lambda one: (one.label, one.document))]
+    first = 0 if runs and runs[0][0].place < 0 else 1  # notes come first, without a number
+    return "\n\n".join(_show_run(run, number) for number, run in enumerate(runs, first))
 
 
 def no_option(decision: TextChoice, options: Sequence[str]) -> str | None:
-    """Why a choice cannot be taken that is none of the options."""
+    """Why a choice that is none of the options cannot be taken, or None."""
     if 1 <= decision.option <= len(options):
         return None
     return f"Choose an option by its number, 1 to {len(options)}."
 
 
-def option_named(words: str, options: Sequence[str]) -> int | None:
-    """The number, from 1, of the option whose words or number these are, or both together."""
-    named = _bare(words)
-    wanted = [_bare(option) for option in options]
-    if named in wanted:
-        return wanted.index(named) + 1
-    found = _NUMBERED.fullmatch(named)
-    number = int(found["number"]) if found else 0
-    if found is None or not 1 <= number <= len(options):
+def option_number(answer: str, options: Sequence[str]) -> int | None:
+    """The number, from 1, of the option that an answer names by words, by number or by both."""
+    bare = _strip_marks(answer)
+    choices = [_strip_marks(option) for option in options]
+    if bare in choices:
+        return choices.index(bare) + 1
+    match = _NUMBERED.fullmatch(bare)
+    number = int(match["number"]) if match else 0
+    if match is None or not 1 <= number <= len(options):
         return None
-    return number if _bare(found["rest"]) in ("", wanted[number - 1]) else None
+    return number if _strip_marks(match["rest"]) in ("", choices[number - 1]) else None
 
 
-def _bare(words: str) -> str:
-    """The words in one line and in small letters, without the marks around them."""
-    return folded(words).strip(_AROUND).casefold()
+def _strip_marks(words: str) -> str:
+    """The words in one line and in lower case, without the punctuation around them."""
+    return folded(words).strip(_MARKS).casefold()
 
 
-def _head(excerpt: Excerpt, counted: int) -> str:
-    """Its label, with its number unless it is a reader's own notes."""
-    number = counted if excerpt.number is None else excerpt.number
-    label = folded(excerpt.label)
-    return label if excerpt.place < 0 else f"[{number}] {label}"
-
-
-def _joined(run: Sequence[Excerpt]) -> str:
-    """Excerpts of one text: as it stands there, with a mark where something is left out."""
-    parts = [run[0].text]
+def _show_run(run: Sequence[Excerpt], number: int) -> str:
+    """Excerpts of one text under its label, with a mark where something is left out."""
+    first = run[0]
+    label = folded(first.label)
+    if first.place >= 0:
+        label = f"[{number if first.number is None else first.number}] {label}"
+    parts = [first.text]
     for before, after in pairwise(run):
         parts += [_GAP] if after.place > before.place + 1 else []
         parts.append(after.text)
-    return "".join(parts).strip()
+    return f"{label}\n{''.join(parts).strip()}"

@@ -16,9 +16,9 @@ from graphreader.agent.decisions import Answer, Claim
 from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.baselines.chunk_reading import (
     SUMMARY_TOKENS,
-    ChunkReadDecision,
+    ChunkRead,
     ChunkReadTask,
-    NotesReadDecision,
+    NotesRead,
     NotesReadTask,
 )
 from graphreader.baselines.search_agent import NOTES_TOKENS, SearchStep, SearchStepTask
@@ -178,19 +178,17 @@ def choose_from_texts(
     )
 
 
-def read_chunk_alone(task: ChunkReadTask) -> ChunkReadDecision:
+def read_chunk_alone(task: ChunkReadTask) -> ChunkRead:
     """Answerable if sentences of the chunk make an answer."""
     excerpts = [Excerpt(task.label, task.text, 0)]
     answer = answer_from_texts(task.question, excerpts)
     if not answer.answered:
-        return ChunkReadDecision(function="unanswerable", answer="", quotes=[])
+        return ChunkRead(function="unanswerable", answer="", quotes=[])
     option = _option_number(task.question, task.options, excerpts)
-    return ChunkReadDecision(
-        function="answerable", answer=option or answer.answer, quotes=answer.quotes
-    )
+    return ChunkRead(function="answerable", answer=option or answer.answer, quotes=answer.quotes)
 
 
-def read_chunk_with_notes(task: NotesReadTask) -> NotesReadDecision:
+def read_chunk_with_notes(task: NotesReadTask) -> NotesRead:
     """The same with the summary's sentences; the best sentences of both are the new summary.
 
     A chunk without a sentence worth noting changes nothing.
@@ -199,16 +197,14 @@ def read_chunk_with_notes(task: NotesReadTask) -> NotesReadDecision:
     chunk = [Excerpt(task.label, task.text, 0)]
     new = _worth_noting(scored_sentences(chunk, question), question)
     if not new:  # an answer from the summary alone was found at an earlier chunk
-        return NotesReadDecision(
-            summary=task.summary, function="unanswerable", answer="", quotes=[]
-        )
+        return NotesRead(summary=task.summary, function="unanswerable", answer="", quotes=[])
     summary = _add_notes(task.summary, new, question, SUMMARY_TOKENS)
     excerpts = [Excerpt(label, text, 0) for text, label in _parse_notes(task.summary)] + chunk
     answer = answer_from_texts(task.question, excerpts)
     option = _option_number(task.question, task.options, excerpts)
     answer_quotes = [quote for quote in answer.quotes if quote in task.text]
     note_quotes = [one.text for one in new if folded(one.text) in summary]
-    return NotesReadDecision(
+    return NotesRead(
         summary=summary,
         function="answerable" if answer.answered else "unanswerable",
         answer=(option or answer.answer) if answer.answered else "",

@@ -78,7 +78,7 @@ class OfflineDecider:
         self._prompt_texts = prompt_texts
 
     async def decide(
-        self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
+        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
         """Take one decision; it is always valid for the task. It costs a call and no tokens.
 

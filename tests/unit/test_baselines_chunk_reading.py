@@ -10,10 +10,10 @@ from graphreader.baselines.chunk_reading import (
     ChunkReader,
     ChunkReaderWithNotes,
     ChunkReadTask,
-    NotesReadDecision,
+    NotesRead,
     NotesReadTask,
 )
-from graphreader.baselines.chunk_reading import ChunkReadDecision as Read
+from graphreader.baselines.chunk_reading import ChunkRead as Read
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ModelUnavailableError, ReplyError
 from graphreader.llm.chat_model import LanguageModelDecider
@@ -45,18 +45,17 @@ def chunks_of(decider: ScriptedDecider) -> list[str]:
     return [task.text for task in decider.asked]  # type: ignore[attr-defined]
 
 
-# Reading ends with the first chunk that is marked [answerable], as the figure words it.
-@pytest.mark.parametrize(
-    "reply", ["[answerable] In Oslo.", "**[Answerable]**: In Oslo.", "[answerable]\nIn Oslo.\n"]
-)
-async def test_stops_at_the_first_answerable_chunk(reply: str) -> None:
+# Reading ends with the first chunk that the model calls answerable.
+async def test_stops_at_the_first_answerable_chunk() -> None:
     seen: list[str] = []
 
-    def said(request: ChatRequest) -> str:
+    def reply(request: ChatRequest) -> Read:
         seen.append(request.user)
-        return reply if "Bergen" in request.user else "[unanswerable]"
+        if "Bergen" not in request.user:
+            return NOT_ANSWERED
+        return Read(function="answerable", answer="In Oslo.")
 
-    reading = await ChunkReader(DOCUMENTS, decider_of(said), window=4096).aask("Where?")
+    reading = await ChunkReader(DOCUMENTS, decider_of(reply), window=4096).aask("Where?")
 
     assert len(seen) == 3
     assert (reading.answer, reading.answered) == ("In Oslo.", True)
@@ -92,17 +91,15 @@ async def test_none_is_unanswered() -> None:
 async def test_summary_goes_along() -> None:
     summaries: list[str] = []
 
-    def read(task: NotesReadTask) -> NotesReadDecision:
+    def read(task: NotesReadTask) -> NotesRead:
         summaries.append(task.summary)
         if "Oslo" in task.text:
             quotes = [task.text]
-            return NotesReadDecision(summary="born in Oslo", function="unanswerable", quotes=quotes)
+            return NotesRead(summary="born in Oslo", function="unanswerable", quotes=quotes)
         if "Bergen" in task.text:
             quotes, answer = [task.text], "From Oslo to Bergen"
-            return NotesReadDecision(
-                summary="S", function="answerable", answer=answer, quotes=quotes
-            )
-        return NotesReadDecision(summary="", function="unanswerable")
+            return NotesRead(summary="S", function="answerable", answer=answer, quotes=quotes)
+        return NotesRead(summary="", function="unanswerable")
 
     decider = ScriptedDecider({NotesReadTask: read})
 
@@ -122,10 +119,10 @@ def test_what_is_sent_back() -> None:
     def answered(words: str) -> str | None:
         return with_options.problem(Read(function="answerable", answer=words))
 
-    long = NotesReadDecision(summary="word " * (SUMMARY_TOKENS + 1), function="unanswerable")
+    long = NotesRead(summary="word " * (SUMMARY_TOKENS + 1), function="unanswerable")
     assert "at most 200 words" in (task.problem(long) or "")
-    assert task.problem(NotesReadDecision(function="answerable", answer=" ")) is not None
-    assert task.problem(NotesReadDecision(function="unanswerable")) is None
+    assert task.problem(NotesRead(function="answerable", answer=" ")) is not None
+    assert task.problem(NotesRead(function="unanswerable")) is None
     assert [answered(words) for words in ("1", "[2]", "bergen.", '"Oslo"')] == [None] * 4
     assert all(answered(words) for words in ("3", "0", "Paris", "Oslo or Bergen"))
 
@@ -168,9 +165,9 @@ async def test_budget(calls: int) -> None:
 # A model that is gone in the middle is an error, which tells what all chunks so far have cost: what
 # it would have said of the others is not known.
 async def test_model_gone() -> None:
-    def read(task: NotesReadTask) -> NotesReadDecision:
+    def read(task: NotesReadTask) -> NotesRead:
         if "Oslo" in task.text:
-            return NotesReadDecision(summary="born in Oslo", function="unanswerable")
+            return NotesRead(summary="born in Oslo", function="unanswerable")
         raise ModelUnavailableError("It does not answer.")
 
     decider = ScriptedDecider({NotesReadTask: read})

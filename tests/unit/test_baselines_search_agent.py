@@ -7,13 +7,13 @@ import pytest
 from graphreader.baselines.search_agent import (
     MOST_HITS,
     NOTES_TOKENS,
-    Chunks,
+    ChunkIndex,
+    ChunkNumbers,
     Hit,
-    Search,
+    SearchAction,
     SearchAgent,
     SearchStep,
     SearchStepTask,
-    Tracker,
 )
 from graphreader.baselines.session import passages_of
 from graphreader.baselines.tasks import PassagesTask, TextAnswer
@@ -70,16 +70,16 @@ def steps_of(decider: ScriptedDecider) -> list[SearchStepTask]:
     return [task for task in decider.asked if isinstance(task, SearchStepTask)]
 
 
-def chunks(*texts: str, limit: int = 1000) -> Chunks:
+def chunks(*texts: str, limit: int = 1000) -> ChunkIndex:
     documents = [Document("c", f"d{n}", "T", "", text, "", "en") for n, text in enumerate(texts)]
-    return Chunks(passages_of(documents, limit), OfflineEmbedder())
+    return ChunkIndex(passages_of(documents, limit), OfflineEmbedder())
 
 
 # Keywords count by how often a chunk has them, times their length; letters' case does not matter.
 def test_keyword_search() -> None:
     some = chunks("an ox", "Ox, ox and OX", "the rhinoceros is here", "nothing")
 
-    assert [one.at for one in some.by_keywords(["ox", "rhinoceros"])] == [2, 1, 0]
+    assert [at for at, _ in some.by_keywords(["ox", "rhinoceros"])] == [2, 1, 0]
     assert some.by_keywords(["giraffe"]) == []
     assert len(chunks(*["ox"] * 9).by_keywords(["ox"])) == MOST_HITS
 
@@ -89,8 +89,8 @@ def test_snippets() -> None:
     text = "First one. The ox came home. Nobody saw. The ox slept." + " The ox ate." * 90
     found = chunks(text).by_keywords(["ox"])[0]
 
-    assert found.snippet.startswith("The ox came home. … The ox slept. … ")
-    assert len(found.snippet) == 300
+    assert found[1].startswith("The ox came home. … The ox slept. … ")
+    assert len(found[1]) == 300
 
 
 # Meaning counts by the most alike sentence of a chunk, and shows it.
@@ -101,7 +101,7 @@ async def test_semantic_search() -> None:
 
     found = await some.by_meaning("Where do otters sleep?")
 
-    assert (found[0].at, found[0].snippet) == (0, "Otters sleep on the water.")
+    assert found[0] == (0, "Otters sleep on the water.")
     assert len(found) == 3
     assert await chunks().by_meaning("Who?") == []
 
@@ -111,12 +111,12 @@ def test_beside() -> None:
     some = chunks("One ox ate hay.\n\nTwo ox ate hay.\n\nThree ox ate hay.", "Alone.", limit=8)
     assert len(some.passages) == 4
 
-    assert [some.beside(at) for at in range(4)] == [[1], [0, 2], [1], []]
+    assert [some.adjacent(at) for at in range(4)] == [[1], [0, 2], [1], []]
 
 
-# Chunks are numbered as they turn up, and a number stays what it is.
+# ChunkIndex are numbered as they turn up, and a number stays what it is.
 def test_tracker() -> None:
-    tracker = Tracker()
+    tracker = ChunkNumbers()
 
     assert [tracker.number(at) for at in (7, 3, 7, 5)] == [1, 2, 1, 3]
     assert tracker.chunks([3, 9, 1, 3]) == [5, 7]
@@ -266,7 +266,7 @@ async def test_nothing_read() -> None:
 
 # What cannot be carried out is sent back: no words, the same search again, an answer from nothing.
 def test_what_is_sent_back() -> None:
-    done = (Search("keyword_search", "Glass Road", (1, 2)),)
+    done = (SearchAction("keyword_search", "Glass Road", (1, 2)),)
     task = SearchStepTask("Where?", "", done, (), (), frozenset({1, 2}), 3)
     glass = SearchStep(function="keyword_search", words=["glass road"])
 

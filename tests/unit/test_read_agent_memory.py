@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.read_agent.gists import Gisting, GistMemory
+from graphreader.baselines.read_agent.gists import GistBuilder, GistMemory
 from graphreader.baselines.read_agent.pages import Pagination
 from graphreader.baselines.read_agent.reader import ReadAgent
 from graphreader.baselines.read_agent.tasks import Gist, GistTask, PausePoint, PauseTask
@@ -285,8 +285,8 @@ async def test_concurrency() -> None:
 async def test_page_beyond_the_window() -> None:
     decider, _ = modelled(lambda request: {"gist": "short"}, window=400)
     text = "word " * 2_000
-    gisting = Gisting([document(text)], decider, Pagination(1_000, 5_000))
-    pages, _ = await gisting.pages()
+    gisting = GistBuilder([document(text)], decider, Pagination(1_000, 5_000))
+    pages = await gisting.pages()
 
     with pytest.raises(WindowError, match="choose smaller pages"):
         await gisting.gists(pages)

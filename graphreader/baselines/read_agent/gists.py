@@ -1,32 +1,20 @@
-"""Making the gist memory: pauses are asked for, then a gist of every page (section 3.1).
+"""The gist memory: pages are chosen, each is shortened to a gist, and both are kept (section 3.1).
 
-Documents are paginated side by side and pages gisted side by side, each independent of the others.
-What was decided is kept at once, so that nothing is asked twice. Where a decider gives nothing
-usable, a page ends at the last point that was shown, and the page itself stands for its gist; both
-are told and not kept, so that the next reading asks again.
-
-The gist memory: the gists of all pages in their order, with what they were made from.
-
-Pauses and gists that were paid for, kept in a folder: each is a file of its own.
-
-What is kept is found by what it was made from and by whom: the text, the size of pages, the
-decider and the version of the prompt, the question of a gist for a task. So nothing becomes wrong
-when a text changes, and a reading that was killed goes on at the next page. A file is whole or not
-there: processes that read the same text at once may both pay, but none spoils the other's work.
+Documents are paginated and pages shortened side by side, each independent of the others. A decision
+is kept at once, so that nothing is asked twice. Where a decider gives no usable decision, a page
+ends at the last point that was shown, and the page itself is its gist; a note says so, and the next
+reading asks again.
 """
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphreader.agent.dependencies import costs_of
-from graphreader.agent.state import Costs, add_costs
 from graphreader.baselines.read_agent.pages import Pagination, Stretch, paginate, words_in
 from graphreader.baselines.read_agent.tasks import GistForTask, GistTask, MemoryPage, PauseTask
 from graphreader.baselines.session import TextPassage
@@ -39,63 +27,42 @@ from graphreader.sync import bounded_gather
 from graphreader.usage import Phase, Usage
 
 _ENDING = ".json"
+_FAILURES: Mapping[Phase, str] = {
+    "paginate": "No pause could be chosen for {0:,} of the pages: there it was taken where "
+    "the page was full.",
+    "gist": "{0:,} of the pages could not be shortened: they stand for their gists.",
+}
+D = TypeVar("D", bound=Decision)
 
 
-class KeptEpisodes:
-    """What is kept under `home`; without a home nothing is.
+class GistCache:
+    """Pauses and gists of one text, each in a file of its own in `folder`; None: nothing is kept.
 
-    `trouble` is a sentence about a folder that cannot be used, or empty: reading goes on without.
+    The folder's name is made of the text, the sizes of pages, the decider, the version of the
+    prompt, and the question of a gist for a task. So an edited text gets new gists, and a reading
+    that was killed goes on at the next page. A file is whole or missing: two processes that read
+    the same text at once may both pay, but neither spoils the other's work.
     """
 
-    def __init__(self, home: Path | None) -> None:
-        self.trouble = ""
-        self._home = home
-
-    async def of(self, *about: object) -> "Shelf":
-        """What is kept about just this."""
-        if self._home is None:
-            return Shelf(self, None, {})
-        name = sha256(json.dumps([str(one) for one in about]).encode()).hexdigest()[:32]
-        folder = self._home / name[:2] / name
-        return Shelf(self, folder, await asyncio.to_thread(_read, folder))
-
-
-class Shelf:
-    """What is kept about one text: values by name, plain JSON."""
-
-    def __init__(
-        self, kept: KeptEpisodes, folder: Path | None, values: dict[str, dict[str, Any]]
-    ) -> None:
-        self._kept = kept
+    def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._values = values
+        self._values = _read_values(folder) if folder else {}
 
     def get(self, name: str, key: str, kind: type) -> Any:
-        """What was kept under that name, if it is of that kind; else None."""
+        """The value kept under that name, if it is of that kind; else None."""
         value = self._values.get(name, {}).get(key)
         return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
-    async def put(self, name: str, value: dict[str, Any]) -> None:
-        """Keep it. On the disk when this returns, if it can be written at all."""
-        self._values[name] = value
-        if self._folder is None or self._kept.trouble:
-            return
-        try:
-            await asyncio.to_thread(_write, self._folder, name, value)
-        except OSError as error:
-            self._kept.trouble = (
-                f"Gists cannot be kept in {self._folder.parent.parent} ({error.strerror}): they "
-                "are made anew next time."
-            )
+    def put(self, name: str, value: dict[str, Any]) -> None:
+        """Write a value; it is on the disk when this returns. Raises OSError."""
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self._folder / f"{name}{_ENDING}") as file:
+                file.write(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
 
 
-def name_of(kind: str, *places: int) -> str:
-    """The name of what was decided at these places of a text."""
-    return "-".join((kind, *map(str, places)))
-
-
-def _read(folder: Path) -> dict[str, dict[str, Any]]:
-    """All that is there; what cannot be read is not there."""
+def _read_values(folder: Path) -> dict[str, dict[str, Any]]:
+    """The values of all files that can be read."""
     try:
         files: Sequence[Path] = sorted(folder.glob(f"[!.]*{_ENDING}"))
     except OSError:
@@ -111,42 +78,28 @@ def _read(folder: Path) -> dict[str, dict[str, Any]]:
     return values
 
 
-def _write(folder: Path, name: str, value: dict[str, Any]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with atomic_write(folder / f"{name}{_ENDING}") as file:
-        file.write(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
-
-
-D = TypeVar("D", bound=Decision)
-
-
 @dataclass(slots=True)
-class Making:
-    """What making it has cost this time, and what a person should know of it."""
+class BuildReport:
+    """What building the memory cost this time, and notes about it; `budget` is what it may cost."""
 
-    costs: Costs = field(default_factory=dict)
-    failed: dict[Phase, int] = field(default_factory=dict)
-    trouble: str = ""
+    budget: Budget | None = None
+    usage: dict[Phase, Usage] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    failures: dict[Phase, int] = field(default_factory=dict)
 
-    def count(self, usage: Usage, phase: Phase) -> None:
-        """Count what a decision cost."""
-        self.costs = add_costs(self.costs, costs_of(usage, phase))
-
-    def notes(self) -> list[str]:
-        """A sentence for each kind of decision that could not be had, and one for the folder."""
-        told: dict[Phase, str] = {
-            "paginate": "No pause could be chosen for {0:,} of the pages: there it was taken where "
-            "the page was full.",
-            "gist": "{0:,} of the pages could not be shortened: they stand for their gists.",
-        }
-        notes = [told[phase].format(number) for phase, number in self.failed.items()]
-        return [*notes, self.trouble] if self.trouble else notes
+    def add_notes(self, phase: Phase, trouble: str) -> None:
+        """Add a sentence for the decisions of a phase that failed, and one about the cache."""
+        if number := self.failures.get(phase):
+            self.notes[_FAILURES[phase].format(number)] = None
+        if trouble:
+            self.notes[trouble] = None
 
 
-class Gisting:
-    """Makes the pages and gists of documents, each once.
+class GistBuilder:
+    """Makes the pages and gists of documents, each once, with one decider.
 
-    `building` is what it has cost in all, also where it failed in the end.
+    `home` is the folder of the caches. `building` is the cost of all that was made, also where it
+    failed in the end.
     """
 
     def __init__(
@@ -156,149 +109,164 @@ class Gisting:
         pagination: Pagination,
         home: Path | None = None,
     ) -> None:
-        self.building: Costs = {}
+        self.building = Usage()
         self._documents = documents
         self._decider = decider
         self._pagination = pagination
-        self._kept = KeptEpisodes(home)
+        self._home = home
+        self._trouble = ""
         self._pages: tuple[TextPassage, ...] | None = None
         self._gists: dict[str, tuple[str, ...]] = {}
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
-    async def pages(self, budget: Budget | None = None) -> tuple[tuple[TextPassage, ...], Making]:
-        """The pages of all documents, in their order, and what it took. Raises DecisionError."""
-        async with self._turn, self._making() as making:
+    async def pages(self, report: BuildReport | None = None) -> tuple[TextPassage, ...]:
+        """The pages of all documents, in their order. Raises DecisionError."""
+        report = report or BuildReport()
+        async with self._lock:
             if self._pages is None:
-                self._pages = await self._made_pages(making, budget)
-            return self._pages, making
+                self._pages = await self._make_pages(report)
+        report.add_notes("paginate", self._trouble)
+        return self._pages
 
     async def gists(
-        self, pages: Sequence[TextPassage], question: str = "", budget: Budget | None = None
-    ) -> tuple[tuple[str, ...], Making]:
-        """The gist of each page, none longer than the page, and what it took.
+        self,
+        pages: Sequence[TextPassage],
+        question: str = "",
+        report: BuildReport | None = None,
+    ) -> tuple[str, ...]:
+        """The gist of each page, none longer than the page. Raises DecisionError.
 
-        With a question, gists for just this (the task-aware variant). Raises DecisionError.
+        With a question they are made for just this (the task-aware variant).
         """
-        async with self._turn, self._making() as making:
+        report = report or BuildReport()
+        async with self._lock:
             if question not in self._gists:
-                self._gists[question] = await self._made_gists(pages, question, making, budget)
-            return self._gists[question], making
+                self._gists[question] = await self._make_gists(pages, question, report)
+        report.add_notes("gist", self._trouble)
+        return self._gists[question]
 
-    @asynccontextmanager
-    async def _making(self) -> AsyncIterator[Making]:
-        making = Making()
-        try:
-            yield making
-        finally:
-            self.building = add_costs(self.building, making.costs)
-            making.trouble = self._kept.trouble
-
-    async def _made_pages(self, making: Making, budget: Budget | None) -> tuple[TextPassage, ...]:
-        texts = {document.text: document for document in self._documents}
-        found: dict[str, list[TextPassage]] = {}
+    async def _make_pages(self, report: BuildReport) -> tuple[TextPassage, ...]:
+        documents = {document.text: document for document in self._documents}
+        pages: dict[str, list[TextPassage]] = {}
 
         async def work(document: Document) -> None:
-            found[document.text] = await self._paginated(document, making, budget)
+            pages[document.text] = await self._paginate(document, report)
 
-        await bounded_gather(texts.values(), work, self._decider.concurrency)
+        await bounded_gather(documents.values(), work, self._decider.concurrency)
         return tuple(
             replace(page, document=document)
             for document in self._documents
-            for page in found[document.text]
+            for page in pages[document.text]
         )
 
-    async def _made_gists(
-        self, pages: Sequence[TextPassage], question: str, making: Making, budget: Budget | None
+    async def _make_gists(
+        self, pages: Sequence[TextPassage], question: str, report: BuildReport
     ) -> tuple[str, ...]:
-        documents = {page.document.text: page.document for page in pages}
-        kind = GistForTask if question else GistTask
-        shelves = {
-            text: await self._shelf(document, kind, "gists", question)
-            for text, document in documents.items()
+        task = GistForTask if question else GistTask
+        caches = {
+            text: await self._cache(text, task, "gists", question)
+            for text in dict.fromkeys(page.document.text for page in pages)
         }
-        texts: dict[str, TextPassage] = {}
+        distinct: dict[str, TextPassage] = {}
         for page in pages:
-            texts.setdefault(page.text, page)
-        found: dict[str, str] = {}
+            distinct.setdefault(page.text, page)
+        gists: dict[str, str] = {}
 
         async def work(page: TextPassage) -> None:
-            shelf = shelves[page.document.text]
-            task = GistForTask(page.text, question) if question else GistTask(page.text)
-            found[page.text] = await self._gist(page, task, shelf, making, budget)
+            cache = caches[page.document.text]
+            gists[page.text] = await self._gist(page, question, cache, report)
 
-        await bounded_gather(texts.values(), work, self._decider.concurrency)
-        return tuple(found[page.text] for page in pages)
+        await bounded_gather(distinct.values(), work, self._decider.concurrency)
+        return tuple(gists[page.text] for page in pages)
 
-    async def _shelf(self, document: Document, task: type[Task[Any]], *kind: str) -> Shelf:
-        """Where decisions of that task about the text are kept, as long as its prompt is the same.
+    async def _cache(self, text: str, task: type[Task[Any]], *kind: str) -> GistCache:
+        """The cache of decisions of that task about the text, as long as its prompt is the same.
 
-        Another prompt of another task, such as that of the answer, changes nothing of them.
+        A changed prompt of another task, such as that of the answer, leaves it valid.
         """
-        sizes = (self._pagination.min_words, self._pagination.max_words)
+        if self._home is None:
+            return GistCache(None)
         decider, prompts = self._decider, self._decider.prompts
         if isinstance(decider, LanguageModelDecider):
             prompts = decider.prompts_of(task)
-        text = sha256(document.text.encode(errors="surrogatepass")).hexdigest()
-        return await self._kept.of(text, *sizes, decider.name, prompts, *kind)
+        sha = sha256(text.encode(errors="surrogatepass")).hexdigest()
+        sizes = (self._pagination.min_words, self._pagination.max_words)
+        parts = (sha, *sizes, decider.name, prompts, *kind)
+        name = sha256(json.dumps([str(part) for part in parts]).encode()).hexdigest()[:32]
+        return await asyncio.to_thread(GistCache, self._home / name[:2] / name)
 
-    async def _paginated(
-        self, document: Document, making: Making, budget: Budget | None
-    ) -> list[TextPassage]:
-        shelf = await self._shelf(document, PauseTask, "pauses")
+    async def _keep(self, cache: GistCache, name: str, value: dict[str, Any]) -> None:
+        """Write to the cache; after the first failure nothing more is written."""
+        if self._trouble:
+            return
+        try:
+            await asyncio.to_thread(cache.put, name, value)
+        except OSError as error:
+            self._trouble = (
+                f"Gists cannot be kept in {self._home} ({error.strerror}): they are made anew "
+                "next time."
+            )
+
+    async def _paginate(self, document: Document, report: BuildReport) -> list[TextPassage]:
+        cache = await self._cache(document.text, PauseTask, "pauses")
 
         async def choose(stretch: Stretch) -> int:
-            name = name_of("pause", stretch.start)
-            kept = shelf.get(name, "end", int)
+            name = f"pause-{stretch.start}"
+            kept = cache.get(name, "end", int)
             if kept in stretch.points:
                 return int(kept)
-            decided = await self._decided(stretch.task(document.text), making, budget)
-            if decided is None:
+            pause = await self._decide(stretch.task(document.text), report)
+            if pause is None:
                 return stretch.points[-1]
-            end = stretch.points[decided.pause]
-            await shelf.put(name, {"end": end})
+            end = stretch.points[pause.pause]
+            await self._keep(cache, name, {"end": end})
             return end
 
         return await paginate(document, self._pagination, choose)
 
     async def _gist(
-        self, page: TextPassage, task: GistTask, shelf: Shelf, making: Making, budget: Budget | None
+        self, page: TextPassage, question: str, cache: GistCache, report: BuildReport
     ) -> str:
-        name = name_of("gist", page.start, page.start + len(page.text))
-        gist = shelf.get(name, "gist", str)
+        name = f"gist-{page.start}-{page.start + len(page.text)}"
+        gist = cache.get(name, "gist", str)
         if gist is None:
-            decided = await self._decided(task, making, budget)
-            if decided is None:
+            task = GistForTask(page.text, question) if question else GistTask(page.text)
+            decision = await self._decide(task, report)
+            if decision is None:
                 return page.text
-            gist = decided.gist.strip()
-            await shelf.put(name, {"gist": gist})
+            gist = decision.gist.strip()
+            await self._keep(cache, name, {"gist": gist})
         return str(gist) if words_in(gist) < words_in(page.text) else page.text
 
-    async def _decided(self, task: Task[D], making: Making, budget: Budget | None) -> D | None:
+    async def _decide(self, task: Task[D], report: BuildReport) -> D | None:
         """The decision; None where the decider gives none that can be used."""
         try:
-            decided = await self._decider.decide(task, budget)
-        except ReplyError as error:
-            making.count(error.spent, task.phase)
-            making.failed[task.phase] = making.failed.get(task.phase, 0) + 1
-            return None
+            result = await self._decider.decide(task, report.budget)
         except WindowError as error:
             raise WindowError(
                 f"A page of up to {self._pagination.max_words:,} words does not fit the window: "
                 "choose smaller pages, or set GRAPHREADER_LONG_WINDOW higher."
             ) from error
         except DecisionError as error:
-            making.count(error.spent, task.phase)
-            raise
-        making.count(decided.usage, task.phase)
-        return decided.decision
+            self._count(error.spent, task.phase, report)
+            if not isinstance(error, ReplyError):
+                raise
+            report.failures[task.phase] = report.failures.get(task.phase, 0) + 1
+            return None
+        self._count(result.usage, task.phase, report)
+        return result.decision
+
+    def _count(self, usage: Usage, phase: Phase, report: BuildReport) -> None:
+        self.building += usage
+        report.usage[phase] = report.usage.get(phase, Usage()) + usage
 
 
 @dataclass(frozen=True)
 class GistMemory:
     """`gists[n]` is that of `pages[n]`; in prompts both are page n + 1, through all documents.
 
-    A gist that would not be shorter than its page is the page itself. `notes` say what a person
-    should know of how it was made.
+    A gist that would not be shorter than its page is the page itself. `notes` are sentences about
+    how it was made.
     """
 
     pages: tuple[TextPassage, ...]
@@ -307,14 +275,14 @@ class GistMemory:
 
     @property
     def words(self) -> int:
-        """How many words the texts have."""
+        """The number of words of the texts."""
         return sum(page for page, _ in self._words)
 
     def compression(self, looked_up: Collection[int] = ()) -> float:
-        """By which part of them the memory is shorter than the texts, up to 1 (section 4).
+        """The share by which the memory is shorter than the texts, from 0 to 1 (section 4).
 
-        With the pages of these numbers in the places of their gists, as at the final query. Words
-        are counted; page tags are not. The paper tells it in percent.
+        The pages of these numbers are in the places of their gists, as at the final query. Words
+        are counted, without page tags. The paper gives it in percent.
         """
         kept = sum(words[n not in looked_up] for n, words in enumerate(self._words, 1))
         return 1 - kept / self.words if self.words else 0.0
@@ -330,7 +298,7 @@ class GistMemory:
         }
 
     def remembered(self) -> tuple[MemoryPage, ...]:
-        """The pages as prompts show them, with titles where there are several documents."""
+        """The pages as prompts show them, with titles if there are several documents."""
         several = len({page.document.id for page in self.pages}) > 1
         return tuple(
             MemoryPage(gist, page.text, page.document.title if several and not page.index else "")
@@ -338,12 +306,12 @@ class GistMemory:
         )
 
     def is_whole(self, number: int) -> bool:
-        """Whether the page of that number stands in the memory itself, for want of a gist."""
+        """Whether the page of that number is in the memory itself, for want of a gist."""
         return self.gists[number - 1] == self.pages[number - 1].text
 
     @cached_property
     def _words(self) -> list[tuple[int, int]]:
-        """Those of each page and its gist."""
+        """The words of each page and of its gist."""
         return [(words_in(page.text), words_in(gist)) for page, gist in self._pairs()]
 
     def _pairs(self) -> Iterable[tuple[TextPassage, str]]:

@@ -1,27 +1,24 @@
-"""Which pages are looked up for a question: all at once, one after the other, or none (3.2).
+"""The pages looked up for a question: all at once, one after the other, or none (section 3.2).
 
-Numbers of pages that there are not, or that were named before, are passed over.
+Numbers that name no page, or a page that was named before, are ignored.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 from graphreader.baselines.read_agent.gists import GistMemory
 from graphreader.baselines.read_agent.tasks import LookUpTask, MemoryTask, NextPageTask, pages_among
 from graphreader.baselines.retrieval import Ranking
 from graphreader.baselines.session import TextPassage
-from graphreader.llm.protocols import Decision
 
-D = TypeVar("D", bound=Decision)
 Strategy = Literal["parallel", "sequential", "gists"]
-
 MOST_PAGES = 5
-"""Pages to look up at most, where nothing else is said (look up 1-5 pages)."""
+"""Pages to look up at most by default (the paper: look up 1-5 pages)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class LookUpRequest:
     """What is known when pages are chosen; `read` are those looked up so far, in that order."""
 
     question: str
@@ -31,104 +28,104 @@ class Looking:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """The pages that are looked up now, and whether to look again."""
+class LookUpResult:
+    """The pages to look up now, whether to choose again, and notes for the person who asks."""
 
     pages: tuple[int, ...]
     again: bool = False
     notes: tuple[str, ...] = ()
 
 
-Ask = Callable[[MemoryTask[Any]], Awaitable[tuple[Any, MemoryTask[Any]]]]
+DecideOnMemory = Callable[[MemoryTask[Any]], Awaitable[tuple[Any, MemoryTask[Any]]]]
 """Takes a decision; returns it with the task as it was really shown."""
+RankPages = Callable[[Sequence[TextPassage]], Ranking]
+"""Makes a ranking of the passages."""
 
 
-class LookUp(Protocol):
-    """Chooses pages. `most` are looked up in all; 0: the gists are all that there is."""
+class LookUpStrategy(Protocol):
+    """Chooses pages, at most `most` in all; 0: the gists alone are the memory."""
 
     @property
     def most(self) -> int:
         """See the class."""
         ...
 
-    async def look(self, at: Looking, ask: Ask) -> Looked:
-        """Choose."""
+    async def choose(self, request: LookUpRequest, decide: DecideOnMemory) -> LookUpResult:
+        """Choose pages. Raises DecisionError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Parallel:
-    """ReadAgent-P: up to `most` pages, as few as possible, from one decision; it may be none."""
+class ParallelLookUp:
+    """ReadAgent-P: up to `most` pages, as few as possible or none, from one decision."""
 
     most: int = MOST_PAGES
 
-    async def look(self, at: Looking, ask: Ask) -> Looked:
-        """Ask once."""
-        most = min(self.most, len(at.memory.pages))
-        task = LookUpTask(at.question, at.memory.remembered(), most, options=at.options)
-        decision, _ = await ask(task)
-        return Looked(tuple(pages_among(decision.pages, len(at.memory.pages))[:most]))
+    async def choose(self, request: LookUpRequest, decide: DecideOnMemory) -> LookUpResult:
+        """Take the one decision."""
+        pages = len(request.memory.pages)
+        most = min(self.most, pages)
+        memory = request.memory.remembered()
+        task = LookUpTask(request.question, memory, most, options=request.options)
+        decision, _ = await decide(task)
+        return LookUpResult(tuple(pages_among(decision.pages, pages)[:most]))
 
 
 @dataclass(frozen=True, slots=True)
-class Sequential:
+class SequentialLookUp:
     """ReadAgent-S: one page a decision, which sees the pages before; until it stops."""
 
     most: int = MOST_PAGES
 
-    async def look(self, at: Looking, ask: Ask) -> Looked:
-        """Ask for one page more."""
-        pages = len(at.memory.pages)
-        left = min(self.most, pages) - len(at.read)
-        task = NextPageTask(
-            at.question, at.memory.remembered(), left, read=at.read, options=at.options
-        )
-        decision, shown = await ask(task)
-        if len(shown.read) < len(at.read):
-            full = "A page that was looked up does not fit the window: no further one was read."
-            return Looked((), notes=(full,))
-        chosen = pages_among([decision.page], pages, at.read)
-        return Looked(tuple(chosen), again=bool(chosen) and left > 1)
+    async def choose(self, request: LookUpRequest, decide: DecideOnMemory) -> LookUpResult:
+        """Choose one page more."""
+        pages, read = len(request.memory.pages), request.read
+        left = min(self.most, pages) - len(read)
+        memory = request.memory.remembered()
+        task = NextPageTask(request.question, memory, left, read=read, options=request.options)
+        decision, shown = await decide(task)
+        if len(shown.read) < len(read):
+            note = "A page that was looked up does not fit the window: no further one was read."
+            return LookUpResult((), notes=(note,))
+        chosen = pages_among([decision.page], pages, read)
+        return LookUpResult(tuple(chosen), again=bool(chosen) and left > 1)
 
 
 @dataclass(frozen=True, slots=True)
-class GistsOnly:
-    """GistMem: nothing is looked up."""
+class NoLookUp:
+    """GistMem: no page is looked up."""
 
     most: int = 0
 
-    async def look(self, at: Looking, ask: Ask) -> Looked:
-        """Nothing."""
-        return Looked(())
+    async def choose(self, request: LookUpRequest, decide: DecideOnMemory) -> LookUpResult:
+        """Choose nothing."""
+        return LookUpResult(())
 
 
-RankingOf = Callable[[Sequence[TextPassage]], Ranking]
-"""Makes a ranking of the passages."""
-
-
-class Retrieved:
+class RetrievalLookUp:
     """Retrieval in the place of a decision: the pages that a ranking puts first (table 8).
 
     It ranks the pages, or with `by_gists` their gists, as the paper does where pages are too long
     to be embedded (4.3.2). The index is made once, at the first question.
     """
 
-    def __init__(self, ranking_of: RankingOf, most: int = 1, *, by_gists: bool = False) -> None:
+    def __init__(self, ranking_of: RankPages, most: int = 1, *, by_gists: bool = False) -> None:
         self.most = most
         self._ranking_of = ranking_of
         self._by_gists = by_gists
         self._ranking: Ranking | None = None
-        self._of: GistMemory | None = None
+        self._memory: GistMemory | None = None
 
-    async def look(self, at: Looking, ask: Ask) -> Looked:
-        """Take those that are ranked first."""
-        if self._ranking is None or self._of != at.memory:
-            self._ranking, self._of = self._ranking_of(self._ranked(at.memory)), at.memory
-        numbers = {(page.document.id, page.index): n for n, page in enumerate(at.memory.pages, 1)}
-        best = (await self._ranking.ranked(at.question))[: self.most]
-        return Looked(tuple(numbers[page.document.id, page.index] for page in best))
+    async def choose(self, request: LookUpRequest, decide: DecideOnMemory) -> LookUpResult:
+        """Choose the pages ranked first."""
+        memory = request.memory
+        if self._ranking is None or self._memory != memory:
+            self._ranking, self._memory = self._ranking_of(self._passages(memory)), memory
+        numbers = {(page.document.id, page.index): n for n, page in enumerate(memory.pages, 1)}
+        best = (await self._ranking.ranked(request.question))[: self.most]
+        return LookUpResult(tuple(numbers[page.document.id, page.index] for page in best))
 
-    def _ranked(self, memory: GistMemory) -> list[TextPassage]:
+    def _passages(self, memory: GistMemory) -> list[TextPassage]:
         if not self._by_gists:
             return list(memory.pages)
         return [
@@ -137,12 +134,12 @@ class Retrieved:
         ]
 
 
-def look_up_of(strategy: Strategy, most: int = MOST_PAGES) -> LookUp:
-    """The way of looking up that is called so."""
+def look_up_strategy(strategy: Strategy, most: int = MOST_PAGES) -> LookUpStrategy:
+    """The strategy of that name, with at most so many pages."""
     match strategy:
         case "parallel":
-            return Parallel(most)
+            return ParallelLookUp(most)
         case "sequential":
-            return Sequential(most)
+            return SequentialLookUp(most)
         case "gists":
-            return GistsOnly()
+            return NoLookUp()

@@ -1,23 +1,14 @@
 """Episode pagination: a document is cut into pages where a reader would pause (section 3.1).
 
 From the last pause on, up to `max_words` are shown, with numbered tags at the ends of paragraphs
-once there are `min_words`; whoever decides chooses one of them. Where no paragraph ends there, the
-tags stand between sentences; where none does either, the page ends at the last word that fits.
-Nothing is asked where nothing can be chosen: for a rest that fits into a page, for a single tag.
-
-No page crosses documents, and nothing is lost: joined, the pages of a document give it back.
-
-What counts as a word where pages are measured.
+from `min_words` on; the decider chooses one of them. Where no paragraph ends there, the tags stand
+between sentences; where none does either, the page ends at the last word that fits. Without a
+choice, for a rest that fits into a page or for a single tag, nothing is asked. No page crosses
+documents; joined, the pages of a document give it back.
 
 Words stand between white space, as the paper counts them. Chinese and Japanese have none: each of
-their characters counts, their punctuation does not. What runs on for more than 40 characters, such
-as a long address or a text without any space, counts a word for each 40: else it would be a page
-without end.
-
-Sizes of pages as the papers used them.
-
-280 to 600 words are ReadAgent's own, and those of the GraphReader paper for LongBench; for LV-Eval
-it took larger ones, so that the gists fit the window (GraphReader paper, appendix D).
+their characters counts, their punctuation does not. A run of more than 40 characters, such as a
+long address, counts a word for each 40, so that no page is without end.
 """
 
 import re
@@ -34,22 +25,22 @@ from graphreader.errors import UsageError
 from graphreader.ingestion.chunking import in_grapheme
 from graphreader.text.sentences import line_spans, sentence_spans
 
-LONGEST = 40
-_SIGNS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
-_MARKS = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”…—"
-WORD = re.compile(rf"[{_SIGNS}]|[^\s{_SIGNS}{_MARKS}]{{1,{LONGEST}}}")
+LONGEST_WORD = 40  # characters
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+_CJK_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”…—"
+_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}{_CJK_PUNCTUATION}]{{1,{LONGEST_WORD}}}")
 
 
 def words_in(text: str) -> int:
     """How many words `text` has."""
-    return sum(1 for _ in WORD.finditer(text))
+    return sum(1 for _ in _WORD.finditer(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """How many words a page has, at least and at most; a document's last page may have fewer.
+    """The fewest and most words of a page; a document's last page can have fewer.
 
-    Raises UsageError where there is no such page.
+    Raises UsageError for numbers that no page can have.
     """
 
     min_words: int = 280
@@ -65,7 +56,7 @@ class Pagination:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What is shown from one pause on: text[start:end], and where it may be paused."""
+    """The text shown from one pause on, text[start:end], and the points at which it can pause."""
 
     start: int
     end: int
@@ -78,7 +69,7 @@ class Stretch:
 
 
 class Pauses:
-    """Where reading a text may pause. No position is inside of a written sign."""
+    """The points at which reading a text can pause, none of them inside of a character."""
 
     def __init__(self, text: str, pagination: Pagination) -> None:
         self._text = text
@@ -86,10 +77,9 @@ class Pauses:
         self._paragraphs = [start for start, _ in line_spans(text)]
 
     def after(self, start: int) -> Stretch:
-        """What is shown from `start` on; one point, its end, where there is nothing to choose."""
+        """The stretch from `start` on; its only point is its end where there is no choice."""
         most = self._pagination.max_words
-        found = islice(WORD.finditer(self._text, start), most + 1)
-        words = [word.start() for word in found]
+        words = [word.start() for word in islice(_WORD.finditer(self._text, start), most + 1)]
         if len(words) <= most:
             return Stretch(start, len(self._text), (len(self._text),))
         end = next((at for at in words[:0:-1] if not in_grapheme(self._text, at)), words[-1])
@@ -98,24 +88,24 @@ class Pauses:
         return Stretch(start, end, points or (end,))
 
     def _between(self, places: list[int], words: list[int], end: int) -> tuple[int, ...]:
-        """Those of the places that leave a page no fewer words than it has to have."""
+        """The places up to the end that leave the page at least its fewest words."""
         least = words[self._pagination.min_words - 1] + 1
-        inside = places[bisect_left(places, least) : bisect_right(places, end)]
-        return tuple(inside)
+        return tuple(places[bisect_left(places, least) : bisect_right(places, end)])
 
     def _sentences(self, start: int, end: int) -> list[int]:
-        """Where sentences begin in the paragraph that goes beyond the end."""
+        """The starts of the sentences in the paragraph that goes beyond the end."""
         paragraph = self._paragraphs[max(0, bisect_right(self._paragraphs, end) - 1)]
         begin = max(start, paragraph)
         return [begin + at for at, _ in sentence_spans(self._text[begin:end])[1:]]
 
 
-Choose = Callable[[Stretch], Awaitable[int]]
-"""Chooses one of several points of a stretch."""
+async def paginate(
+    document: Document, pagination: Pagination, choose: Callable[[Stretch], Awaitable[int]]
+) -> list[TextPassage]:
+    """The pages of a document; none if it is only white space.
 
-
-async def paginate(document: Document, pagination: Pagination, choose: Choose) -> list[TextPassage]:
-    """The pages of a document; none where it holds nothing but white space."""
+    `choose` chooses one of several points of a stretch.
+    """
     text = document.text
     if not text.strip():
         return []
@@ -137,17 +127,19 @@ PRESETS: Mapping[str, Pagination] = {
     "lv-eval-64k": Pagination(1_000, 5_000),
     "lv-eval-256k": Pagination(2_000, 10_000),
 }
-"""By name: `lv-eval-64k` is for lengths of 16k, 32k and 64k tokens, `lv-eval-256k` for more."""
+"""Sizes that the papers used: those of ReadAgent, also for LongBench, and larger ones for LV-Eval,
+so that the gists fit the window (GraphReader paper, appendix D). `lv-eval-64k` is for lengths of
+16k, 32k and 64k tokens, `lv-eval-256k` for more."""
 
-_SHORTEST_BUILT = 12_000  # tokens; a context that is built for 16k may fall short of it
+_SHORTEST_LV_EVAL = 12_000  # tokens; a context built for 16k can be shorter than that
 _ABOVE_64K = 96_000
 
 
 def preset_for(length: int | None) -> Pagination:
-    """The preset of a context that was built to have so many tokens; None: it is as it came.
+    """The preset for a context built to `length` tokens; None: the text has its native length.
 
-    Datasets in their native length are read as LongBench is, however long their texts are.
+    Texts of native length are read as LongBench is, however long they are.
     """
-    if length is None or length < _SHORTEST_BUILT:
+    if length is None or length < _SHORTEST_LV_EVAL:
         return PRESETS["longbench"]
     return PRESETS["lv-eval-64k" if length < _ABOVE_64K else "lv-eval-256k"]

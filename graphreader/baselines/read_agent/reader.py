@@ -1,30 +1,32 @@
-"""ReadAgent and its variants as readers: ReadAgent-P, ReadAgent-S, GistMem.
+"""ReadAgent and its variants as readers: ReadAgent-P, ReadAgent-S, GistMem, and retrieval.
 
-Retrieval over ReadAgent's pages, the paper's own baselines (section 4): no gists are made.
+A question takes four steps, named as in the paper: paginate, gist, look up (again and again),
+answer. Retrieval over ReadAgent's pages is the paper's own baseline (section 4), without gists.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import cast
+from typing import Any, TypeVar, cast
 
-from graphreader.agent.state import total_usage
-from graphreader.baselines.read_agent.gists import Gisting, GistMemory
-from graphreader.baselines.read_agent.graph import Answered, Desk, Nodes, Question, Steps, wired
+from graphreader import tokens
+from graphreader.baselines.read_agent.gists import BuildReport, GistBuilder, GistMemory
 from graphreader.baselines.read_agent.look_up import (
     MOST_PAGES,
-    LookUp,
-    RankingOf,
-    Retrieved,
+    LookUpRequest,
+    LookUpStrategy,
+    RankPages,
+    RetrievalLookUp,
     Strategy,
-    look_up_of,
+    look_up_strategy,
 )
 from graphreader.baselines.read_agent.pages import Pagination
+from graphreader.baselines.read_agent.tasks import MemoryAnswerTask, MemoryChoiceTask, MemoryTask
 from graphreader.baselines.retrieval import Retrieval
-from graphreader.baselines.session import QuestionSession, TextPassage
+from graphreader.baselines.session import NO_TEXT, QuestionSession, TextPassage
 from graphreader.documents import Document
-from graphreader.errors import UsageError
+from graphreader.errors import BudgetError, ReplyError, UsageError, WindowError
 from graphreader.llm.protocols import Budget, Decider
 from graphreader.reading import Reading
 from graphreader.usage import Usage
@@ -33,16 +35,18 @@ WINDOW = 128_000
 """Tokens of a prompt at most (GraphReader paper, table 2)."""
 
 TASK_AWARE = "-task-aware"
-"""The end of the name of one that makes its gists for a question."""
+"""The end of the name of a reader that makes its gists for a question."""
+
+T = TypeVar("T", bound=MemoryTask[Any])
 
 
 class ReadAgent:
     """Answers from a gist memory of its documents and the pages that it looks up in it.
 
-    `builder` paginates and makes gists, `decider` looks up and answers; both may be the same.
-    Gists are made once, at the first question, or by `memory`; with `gists_home` they are kept in
+    `builder` paginates and makes gists, `decider` looks up and answers; both can be the same.
+    Gists are made once, at the first question or by `memory`; with `gists_home` they are kept in
     that folder, page by page. `task_aware` makes them anew for each question. `budget` is that of
-    one question, with what it makes of the memory. With `strategy` "gists" nothing is looked up.
+    one question, with what it builds of the memory. With `strategy` "gists" nothing is looked up.
     """
 
     def __init__(
@@ -63,41 +67,40 @@ class ReadAgent:
             raise UsageError("ReadAgent looks up at least one page: set the number to 1 or more.")
         self.name = _name(strategy, max_pages) + (TASK_AWARE if task_aware else "")
         self.window = window
-        self._documents = documents
-        self._decider = decider
-        self._look_up: LookUp = look_up_of(strategy, max_pages)
-        self._gisting = Gisting(documents, builder, pages or Pagination(), gists_home)
         self.task_aware = task_aware
+        self._decider = decider
+        self._look_up: LookUpStrategy = look_up_strategy(strategy, max_pages)
+        self._builder = GistBuilder(documents, builder, pages or Pagination(), gists_home)
         self._budget = budget
         self._memories: dict[str, GistMemory] = {}
         self._rates: list[float] = []
 
     async def pages(self) -> tuple[TextPassage, ...]:
         """The pages of the documents without gists; made once. Raises DecisionError."""
-        pages, _ = await self._gisting.pages()
-        return pages
+        return await self._builder.pages()
 
-    async def memory(self, question: str = "") -> GistMemory:
-        """The gist memory of the documents; made once, and where it is kept not even that.
+    async def memory(self, question: str = "", report: BuildReport | None = None) -> GistMemory:
+        """The gist memory of the documents; made once, or read from the cache.
 
-        A task-aware reader has one for each question. Raises DecisionError.
+        A task-aware reader has one for each question. `report` gets what it cost this time. Raises
+        DecisionError.
         """
         key = question if self.task_aware else ""
+        report = report or BuildReport()
+        pages = await self._builder.pages(report)
+        gists = await self._builder.gists(pages, key, report)
         if key not in self._memories:
-            pages, paged = await self._gisting.pages()
-            gists, gisted = await self._gisting.gists(pages, key)
-            notes = dict.fromkeys((*paged.notes(), *gisted.notes()))
-            self._memories[key] = GistMemory(pages, gists, tuple(notes))
+            self._memories[key] = GistMemory(pages, gists, tuple(report.notes))
         return self._memories[key]
 
     @property
     def building(self) -> Usage:
-        """What making the memory has cost so far, by `memory` or by a question."""
-        return total_usage(self._gisting.building)
+        """The cost of making the memory so far, by `memory` or by a question."""
+        return self._builder.building
 
     @property
     def compression(self) -> Mapping[str, float]:
-        """Sizes of the memory, and by which part it is shorter than the texts, up to 1 (section 4).
+        """Sizes of the memory, and the share by which it is shorter than the texts (section 4).
 
         `gists` is that of the gists alone, `final_query` with the pages that were looked up in
         their places, on average of the questions asked so far; empty before the first of them.
@@ -107,35 +110,110 @@ class ReadAgent:
         memory = next(reversed(self._memories.values()))
         return {**memory.sizes(), "final_query": round(fmean(self._rates), 4)}
 
-    def desk(self) -> Desk:
-        """What the steps of one question need, with a fresh budget."""
-        return Desk(
-            self._documents,
-            self._gisting,
-            self._decider,
-            self._look_up,
-            self.window,
-            self._budget(),
-            self.task_aware,
-        )
-
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Make the memory if there is none, look up pages, answer.
 
-        What it had to make of the memory stands in the reading's phases `paginate` and `gist`, and
-        in `building`. Raises DecisionError; a WindowError where the memory exceeds the window.
+        The cost of making the memory is in the reading's phases `paginate` and `gist`, and in
+        `building`. Raises DecisionError; a WindowError where the memory exceeds the window.
         """
-        sitting = QuestionSession(self.name, question, self._decider)
-        given: Question = {"question": question, "options": list(options)}
-        ended = cast(Answered, await wired(Nodes.of(Steps(self.desk()))).ainvoke(given))
-        memory = await self.memory(question)
-        rate = memory.compression(ended["looked_up"])
+        if not question.strip():
+            raise UsageError("The question is empty: ask something.")
+        session = QuestionSession(self.name, question, self._decider, self._budget())
+        report = BuildReport(session.budget)
+        memory = await self.memory(question, report)
+        for phase, usage in report.usage.items():
+            session.count(usage, phase)
+        session.notes += report.notes
+        looked_up = await self._choose_pages(session, memory, tuple(options))
+        reading = await self._answer(session, memory, tuple(options), looked_up)
+        rate = memory.compression(looked_up)
         self._rates.append(rate)
-        return replace(
-            _reading(sitting, memory, ended),
-            pages_looked_up=len(ended["looked_up"]),
-            compression=round(rate, 4),
+        return replace(reading, pages_looked_up=len(looked_up), compression=round(rate, 4))
+
+    async def _choose_pages(
+        self, session: QuestionSession, memory: GistMemory, options: tuple[str, ...]
+    ) -> list[int]:
+        """The numbers of the pages to look up, in the order in which they are chosen.
+
+        Where a decision fails or the budget is used up, a note says so, and the answer is drawn
+        from the pages chosen so far.
+        """
+        whole = [page for n, page in enumerate(memory.pages, 1) if memory.is_whole(n)]
+        session.show(whole)
+        looked_up: list[int] = []
+        again = bool(memory.pages) and self._look_up.most > 0
+        while again:
+            request = LookUpRequest(session.question, options, memory, tuple(looked_up))
+            try:
+                result = await self._look_up.choose(
+                    request, lambda task: self._decide(session, memory, task)
+                )
+            except (BudgetError, ReplyError) as error:
+                session.notes.append(f"Looking up pages ended early: {error}")
+                break
+            looked_up += result.pages
+            session.notes += result.notes
+            again = result.again
+        return looked_up
+
+    async def _answer(
+        self,
+        session: QuestionSession,
+        memory: GistMemory,
+        options: tuple[str, ...],
+        looked_up: Sequence[int],
+    ) -> Reading:
+        """Answer from the memory, with the pages that were looked up in their places."""
+        if not memory.pages:
+            return session.unanswered(NO_TEXT)
+        kind = MemoryChoiceTask if options else MemoryAnswerTask
+        task: MemoryTask[Any] = kind(
+            session.question, memory.remembered(), read=tuple(looked_up), options=options
         )
+        decision, shown = await self._decide(session, memory, task)
+        for gist in memory.gists:
+            session.coverage.derived(gist)
+        if left_out := len(looked_up) - len(shown.read):
+            pages = "One page that was looked up does"
+            if left_out > 1:
+                pages = f"{left_out} pages looked up do"
+            session.notes.append(f"{pages} not fit the window: the gist stood in its place.")
+        # Quotes are looked for in the pages that were looked up, then in all others.
+        texts = [memory.pages[number - 1].text.strip() for number in sorted(shown.read)]
+        return session.reading(
+            options[decision.option - 1] if options else decision.answer.strip(),
+            answered=True if options else decision.answered,
+            passages=(*(memory.pages[number - 1] for number in looked_up), *memory.pages),
+            quotes=decision.quotes,
+            analysis=decision.analysis,
+            evidence="\n\n".join(texts or memory.gists),
+        )
+
+    async def _decide(self, session: QuestionSession, memory: GistMemory, task: T) -> tuple[Any, T]:
+        """The decision and the task as it was shown. Raises WindowError with what to do.
+
+        The task has as many of its pages in full as the window holds beside the gists; a decider
+        that asks a model measures the whole prompt besides. The budget keeps back what the answer
+        from this memory needs.
+        """
+        too_large = WindowError(
+            f"The gist memory of {len(memory.pages):,} pages does not fit ReadAgent's window of "
+            f"{self.window:,} tokens: make larger pages, which are shortened more, or set "
+            "GRAPHREADER_LONG_WINDOW higher."
+        )
+        while (size := tokens.count(task.remembered())) > self.window:
+            if not task.choices:
+                raise too_large
+            task = task.keeping(task.choices - 1)
+        answer_tokens = size + MemoryAnswerTask.reply_tokens
+        session.budget.answer_tokens = max(session.budget.answer_tokens, answer_tokens)
+        try:
+            result = await session.decide(task)
+        except WindowError as error:
+            raise too_large from error
+        shown = cast(T, result.task)
+        session.show(memory.pages[number - 1] for number in shown.read)
+        return result.decision, shown
 
 
 class GistMemRetrieval(ReadAgent):
@@ -150,7 +228,7 @@ class GistMemRetrieval(ReadAgent):
         *,
         builder: Decider,
         decider: Decider,
-        ranking_of: RankingOf,
+        ranking_of: RankPages,
         k: int = 1,
         by_gists: bool = False,
         pages: Pagination | None = None,
@@ -169,7 +247,7 @@ class GistMemRetrieval(ReadAgent):
             budget=budget,
         )
         self.name = f"gistmem-retrieval-{k}"
-        self._look_up = Retrieved(ranking_of, k, by_gists=by_gists)
+        self._look_up = RetrievalLookUp(ranking_of, k, by_gists=by_gists)
 
 
 def _name(strategy: Strategy, most: int) -> str:
@@ -177,28 +255,6 @@ def _name(strategy: Strategy, most: int) -> str:
         return "gistmem"
     number = "" if most == MOST_PAGES else f"-{most}"
     return f"read-agent-{strategy[0]}{number}"
-
-
-def _reading(sitting: QuestionSession, memory: GistMemory, ended: Answered) -> Reading:
-    """The reading; quotes are looked for in the pages that were looked up, then in all others."""
-    for phase, cost in ended["costs"].items():
-        sitting.count(Usage(**cost), phase)
-    sitting.notes += ended["notes"]
-    whole = [n for n in range(1, len(memory.pages) + 1) if memory.is_whole(n)]
-    sitting.show(memory.pages[n - 1] for n in (*whole, *ended["shown"]))
-    for gist in memory.gists:
-        sitting.shown.derived(gist)
-    if not memory.pages:
-        return sitting.unanswered()
-    looked_up = [memory.pages[n - 1] for n in ended["looked_up"]]
-    return sitting.reading(
-        ended["answer"],
-        answered=ended["answered"],
-        passages=(*looked_up, *memory.pages),
-        quotes=ended["quotes"],
-        analysis=ended["analysis"],
-        evidence=ended["evidence"],
-    )
 
 
 class PagesRetrieval:
@@ -215,7 +271,7 @@ class PagesRetrieval:
         *,
         builder: Decider,
         decider: Decider,
-        ranking_of: RankingOf,
+        ranking_of: RankPages,
         k: int,
         pages: Pagination,
         window: int,
@@ -224,7 +280,7 @@ class PagesRetrieval:
     ) -> None:
         self.name = name
         self.window = window
-        self._gisting = Gisting(documents, builder, pages, gists_home)
+        self._builder = GistBuilder(documents, builder, pages, gists_home)
         self._decider = decider
         self._ranking_of = ranking_of
         self._k = k
@@ -233,20 +289,20 @@ class PagesRetrieval:
 
     async def pages(self) -> tuple[TextPassage, ...]:
         """The pages of the documents. Raises DecisionError."""
-        pages, _ = await self._gisting.pages()
-        return pages
+        return await self._builder.pages()
 
     @property
     def building(self) -> Usage:
-        """What making the pages has cost so far, by `pages` or by a question."""
-        return total_usage(self._gisting.building)
+        """The cost of making the pages so far, by `pages` or by a question."""
+        return self._builder.building
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Rank, and answer from the best. Raises DecisionError.
 
-        What it had to make of the pages stands in the reading's phase `paginate`, too.
+        The cost of making the pages is in the reading's phase `paginate`, too.
         """
-        pages, making = await self._gisting.pages()
+        report = BuildReport()
+        pages = await self._builder.pages(report)
         if self._retrieval is None:
             self._retrieval = Retrieval(
                 self.name,
@@ -257,10 +313,9 @@ class PagesRetrieval:
                 budget=self._budget,
             )
         reading = await self._retrieval.aask(question, options=options)
-        made = {phase: Usage(**cost) for phase, cost in making.costs.items()}
         return replace(
             reading,
-            usage=reading.usage + sum(made.values(), Usage()),
-            phases={**made, **reading.phases},
-            notes=(*reading.notes, *making.notes()),
+            usage=reading.usage + sum(report.usage.values(), Usage()),
+            phases={**report.usage, **reading.phases},
+            notes=(*reading.notes, *report.notes),
         )

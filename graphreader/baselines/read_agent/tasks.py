@@ -1,7 +1,7 @@
-"""What ReadAgent is asked (ReadAgent paper, section 3): where to pause, gists, pages to look up.
+"""The tasks of ReadAgent (paper, section 3): pauses, gists, pages to look up, the answer.
 
-Pages are numbered from 1, through all documents, and only what was shown can be chosen. In the
-memory each page has its tag and its place: the gist, or the page itself where it was looked up.
+Pages are numbered from 1, through all documents, and only shown numbers can be chosen. In the
+memory each page has its tag and its place: its gist, or the page itself where it was looked up.
 """
 
 import re
@@ -16,8 +16,8 @@ from graphreader.llm.protocols import Decision, Task, empty_answer_problem, fold
 from graphreader.usage import Phase
 
 D = TypeVar("D", bound=Decision)
-_LIKE_A_PAUSE = re.compile(r"<(?=\s*\d+\s*>)")
-_LIKE_A_TAG = re.compile(r"<(?=\s*/?\s*(?:page|document)\b)", re.IGNORECASE)
+_PAUSE_TAG = re.compile(r"<(?=\s*\d+\s*>)")
+_PAGE_TAG = re.compile(r"<(?=\s*/?\s*(?:page|document)\b)", re.IGNORECASE)
 
 
 class PausePoint(Decision):
@@ -36,7 +36,7 @@ class Gist(Decision):
 
 
 class LookUp(Decision):
-    """Which pages are read again, all at once (ReadAgent-P)."""
+    """The pages to read again, all at once (ReadAgent-P)."""
 
     rationale: str = Field(
         default="", description="What the gists lack, and why these pages have it, in a sentence."
@@ -48,7 +48,7 @@ class LookUp(Decision):
 
 
 class NextPage(Decision):
-    """Which page is read next, or none (ReadAgent-S)."""
+    """The page to read next, or none (ReadAgent-S)."""
 
     rationale: str = Field(
         default="", description="What is still missing, and why this page has it, in a sentence."
@@ -60,7 +60,7 @@ class NextPage(Decision):
 class PauseTask(Task[PausePoint]):
     """Choose where an episode ends (section 3.1).
 
-    Tag n stands behind `parts[n]`; `after` is what is shown of the text behind the last tag.
+    Tag n stands behind `parts[n]`; `after` is the text that is shown behind the last tag.
     """
 
     prompt = "pause"
@@ -71,20 +71,17 @@ class PauseTask(Task[PausePoint]):
     after: str = ""
 
     def values(self) -> Mapping[str, str]:
-        """The text with its tags; what looks like a tag in the text itself is none."""
-        texts = [_LIKE_A_PAUSE.sub("‹", one).strip() for one in (*self.parts, self.after)]
+        """The text with its tags; text that looks like a tag is changed so that it is none."""
+        texts = [_PAUSE_TAG.sub("‹", one).strip() for one in (*self.parts, self.after)]
         tagged = [f"{text}\n<{number}>" for number, text in enumerate(texts[:-1])]
         return {"text": "\n".join([*tagged, texts[-1]]).rstrip()}
 
     def problem(self, decision: PausePoint) -> str | None:
         """A tag that was not shown."""
         if not 0 <= decision.pause < len(self.parts):
-            return f"There is no tag <{decision.pause}>: choose one of <0> to <{self._last}>."
+            last = len(self.parts) - 1
+            return f"There is no tag <{decision.pause}>: choose one of <0> to <{last}>."
         return None
-
-    @property
-    def _last(self) -> int:
-        return len(self.parts) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +105,13 @@ class GistTask(Task[Gist]):
 
 @dataclass(frozen=True, slots=True)
 class GistForTask(GistTask):
-    """The same where it is known before what will be asked (the paper's task-aware variant)."""
+    """Shorten one page for a question that is known before (the paper's task-aware variant)."""
 
     prompt = "gist_for_task"
     question: str
 
     def values(self) -> Mapping[str, str]:
-        """The page and what will be asked."""
+        """The page and the question."""
         return {"text": self.text, "question": self.question}
 
 
@@ -129,10 +126,10 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTask(Task[D]):
-    """What is decided over the gist memory.
+    """A decision over the gist memory.
 
-    `read` are the numbers of the pages that stand in it in full, in the order in which they were
-    looked up. They are its `choices`: what does not fit the window shrinks to its gist again.
+    `read` are the numbers of the pages shown in full, in the order in which they were looked up.
+    They are its `choices`: a page that does not fit the window is shown as its gist again.
     """
 
     question: str
@@ -144,16 +141,16 @@ class MemoryTask(Task[D]):
         """The memory: every page with its tag, in order, in full where it was looked up."""
         return "\n\n".join(self._shown(n, page) for n, page in enumerate(self.memory, 1))
 
-    def asked(self) -> dict[str, str]:
-        """What stands in all prompts over the memory."""
+    def memory_values(self) -> dict[str, str]:
+        """The values of all prompts over the memory."""
         options = f"\nOptions:\n{numbered([folded(o) for o in self.options])}"
         return {
             "memory": self.remembered(),
             "question": self.question + (options if self.options else ""),
         }
 
-    def in_full(self) -> dict[str, str]:
-        """The numbers of the pages that stand there in full, also for want of a shorter gist."""
+    def pages_in_full(self) -> dict[str, str]:
+        """The numbers of the pages shown in full, also those without a shorter gist."""
         pages = enumerate(self.memory, 1)
         numbers = [n for n, page in pages if n in self.read or page.gist == page.text]
         return {"read": ", ".join(map(str, numbers)) or "none"}
@@ -164,12 +161,12 @@ class MemoryTask(Task[D]):
         return len(self.read)
 
     def keeping(self, number: int) -> Self:
-        """Those that were looked up first."""
+        """The pages that were looked up first."""
         return replace(self, read=self.read[:number])
 
     def _shown(self, number: int, page: MemoryPage) -> str:
-        words = _LIKE_A_TAG.sub("‹", page.text if number in self.read else page.gist).strip()
-        title = f"<Document: {_LIKE_A_TAG.sub('‹', folded(page.title))}>\n" if page.title else ""
+        words = _PAGE_TAG.sub("‹", page.text if number in self.read else page.gist).strip()
+        title = f"<Document: {_PAGE_TAG.sub('‹', folded(page.title))}>\n" if page.title else ""
         return f"{title}<Page {number}>\n{words}"
 
 
@@ -185,7 +182,7 @@ class LookUpTask(MemoryTask[LookUp]):
 
     def values(self) -> Mapping[str, str]:
         """Memory, question, and how many pages."""
-        return {**self.asked(), "most": str(self.most)}
+        return {**self.memory_values(), "most": str(self.most)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +197,10 @@ class NextPageTask(MemoryTask[NextPage]):
 
     def values(self) -> Mapping[str, str]:
         """Memory, question, the pages that were read, and how many more may be."""
-        return self.asked() | self.in_full() | {"most": str(self.most)}
+        return self.memory_values() | self.pages_in_full() | {"most": str(self.most)}
 
     def shortcoming(self, decision: NextPage) -> str | None:
-        """A page that there is not, or that stands there already; taken as is, it means to stop."""
+        """A page that does not exist or is shown in full; a second time it means to stop."""
         if decision.page in self.read:
             return f"Page {decision.page} stands there in full: name another one, or 0 to stop."
         if not 0 <= decision.page <= len(self.memory):
@@ -212,18 +209,18 @@ class NextPageTask(MemoryTask[NextPage]):
 
 
 @dataclass(frozen=True, slots=True)
-class LastMemoryTask(MemoryTask[D]):
-    """The last one: from the memory, the pages that were looked up in the places of their gists."""
+class FinalMemoryTask(MemoryTask[D]):
+    """The answer from the memory, with the pages looked up in the places of their gists."""
 
     phase: ClassVar[Phase] = "answer"
     reply_tokens: ClassVar[int] = 1500
 
     def values(self) -> Mapping[str, str]:
         """Memory, question with options if there are any, and the pages that were read."""
-        return self.asked() | self.in_full()
+        return self.memory_values() | self.pages_in_full()
 
 
-class MemoryAnswerTask(LastMemoryTask[TextAnswer]):
+class MemoryAnswerTask(FinalMemoryTask[TextAnswer]):
     """Answer in free words."""
 
     __slots__ = ()
@@ -235,7 +232,7 @@ class MemoryAnswerTask(LastMemoryTask[TextAnswer]):
         return empty_answer_problem(decision)
 
 
-class MemoryChoiceTask(LastMemoryTask[TextChoice]):
+class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
     """Choose one of the options."""
 
     __slots__ = ()
@@ -243,10 +240,10 @@ class MemoryChoiceTask(LastMemoryTask[TextChoice]):
     decision = TextChoice
 
     def problem(self, decision: TextChoice) -> str | None:
-        """An option that there is not."""
+        """A number that no option has."""
         return no_option(decision, self.options)
 
 
 def pages_among(numbers: Sequence[int], pages: int, read: Sequence[int] = ()) -> list[int]:
-    """Those of the numbers that name a page which was not read yet, each once."""
+    """The numbers that name a page which was not read yet, each once."""
     return [n for n in dict.fromkeys(numbers) if 1 <= n <= pages and n not in read]
