@@ -1,7 +1,7 @@
 """Answering from passages, reading chunks and searching without a model."""
 
 from graphreader.baselines.chunk_reading import SUMMARY_TOKENS, ChunkReadTask, NotesReadTask
-from graphreader.baselines.search_agent import NOTES_TOKENS, Hit, Search, SearchStepTask
+from graphreader.baselines.search_agent import NOTES_TOKENS, Hit, SearchAction, SearchStepTask
 from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask, PassagesTask
 from graphreader.offline.decider import OfflineDecider
 from graphreader.tokens import count
@@ -91,7 +91,7 @@ async def test_limits() -> None:
             excerpt = text[part * 60 : part * 60 + 900]
             read = NotesReadTask(question, f"T{part}", excerpt, (), summary)
             step = SearchStepTask(
-                question, notes, (Search("read_chunk", "", (part,)),),
+                question, notes, (SearchAction("read_chunk", "", (part,)),),
                 (Hit(part, f"T{part}", excerpt, in_full=True),), (), frozenset(), 5,
             )  # fmt: skip
             summary = (await DECIDER.decide(read)).decision.summary
@@ -102,7 +102,7 @@ async def test_limits() -> None:
 
 # The search begins with the question's names, reads what it finds, goes where a name leads, ends.
 async def test_searches() -> None:
-    def task(result: tuple[Hit, ...], *actions: Search, notes: str = "") -> SearchStepTask:
+    def task(result: tuple[Hit, ...], *actions: SearchAction, notes: str = "") -> SearchStepTask:
         unread = frozenset(hit.number for hit in result if not hit.in_full)
         return SearchStepTask(QUESTION, notes, actions, result, (), unread, 9)
 
@@ -112,14 +112,14 @@ async def test_searches() -> None:
         return decision.function, decision.argument or decision.chunks, decision.notes
 
     first = await step(task(()))
-    searched = Search("keyword_search", str(first[1]), (1,))
+    searched = SearchAction("keyword_search", str(first[1]), (1,))
     second = await step(task((Hit(1, "The Glass Road, chunk 0", AUTHOR[:40]),), searched))
-    has_read = Search("read_chunk", "", (1,))
+    has_read = SearchAction("read_chunk", "", (1,))
     full = Hit(1, "The Glass Road, chunk 0", AUTHOR, in_full=True)
     meant = await step(task((full,), searched, has_read))
-    by_meaning = Search("semantic_search", QUESTION, (1,))
+    by_meaning = SearchAction("semantic_search", QUESTION, (1,))
     third = await step(task((full,), searched, has_read, by_meaning))
-    again = Search("keyword_search", str(third[1]), (2,))
+    again = SearchAction("keyword_search", str(third[1]), (2,))
     town = Hit(2, "Ida, chunk 0", TOWN, in_full=True)
     last = await step(task((town,), searched, has_read, again, has_read, notes=third[2]))
 
@@ -133,11 +133,11 @@ async def test_searches() -> None:
 
 # Out of steps, or with nothing left to search for, it answers.
 async def test_ends() -> None:
-    read = Search("read_chunk", "", (1,))
+    read = SearchAction("read_chunk", "", (1,))
     hit = Hit(1, "The Glass Road, chunk 0", AUTHOR, in_full=True)
     out_of_steps = SearchStepTask(QUESTION, "", (read,), (hit,), (), frozenset(), 0)
     asks_nothing = SearchStepTask(
-        "?", "", (Search("semantic_search", "?", ()),), (), (), frozenset(), 5
+        "?", "", (SearchAction("semantic_search", "?", ()),), (), (), frozenset(), 5
     )
 
     assert (await DECIDER.decide(out_of_steps)).decision.function == "answer"
