@@ -297,31 +297,28 @@ class DecisionCache:
         return replace(result, usage=Usage(reused=1))
 
 
-def restore_decision(task: Task[D], shown: int, fields: object) -> DecisionResult[D] | None:
-    """A kept decision, with the choices that were shown for it, if it suits the task (still)."""
-    if shown != task.choices and not task.fewest <= shown < task.choices:
-        return None
-    try:
-        task = task if shown == task.choices else task.keeping(shown)
-        decision = cast(D, task.decision.model_validate(fields))
-    except (TypeError, ValueError):
-        return None
-    return DecisionResult(decision, task) if task.problem(decision) is None else None
-
-
 def _serialize(result: DecisionResult[Any]) -> str:
     return json.dumps(
         {"shown": result.task.choices, "decision": result.decision.model_dump(mode="json")}
     )
 
 
-def _parse(task: Task[D], text: str | None) -> DecisionResult[D] | None:
-    """The decision of a kept reply, if it suits the task."""
+def _parse(task: Task[D], reply: str | None) -> DecisionResult[D] | None:
+    """The decision of a kept reply, with the choices that were shown for it.
+
+    None where there is no reply, or one that does not suit the task (any more).
+    """
     try:
-        record = json.loads(text or "")
-        return restore_decision(task, record["shown"], record["decision"])
+        record = json.loads(reply or "")
+        shown = record["shown"]
+        if shown != task.choices:
+            if not task.fewest <= shown < task.choices:
+                return None
+            task = task.keeping(shown)
+        decision = cast(D, task.decision.model_validate(record["decision"]))
     except (KeyError, TypeError, ValueError):
         return None
+    return DecisionResult(decision, task) if task.problem(decision) is None else None
 
 
 def _without_cost(error: DecisionError) -> DecisionError:

@@ -10,27 +10,15 @@ LangChain's `with_structured_output` is not used: it loses the reply and its usa
 is wrong or cut off.
 """
 
-import json
 import logging
-import re
 import time
-import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import (
-    AIMessage,
-    AIMessageChunk,
-    BaseMessage,
-    InvalidToolCall,
-    ToolCall,
-    message_chunk_to_message,
-)
-from pydantic_core import from_json
+from langchain_core.messages import AIMessage
 
 from graphreader.errors import CutOffError, DecisionError, ModelRefusedError
 from graphreader.llm.cache import DecisionCache
@@ -50,12 +38,11 @@ from graphreader.llm.retry import ModelService, RequestRejected
 from graphreader.llm.structured_output import (
     ReplyForm,
     UnusableReply,
-    finish_reason,
     has_reasoning,
     holds_json,
-    object_start,
     read,
 )
+from graphreader.llm.transport import StreamedRequest, invoke, reply_text
 from graphreader.llm.window import Correction, RenderedPrompt, fit
 from graphreader.tokens import DEFAULT as DEFAULT_ENCODING
 from graphreader.tokens import count as count_tokens
@@ -357,162 +344,6 @@ class LanguageModelDecider:
         return Correction("" if error.kind == "cut_off" else text, error.problem)
 
 
-async def invoke(client: Any, messages: Sequence[BaseMessage]) -> AIMessage:
-    """One request for a reply in one piece."""
-    try:
-        with _without_form_warnings():
-            message = await client.ainvoke(messages)
-    except Exception as error:
-        message = cut_off_reply(error)
-        if message is None:
-            raise
-    if not isinstance(message, AIMessage):
-        raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
-    return message
-
-
-class StreamedRequest:
-    """One request whose reply is streamed; `on_token` receives the pieces of one field's text.
-
-    The reply is one JSON object, as content or as the arguments of a tool. Reasoning, words before
-    the object and replies that are no JSON are not passed on. After a stream that broke off, the
-    reply is requested in one piece: the network may be unable to hold a stream.
-    """
-
-    def __init__(
-        self, client: Any, messages: Sequence[BaseMessage], field: str, on_token: TokenCallback
-    ) -> None:
-        self._client = client
-        self._messages = messages
-        self._field = field
-        self._on_token = on_token
-        self._broke_off = False
-
-    async def send(self) -> AIMessage:
-        """Send the request, or send it again.
-
-        Raises ConnectionError where the stream ends before the reply does, NotImplementedError
-        where the service does not stream.
-        """
-        if self._broke_off:
-            return await invoke(self._client, self._messages)
-        chunks: list[AIMessage] = []
-        try:
-            with _without_form_warnings():
-                await self._receive(chunks)
-            return _join_chunks(chunks)
-        except Exception as error:
-            if not chunks and _means_no_stream(error):
-                raise NotImplementedError("The service gives no stream") from error
-            message = cut_off_reply(error)
-            if message is None:
-                raise
-            return message
-        finally:
-            self._broke_off = bool(chunks)  # matters only if it is sent again
-
-    async def _receive(self, chunks: list[AIMessage]) -> None:
-        text = GrowingField(self._field)
-        begins = True
-        stream: AsyncIterator[AIMessage]
-        async with aclosing(self._client.astream(self._messages)) as stream:
-            async for chunk in stream:
-                chunks.append(chunk)
-                if piece := text.add(chunk):
-                    self._on_token(piece, begins)
-                    begins = False
-
-
-class GrowingField:
-    """The text of one field of a JSON object, read while the object is written."""
-
-    def __init__(self, field: str) -> None:
-        self._field = field
-        self._content = ""
-        self._start: int | None = None
-        self._arguments = ""
-        self._value = ""
-
-    def add(self, chunk: AIMessage) -> str:
-        """The text by which the next chunk of the reply extends the field."""
-        self._content += str(chunk.text)
-        for call in getattr(chunk, "tool_call_chunks", []):
-            self._arguments += call["args"] or ""
-        if self._start is None:
-            self._start = object_start(self._content)
-        content = "" if self._start is None else self._content[self._start :]
-        try:
-            fields = from_json(self._arguments or content, allow_partial="trailing-strings")
-        except ValueError:  # not, or no longer, the start of one JSON value
-            return ""
-        value = fields.get(self._field) if isinstance(fields, dict) else None
-        if not isinstance(value, str) or not value.startswith(self._value):
-            return ""
-        piece, self._value = value[len(self._value) :], value
-        return piece
-
-
-def _means_no_stream(error: Exception) -> bool:
-    """Whether OpenAI's client, or LangChain, reports a reply that is no stream like this."""
-    return isinstance(error, AssertionError | IndexError) or "No generation chunks" in str(error)
-
-
-def _join_chunks(chunks: Sequence[AIMessage]) -> AIMessage:
-    """The message of the chunks. Raises ConnectionError where its end is missing."""
-    pieces = [chunk for chunk in chunks if isinstance(chunk, AIMessageChunk)]
-    if not pieces:  # of a client that does not stream
-        return chunks[-1]
-    whole = pieces[0] + pieces[1:] if len(pieces) > 1 else pieces[0]
-    message = message_chunk_to_message(whole)
-    if not isinstance(message, AIMessage) or not isinstance(whole, AIMessageChunk):
-        raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
-    # LangChain itself would take the start of an object for the whole one.
-    message.tool_calls, message.invalid_tool_calls = [], []
-    for call in whole.tool_call_chunks:
-        name, arguments = call["name"] or "", _json_object(call["args"] or "{}")
-        if arguments is not None:
-            message.tool_calls.append(
-                ToolCall(name=name, args=arguments, id=call["id"], type="tool_call")
-            )
-        else:
-            message.invalid_tool_calls.append(
-                InvalidToolCall(
-                    name=name,
-                    args=call["args"],
-                    id=call["id"],
-                    error="no JSON object",
-                    type="invalid_tool_call",
-                )
-            )
-    if not (finish_reason(message) or message.tool_calls or _holds_whole_object(message.text)):
-        raise ConnectionError("The stream ended in the middle of the reply")
-    return message
-
-
-def _json_object(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text, strict=False)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _holds_whole_object(text: str) -> bool:
-    """Whether the JSON object of the reply is complete."""
-    try:
-        json.JSONDecoder(strict=False).raw_decode(text, object_start(text) or 0)
-    except ValueError:
-        return False
-    return True
-
-
-def reply_text(message: AIMessage) -> str:
-    """What the model wrote, as content or as the arguments of a tool."""
-    calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
-    broken = [call["args"] or "" for call in message.invalid_tool_calls]
-    return "\n".join([*calls, *broken, str(message.text)]).strip()
-
-
 def usage_of(message: AIMessage, prompt_tokens: int, encoding: str) -> Usage:
     """The cost of one reply by the provider's count, or by ours where it gives none."""
     usage = message.usage_metadata
@@ -520,51 +351,3 @@ def usage_of(message: AIMessage, prompt_tokens: int, encoding: str) -> Usage:
         return Usage(1, prompt_tokens, count_tokens(reply_text(message), encoding), estimated=1)
     cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
     return Usage(1, usage["input_tokens"], usage["output_tokens"], cached_tokens=cached)
-
-
-def cut_off_reply(error: Exception) -> AIMessage | None:
-    """The reply that OpenAI's client raises as an error because it was cut off, if it is one."""
-    completion: Any = getattr(error, "completion", None)
-    if completion is None:
-        return None
-    choice, usage = completion.choices[0], completion.usage
-    message = AIMessage(
-        choice.message.content or "", response_metadata={"finish_reason": choice.finish_reason}
-    )
-    if usage is not None:
-        reasoning = getattr(usage.completion_tokens_details, "reasoning_tokens", None) or 0
-        cached = getattr(usage.prompt_tokens_details, "cached_tokens", None) or 0
-        message.usage_metadata = {
-            "input_tokens": usage.prompt_tokens,
-            "output_tokens": usage.completion_tokens,
-            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-            "input_token_details": {"cache_read": cached},
-            "output_token_details": {"reasoning": reasoning},
-        }
-    return message
-
-
-_FORM_WARNING = (
-    r"This model does not support OpenAI's structured|Invalid schema for OpenAI's structured"
-)
-_requests_without_warnings = 0
-
-
-@contextmanager
-def _without_form_warnings() -> Iterator[None]:
-    """Ignore LangChain's warnings about rejected forms: another form is tried then.
-
-    Requests overlap, so `warnings.catch_warnings` would restore the wrong filters: the first of
-    several requests adds one filter, the last one removes it.
-    """
-    global _requests_without_warnings
-    if _requests_without_warnings == 0:
-        warnings.filterwarnings("ignore", message=_FORM_WARNING, category=UserWarning)
-    _requests_without_warnings += 1
-    try:
-        yield
-    finally:
-        _requests_without_warnings -= 1
-        ours = ("ignore", re.compile(_FORM_WARNING, re.IGNORECASE), UserWarning, None, 0)
-        if _requests_without_warnings == 0 and ours in warnings.filters:
-            warnings.filters.remove(ours)  # type: ignore[attr-defined]  # a list, not any sequence

@@ -12,6 +12,7 @@ different name for each provider.
 import inspect
 import math
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -78,6 +79,7 @@ _OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"  # the key for servers that need none
 _SIZED_EMBEDDINGS = re.compile(r"text-embedding-3-")  # models whose vectors may have any length
 _UNKNOWN_PROVIDER = re.compile(r"upported|Unable to infer")
+_FORM_WARNING = "(This model does not support|Invalid schema for) OpenAI's structured output"
 
 
 def provider_and_model(name: str, setting: str) -> tuple[Provider, str]:
@@ -116,6 +118,8 @@ def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatMode
     client: BaseChatModel = _open(
         provider, name, setting, options, lambda **given: init_chat_model(full_name, **given)
     )
+    if provider.name == "openai":  # LangChain warns of a rejected form; another one is tried
+        warnings.filterwarnings("ignore", message=_FORM_WARNING, category=UserWarning)
     if provider.name == "anthropic":
         _replace_shared_connections(client)
     # LangChain drops the temperature for all of GPT-5; from 5.1 on it is accepted.

@@ -204,7 +204,7 @@ def test_streamed(refuses: list[str], neo4j: Settings, corpus: str, tmp_path: Pa
     with OpenAIServer(mind.think, refuses=refuses) as server:
         decider = LanguageModelDecider(
             streaming,
-            ModelService("openai:fake", address=server.url),
+            ModelService("openai:fake", url=server.url),
             window=4096,
             adapter=adapter_for("openai", streaming()),
         )

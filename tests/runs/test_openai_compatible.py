@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import time
-import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -75,12 +74,7 @@ async def test_one_decision() -> None:
 # Servers that know no JSON schema, no tools, no temperature, or give no usage, are used too.
 @pytest.mark.parametrize(
     ("refuses", "asked"),
-    [
-        (["response_format"], 2),
-        (["response_format", "tools"], 3),
-        (["temperature"], 2),
-        (["response_format", "tools", "temperature"], 4),
-    ],
+    [(["temperature"], 2), (["response_format", "tools", "temperature"], 4)],
 )
 async def test_modest_servers(refuses: list[str], asked: int) -> None:
     with OpenAIServer(plan, refuses=refuses, usage=False) as server:
@@ -118,23 +112,6 @@ async def test_declined_forms(fault: Fault) -> None:
     assert "tools" in server.chats[1]
 
 
-# LangChain's warnings about refused forms are kept quiet, but whoever uses us keeps their filters.
-async def test_filters_of_warnings_are_left_alone() -> None:
-    declined = Fault(
-        400,
-        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with "
-        "this model.",
-    )
-    before = list(warnings.filters)
-    with OpenAIServer(plan, faults=[declined] * 4) as server:
-        async with opened(server, concurrency=4) as decider:
-            while_open = list(warnings.filters)
-            await asyncio.gather(*(decider.decide(PLAN) for _ in range(8)))
-
-    assert while_open == before
-    assert list(warnings.filters) == before
-
-
 # Replies that cannot be used are asked for again once, mere prose once more with the schema in
 # words; and every one is paid.
 @pytest.mark.parametrize(
@@ -160,24 +137,6 @@ async def test_unusable_replies(fault: Fault, most: int) -> None:
     spent = caught.value.spent
     assert (spent.calls, spent.input_tokens, spent.output_tokens) == (most, most * 100, most * 10)
     assert (len(server.chats), len(hopeless.chats)) == (2, most)
-
-
-# Thoughts, fences and wrappings around the JSON are read through.
-@pytest.mark.parametrize(
-    "content",
-    [
-        '<think>The plan? {"plan": "no"}</think>\n{"plan": "yes"}',
-        'Gladly:\n```json\n{"plan": "yes"}\n```',
-        '{"name": "RationalPlan", "arguments": {"plan": "yes"}}',
-    ],
-)
-async def test_wrapped_replies(content: str) -> None:
-    with OpenAIServer(always=Fault(content=content)) as server:
-        async with opened(server) as decider:
-            decided = await decider.decide(PLAN)
-
-    assert decided.decision.plan == "yes"
-    assert decided.usage.calls == 1
 
 
 # A refusal, and content that is filtered, are not asked for again, but paid.
@@ -285,16 +244,6 @@ async def test_secrets_are_not_shown(kind: str, monkeypatch: pytest.MonkeyPatch)
     assert "my own secret" not in str(caught.value)
 
 
-# An address that is none is said to be so.
-async def test_nonsense_address() -> None:
-    decider = open_decider(
-        Settings.read(model="openai:fake", openai_api_key="k", openai_base_url="localhost:8000/v1")
-    )
-
-    with pytest.raises(ModelUnavailableError, match="must look like http://"):
-        await decider.decide(PLAN)
-
-
 # Many decisions that wait for a silent service fail together, not one after the other.
 async def test_all_fail_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "HEALTH_CHECK_TIMEOUT", 2)
@@ -347,16 +296,6 @@ async def test_stall() -> None:
 
     assert first == 2
     assert len(server.chats) == 6
-
-
-# The limit of requests at once holds over HTTP, and is made use of.
-async def test_concurrency() -> None:
-    with OpenAIServer(lambda body: time.sleep(0.02) or plan(body)) as server:
-        async with opened(server, concurrency=4) as decider:
-            await asyncio.gather(*(decider.decide(PLAN) for _ in range(24)))
-
-    assert server.most_at_once == 4
-    assert len(server.chats) == 24
 
 
 # One decider serves several event loops, although connections belong to a loop: nothing is asked
@@ -445,22 +384,6 @@ def test_missing_things(open_it: Callable[[Settings], object], name: str, words:
 
     with pytest.raises(SettingsError, match=words):
         open_it(settings)
-
-
-# A server of one's own needs no key.
-async def test_no_key_for_ones_own_server() -> None:
-    with OpenAIServer(plan) as server:
-        async with opened(server, openai_api_key=None) as decider:
-            assert (await decider.decide(PLAN)).decision.plan
-
-
-# Without a model nothing is opened that could reach one, and the decider says so.
-def test_offline() -> None:
-    settings = Settings.read(model="offline", openai_api_key="k")
-
-    assert open_decider(settings).name == "offline"
-    assert open_decider(settings).notice
-    assert open_embedder(settings).dimension == 256
 
 
 def free_port() -> int:

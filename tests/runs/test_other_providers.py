@@ -1,7 +1,5 @@
 """The real clients of Anthropic and Ollama, opened from settings, over HTTP on loopback."""
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,14 +12,10 @@ from graphreader.agent.tasks import AnswerTask, ChunkTask, CondenseTask, PlanTas
 from graphreader.errors import (
     CutOffError,
     ModelRefusedError,
-    ModelUnavailableError,
-    ReplyError,
-    SettingsError,
     WindowError,
 )
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
-from graphreader.llm import retry
 from graphreader.llm.protocols import ROOM_TO_THINK, Decider, Task
 from graphreader.llm.structured_output import schema_of
 from graphreader.models import open_decider
@@ -34,7 +28,6 @@ PLAN = PlanTask("Where did Anna1 meet Bert7?")
 EXTRACTION = ExtractionTask("A title", "Anna1 met Bert7 in Town1. It rained.")
 CHUNK = ChunkTask(PLAN.question, "Look.", (), "", "Anna1", "chunk 1", EXTRACTION.text)
 TASKS: tuple[Task[Any], ...] = (PLAN, EXTRACTION, CHUNK)
-NOBODY = "http://127.0.0.1:9"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,17 +233,6 @@ async def test_room_to_think(its: Service, monkeypatch: pytest.MonkeyPatch) -> N
     assert server.requests[0]["messages"] == server.requests[1]["messages"]
 
 
-# Claude's refusal is not argued with, but paid.
-async def test_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    with AnthropicServer(always=Turn(text="", stop="refusal")) as server:
-        async with opened(ANTHROPIC, server, monkeypatch) as decider:
-            with pytest.raises(ReplyError, match="refuses to reply") as caught:
-                await decider.decide(PLAN)
-
-    assert len(server.requests) == caught.value.spent.calls == 1
-    assert caught.value.spent.cached_tokens == 70
-
-
 # What passes by itself is asked again, by us alone.
 @both
 async def test_passing_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,23 +248,6 @@ async def test_passing_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -
 
     assert decided.usage.calls == 1
     assert len(server.requests) == 5
-
-
-# Anthropic's wish to wait is obeyed; where it is longer than our patience we give up at once.
-async def test_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_FIRST_BACKOFF", 30)  # our own pause would be 15 seconds at least
-    wait = [Turn(429, headers={"retry-after": "0.3"})]
-    with AnthropicServer(mind.think, turns=wait) as server:
-        async with opened(ANTHROPIC, server, monkeypatch) as decider:
-            begin = time.monotonic()
-            await decider.decide(PLAN)
-            patient = time.monotonic() - begin
-            server.always = Turn(429, headers={"retry-after": "3600"})
-            with pytest.raises(ModelUnavailableError, match="asks to wait 3600 seconds"):
-                await decider.decide(PLAN)
-
-    assert 0.3 < patient < 10
-    assert len(server.requests) == 3
 
 
 # What is final ends at once and says what to check, without the key.
@@ -340,29 +305,6 @@ async def test_unknown_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert len(server.requests) == 1
 
 
-# Where nobody answers this is said soon, with the address and the variable in which it stands.
-@both
-async def test_nobody_there(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    decider = open_decider(its.settings(NOBODY, monkeypatch))
-    begin = time.monotonic()
-    with pytest.raises(ModelUnavailableError, match="check that the service runs") as caught:
-        await decider.decide(PLAN)
-    took = time.monotonic() - begin
-    await decider.aclose()
-
-    assert NOBODY in str(caught.value)
-    assert its.address in str(caught.value)
-    assert took < 10
-
-
-# A missing key is missed when the model is opened.
-def test_missing_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-
-    with pytest.raises(SettingsError, match="ANTHROPIC_API_KEY"):
-        open_decider(Settings.read(model=ANTHROPIC.model))
-
-
 # Claudes that take no temperature are not sent one, and LangChain's objection is understood.
 @pytest.mark.parametrize("name", ["claude-sonnet-5-5", "claude-opus-5"])
 async def test_no_temperature(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,28 +321,6 @@ async def test_no_temperature(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert decided.decision.plan.endswith(PLAN.question)
     assert "temperature" not in server.requests[-1]
     assert len(server.requests) <= 3
-
-
-# One decider serves several event loops at once, although connections belong to a loop: nothing is
-# asked twice, and each loop closes its own.
-@both
-def test_several_loops(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def once(decider: Decider) -> None:
-        await decider.decide(PLAN)
-        await decider.aclose()
-
-    async def twice(decider: Decider) -> None:
-        await asyncio.gather(decider.decide(PLAN), decider.decide(PLAN))
-        await asyncio.to_thread(asyncio.run, once(decider))
-        await decider.decide(PLAN)
-        await decider.aclose()
-
-    with its.server(mind.think) as server:
-        decider = open_decider(its.settings(server.url, monkeypatch))
-        asyncio.run(twice(decider))
-        asyncio.run(twice(decider))
-
-    assert len(server.requests) == 8
 
 
 # From files to an answer with citations, by each provider.

@@ -139,17 +139,6 @@ async def test_a_slip_at_first() -> None:
     assert all("response_format" in request.options for request in model.requests)
 
 
-# One reply without JSON from a server that does know schemas does not change the form.
-async def test_form_that_works_is_kept() -> None:
-    replies = iter([GOOD, "Hm.", GOOD])
-    decider, model = decider_of(lambda request: next(replies))
-
-    await decider.decide(PLAN)
-    await decider.decide(PLAN)
-
-    assert all("response_format" in request.options for request in model.requests)
-
-
 # A reply that does not fit is sent back once, with what is wrong; both replies are paid.
 async def test_sent_back_once() -> None:
     replies = iter(['{"plan": 7}', GOOD])
@@ -193,17 +182,6 @@ async def test_unusable_twice() -> None:
     assert caught.value.kind == "empty"
     assert caught.value.spent.calls == len(model.requests) == 2
     assert caught.value.spent.input_tokens > 500
-
-
-# A reply that was cut off is asked for again, briefer, without being shown again.
-async def test_cut_off() -> None:
-    cut = AIMessage('{"plan": "' + "very " * 500, response_metadata={"finish_reason": "length"})
-    decider, model = decider_of(Failing(cut))
-
-    await decider.decide(PLAN)
-
-    assert "too long" in model.requests[1].user
-    assert "very very" not in str(model.requests[1].messages)
 
 
 # A model that thinks first may think as long as the budget allows, and replies with what is left.
@@ -300,16 +278,6 @@ async def test_few_initial_nodes(second: Any) -> None:
     assert [node.number for node in decided.decision.nodes] == taken
     assert decided.usage.calls == len(model.requests) == 2
     assert "names 1 of the listed nodes: name at least 10" in model.requests[1].user
-
-
-# Where fewer are listed, all of them are enough.
-async def test_all_of_few_nodes() -> None:
-    reply = {"nodes": [{"number": number, "score": 50} for number in (2, 1)]}
-    decider, model = decider_of(lambda request: reply)
-
-    await decider.decide(InitialNodesTask("Who?", "Look.", ("Danny", "Alice")))
-
-    assert len(model.requests) == 1
 
 
 # A plan so long that later prompts could not hold it is sent back.

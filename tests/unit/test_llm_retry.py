@@ -197,6 +197,21 @@ async def test_trust_is_lost(fake: ModelService, pauses: Pauses) -> None:
     )
 
 
+# One call that never succeeds does not lose the trust while the service replies to others.
+async def test_trust_is_kept(fake: ModelService, pauses: Pauses) -> None:
+    await fake.call(Replies("good"))
+
+    async def poisoned() -> None:
+        await fake.call(Replies("good"))
+        raise RequestRefused(500, "not this one")
+
+    await fails(fake.call(poisoned), ModelUnavailableError)
+    pauses.clear()
+    await fails(fake.call(Replies(RequestRefused(500, "no"))), ModelUnavailableError)
+
+    assert sum(pauses) == pytest.approx(RETRY_SECONDS)
+
+
 # Retry-After, in seconds or as a date, is obeyed; we scatter a little after it.
 @pytest.mark.parametrize("status", [429, 503])
 async def test_retry_after(status: int, fake: ModelService, pauses: Pauses) -> None:
