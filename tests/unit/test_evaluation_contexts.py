@@ -1,3 +1,5 @@
+"""Contexts that are lengthened with passages of a pool."""
+
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -38,43 +40,39 @@ def tokens(record: Record) -> int:
     return sum(count(document.text) for document in record.documents)
 
 
-# Of the target less than a hundredth is missing, or less than a passage where none fits; and the
-# context keeps all documents of the record.
+# Less than a hundredth of the target is missing, or less than a passage if none fits; the context
+# keeps the record's documents, and the evidence points to where they stand now.
 @pytest.mark.parametrize("target", [500, 2_000, 8_000])
-def test_the_length(target: int) -> None:
-    made = lengthened(RECORD, POOL, target)
+def test_length(target: int) -> None:
+    context = lengthened(RECORD, POOL, target)
 
-    assert target - max(target // 100, *POOL.tokens) < tokens(made) <= target
-    assert set(RECORD.documents) < set(made.documents)
-    assert len(set(made.documents)) == len(made.documents)
-    assert (made.id, made.question) == (RECORD.id, RECORD.question)
-    assert parse_length(made.length) == target
-
-
-# Evidence points to the same texts as before, wherever they stand now.
-def test_evidence_is_followed() -> None:
-    made = lengthened(RECORD, POOL, 4_000)
-
-    assert [made.documents[place.document] for place in made.supporting] == [
-        RECORD.documents[0],
-        RECORD.documents[2],
-    ]
-    assert made.supporting[1].lines == (0, 0)
-    assert {made.documents[n].title for n in made.gold_documents} == {"Ferry", "Ida"}
+    assert target - max(target // 100, *POOL.tokens) < tokens(context) <= target
+    assert set(RECORD.documents) < set(context.documents)
+    assert len(set(context.documents)) == len(context.documents)
+    assert (context.id, context.question) == (RECORD.id, RECORD.question)
+    assert parse_length(context.length) == target
+    evidence = [context.documents[place.document] for place in context.supporting]
+    assert evidence == [RECORD.documents[0], RECORD.documents[2]]
+    assert context.supporting[1].lines == (0, 0)
 
 
-# Building again gives the same context; another seed gives another one.
-def test_it_is_deterministic() -> None:
-    again = Pool(POOL.texts)
+# The same seed gives the same context, another one other passages; where the evidence stands
+# differs from record to record.
+def test_seeds() -> None:
+    first, again = lengthened(RECORD, POOL, 4_000), lengthened(RECORD, Pool(POOL.texts), 4_000)
+    other = lengthened(RECORD, POOL, 4_000, seed=1)
+    records = [replace(RECORD, id=f"boats-{n}") for n in range(20)]
+    places = {lengthened(record, POOL, 2_000).gold_documents for record in records}
 
-    assert lengthened(RECORD, POOL, 4_000) == lengthened(RECORD, again, 4_000)
-    assert lengthened(RECORD, POOL, 4_000) != lengthened(RECORD, POOL, 4_000, seed=1)
+    assert first == again
+    assert set(first.documents) != set(other.documents)
+    assert len(places) > 10
 
 
 # The order must not change from one version to the next: kept readings name documents by index.
-def test_the_order_is_kept_for_good() -> None:
-    made = lengthened(RECORD, POOL, 500)
-    titles = [document.title.removeprefix("Passage ") for document in made.documents]
+def test_order_is_stable() -> None:
+    context = lengthened(RECORD, POOL, 500)
+    titles = [document.title.removeprefix("Passage ") for document in context.documents]
 
     assert titles == [
         *("78", "Ferry", "238", "Ida", "297", "166"),
@@ -82,17 +80,8 @@ def test_the_order_is_kept_for_good() -> None:
     ]
 
 
-# A longer context has all passages of a shorter one, under the same id.
-def test_two_lengths() -> None:
-    short, long = (lengthened(RECORD, POOL, target) for target in (1_000, 8_000))
-
-    assert (short.length, long.length) == ("1k", "8k")
-    assert short.id == long.id
-    assert set(short.documents) < set(long.documents)
-
-
-# Large passages that do not fit are passed over, so that hardly anything is missing at any length,
-# and small ones are not looked for beyond that; still a longer context has all of a shorter one.
+# Passages that do not fit are skipped, so that hardly anything is missing at any length; still a
+# longer context contains a shorter one under the same id.
 def test_uneven_passages() -> None:
     uneven = Pool(
         SourceText(f"Passage {n}", f"Boat {n} sailed on day {n * 7}. " * (60 if n % 9 == 0 else 2))
@@ -101,31 +90,21 @@ def test_uneven_passages() -> None:
     targets = (2_000, 4_000, 8_000, 16_000, 32_000, 40_000)
     made = [
         [lengthened(replace(RECORD, id=f"boats-{n}"), uneven, target) for target in targets]
-        for n in range(12)
+        for n in range(4)
     ]
 
-    for contexts in made:
+    for n, contexts in enumerate(made):
         for target, context in zip(targets, contexts, strict=True):
             assert 0.99 * target < tokens(context) <= target
+            assert (context.id, context.length) == (f"boats-{n}", length_label(target))
         for short, long in pairwise(contexts):
             assert set(short.documents) < set(long.documents)
         assert any(len(one.text) > 1_000 for one in contexts[0].documents)
     assert any(targets[-1] - tokens(contexts[-1]) > min(uneven.tokens) for contexts in made)
 
 
-# Where evidence stands differs from record to record.
-def test_places_vary() -> None:
-    records = [
-        Record(f"boats-{n}", "boats", "Q?", (), RECORD.documents, RECORD.supporting)
-        for n in range(20)
-    ]
-    places = {lengthened(record, POOL, 2_000).gold_documents for record in records}
-
-    assert len(places) > 10
-
-
-# No passage that tells an answer is added, whatever its case, punctuation and articles, and be it
-# inside of a word.
+# No passage that contains an answer is added, whatever its case, punctuation and articles, and even
+# if the answer is a part of a word.
 @pytest.mark.parametrize(
     ("answer", "text", "fits"),
     [
@@ -145,13 +124,13 @@ def test_places_vary() -> None:
         ("!", "Look!", True),
     ],
 )
-def test_passages_that_tell_the_answer(answer: str, text: str, fits: bool) -> None:
+def test_passages_with_the_answer(answer: str, text: str, fits: bool) -> None:
     record = Record("1", "d", "Q?", ("Nowhere at all", answer), (SourceText("T", "x"),))
 
     assert Pool([SourceText("Other", text)]).fitting(record) == ([0] if fits else [])
 
 
-# A title can tell the answer as well; passages of a title of the evidence, and texts that the
+# A title can contain the answer as well; passages with a title of the evidence, and texts that the
 # record has already, are left out too.
 def test_passages_left_out() -> None:
     pool = Pool(
@@ -166,16 +145,15 @@ def test_passages_left_out() -> None:
     assert pool.fitting(RECORD) == [2]
 
 
-# A record that is too long is not cut, and a pool that is too small is said to be so.
-def test_what_cannot_be_built() -> None:
+# A record that is too long is not cut, and a pool that is too small is named as such.
+def test_refused() -> None:
     with pytest.raises(DatasetError, match=r"boats-1 has \d+ tokens: it is too long for 10,"):
         lengthened(RECORD, POOL, 10)
     with pytest.raises(DatasetError, match=r"The pool is too small for boats-1 at 64k: .* shorter"):
         lengthened(RECORD, POOL, 64_000)
 
 
-# A pool is read from JSON Lines of titles and texts; a line without a text is named, and what it
-# should look like is told.
+# A pool is JSON Lines of titles and texts with a digest of them; a wrong line is named.
 def test_reading_a_pool(tmp_path: Path) -> None:
     path = tmp_path / "pool.jsonl"
     path.write_text('{"title": "A", "text": "b"}\n{"text": "c"}\n', encoding="utf-8")
@@ -184,6 +162,7 @@ def test_reading_a_pool(tmp_path: Path) -> None:
 
     assert pool.texts == (SourceText("A", "b"), SourceText("", "c"))
     assert pool.tokens == (1, 1)
+    assert pool.digest == Pool(list(pool.texts)).digest != Pool(pool.texts[:1]).digest
     wrong = r'pool\.jsonl, line 1: "text" must be a text .* line: \{"title": "\.\.\.", "text": "\.'
     with pytest.raises(DatasetError, match=wrong):
         Pool.read(path)
@@ -191,31 +170,32 @@ def test_reading_a_pool(tmp_path: Path) -> None:
         Pool.read(tmp_path / "absent.jsonl")
 
 
-# Chinese records are made longer as well, counted in tokens, not in words.
+# Chinese records are lengthened by tokens, not by words.
 def test_chinese() -> None:
     (record,) = load("samples/cmrc2018_zh", limit=1)
     pool = Pool(
         SourceText(f"文{n}", f"第{n}艘船在第{n}天起航，运了很多羊。" * 20) for n in range(60)
     )
-    made = lengthened(record, pool, 16_000)
+    context = lengthened(record, pool, 16_000)
 
-    assert 16_000 - max(pool.tokens) < tokens(made) <= 16_000
-    assert made.documents[made.gold_documents[0]] == record.documents[record.gold_documents[0]]
+    assert 16_000 - max(pool.tokens) < tokens(context) <= 16_000
+    gold, original = context.gold_documents[0], record.gold_documents[0]
+    assert context.documents[gold] == record.documents[original]
 
 
-# A pool lies in corpus/ beside the data, or beside one of the two folders above it.
+# The default pool lies in corpus/ beside the data, or beside one of the two folders above it.
 @pytest.mark.parametrize("place", [".", "..", "../.."])
-def test_the_pool_beside(tmp_path: Path, place: str) -> None:
+def test_default_pool(tmp_path: Path, place: str) -> None:
     data = tmp_path / "sets" / "dev" / "boats.jsonl"
     data.parent.mkdir(parents=True)
     data.touch()
-    nothing = pool_beside(data)
+    before = pool_beside(data)
     corpus = (data.parent / place).resolve() / "corpus"
     corpus.mkdir()
     (corpus / "boats.jsonl").touch()
     (corpus / "other.jsonl").touch()
 
-    assert nothing is None
+    assert before is None
     assert pool_beside(data) == corpus / "boats.jsonl"
     assert pool_beside(corpus / "other.jsonl") is None
 
@@ -229,20 +209,3 @@ def test_lengths() -> None:
     for wrong in ("", "0k", "k", "-1k", "16kb", "1.5k"):
         with pytest.raises(DatasetError, match="is no length: write"):
             parse_length(wrong)
-
-
-# Another seed draws other passages and puts them elsewhere; the same one does not.
-def test_seeds() -> None:
-    first, again = lengthened(RECORD, POOL, 2_000), lengthened(RECORD, POOL, 2_000, seed=0)
-    other = lengthened(RECORD, POOL, 2_000, seed=1)
-
-    assert first == again
-    assert set(first.documents) != set(other.documents)
-
-
-# Other passages have another digest, the same ones the same.
-def test_digest() -> None:
-    texts = [SourceText("A", "b"), SourceText("C", "d")]
-
-    assert Pool(texts).digest == Pool(list(texts)).digest
-    assert Pool(texts).digest != Pool(texts[:1]).digest

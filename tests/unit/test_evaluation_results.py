@@ -1,0 +1,208 @@
+"""The results folder of an evaluation and the files in it, as a process finds and leaves them."""
+
+import json
+import multiprocessing
+import shutil
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader.errors import UsageError
+from graphreader.evaluation.results import ReadingKey, ReadingsFile, ResultsFolder
+from graphreader.files import Line
+
+ONE = ReadingKey("musique", "q1", "native", "full-text", "offline", 0)
+TWO = ReadingKey("musique", "q2", "native", "full-text", "offline", 0)
+
+
+def line(key: ReadingKey = ONE, question: str = "Who?", **more: Any) -> dict[str, Any]:
+    named = {name: getattr(key, name) for name in ReadingKey.__slots__}
+    lists: dict[str, Any] = {"documents_read": [], "gold_documents": []}
+    figures = {"em": 1.0, "f1": 1.0, "tokens_read": 7, "usage": {"calls": 1}, "seconds": 0.5}
+    return {**named, **lists, **figures, "digest": question, "error": None, **more}
+
+
+def data_of(*lines: Line) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with one reading."""
+    (tmp_path / "readings.jsonl").write_bytes(data_of(line(ONE)))
+    return tmp_path / "readings.jsonl"
+
+
+def opened(path: Path) -> tuple[ReadingsFile, list[Line]]:
+    """The file, after its lines were read, and these lines."""
+    lines: list[Line] = []
+    with ReadingsFile(path, lines.append) as file:
+        return file, lines
+
+
+# A reading that is there is done, one that failed is not, unless it was asked again with success.
+def test_done(path: Path) -> None:
+    path.write_bytes(data_of(line(ONE, error="No."), line(ONE), line(TWO, error="No.")))
+    file, lines = opened(path)
+
+    assert file.is_done(ONE, "Who?")
+    assert not file.is_done(TWO, "Who?")
+    assert len(lines) == 3
+
+
+# A line is on the disk, in UTF-8, as soon as it is appended, and is passed on.
+def test_append(tmp_path: Path) -> None:
+    path = tmp_path / "readings.jsonl"
+    lines: list[Line] = []
+    with ReadingsFile(path, lines.append) as file:
+        file.append(line(ONE, "谁?"))
+        data = path.read_bytes()
+
+    assert data.endswith(b"\n")
+    assert json.loads(data) == line(ONE, "谁?") == lines[0]
+    assert "谁".encode() in data
+
+
+# A last line that was cut off is removed, one that lacks its end alone is completed.
+@pytest.mark.parametrize("cut", [1, 30, -2, -1])
+def test_torn_line(path: Path, cut: int) -> None:
+    first, second = data_of(line(ONE)), data_of(line(TWO))
+    path.write_bytes(first + second[:cut])
+    with ReadingsFile(path, lambda line: None) as file:
+        assert file.is_done(ONE, "Who?")
+        assert file.is_done(TWO, "Who?") == (cut == -1)
+        if cut != -1:
+            file.append(line(TWO))
+
+    assert path.read_bytes() == first + second
+
+
+# A file of something else is named with its line, and not changed.
+@pytest.mark.parametrize("foreign", [b'{"id": "q1"}\n', b"hello\n", b"[]\n", b"\n"])
+def test_foreign_file(path: Path, foreign: bytes) -> None:
+    path.write_bytes(data_of(line(ONE)) + foreign + data_of(line(TWO)))
+    before = path.read_bytes()
+
+    with pytest.raises(UsageError, match="line 2: this is no line of an evaluation"):
+        opened(path)
+
+    assert path.read_bytes() == before
+
+
+# Other data under the same id is refused; another length, reader, model or repeat is not done.
+def test_keys(path: Path) -> None:
+    file, _ = opened(path)
+    named = {name: getattr(ONE, name) for name in ReadingKey.__slots__}
+    others = {"length": "64k", "reader": "golden", "model": "a:b", "repeat": 1, "dataset": "d"}
+
+    with pytest.raises(UsageError, match="another question, text or right answer of the id q1"):
+        file.is_done(ONE, "When?")
+    for name, value in others.items():
+        assert not file.is_done(ReadingKey(**{**named, name: value}), "Who?")
+
+
+# A reading that a rater failed to rate is done, and unrated until a later line has its rating.
+def test_unrated(path: Path) -> None:
+    path.write_bytes(data_of(line(ONE, unrated={}), line(TWO)))
+    with ReadingsFile(path, lambda line: None) as file:
+        assert file.is_done(ONE, "Who?")
+        assert file.unrated(ONE) == line(ONE, unrated={})
+        assert file.unrated(TWO) is None
+        file.append(line(ONE, unrated=None))
+        assert file.unrated(ONE) is None
+
+    assert opened(path)[0].unrated(ONE) is None
+
+
+def _hold(folder: str, pipe: Connection) -> None:
+    with ResultsFolder(folder):
+        pipe.send("held")
+        pipe.recv()
+
+
+# Two processes do not work in one folder; once the first has ended the second may.
+def test_two_processes(tmp_path: Path) -> None:
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_hold, args=(tmp_path, theirs))
+    process.start()
+    ours.recv()
+    with pytest.raises(UsageError, match=r"Another evaluation works in .*name another --out"):
+        ResultsFolder(tmp_path).__enter__()
+    ours.send("end")
+    process.join(30)
+
+    with ResultsFolder(tmp_path) as folder:
+        assert folder.readings == tmp_path / "readings.jsonl"
+
+
+# Another value than that of an earlier run is refused by name; a new one holds from then on.
+def test_fixed_values(tmp_path: Path) -> None:
+    with ResultsFolder(tmp_path) as folder:
+        folder.check({"seed": 0, "rater": None})
+        folder.record_run({"seed": 0, "rater": None}, {"command": "one"})
+        folder.check({"seed": 0, "rater": None, "model b": "y"})
+        folder.record_run({"seed": 0, "model b": "y"}, {"command": "two"})
+        with pytest.raises(UsageError, match='begun with rater null, not "openai:x"'):
+            folder.check({"seed": 0, "rater": "openai:x"})
+        with pytest.raises(UsageError, match='begun with model b "y", not "z"'):
+            folder.check({"model b": "z"})
+
+    assert json.loads((tmp_path / "run.json").read_text()) == {
+        "fixed": {"seed": 0, "rater": None, "model b": "y"},
+        "command": "two",
+        "commands": ["one", "two"],
+        "mark": folder.id.partition(" ")[0],
+    }
+
+
+# A folder that cannot be made or continued is refused in a sentence.
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("../out", "", r"cannot be written to .*name another --out"),
+        ("readings.jsonl", "{}\n", r"without its run\.json"),
+        ("run.json", "{", "none of an evaluation"),
+        ("run.json", "[]", "none of an evaluation"),
+        ("run.json", '{"seed": 0}', "none of an evaluation"),
+    ],
+)
+def test_refused_folders(tmp_path: Path, file: str, content: str, sentence: str) -> None:
+    path = tmp_path / "out"
+    if file != "../out":
+        path.mkdir()
+    (path / file).resolve().write_text(content)
+
+    with pytest.raises(UsageError, match=sentence), ResultsFolder(path) as folder:
+        folder.check({"seed": 0})
+
+
+# Whether graphs were left behind is recorded until they are deleted; the rest of the run stays.
+def test_graphs_left(tmp_path: Path) -> None:
+    with ResultsFolder(tmp_path) as folder:
+        states = [folder.leaves_graphs]
+        folder.record_run({"seed": 0}, {"command": "one", "leaves_graphs": True})
+        states.append(folder.leaves_graphs)
+        folder.record_graphs_deleted()
+        states.append(folder.leaves_graphs)
+
+    assert states == [False, True, False]
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert (run["command"], run["fixed"]) == ("one", {"seed": 0})
+
+
+# A folder keeps its identity; neither a new folder at the same path nor a copy has it.
+def test_identity(tmp_path: Path) -> None:
+    def begin() -> str:
+        with ResultsFolder(tmp_path / "out") as folder:
+            folder.record_run({"seed": 0}, {"command": "evaluate"})
+            return folder.id
+
+    first = begin()
+    shutil.copytree(tmp_path / "out", tmp_path / "copy")
+
+    assert begin() == ResultsFolder(tmp_path / "out").id == first
+    assert ResultsFolder(tmp_path / "copy").id != first
+    shutil.rmtree(tmp_path / "out")
+    assert begin() != first

@@ -1,0 +1,296 @@
+"""Running an evaluation: what is asked, how often, and what ends it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+
+from graphreader.documents import Document
+from graphreader.errors import (
+    BudgetError,
+    DocumentError,
+    GraphReaderError,
+    ModelClosedError,
+    ModelUnavailableError,
+    SettingsError,
+    WindowError,
+)
+from graphreader.evaluation.datasets.record import Record
+from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
+from graphreader.evaluation.readers import PreparedReader
+from graphreader.evaluation.results import ReadingsFile
+from graphreader.evaluation.runner import Arm, EvaluationRunner, expected_keys
+from graphreader.evaluation.scoring import Scorer
+from graphreader.files import Line
+from graphreader.reading import Path, Reading
+from graphreader.settings import Settings
+from graphreader.usage import Usage
+
+FIRST_FIELDS = ["id", "dataset", "reader", "length", "answer", "answered", "em", "f1"]
+FIRST_FIELDS += ["documents_read", "documents_cited", "tokens_read", "usage", "seconds"]
+
+
+def answer(question: str, **more: Any) -> Reading:
+    usage = Usage(1, 90, 10, seconds=0.1, dollars=0.5)
+    return Reading(question, "Toronto", "", answered=True, corpus="c", plan="", usage=usage, **more)
+
+
+class FakeReader:
+    """A reader that answers by a function, and records what was done with it."""
+
+    def __init__(self, name: str = "fake", answers: Callable[[str], Reading] = answer) -> None:
+        self.name, self.window = name, 4096
+        self.prepared_for: list[list[str]] = []
+        self.asked: list[str] = []
+        self.discarded = 0
+        self.open = self.most_open = 0
+        self.fails: Exception | None = None
+        self._answers = answers
+
+    @asynccontextmanager
+    async def prepare(
+        self, record: Record, documents: Sequence[Document]
+    ) -> AsyncIterator[PreparedReader]:
+        if self.fails:
+            raise self.fails
+        self.prepared_for.append([one.text for one in documents])
+        self.open += 1
+        self.most_open = max(self.open, self.most_open)
+        yield PreparedReader(self, Usage(2, 10, 5), {"chunks": 3}, None)
+        self.open -= 1
+
+    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+        self.asked.append(question)
+        await asyncio.sleep(0)
+        return self._answers(question)
+
+    async def discard(self, documents: Sequence[Document]) -> None:
+        assert self.name != "shared" or not self.open
+        self.discarded += 1
+
+    async def discard_leftovers(self) -> None:
+        pass
+
+    async def aclose(self) -> None:
+        pass
+
+
+def write(
+    folder: File, texts: dict[str, str], name: str = "data.jsonl", lacks: Iterable[str] = ()
+) -> str:
+    """A file of questions by their ids, each with the text that it is about.
+
+    The questions in `lacks` name no evidence.
+    """
+    rows = [
+        {
+            "id": id_,
+            "dataset": "own",
+            "question": f"{id_}?",
+            "answers": ["Toronto"],
+            "documents": [{"title": "T", "text": text}],
+            "supporting": [] if id_ in lacks else [{"doc": 0}],
+        }
+        for id_, text in texts.items()
+    ]
+    (folder / name).write_text("\n".join(json.dumps(row) for row in rows))
+    return str(folder / name)
+
+
+def plan_of(*data: str, **selection: Any) -> Plan:
+    return make_plan(data, QuestionSelection(**selection))
+
+
+@pytest.fixture
+def plan(tmp_path: File) -> Plan:
+    """Three questions about two texts."""
+    return plan_of(write(tmp_path, {"q1": "one", "q2": "two", "q3": "one"}))
+
+
+@pytest.fixture
+def long_plan(tmp_path: File) -> Plan:
+    """Nine questions about nine texts."""
+    return plan_of(write(tmp_path, {f"q{n}": f"text {n}" for n in range(9)}))
+
+
+async def run(
+    out: File,
+    plan: Plan,
+    *readers: FakeReader,
+    concurrency: int = 2,
+    max_dollars: float | None = None,
+) -> list[Line]:
+    """Ask everything that the file lacks; all its lines."""
+    lines: list[Line] = []
+    arms = [Arm(one, Settings()) for one in readers]
+    with ReadingsFile(out / "readings.jsonl", lines.append) as file:
+        limits: dict[str, Any] = {"concurrency": concurrency, "max_dollars": max_dollars}
+        await EvaluationRunner(plan, arms, file, Scorer(), **limits).run()
+    return lines
+
+
+def kept(out: File) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "readings.jsonl").read_text().splitlines()]
+
+
+# Every question is put to every reader; questions about the same documents share one prepared
+# reader, and what it built goes when all of them are done.
+async def test_lines(plan: Plan, tmp_path: File) -> None:
+    one, other = FakeReader("one"), FakeReader("other")
+    await run(tmp_path, plan, one, other)
+    lines = kept(tmp_path)
+
+    assert sorted((line["id"], line["reader"]) for line in lines) == [
+        (id_, name) for id_ in ("q1", "q2", "q3") for name in ("one", "other")
+    ]
+    assert all(list(line)[: len(FIRST_FIELDS)] == FIRST_FIELDS for line in lines)
+    assert {line["em"] for line in lines} == {1.0}
+    assert lines[0]["building"]["calls"] == 2
+    assert lines[0]["graph"] == {"chunks": 3}
+    assert (lines[0]["model"], lines[0]["window"]) == ("offline", 4096)
+    assert sorted(one.prepared_for) == [["one"], ["two"]]
+    assert one.discarded == 2
+    corpora = {line["id"]: line["corpus"] for line in lines}
+    assert corpora["q1"] == corpora["q3"] != corpora["q2"]
+
+
+# A graph that two datasets share is deleted only when nobody asks it.
+async def test_datasets_about_the_same_documents(tmp_path: File) -> None:
+    short = write(tmp_path, {"q1": "one"}, "short.jsonl")
+    long = write(tmp_path, {f"r{n}": "one" for n in range(6)}, "long.jsonl")
+    shared = FakeReader("shared")
+    lines = await run(tmp_path, plan_of(short, long), shared)
+
+    assert len(lines) == 7
+    assert (shared.discarded, shared.most_open) == (2, 1)
+
+
+# Golden is prepared for each record with evidence, and not asked the others.
+async def test_golden(tmp_path: File) -> None:
+    plan = plan_of(write(tmp_path, {"q1": "one", "q2": "one", "q3": "one"}, lacks={"q1"}))
+    golden, other = FakeReader("golden"), FakeReader("other")
+    lines = await run(tmp_path, plan, golden, other)
+
+    expected = {("golden", "q2"), ("golden", "q3"), *(("other", f"q{n}") for n in (1, 2, 3))}
+    arms = [Arm(golden, Settings()), Arm(other, Settings())]
+    assert {(line["reader"], line["id"]) for line in lines} == expected
+    assert {(key.reader, key.id) for key in expected_keys(plan, arms)} == expected
+    assert (len(golden.prepared_for), len(other.prepared_for)) == (2, 1)
+
+
+# A reading that is there is not asked again; a failed one is, and a new reader. If none is missing,
+# not even the contexts are built.
+async def test_continues(plan: Plan, tmp_path: File) -> None:
+    def fail_once(question: str) -> Reading:
+        if question == "q2?" and first.asked.count("q2?") == 1:
+            raise WindowError("Too long.")
+        return answer(question)
+
+    first, second = FakeReader("first", fail_once), FakeReader("second")
+    await run(tmp_path, plan, first)
+    await run(tmp_path, plan, first, second)
+    prepared = len(first.prepared_for)
+    await run(tmp_path, plan, first, second)
+
+    assert sorted(first.asked) == ["q1?", "q2?", "q2?", "q3?"]
+    assert sorted(second.asked) == ["q1?", "q2?", "q3?"]
+    assert len(first.prepared_for) == prepared
+
+
+# A failed reading is a line with its reason and cost; the others go on.
+async def test_failed_reading(plan: Plan, tmp_path: File) -> None:
+    def fail(question: str) -> Reading:
+        if question == "q1?":
+            error = BudgetError("The budget is used up.")
+            error.spent = Usage(4, 40, 4)
+            raise error
+        return answer(question)
+
+    await run(tmp_path, plan, FakeReader(answers=fail))
+    lines = {line["id"]: line for line in kept(tmp_path)}
+
+    assert lines["q1"]["error"] == "The budget is used up."
+    assert lines["q1"]["usage"]["calls"] == 4
+    assert (lines["q1"]["answered"], lines["q1"]["em"]) == (False, 0)
+    assert list(lines["q1"])[: len(FIRST_FIELDS)] == FIRST_FIELDS
+    assert lines["q1"].keys() == lines["q2"].keys()
+    assert lines["q2"]["error"] is lines["q3"]["error"] is None
+
+
+# A reading whose every path failed is a failed one, whatever its answer says.
+async def test_every_path_failed(plan: Plan, tmp_path: File) -> None:
+    path = Path("Toronto", "", 0, "error", error="The reply makes no sense.")
+    reader = FakeReader(answers=lambda question: answer(question, paths=(path,)))
+    await run(tmp_path, plan, reader)
+
+    assert {line["error"] for line in kept(tmp_path)} == {"The reply makes no sense."}
+
+
+# A reader that cannot be prepared for a text fails all questions about it, and no others.
+async def test_failed_preparation(plan: Plan, tmp_path: File) -> None:
+    broken, other = FakeReader("broken"), FakeReader("other")
+    broken.fails = DocumentError("The text has no words.")
+    await run(tmp_path, plan, broken, other)
+
+    errors = {(line["reader"], line["error"]) for line in kept(tmp_path)}
+    assert errors == {("broken", "The text has no words."), ("other", None)}
+
+
+# An error that every other reading would meet ends the evaluation; earlier readings stay.
+@pytest.mark.parametrize("error", [ModelClosedError("No key."), SettingsError("No model.")])
+async def test_closed_model(long_plan: Plan, tmp_path: File, error: GraphReaderError) -> None:
+    def refuse(question: str) -> Reading:
+        if question != "q0?":
+            raise error
+        return answer(question)
+
+    reader = FakeReader(answers=refuse)
+    with pytest.raises(type(error)):
+        await run(tmp_path, long_plan, reader, concurrency=1)
+
+    assert len(reader.asked) == 2
+    assert [line["id"] for line in kept(tmp_path)] == ["q0"]
+
+
+# A service that stays unavailable ends it after three readings; one that comes back does not.
+async def test_unavailable_service(long_plan: Plan, tmp_path: File) -> None:
+    def fail(question: str) -> Reading:
+        if question == "q2?":
+            return answer(question)
+        raise ModelUnavailableError("Nobody answers.")
+
+    reader = FakeReader(answers=fail)
+    with pytest.raises(GraphReaderError, match=r"Nobody answers\. No more questions"):
+        await run(tmp_path, long_plan, reader, concurrency=1)
+
+    assert reader.asked == ["q0?", "q1?", "q2?", "q3?", "q4?", "q5?"]
+
+
+# Once the limit of dollars is reached nothing more is asked; what was paid for is kept.
+async def test_max_dollars(long_plan: Plan, tmp_path: File) -> None:
+    reader = FakeReader()
+    with pytest.raises(GraphReaderError, match=r"\$1.00 are spent.*--max-cost"):
+        await run(tmp_path, long_plan, reader, concurrency=1, max_dollars=1.0)
+
+    assert len(reader.asked) == len(kept(tmp_path)) == 2
+
+
+# Few contexts are open at a time; longer ones are asked beside native ones, with moved evidence.
+async def test_lengths(long_plan: Plan, tmp_path: File) -> None:
+    rows = [{"title": f"P{n}", "text": f"Passage {n} tells of sheep."} for n in range(60)]
+    (tmp_path / "pool.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    data, pool = str(tmp_path / "data.jsonl"), tmp_path / "pool.jsonl"
+    reader = FakeReader()
+    plan = plan_of(data, lengths=("native", "100", "200"), pool=pool)
+    lines = await run(tmp_path, plan, reader, concurrency=3)
+
+    assert [group.length for group in plan.groups] == ["native"] * 9 + ["100"] * 9 + ["200"] * 9
+    assert all(90 < line["record_tokens"] <= 100 for line in lines if line["length"] == "100")
+    for line in lines:
+        texts = next(one for one in reader.prepared_for if len(one) == line["documents"])
+        assert len(texts) > line["gold_documents"][0]
+    assert reader.most_open == 3
