@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 from graphreader.agent.checkpoints import Saver
 from graphreader.agent.events import Event
 from graphreader.agent.graph import NodeSet
-from graphreader.agent.ranking import fused
+from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary, check_run_id
 from graphreader.agent.state import AgentInput, AgentOutput, RunState
 from graphreader.errors import (
@@ -550,7 +550,7 @@ class GraphReader:
         by_words, by_meaning = await asyncio.gather(
             explorer.matching([text], width), self._nearest(explorer, text, width)
         )
-        ranked = fused([*by_words, *by_meaning], lambda node: node.id)
+        ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
         return await explorer.elements([node.id for node in ranked[:limit]])
 
     search = blocking(asearch)

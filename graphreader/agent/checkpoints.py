@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
-from graphreader.agent.answering import why_all_failed
+from graphreader.agent.answering import all_failed_message
 from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
 from graphreader.errors import UsageError
 from graphreader.usage import Usage
@@ -124,7 +124,7 @@ class CheckpointThread:
 def failure_of(state: Mapping[str, Any]) -> str:
     """Why a run should be resumed though it has an answer; empty if it is over."""
     unjoined = state.get("unjoined")
-    return why_all_failed(state.get("paths", ())) or (
+    return all_failed_message(state.get("paths", ())) or (
         f"No answer was put together: {unjoined}" if unjoined else ""
     )
 
@@ -141,6 +141,6 @@ def usage_of(snapshot: StateSnapshot) -> Usage:
 
 
 def _failed_step(state: Mapping[str, Any]) -> str:
-    if why_all_failed(state.get("paths", ())):
+    if all_failed_message(state.get("paths", ())):
         return "path"
     return "answer_reasoning" if state.get("unjoined") else ""

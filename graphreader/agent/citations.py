@@ -1,4 +1,4 @@
-"""Finding a quoted passage in the text that it is said to come from."""
+"""Citations: where the quotes of a model really stand in a chunk."""
 
 import re
 
@@ -16,10 +16,10 @@ _SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _SHORTEST_PIECE = 12  # characters; what stands between two ellipses and is shorter proves nothing
 
 
-def with_quotes(quotes: list[Quote], chunk: StoredChunk, said: list[str]) -> list[Quote]:
-    """The path's quotes and those of `said` that really stand in the chunk, each once."""
-    spans = [span for quote in said for span in passages(quote, chunk.text)]
-    found: list[Quote] = [
+def add_quotes(quotes: list[Quote], chunk: StoredChunk, quoted: list[str]) -> list[Quote]:
+    """A path's quotes, and those `quoted` from the chunk that really stand in it, each once."""
+    spans = [span for quote in quoted for span in passages(quote, chunk.text)]
+    verified: list[Quote] = [
         {
             "document": chunk.document,
             "document_id": chunk.document_id,
@@ -32,13 +32,13 @@ def with_quotes(quotes: list[Quote], chunk: StoredChunk, said: list[str]) -> lis
         }
         for start, end in spans
     ]
-    return [*quotes, *(quote for quote in found if quote not in quotes)]
+    return [*quotes, *(quote for quote in verified if quote not in quotes)]
 
 
 def passages(quote: str, text: str) -> list[tuple[int, int]]:
-    """Where the quote stands in the text: one span, or one for each piece between ellipses.
+    """The spans of a quote in the text: one, or one for each piece between ellipses.
 
-    Nothing where the quote, or any piece of it, does not stand there.
+    None at all if the quote, or any piece of it, does not stand there.
     """
     whole = locate(quote, text)
     if whole:
@@ -51,10 +51,10 @@ def passages(quote: str, text: str) -> list[tuple[int, int]]:
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Where `quote` stands in `text` as (start, end), or None.
+    """The span (start, end) of `quote` in `text`, or None.
 
-    White space, the shape of punctuation and the case of the first letter may differ, nothing
-    else: what a model made up is not found. Beside Chinese there may be white space or none.
+    White space, the form of punctuation marks and the case of the first letter may differ, nothing
+    else, so that what a model made up is not found. Beside Chinese white space is optional.
     """
     bare = _EDGES.sub("", quote)
     if len(bare) < _SHORTEST:
@@ -63,12 +63,12 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
         start = text.find(exact)
         if start >= 0:
             return start, start + len(exact)
-    found = re.search(_pattern(bare), text)
-    return found.span() if found else None
+    match = re.search(_pattern(bare), text)
+    return match.span() if match else None
 
 
 def _pattern(quote: str) -> str:
-    """The quote as a pattern, with a little room around its punctuation and its first letter."""
+    """A pattern of the quote that allows for other forms of its punctuation marks."""
     spaced = _MAYBE_SPACE.sub("\0", " ".join(quote.split()))
     signs = [_SAME.get(sign, re.escape(sign)) for sign in spaced]
     first = quote[0]

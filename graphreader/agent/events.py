@@ -1,10 +1,7 @@
-"""What can be watched while a question is explored. Sent through LangGraph's custom stream.
+"""The events of a run, sent through LangGraph's custom stream; their replay and their log.
 
-Paths are counted from 1; chunks are named by the title of their document and their index in it.
-
-What is known of a run already, told once more, so that who watches it go on sees the whole.
-
-What happens in a run, in the log: how it goes at INFO, what is asked, read and said at DEBUG.
+Paths are counted from 1; chunks are named by the title of their document and their index in it. The
+log has the progress of a run at INFO, and questions, texts and answers only at DEBUG.
 """
 
 import logging
@@ -20,17 +17,19 @@ from graphreader.agent.dependencies import AgentDependencies, NodeFunction, Upda
 from graphreader.agent.state import total_usage
 from graphreader.reading import FunctionCall, Reading, Stopped
 
+logger = logging.getLogger("graphreader.agent")
+
 
 @dataclass(frozen=True, slots=True)
 class RunBegan:
-    """The run has this id; always the first event, empty where nothing of it is kept."""
+    """A run begins: the first event. `run` is its id, empty if the run is not kept."""
 
     run: str
 
 
 @dataclass(frozen=True, slots=True)
 class PlanMade:
-    """The rational plan stands, and what it needs to be found."""
+    """The rational plan is made; `needs` are the information needs that it names."""
 
     plan: str
     needs: tuple[str, ...] = ()
@@ -38,23 +37,24 @@ class PlanMade:
 
 @dataclass(frozen=True, slots=True)
 class CandidatesFound:
-    """The key elements that may become initial nodes, best first."""
+    """The candidates for initial nodes, best first."""
 
     nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NodesChosen:
-    """The initial nodes stand: one path each."""
+    """The initial nodes are chosen: one path each."""
 
     nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FactsRead:
-    """A path looks at a page of a node's facts; `chunks` are those in which they stand.
+    """A path was shown a page of a node's facts; `chunks` are those in which they stand.
 
-    `places` has for each fact the id of its document, the chunk's index there and its own in that.
+    `places` has for each fact the id of its document, the index of its chunk in it, and the index
+    of the fact in the chunk.
     """
 
     path: int
@@ -77,7 +77,7 @@ class ChunkRead:
 
 @dataclass(frozen=True, slots=True)
 class NeighborsSeen:
-    """A path looks at neighbors of its node, best first."""
+    """A path is shown neighbors of its node, best first."""
 
     path: int
     node: str
@@ -113,7 +113,7 @@ class PathEnded:
 
 @dataclass(frozen=True, slots=True)
 class AnswerToken:
-    """A piece of the answer as it is written. Where it `begins` one, earlier pieces are void."""
+    """A piece of the answer as it is written. If it `begins` one, earlier pieces are void."""
 
     text: str
     begins: bool = False
@@ -121,7 +121,7 @@ class AnswerToken:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered:
-    """The run is over. Always the last event."""
+    """The run is over: the last event."""
 
     reading: Reading
 
@@ -143,12 +143,12 @@ Event = (
 
 
 def as_plain(event: Any) -> Mapping[str, Any]:
-    """An event, of a run or of reading in, in plain JSON types with its name as `event`."""
+    """An event of a run or of an ingest in plain JSON types, with its class name as `event`."""
     return {"event": type(event).__name__, **asdict(event)}
 
 
 def replay(snapshot: StateSnapshot) -> Iterator[Event]:
-    """What the kept steps of a run tell, path by path. Its paths' own steps are among them."""
+    """The events of a run so far, path by path, from its checkpoints."""
     values = snapshot.values
     if "plan" in values:
         yield PlanMade(values["plan"], tuple(values.get("needs", ())))
@@ -156,72 +156,68 @@ def replay(snapshot: StateSnapshot) -> Iterator[Event]:
         yield NodesChosen(tuple(node["name"] for node in values["nodes"]))
     ended = {notes["path"]: notes for notes in values.get("paths", ())}
     for notes in ended.values():
-        yield from _path(notes["path"], notes["initial_node"], notes, ended=True)
+        yield from _replay_path(notes["path"], notes["initial_node"], notes, ended=True)
     for state in _paths_under_way(snapshot):
         if state["path"] not in ended:
-            yield from _path(
+            yield from _replay_path(
                 state["path"], state["initial_node"]["name"], state, ended="paths" in state
             )
 
 
 def replay_reading(reading: Reading) -> Iterator[Event]:
-    """The same of a run that is over, from what came of it."""
+    """The events of a run that is over, from its reading."""
     yield PlanMade(reading.plan)
     yield NodesChosen(tuple(path.initial_node for path in reading.paths))
     for number, path in enumerate(reading.paths, 1):
-        yield from _calls(number, path.initial_node, path.functions)
-        yield from _notebook(number, path.notebook)
+        yield from _replay_calls(number, path.initial_node, path.functions)
+        yield from _replay_notebook(number, path.notebook)
         yield PathEnded(number, path.stopped, path.notebook, path.error)
 
 
 def _paths_under_way(snapshot: StateSnapshot) -> Iterator[Any]:
-    """What the paths of the present step know, as far as they have come."""
+    """The states of the paths that have not returned yet."""
     for task in snapshot.tasks:
         if isinstance(task.state, StateSnapshot) and "functions" in task.state.values:
             yield task.state.values
 
 
-def _path(path: int, node: str, state: Any, *, ended: bool) -> Iterator[Event]:
-    yield from _calls(path, node, [FunctionCall(**one) for one in state["functions"]])
-    yield from _notebook(path, state["notebook"])
+def _replay_path(path: int, node: str, state: Any, *, ended: bool) -> Iterator[Event]:
+    yield from _replay_calls(path, node, [FunctionCall(**one) for one in state["functions"]])
+    yield from _replay_notebook(path, state["notebook"])
     if ended:
         stopped: Stopped = state["stopped"] or "nothing_left"
         yield PathEnded(path, stopped, state["notebook"], state["error"])
 
 
-def _calls(path: int, node: str, functions: Iterable[FunctionCall]) -> Iterator[Event]:
+def _replay_calls(path: int, node: str, functions: Iterable[FunctionCall]) -> Iterator[Event]:
     for call in functions:
         yield FunctionChosen(path, node, call)
         if call.name == "read_neighbor_node":
             node = call.argument
 
 
-def _notebook(path: int, notebook: str) -> Iterator[Event]:
+def _replay_notebook(path: int, notebook: str) -> Iterator[Event]:
     if notebook:
         yield NoteTaken(path, notebook)
 
 
-logger = logging.getLogger("graphreader.agent")
-
-
-def log_start(run: str, question: str, parts: AgentDependencies) -> None:
-    """A question is asked; `run` is empty where nothing is kept of it."""
-    limits, corpus = parts.limits, parts.explorer.corpus
+def log_start(run: str, question: str, deps: AgentDependencies) -> None:
+    """Log that a question is asked; `run` is empty if the run is not kept."""
     logger.info(
         "Run %s begins in corpus %r by %s: at most %d paths of %d calls",
         run or "-",
-        corpus,
-        parts.decider.name,
-        limits.initial_nodes,
-        limits.calls,
+        deps.explorer.corpus,
+        deps.decider.name,
+        deps.limits.initial_nodes,
+        deps.limits.calls,
     )
     logger.debug("Run %s is asked: %s", run or "-", question)
 
 
 def log_end(run: str, result: Mapping[str, Any], seconds: float) -> None:
-    """An answer is there; the result is as in `Answered`."""
+    """Log what a run has found and cost; `result` has the keys of `AgentOutput`."""
     usage, paths = total_usage(result["costs"]), result.get("paths", [])
-    ends = Counter(path["stopped"] for path in paths)
+    reasons = Counter(path["stopped"] for path in paths)
     logger.info(
         "Run %s %s after %.1f s: %d calls, %d tokens, %d kept replies; %d paths (%s), %d citations",
         run or "-",
@@ -231,42 +227,37 @@ def log_end(run: str, result: Mapping[str, Any], seconds: float) -> None:
         usage.tokens,
         usage.reused,
         len(paths),
-        ", ".join(f"{number} {end}" for end, number in ends.most_common()) or "none",
+        ", ".join(f"{number} {reason}" for reason, number in reasons.most_common()) or "none",
         len(result["citations"]),
     )
     logger.debug("Run %s answers: %s", run or "-", result["answer"])
 
 
 def log_failure(run: str, error: Exception) -> None:
-    """It came to nothing."""
+    """Log that a run has failed."""
     logger.warning("Run %s failed: %s", run or "-", type(error).__name__)
     logger.debug("Run %s failed: %s", run or "-", error)
 
 
-def logged(step: NodeFunction) -> NodeFunction:
-    """The step, with what happens in it in the log."""
+def logged(node: NodeFunction) -> NodeFunction:
+    """Log the events that a node function writes."""
 
-    async def taken(state: Mapping[str, Any], runtime: Runtime[Any]) -> Update:
-        run, tell = _run(state, runtime), runtime.stream_writer
+    async def logging_node(state: Mapping[str, Any], runtime: Runtime[Any]) -> Update:
+        info = runtime.execution_info
+        run = state.get("run") or (info.thread_id if info else None) or "-"
 
         def write(event: Event) -> None:
-            _write(run, event)
-            tell(event)
+            _log_event(run, event)
+            runtime.stream_writer(event)
 
-        return await step(state, runtime=runtime.override(stream_writer=write))
+        return await node(state, runtime=runtime.override(stream_writer=write))
 
-    return taken
-
-
-def _run(state: Mapping[str, Any], runtime: Runtime[Any]) -> str:
-    """The run's id, by which its lines are told from those of others."""
-    here = runtime.execution_info
-    return state.get("run") or (here.thread_id if here else None) or "-"
+    return logging_node
 
 
-def _write(run: str, event: Event) -> None:
+def _log_event(run: str, event: Event) -> None:
     if isinstance(event, PathEnded):
         level = logging.WARNING if event.stopped == "error" else logging.INFO
         logger.log(level, "Run %s: path %d ended by %s", run, event.path, event.stopped)
-    if not isinstance(event, AnswerToken):  # the whole of it comes at the end
+    if not isinstance(event, AnswerToken):  # the whole answer is logged at the end
         logger.debug("Run %s: %s", run, event)

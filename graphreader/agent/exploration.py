@@ -1,22 +1,12 @@
 """Exploring one path (paper, section 3.3.2): atomic facts, then chunks, then neighbors.
 
-A call is one decision that names a function; reading a node's facts when it is entered is none.
-A step never changes the state that it is given. Where a step leads is wired in `graph`.
-
-What one path knows: how it sets out, what its steps are told, what is noted, how it ends.
-
-Nothing here asks or looks: new values out of old ones.
-
-The neighbors of a path's node in the order in which they promise most.
-
-Three things speak for a neighbor: words that it shares with the question, the plan and the
-notebook; likeness in meaning to what is still missing; facts that it shares with the node, measured
-by how many it has at all, so that what turns up everywhere does not crowd out the rare bridge.
+A call is one decision that names a function; reading a node's facts on entering it is none. A node
+function returns what changes in the path's state; where it leads is wired in `graph`.
 """
 
 from langgraph.runtime import Runtime
 
-from graphreader.agent.citations import with_quotes
+from graphreader.agent.citations import add_quotes
 from graphreader.agent.decisions import ChunkDecision, FactsDecision, NeighborDecision
 from graphreader.agent.dependencies import (
     NOT_OURS,
@@ -33,9 +23,9 @@ from graphreader.agent.events import (
     NoteTaken,
     PathEnded,
 )
-from graphreader.agent.fact_pages import FactPage, GroupedFacts, fact_page, in_context
+from graphreader.agent.fact_pages import FactPage, FactPart, add_context, page_of_facts
 from graphreader.agent.notebook import condense
-from graphreader.agent.ranking import fused, missing, sharing, wordings
+from graphreader.agent.ranking import fuse_rankings, open_needs, rank_shared, word_stems
 from graphreader.agent.state import (
     ChunkRef,
     Costs,
@@ -52,13 +42,172 @@ from graphreader.agent.tasks import ChunkTask, FactsTask, NeighborTask
 from graphreader.errors import DecisionError
 from graphreader.reading import FunctionCall
 from graphreader.store.explorer import OPENING
-from graphreader.store.records import Neighbor, Node, StoredChunk
+from graphreader.store.records import Node, StoredChunk
+
+MAX_NEIGHBORS = 200
+"""Neighbors of a node that are ranked."""
+
+NEIGHBORS_PER_PAGE = 60
+"""Neighbors that one page shows."""
 
 FIRST_PAGE: Update = {"page": 1, "shown": 0}
 
 
-def enter(state: RunState, path: int, node: NodeRef) -> PathState:
-    """What a path knows when it sets out from an initial node; `path` counts from 1."""
+class Exploration:
+    """The nodes of one path."""
+
+    def __init__(self, deps: AgentDependencies) -> None:
+        self._deps = deps
+
+    async def explore_atomic_facts(self, state: PathState, runtime: Runtime[None]) -> Update:
+        """Show the node's facts and choose which chunks to read in full, if any (figure 9).
+
+        Facts come in pages, the most promising ones first. If all of them stand in chunks that are
+        read already, no decision is taken.
+        """
+        query = " ".join([state["question"], *state["needs"]])
+        records = await self._deps.explorer.facts(
+            state["node"]["id"], state["related"], sorted(word_stems(query)), OPENING
+        )
+        if all(group.chunk in state["read"] for group in records.groups):
+            return FIRST_PAGE
+        name = state["node"]["name"]
+        page = page_of_facts(records.groups, query, state["shown"], state["read"], name)
+        groups = await add_context(self._deps.explorer, page.parts, state["read"])
+        task = FactsTask(
+            *_task_context(state), name, groups, page.remaining, state["page"], records.unlisted
+        )
+        decision: FactsDecision
+        decision, task, costs = await self._deps.decide(task)
+        facts_read, seen = _facts_read(state, page, task)
+        runtime.stream_writer(facts_read)
+        queue: list[ChunkRef] = []
+        if decision.function == "read_chunk":
+            chosen = [n for n in decision.chunks if 1 <= n <= len(task.groups)]
+            # Facts of one chunk may stand in several groups.
+            refs = {page.parts[n - 1].chunk: _chunk_ref(page.parts[n - 1]) for n in chosen}
+            queue = [ref for id_, ref in refs.items() if id_ not in state["read"]]
+        argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
+        function = chosen_function(state, decision, argument)
+        return {
+            **self.count_call(state, function, runtime),
+            **_page_after(state, decision.function, task.own_choices),
+            **await self._update_notebook(state, decision.notebook, costs, runtime),
+            "queue": queue,
+            "seen": seen,
+        }
+
+    async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
+        """Read the first chunk of the queue and decide how to go on (figure 10)."""
+        first, *rest = state["queue"]
+        chunk = await self._deps.explorer.chunk(first["id"])
+        read = [*state["read"], first["id"]]
+        if chunk is None:
+            return {"queue": rest, "read": read}
+        name = state["node"]["name"]
+        runtime.stream_writer(
+            ChunkRead(state["path"], name, chunk.document, chunk.document_id, chunk.index)
+        )
+        task = ChunkTask(
+            *_task_context(state),
+            name,
+            label(chunk.document, chunk.index),
+            chunk.text,
+            queued=tuple(label(ref["document"], ref["index"]) for ref in rest),
+            has_previous=chunk.previous is not None,
+            has_subsequent=chunk.subsequent is not None,
+        )
+        decision: ChunkDecision
+        decision, _, costs = await self._deps.decide(task)
+        argument, queue = _queue_adjacent(chunk, decision.function, rest, read)
+        function = chosen_function(state, decision, argument, task.label, chunk.id)
+        return {
+            **self.count_call(state, function, runtime),
+            **await self._update_notebook(state, decision.notebook, costs, runtime),
+            "quotes": add_quotes(state["quotes"], chunk, decision.quotes),
+            "queue": queue,
+            "read": read,
+        }
+
+    async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
+        """Choose a neighbor of the current node to go on at, or end the path (figure 11)."""
+        ranked = await ranked_neighbors(self._deps, state)
+        if not ranked:
+            return {"stopped": "nothing_left"}
+        nodes = ranked[state["shown"] :]
+        names = tuple(node.name for node in nodes[:NEIGHBORS_PER_PAGE])
+        remaining = len(nodes) - len(names)
+        here = state["node"]["name"]
+        task = NeighborTask(*_task_context(state), here, names, remaining, state["page"])
+        runtime.stream_writer(NeighborsSeen(state["path"], here, names))
+        decision: NeighborDecision
+        decision, task, costs = await self._deps.decide(task)
+        update = {"costs": costs, **_page_after(state, decision.function, task.own_choices)}
+        if decision.function != "read_neighbor_node":
+            function = chosen_function(state, decision)
+            return {**self.count_call(state, function, runtime), **update}
+        node = nodes[decision.neighbor - 1]
+        function = chosen_function(state, decision, node.name)
+        return {
+            **self.count_call(state, function, runtime),
+            **update,
+            "node": {"id": node.id, "name": node.name},
+            "visited": [*state["visited"], node.id],
+        }
+
+    async def end_path(self, state: PathState, runtime: Runtime[None]) -> Update:
+        """Return what the path has found to the run."""
+        stopped = state["stopped"] or "nothing_left"
+        result: PathResult = {
+            "path": state["path"],
+            "initial_node": state["initial_node"]["name"],
+            "node_id": state["initial_node"]["id"],
+            "notebook": state["notebook"],
+            "functions": state["functions"],
+            "quotes": state["quotes"],
+            "stopped": stopped,
+            "error": state["error"],
+            "costs": state["costs"],
+            "read": state["read"],
+            "seen": state.get("seen", {}),
+        }
+        runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
+        return {"paths": [result]}
+
+    def count_call(self, state: PathState, function: Function, runtime: Runtime[None]) -> Update:
+        """Count the call, and end the path by termination or by its last call."""
+        call = FunctionCall(**function)
+        runtime.stream_writer(FunctionChosen(state["path"], state["node"]["name"], call))
+        functions = [*state["functions"], function]
+        stopped = None
+        if function["name"] == "termination":
+            stopped = "termination"
+        elif len(functions) >= self._deps.limits.calls:
+            stopped = "call_limit"
+        return {"functions": functions, "stopped": stopped}
+
+    async def _update_notebook(
+        self, state: PathState, notebook: str, costs: Costs, runtime: Runtime[None]
+    ) -> Update:
+        """Replace the notebook, condensed if it is too long.
+
+        If that fails the path ends with the long notebook and its last call, so that nothing of
+        them is lost.
+        """
+        update: Update = {}
+        try:
+            notebook, more = await condense(self._deps, state["question"], state["plan"], notebook)
+        except NOT_OURS:
+            raise
+        except Exception as error:
+            more, update = wasted_costs(error, "explore"), end_with_error(error)
+        if notebook != state["notebook"]:
+            runtime.stream_writer(NoteTaken(state["path"], notebook))
+        return {"notebook": notebook, "costs": add_costs(costs, more), **update}
+
+
+def initial_path_state(state: RunState, path: int, node: NodeRef) -> PathState:
+    """The state in which a path sets out from an initial node; `path` counts from 1."""
     return {
         "run": state.get("run", ""),
         "before": state.get("costs", {}),
@@ -84,20 +233,53 @@ def enter(state: RunState, path: int, node: NodeRef) -> PathState:
     }
 
 
-def task_prefix(state: PathState) -> tuple[str, str, tuple[str, ...], str]:
+async def ranked_neighbors(deps: AgentDependencies, state: PathState) -> list[Node]:
+    """The neighbors that were not visited, best first; those with unread chunks before others.
+
+    Three rankings are fused: by facts shared with the node, relative to all facts of the neighbor,
+    so that what occurs everywhere does not crowd out a rare bridge; by words shared with question,
+    plan, needs and notebook; by similarity in meaning to what is still missing.
+    """
+    neighbors = await deps.explorer.neighbors(
+        state["node"]["id"],
+        state["visited"],
+        state["read"],
+        state["related"],
+        await _missing_vector(deps, state),
+        MAX_NEIGHBORS,
+        state["notebook"],
+    )
+    query = " ".join([state["question"], state["plan"], *state["needs"], state["notebook"]])
+    rankings = [neighbors, rank_shared(neighbors, lambda neighbor: neighbor.node.name, query)]
+    if any(neighbor.likeness for neighbor in neighbors):
+        rankings.append(sorted(neighbors, key=lambda neighbor: -neighbor.likeness))
+    ranked = fuse_rankings(rankings, lambda neighbor: neighbor.node.id)
+    return [neighbor.node for neighbor in sorted(ranked, key=lambda neighbor: not neighbor.unread)]
+
+
+async def _missing_vector(deps: AgentDependencies, state: PathState) -> list[float] | None:
+    """The mean vector of the question and the needs still open; None if there are no vectors."""
+    needs = open_needs(state["needs"], state["notebook"])
+    try:
+        return await deps.vectors.mean([state["question"], *needs])
+    except DecisionError:
+        return None
+
+
+def _task_context(state: PathState) -> tuple[str, str, tuple[str, ...], str]:
     """What every exploring task begins with: question, plan, previous actions, notebook."""
     actions = tuple(f"at {f['at']}: {f['name']}({f['argument']})" for f in state["functions"])
     return state["question"], state["plan"], actions, state["notebook"]
 
 
-def called(
+def chosen_function(
     state: PathState,
     decision: FactsDecision | ChunkDecision | NeighborDecision,
     argument: str = "",
     at: str = "",
     id_: str = "",
 ) -> Function:
-    """The chosen function in words; `at` is where it was chosen, the current node if not given."""
+    """The chosen function in words; `at` is where it was chosen, by default the current node."""
     return {
         "name": decision.function,
         "argument": argument,
@@ -107,244 +289,52 @@ def called(
     }
 
 
-def turned(state: PathState, function: str, shown: int) -> Update:
-    """The next page where it was asked for, else the first one of whatever comes."""
+def _page_after(state: PathState, function: str, shown: int) -> Update:
+    """The page to show next: the following one after `next_page`, else the first."""
     if function != "next_page":
         return FIRST_PAGE
     return {"page": state["page"] + 1, "shown": state["shown"] + shown}
 
 
-def beside(
+def _queue_adjacent(
     chunk: StoredChunk, function: str, queue: list[ChunkRef], read: list[str]
 ) -> tuple[str, list[ChunkRef]]:
-    """The function's argument in words, and the queue: the chunk asked for goes to its front.
+    """Put the previous or subsequent chunk at the front of the queue, if the function asks for it.
 
-    At an edge of the document, or beside a chunk that was read, the queue stays as it is.
+    Returns the function's argument in words and the queue. At an edge of the document, and for a
+    chunk that is read already, the queue stays as it is.
     """
-    sides = {"read_previous_chunk": chunk.previous, "read_subsequent_chunk": chunk.subsequent}
-    if function not in sides:
+    adjacent = {"read_previous_chunk": chunk.previous, "read_subsequent_chunk": chunk.subsequent}
+    if function not in adjacent:
         return "", queue
-    next_to = sides[function]
-    if next_to is None:
+    target = adjacent[function]
+    if target is None:
         return "there is none", queue
-    name = label(chunk.document, next_to[1])
-    if next_to[0] in read:
+    name = label(chunk.document, target[1])
+    if target[0] in read:
         return f"{name}, already read", queue
-    first: ChunkRef = {"id": next_to[0], "document": chunk.document, "index": next_to[1]}
-    return name, [first, *(ref for ref in queue if ref["id"] != next_to[0])]
+    first: ChunkRef = {"id": target[0], "document": chunk.document, "index": target[1]}
+    return name, [first, *(ref for ref in queue if ref["id"] != target[0])]
 
 
-RANKED = 200
-"""Neighbors of a node that are looked at."""
+def _facts_read(state: PathState, page: FactPage, task: FactsTask) -> tuple[FactsRead, Seen]:
+    """The event for the facts that were really shown, and their indexes by chunk.
 
-
-async def neighbors_of(parts: AgentDependencies, state: PathState) -> list[Node]:
-    """Those that were not visited, best first; those that lead to unread chunks before others."""
-    found = await parts.explorer.neighbors(
-        state["node"]["id"],
-        state["visited"],
-        state["read"],
-        state["related"],
-        await _wanted(parts, state),
-        RANKED,
-        state["notebook"],
-    )
-    said = " ".join([state["question"], state["plan"], *state["needs"], state["notebook"]])
-    rankings = [found, sharing(found, lambda neighbor: neighbor.node.name, said)]
-    if any(neighbor.likeness for neighbor in found):
-        rankings.append(sorted(found, key=lambda neighbor: -neighbor.likeness))
-    ranked = fused(rankings, lambda neighbor: neighbor.node.id)
-    return [neighbor.node for neighbor in sorted(ranked, key=_is_read)]
-
-
-def _is_read(neighbor: Neighbor) -> bool:
-    return not neighbor.unread
-
-
-async def _wanted(parts: AgentDependencies, state: PathState) -> list[float] | None:
-    """What is still missing, as a vector; None where none can be had: then words must do."""
-    try:
-        return await parts.vectors.mean(
-            [state["question"], *missing(state["needs"], state["notebook"])]
-        )
-    except DecisionError:
-        return None
-
-
-NEIGHBORS_SHOWN = 60
-
-
-class Exploration:
-    """The steps of one path."""
-
-    def __init__(self, parts: AgentDependencies) -> None:
-        self._parts = parts
-
-    async def explore_atomic_facts(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Look at the node's facts: which chunks to read in full, if any (figure 9).
-
-        They come in pages, the most promising ones first. Where all of them stand in chunks that
-        were read, there is nothing to ask.
-        """
-        wanted = " ".join([state["question"], *state["needs"]])
-        found = await self._parts.explorer.facts(
-            state["node"]["id"], state["related"], sorted(wordings(wanted)), OPENING
-        )
-        if all(group.chunk in state["read"] for group in found.groups):
-            return FIRST_PAGE
-        name = state["node"]["name"]
-        page = fact_page(found.groups, wanted, state["shown"], state["read"], name)
-        groups = await in_context(self._parts.explorer, page.groups, state["read"])
-        task = FactsTask(
-            *task_prefix(state), name, groups, page.remaining, state["page"], found.unlisted
-        )
-        decision: FactsDecision
-        decision, task, costs = await self._parts.decide(task)
-        looked_at, seen = _looked_at(state, page, task)
-        runtime.stream_writer(looked_at)
-        queue: list[ChunkRef] = []
-        if decision.function == "read_chunk":
-            chosen = [n for n in decision.chunks if 1 <= n <= len(task.groups)]
-            # Facts of one chunk may stand in several groups.
-            refs = {page.groups[n - 1].chunk: _ref(page.groups[n - 1]) for n in chosen}
-            queue = [ref for id_, ref in refs.items() if id_ not in state["read"]]
-        argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
-        function = called(state, decision, argument)
-        return {
-            **self._called(state, function, runtime),
-            **turned(state, decision.function, task.own_choices),
-            **await self._noted(state, decision.notebook, costs, runtime),
-            "queue": queue,
-            "seen": seen,
-        }
-
-    async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Read the first chunk of the queue and decide how to go on (figure 10)."""
-        first, *rest = state["queue"]
-        chunk = await self._parts.explorer.chunk(first["id"])
-        read = [*state["read"], first["id"]]
-        if chunk is None:
-            return {"queue": rest, "read": read}
-        name = state["node"]["name"]
-        runtime.stream_writer(
-            ChunkRead(state["path"], name, chunk.document, chunk.document_id, chunk.index)
-        )
-        task = ChunkTask(
-            *task_prefix(state),
-            name,
-            label(chunk.document, chunk.index),
-            chunk.text,
-            queued=tuple(label(ref["document"], ref["index"]) for ref in rest),
-            has_previous=chunk.previous is not None,
-            has_subsequent=chunk.subsequent is not None,
-        )
-        decision: ChunkDecision
-        decision, _, costs = await self._parts.decide(task)
-        argument, queue = beside(chunk, decision.function, rest, read)
-        function = called(state, decision, argument, task.label, chunk.id)
-        return {
-            **self._called(state, function, runtime),
-            **await self._noted(state, decision.notebook, costs, runtime),
-            "quotes": with_quotes(state["quotes"], chunk, decision.quotes),
-            "queue": queue,
-            "read": read,
-        }
-
-    async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Choose a neighbor of the current node to go on at, or end the path (figure 11)."""
-        found = await neighbors_of(self._parts, state)
-        if not found:
-            return {"stopped": "nothing_left"}
-        nodes = found[state["shown"] :]
-        names = tuple(node.name for node in nodes[:NEIGHBORS_SHOWN])
-        remaining = len(nodes) - len(names)
-        here = state["node"]["name"]
-        task = NeighborTask(*task_prefix(state), here, names, remaining, state["page"])
-        runtime.stream_writer(NeighborsSeen(state["path"], here, names))
-        decision: NeighborDecision
-        decision, task, costs = await self._parts.decide(task)
-        update = {"costs": costs, **turned(state, decision.function, task.own_choices)}
-        if decision.function != "read_neighbor_node":
-            function = called(state, decision)
-            return {**self._called(state, function, runtime), **update}
-        node = nodes[decision.neighbor - 1]
-        function = called(state, decision, node.name)
-        return {
-            **self._called(state, function, runtime),
-            **update,
-            "node": {"id": node.id, "name": node.name},
-            "visited": [*state["visited"], node.id],
-        }
-
-    async def end_path(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Bring the notebook home."""
-        stopped = state["stopped"] or "nothing_left"
-        notes: PathResult = {
-            "path": state["path"],
-            "initial_node": state["initial_node"]["name"],
-            "node_id": state["initial_node"]["id"],
-            "notebook": state["notebook"],
-            "functions": state["functions"],
-            "quotes": state["quotes"],
-            "stopped": stopped,
-            "error": state["error"],
-            "costs": state["costs"],
-            "read": state["read"],
-            "seen": state.get("seen", {}),
-        }
-        runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
-        return {"paths": [notes]}
-
-    def _called(self, state: PathState, function: Function, runtime: Runtime[None]) -> Update:
-        """Count the call, and stop the path by termination or by its last call."""
-        call = FunctionCall(**function)
-        runtime.stream_writer(FunctionChosen(state["path"], state["node"]["name"], call))
-        functions = [*state["functions"], function]
-        stopped = None
-        if function["name"] == "termination":
-            stopped = "termination"
-        elif len(functions) >= self._parts.limits.calls:
-            stopped = "call_limit"
-        return {"functions": functions, "stopped": stopped}
-
-    async def _noted(
-        self, state: PathState, notebook: str, costs: Costs, runtime: Runtime[None]
-    ) -> Update:
-        """The notebook as it goes on, condensed where it is too long; if that fails the path ends.
-
-        It ends with the long notebook and its last call, so that nothing of them is lost.
-        """
-        update: Update = {}
-        try:
-            notebook, more = await condense(self._parts, state["question"], state["plan"], notebook)
-        except NOT_OURS:
-            raise
-        except Exception as error:
-            more, update = wasted_costs(error, "explore"), end_with_error(error)
-        if notebook != state["notebook"]:
-            runtime.stream_writer(NoteTaken(state["path"], notebook))
-        return {"notebook": notebook, "costs": add_costs(costs, more), **update}
-
-
-def _looked_at(state: PathState, page: FactPage, task: FactsTask) -> tuple[FactsRead, Seen]:
-    """What is watched, and kept: of the page what was shown, its first groups' first facts."""
+    The task shows the first groups of the page, and of the last one perhaps only its first facts.
+    """
     facts = tuple(fact for group in task.groups for fact in group.facts)
     labels = tuple(dict.fromkeys(group.label for group in task.groups))
-    shown = [
-        (group, fact)
-        for group, asked in zip(page.groups, task.groups, strict=False)
-        for fact in group.facts[: len(asked.facts)]
-    ]
-    places = tuple((group.document_id, group.index, fact.index) for group, fact in shown)
+    places: list[tuple[str, int, int]] = []
     seen: Seen = {}
-    for group, told in zip(page.groups, task.groups, strict=False):
-        indexes = [fact.index for fact in group.facts[: len(told.facts)]]
-        # The facts that stand right before these to explain them were shown, too.
-        explaining = [n - 1 for n, before in zip(indexes, told.before, strict=False) if before]
+    for part, group in zip(page.parts, task.groups, strict=False):
+        indexes = [fact.index for fact in part.facts[: len(group.facts)]]
+        places += [(part.document_id, part.index, index) for index in indexes]
+        # The facts right before these, which explain them, were shown as well.
+        explaining = [n - 1 for n, before in zip(indexes, group.before, strict=False) if before]
         if indexes:
-            seen[group.chunk] = sorted({*seen.get(group.chunk, ()), *indexes, *explaining})
-    return FactsRead(state["path"], state["node"]["name"], facts, labels, places), seen
+            seen[part.chunk] = sorted({*seen.get(part.chunk, ()), *indexes, *explaining})
+    return FactsRead(state["path"], state["node"]["name"], facts, labels, tuple(places)), seen
 
 
-def _ref(group: GroupedFacts) -> ChunkRef:
-    return {"id": group.chunk, "document": group.document, "index": group.index}
+def _chunk_ref(part: FactPart) -> ChunkRef:
+    return {"id": part.chunk, "document": part.document, "index": part.index}

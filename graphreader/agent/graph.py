@@ -1,6 +1,6 @@
 """The wiring of the agent: a plan, initial nodes, N paths side by side, one answer.
 
-Nothing but wiring: the steps stand in `planning`, `exploration` and `answering`.
+The node functions are in `planning`, `exploration` and `answering`.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ from graphreader.agent.dependencies import (
     wasted_costs,
 )
 from graphreader.agent.events import logged
-from graphreader.agent.exploration import Exploration, enter
+from graphreader.agent.exploration import Exploration, initial_path_state
 from graphreader.agent.planning import Planning
-from graphreader.agent.state import AgentInput, AgentOutput, PathNotes, PathState, RunState
+from graphreader.agent.state import AgentInput, AgentOutput, PathOutput, PathState, RunState
 
-# The words on the edges: the function that leads along, and what else does. A drawing shows one
-# edge between two steps, so functions that lead to the same step share one.
+# The labels of the edges: the functions, and other reasons, that lead along them. A drawing shows
+# one edge between two nodes, so functions that lead to the same node share a label.
 READ_CHUNK = "read_chunk"
 TO_NEIGHBORS = "stop_and_read_neighbor"
 NEXT_PAGE = "next_page"
@@ -130,7 +130,7 @@ def wire(
     graph.add_node("answer_reasoning", nodes.answer_reasoning)
     graph.add_edge(START, "rational_plan")
     graph.add_edge("rational_plan", "initial_nodes")
-    graph.add_conditional_edges("initial_nodes", set_out, ["path", "answer_reasoning"])
+    graph.add_conditional_edges("initial_nodes", send_paths, ["path", "answer_reasoning"])
     graph.add_edge("path", "answer_reasoning")
     graph.add_edge("answer_reasoning", END)
     return graph.compile(name="graphreader", checkpointer=checkpointer)
@@ -138,9 +138,9 @@ def wire(
 
 def _path(
     nodes: AgentNodes, context_schema: type[Any] | None, step_by_step: bool
-) -> CompiledStateGraph[PathState, Any, PathState, PathNotes]:
-    """One path; its edges carry the paper's function names."""
-    graph = StateGraph(PathState, context_schema, output_schema=PathNotes)
+) -> CompiledStateGraph[PathState, Any, PathState, PathOutput]:
+    """The subgraph of one path; its edges are labelled with the paper's function names."""
+    graph = StateGraph(PathState, context_schema, output_schema=PathOutput)
     graph.add_node("explore_atomic_facts", nodes.explore_atomic_facts)
     graph.add_node("explore_chunks", nodes.explore_chunks)
     graph.add_node("explore_neighbors", nodes.explore_neighbors)
@@ -154,12 +154,12 @@ def _path(
     return graph.compile(name="path", interrupt_before=stops)
 
 
-def ending_path_on_error(step: NodeFunction) -> NodeFunction:
-    """The step, ending its path with the notebook when it fails; the other paths go on."""
+def ending_path_on_error(node: NodeFunction) -> NodeFunction:
+    """Let a failure of the node end its path with the notebook; the other paths go on."""
 
     async def guarded(state: PathState, runtime: Runtime[Any]) -> Update:
         try:
-            return await step(state, runtime=runtime)
+            return await node(state, runtime=runtime)
         except NOT_OURS:
             raise
         except Exception as error:
@@ -168,9 +168,11 @@ def ending_path_on_error(step: NodeFunction) -> NodeFunction:
     return guarded
 
 
-def set_out(state: RunState) -> list[Send] | str:
-    """Send one path from each initial node; without any there is nothing to explore."""
-    sends = [Send("path", enter(state, n, node)) for n, node in enumerate(state["nodes"], 1)]
+def send_paths(state: RunState) -> list[Send] | str:
+    """Send one path from each initial node; without any, go to the answer."""
+    sends = [
+        Send("path", initial_path_state(state, n, node)) for n, node in enumerate(state["nodes"], 1)
+    ]
     return sends or "answer_reasoning"
 
 

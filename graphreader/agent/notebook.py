@@ -1,4 +1,4 @@
-"""Notebooks that have grown too long are written anew by the decider, never cut.
+"""Long notebooks: rewritten by the decider, never cut.
 
 The paper's notebooks have no limit; a window of 4,096 tokens has. So the notebook of a path is
 condensed as soon as it passes NOTEBOOK_TOKENS, and notebooks that are too many for one answer
@@ -8,49 +8,50 @@ prompt are joined, some at a time, until they fit.
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
-from graphreader import tokens
 from graphreader.agent.dependencies import AgentDependencies, wasted_costs
 from graphreader.agent.state import Costs, add_costs, total_usage
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
 from graphreader.errors import DecisionError
 from graphreader.text.sentences import sentence_spans
+from graphreader.tokens import count
 
 
 async def condense(
-    parts: AgentDependencies, question: str, plan: str, notebook: str
+    deps: AgentDependencies, question: str, plan: str, notebook: str
 ) -> tuple[str, Costs]:
-    """The notebook, written anew if it is too long.
+    """Return the notebook, rewritten if it is too long, and the cost.
 
-    Raises DecisionError where that fails; its `spent` is all that was paid.
+    Raises DecisionError on failure; its `spent` is all that was paid.
     """
     costs: Costs = {}
-    if tokens.count(notebook) <= NOTEBOOK_TOKENS:
+    if count(notebook) <= NOTEBOOK_TOKENS:
         return notebook, costs
     sentences = [notebook[start:end] for start, end in sentence_spans(notebook)]
-    pieces = [" ".join(batch) for batch in _batches(sentences, parts.limits.window // 4, 1)]
+    pieces = [" ".join(batch) for batch in _batches(sentences, deps.limits.window // 4, 1)]
     while True:
-        tasks = [CondenseTask(question, plan, batch) for batch in _grouped(parts, pieces)]
-        pieces, costs = await _written(parts, tasks, costs)
+        batches = _batches(pieces, deps.limits.window // 2, 2)
+        tasks = [CondenseTask(question, plan, batch) for batch in batches]
+        pieces, costs = await _decide_all(deps, tasks, costs)
         if len(pieces) == 1:
             return pieces[0], costs
 
 
 async def join(
-    parts: AgentDependencies, question: str, plan: str, notebooks: Sequence[str], costs: Costs
+    deps: AgentDependencies, question: str, plan: str, notebooks: Sequence[str], costs: Costs
 ) -> tuple[list[str], Costs]:
-    """The notebooks as fewer ones: each out of as many as fit half a window, at least two.
+    """Rewrite the notebooks as fewer ones: each out of as many as fit half a window, at least two.
 
-    Returns them with `costs` and what this has cost. Raises DecisionError as `condense` does.
+    Returns them with `costs` plus what this has cost. Raises DecisionError as `condense` does.
     """
-    batches = _grouped(parts, notebooks)
-    return await _written(parts, [JoinTask(question, plan, batch) for batch in batches], costs)
+    batches = _batches(notebooks, deps.limits.window // 2, 2)
+    return await _decide_all(deps, [JoinTask(question, plan, batch) for batch in batches], costs)
 
 
-async def _written(
-    parts: AgentDependencies, tasks: Sequence[CondenseTask], costs: Costs
+async def _decide_all(
+    deps: AgentDependencies, tasks: Sequence[CondenseTask], costs: Costs
 ) -> tuple[list[str], Costs]:
-    """The notebooks that the tasks give, asked for side by side; none is left under way."""
-    results = await asyncio.gather(*(parts.decide(task) for task in tasks), return_exceptions=True)
+    """Take the decisions side by side and wait for all; returns the notebooks and the costs."""
+    results = await asyncio.gather(*(deps.decide(task) for task in tasks), return_exceptions=True)
     notebooks: list[str] = []
     failures: list[BaseException] = []
     for task, result in zip(tasks, results, strict=True):
@@ -69,17 +70,13 @@ async def _written(
     return notebooks, costs
 
 
-def _grouped(parts: AgentDependencies, notebooks: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    return _batches(notebooks, parts.limits.window // 2, 2)
-
-
-def _batches(texts: Iterable[str], most: int, fewest: int) -> Iterator[tuple[str, ...]]:
-    """The texts in their order, in groups of at most so many tokens but at least so many texts."""
+def _batches(texts: Iterable[str], max_tokens: int, min_texts: int) -> Iterator[tuple[str, ...]]:
+    """The texts in order, in batches of at most so many tokens but at least so many texts."""
     batch: list[str] = []
     size = 0
     for text in texts:
-        length = tokens.count(text)
-        if len(batch) >= fewest and size + length > most:
+        length = count(text)
+        if len(batch) >= min_texts and size + length > max_tokens:
             yield tuple(batch)
             batch, size = [], 0
         batch.append(text)

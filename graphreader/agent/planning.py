@@ -1,11 +1,7 @@
 """Agent initialization (paper, section 3.3.1): the rational plan and the initial nodes.
 
-The key elements that may become initial nodes: all of a small graph, the best of a large one.
-
-The paper shows all of them (section 3.3.1); in a graph of thousands most are noise to whoever has
-to choose, and they fit no window.
-
-Initial nodes that lead to different places (paper, figure 8: non-repetitive and diverse).
+The paper shows all key elements as candidates for initial nodes. In a graph of thousands they fit
+no window, so the best of several searches are shown, and all of them only in a small graph.
 """
 
 import asyncio
@@ -14,113 +10,57 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from graphreader import tokens
 from graphreader.agent.decisions import InitialNodes, RationalPlan
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
-from graphreader.agent.ranking import fused
+from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import RunState
 from graphreader.agent.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
 from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
 from graphreader.store.records import Node, Profile
 from graphreader.text.sentences import language_of, sentence_spans
+from graphreader.tokens import count
 
-CANDIDATES = 100
-"""Key elements that may become initial nodes."""
+MAX_CANDIDATES = 100
+"""Key elements that are shown as candidates for initial nodes."""
 
-SMALL = 2_000
-"""Key elements of a graph in which those with the most facts are looked for quickly."""
+SMALL_GRAPH = 2_000
+"""Key elements of a graph in which those with the most facts are found quickly."""
 
-SEARCHED = 50
-"""Key elements that one search brings."""
+SEARCH_LIMIT = 50
+"""Key elements that one search returns."""
 
-RELATED = 15
-"""Key elements that are taken to have to do with the question, wherever a path is."""
+MAX_RELATED = 15
+"""Key elements that count as related to the question, wherever a path is."""
+
+MAX_NEEDS = 8
+"""Information needs that are searched for on their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Candidates, best first; `related` are the ids of the best of those that searches found."""
+class CandidateNodes:
+    """Candidates, best first; `related` are the ids of the best ones that the searches returned."""
 
     nodes: list[Node]
     related: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
 
-class Candidates:
-    """Finds candidates, by meaning and by words, for the question, the plan and each need."""
-
-    def __init__(self, parts: AgentDependencies) -> None:
-        self._parts = parts
-
-    async def of(self, state: RunState) -> Found:
-        """The best of all searches together, and behind them what else a small graph has."""
-        texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
-        ranked, notes = await self._searched(texts)
-        related = tuple(node.id for node in ranked[:RELATED])
-        nodes = ranked[:CANDIDATES]
-        if len(nodes) < CANDIDATES and await self._parts.explorer.has_at_most(SMALL):
-            nodes = list(dict.fromkeys([*nodes, *await self._parts.explorer.nodes(CANDIDATES)]))
-        return Found(nodes[:CANDIDATES], related, notes)
-
-    async def _searched(self, texts: list[str]) -> tuple[list[Node], tuple[str, ...]]:
-        """What the searches find. Where no vectors can be had, words must do."""
-        by_words, (by_meaning, notes) = await asyncio.gather(
-            self._parts.explorer.matching(texts, SEARCHED), self._by_meaning(texts)
-        )
-        return fused([*by_words, *by_meaning], lambda node: node.id), notes
-
-    async def _by_meaning(self, texts: list[str]) -> tuple[list[list[Node]], tuple[str, ...]]:
-        try:
-            vectors = await self._parts.vectors.vectors(texts)
-        except DecisionError as error:
-            return [], (f"Initial nodes were searched for by words alone: {error}",)
-        return await self._parts.explorer.nearest(vectors, SEARCHED), ()
-
-
-def diverse(ranked: Iterable[Node], profiles: Mapping[str, Profile], number: int) -> list[Node]:
-    """The first nodes of which no two are aliases of each other or have the same facts.
-
-    Nodes without a profile, or without any fact, are passed over. There may be fewer than `number`:
-    two paths that set out from the same facts would be one path, paid for twice.
-    """
-    chosen: list[Node] = []
-    called: set[str] = set()
-    told: set[frozenset[str]] = set()
-    for node in ranked:
-        profile = profiles.get(node.id)
-        if len(chosen) == number:
-            break
-        if profile is None or profile.facts == frozenset():
-            continue
-        if profile.aliases & called or profile.facts in told:
-            continue
-        chosen.append(node)
-        called |= profile.aliases
-        if profile.facts is not None:
-            told.add(profile.facts)
-    return chosen
-
-
-NEEDS = 8
-"""Information needs that are searched for on their own, at most."""
-
-
 class Planning:
-    """The two steps that come before the exploration."""
+    """The two nodes before the exploration."""
 
-    def __init__(self, parts: AgentDependencies) -> None:
-        self._parts = parts
+    def __init__(self, deps: AgentDependencies) -> None:
+        self._deps = deps
 
     async def rational_plan(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Break the question down into steps (figure 7). Without a usable plan: the question."""
         decision: RationalPlan
         notes: list[str] = []
         try:
-            decision, _, costs = await self._parts.decide(PlanTask(state["question"]))
-            plan, needs = decision.plan, needs_of(decision)
+            decision, _, costs = await self._deps.decide(PlanTask(state["question"]))
+            plan, needs = decision.plan, information_needs(decision)
         except (ReplyError, WindowError, BudgetError) as error:
-            plan, needs, costs = _planless(state["question"]), [], wasted_costs(error, "plan")
+            plan, needs, costs = _default_plan(state["question"]), [], wasted_costs(error, "plan")
             notes.append(f"There is no plan, the question served as one: {error}")
         runtime.stream_writer(PlanMade(plan, tuple(needs)))
         return {"plan": plan, "needs": needs, "costs": costs, "notes": notes}
@@ -128,69 +68,114 @@ class Planning:
     async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Score candidates from the graph and take the best N that really exist (figure 8).
 
-        Where the scores cannot be used, and where they name too few, the order of the searches
-        counts.
+        If the scores cannot be used, or name too few nodes, the order of the searches counts.
         """
-        found = await Candidates(self._parts).of(state)
-        if not found.nodes:
+        candidates = await self._candidates(state)
+        if not candidates.nodes:
             return {"nodes": [], "notes": ["The corpus has nothing to start from."]}
-        runtime.stream_writer(CandidatesFound(tuple(node.name for node in found.nodes)))
-        profiles = await self._parts.explorer.profiles([node.id for node in found.nodes])
-        aliases = tuple(tuple(sorted(_aliases(node, profiles))) for node in found.nodes)
-        names = tuple(node.name for node in found.nodes)
+        names = tuple(node.name for node in candidates.nodes)
+        runtime.stream_writer(CandidatesFound(names))
+        profiles = await self._deps.explorer.profiles([node.id for node in candidates.nodes])
+        aliases = tuple(
+            tuple(sorted(profiles[node.id].aliases)) if node.id in profiles else ()
+            for node in candidates.nodes
+        )
         task = InitialNodesTask(state["question"], state["plan"], names, aliases)
-        notes, proposed = list(found.notes), list[Node]()
+        notes, proposed = list(candidates.notes), list[Node]()
         try:
-            decision, shown, costs = await self._parts.decide(task)
-            proposed, dropped = _proposed(decision, found.nodes[: len(shown.nodes)])
-            notes += _on_dropped(dropped)
+            decision, shown, costs = await self._deps.decide(task)
+            proposed, unknown = _proposed_nodes(decision, candidates.nodes[: len(shown.nodes)])
+            notes += _unknown_nodes_note(unknown)
         except (ReplyError, WindowError, BudgetError) as error:
             costs = wasted_costs(error, task.phase)
             notes.append(f"The initial nodes were taken in the order of the searches: {error}")
-        ranked = list(dict.fromkeys([*proposed, *found.nodes]))
-        chosen = diverse(ranked, profiles, self._parts.limits.initial_nodes)
-        runtime.stream_writer(NodesChosen(tuple(node.name for node in chosen)))
+        ranked = list(dict.fromkeys([*proposed, *candidates.nodes]))
+        nodes = select_diverse(ranked, profiles, self._deps.limits.initial_nodes)
+        runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         return {
-            "nodes": [{"id": node.id, "name": node.name} for node in chosen],
-            "related": list(found.related),
+            "nodes": [{"id": node.id, "name": node.name} for node in nodes],
+            "related": list(candidates.related),
             "costs": costs,
             "notes": notes,
         }
 
+    async def _candidates(self, state: RunState) -> CandidateNodes:
+        """The best of searches for the question, the plan and each need, by words and by meaning.
 
-def needs_of(decision: RationalPlan) -> list[str]:
-    """What can be searched for on its own: what the plan names, else its sentences."""
+        In a small graph the key elements with the most facts come after them.
+        """
+        texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
+        by_words, (by_meaning, notes) = await asyncio.gather(
+            self._deps.explorer.matching(texts, SEARCH_LIMIT), self._search_vectors(texts)
+        )
+        ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
+        nodes = ranked[:MAX_CANDIDATES]
+        if len(nodes) < MAX_CANDIDATES and await self._deps.explorer.has_at_most(SMALL_GRAPH):
+            others = await self._deps.explorer.nodes(MAX_CANDIDATES)
+            nodes = list(dict.fromkeys([*nodes, *others]))[:MAX_CANDIDATES]
+        return CandidateNodes(nodes, tuple(node.id for node in ranked[:MAX_RELATED]), notes)
+
+    async def _search_vectors(self, texts: list[str]) -> tuple[list[list[Node]], tuple[str, ...]]:
+        try:
+            vectors = await self._deps.vectors.vectors(texts)
+        except DecisionError as error:
+            return [], (f"Initial nodes were searched for by words alone: {error}",)
+        return await self._deps.explorer.nearest(vectors, SEARCH_LIMIT), ()
+
+
+def select_diverse(
+    ranked: Iterable[Node], profiles: Mapping[str, Profile], number: int
+) -> list[Node]:
+    """The first nodes of which no two are aliases of each other or have the same facts.
+
+    Figure 8 asks for non-repetitive and diverse nodes: two paths from the same facts would be one
+    path, paid for twice. Nodes without a fact are passed over. There may be fewer than `number`.
+    """
+    nodes: list[Node] = []
+    names: set[str] = set()
+    fact_sets: set[frozenset[str]] = set()
+    for node in ranked:
+        profile = profiles.get(node.id)
+        if len(nodes) == number:
+            break
+        if profile is None or profile.facts == frozenset():
+            continue
+        if profile.aliases & names or profile.facts in fact_sets:
+            continue
+        nodes.append(node)
+        names |= profile.aliases
+        if profile.facts is not None:
+            fact_sets.add(profile.facts)
+    return nodes
+
+
+def information_needs(decision: RationalPlan) -> list[str]:
+    """What can be searched for on its own: the needs of a plan, else its sentences."""
     plan = decision.plan
-    told = decision.needs or [plan[start:end] for start, end in sentence_spans(plan)]
-    folded = (" ".join(need.split()) for need in told)
-    return list(dict.fromkeys(need for need in folded if need))[:NEEDS]
+    needs = decision.needs or [plan[start:end] for start, end in sentence_spans(plan)]
+    folded = (" ".join(need.split()) for need in needs)
+    return list(dict.fromkeys(need for need in folded if need))[:MAX_NEEDS]
 
 
-def _aliases(node: Node, profiles: Mapping[str, Profile]) -> frozenset[str]:
-    profile = profiles.get(node.id)
-    return profile.aliases if profile else frozenset()
-
-
-def _planless(question: str) -> str:
+def _default_plan(question: str) -> str:
     """What stands for a plan: the question, unless it is too long to be shown twice."""
-    if tokens.count(question) <= PLAN_TOKENS:
+    if count(question) <= PLAN_TOKENS:
         return question
-    return {"en": "Find what the question asks for.", "zh": "找出问题所问的内容。"}[
-        language_of(question)
-    ]
+    plans = {"en": "Find what the question asks for.", "zh": "找出问题所问的内容。"}
+    return plans[language_of(question)]
 
 
-def _proposed(decision: InitialNodes, shown: list[Node]) -> tuple[list[Node], int]:
-    """The chosen nodes, best score first, and how many are none of those that were shown.
+def _proposed_nodes(decision: InitialNodes, shown: list[Node]) -> tuple[list[Node], int]:
+    """The proposed nodes that were shown, best score first, and how many others were proposed.
 
     A score above 100 counts as 100.
     """
     best_first = sorted(decision.nodes, key=lambda node: -min(node.score, 100))
-    real = [node for node in best_first if 1 <= node.number <= len(shown)]
-    return [shown[node.number - 1] for node in real], len(best_first) - len(real)
+    valid = [node for node in best_first if 1 <= node.number <= len(shown)]
+    return [shown[node.number - 1] for node in valid], len(best_first) - len(valid)
 
 
-def _on_dropped(dropped: int) -> list[str]:
-    are, were = ("is", "was") if dropped == 1 else ("are", "were")
-    told = f"{dropped} of the proposed initial nodes {are} not in the graph and {were} left out."
-    return [told] if dropped else []
+def _unknown_nodes_note(number: int) -> list[str]:
+    are, were = ("is", "was") if number == 1 else ("are", "were")
+    note = f"{number} of the proposed initial nodes {are} not in the graph and {were} left out."
+    return [note] if number else []

@@ -1,6 +1,6 @@
-"""Putting what may be too much into an order: by shared words, the rarer the better.
+"""Rankings by shared words, and one ranking out of several.
 
-Plain counting, no model: it decides what is shown first, never what is true.
+Plain counting without a model: it decides what is shown first, never what is true.
 """
 
 import re
@@ -19,67 +19,64 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]+")
 
 
 def words(text: str) -> set[str]:
-    """The words of a text, shortened to their stems by length; Chinese by pairs of characters.
+    """The words of a text as six-letter stems; Chinese as pairs of characters.
 
-    What holds a digit is a number or a code, and stays whole. Stop words say nothing.
+    A word with a digit is a number or a code and stays whole. Stop words are left out.
     """
     runs = _CHINESE.findall(text.casefold())
-    return {*wordings(text), *(a + b for run in runs for a, b in pairwise(run))}
+    return {*word_stems(text), *(a + b for run in runs for a, b in pairwise(run))}
 
 
-def wordings(text: str) -> dict[str, str]:
-    """The same stems without Chinese, each with a word of the text that it stands for."""
-    found = [word for word in _WORD.findall(text.casefold()) if len(word) > 2 or word.isdigit()]
-    told = (word for word in found if not is_stop_word(word))
-    return {word if _DIGIT.search(word) else word[:6]: word for word in told}
+def word_stems(text: str) -> dict[str, str]:
+    """The stems of the words that are not Chinese, each with one word that has it."""
+    long = [word for word in _WORD.findall(text.casefold()) if len(word) > 2 or word.isdigit()]
+    telling = (word for word in long if not is_stop_word(word))
+    return {word if _DIGIT.search(word) else word[:6]: word for word in telling}
 
 
-def by_words(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[T]:
-    """The items, those first whose text shares more and rarer words with `wanted`.
+def rank_by_words(items: Sequence[T], text: Callable[[T], str], query: str) -> list[T]:
+    """All items, first those whose text shares more and rarer words with the query.
 
-    A word is rare when few items hold it. Items that share the same keep their order.
+    A word is rare if few items have it. Items with equal scores keep their order.
     """
-    shared = scores(items, text, wanted)
-    return [items[i] for i in sorted(range(len(items)), key=lambda i: -shared[i])]
+    points = scores(items, text, query)
+    return [items[i] for i in sorted(range(len(items)), key=lambda i: -points[i])]
 
 
-def sharing(items: Sequence[T], text: Callable[[T], str], wanted: str) -> list[T]:
-    """The same, but only those items that share a word with `wanted`."""
-    shared = scores(items, text, wanted)
-    order = sorted(range(len(items)), key=lambda i: -shared[i])
-    return [items[i] for i in order if shared[i]]
+def rank_shared(items: Sequence[T], text: Callable[[T], str], query: str) -> list[T]:
+    """The same for only those items that share a word with the query."""
+    points = scores(items, text, query)
+    order = sorted(range(len(items)), key=lambda i: -points[i])
+    return [items[i] for i in order if points[i]]
 
 
 def scores(
-    items: Sequence[T], text: Callable[[T], str], wanted: str, known: str = ""
+    items: Sequence[T], text: Callable[[T], str], query: str, ignored: str = ""
 ) -> list[float]:
-    """What each item shares with `wanted`, but for what is `known`: the more and the rarer words.
+    """Score each item by the words that it shares with the query, except the `ignored` ones.
 
-    Such a word is worth at least log 2.
+    A shared word counts at least log 2, and more the fewer items have it.
     """
-    asked = words(wanted) - words(known)
-    held = [words(text(item)) & asked for item in items]
-    times = Counter(word for words_ in held for word in words_)
-    # Exact, so in any order of the words: what is shown must be the same in every process.
-    return [fsum(log(1 + len(items) / times[word]) for word in words_) for words_ in held]
+    query_words = words(query) - words(ignored)
+    shared = [words(text(item)) & query_words for item in items]
+    frequency = Counter(word for one in shared for word in one)
+    # fsum is exact in any order of the words: all processes must show the same.
+    return [fsum(log(1 + len(items) / frequency[word]) for word in one) for one in shared]
 
 
-def missing(needs: Sequence[str], notebook: str) -> list[str]:
-    """The needs that a notebook does not speak of yet; all of them where it speaks of all.
-
-    It speaks of a need whose words it has for the most part.
-    """
+def open_needs(needs: Sequence[str], notebook: str) -> list[str]:
+    """The needs of which a notebook has at most half of the words; all needs if there are none."""
     noted = words(notebook)
-    open_ = [need for need in needs if 2 * len(words(need) & noted) <= len(words(need))]
-    return open_ or list(needs)
+    still_open = [need for need in needs if 2 * len(words(need) & noted) <= len(words(need))]
+    return still_open or list(needs)
 
 
-def fused(rankings: Iterable[Sequence[T]], key: Callable[[T], str]) -> list[T]:
-    """One ranking out of several, by reciprocal ranks (Cormack et al. 2009, with their k = 60)."""
-    scores: defaultdict[str, float] = defaultdict(float)
+def fuse_rankings(rankings: Iterable[Sequence[T]], key: Callable[[T], str]) -> list[T]:
+    """One ranking out of several, by reciprocal rank (Cormack et al. 2009, with their k = 60)."""
+    points: defaultdict[str, float] = defaultdict(float)
     items: dict[str, T] = {}
     for ranking in rankings:
         for rank, item in enumerate(ranking, 1):
-            scores[key(item)] += 1 / (60 + rank)
+            points[key(item)] += 1 / (60 + rank)
             items.setdefault(key(item), item)
-    return [items[id_] for id_ in sorted(items, key=lambda id_: -scores[id_])]
+    return [items[id_] for id_ in sorted(items, key=lambda id_: -points[id_])]

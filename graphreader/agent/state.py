@@ -1,7 +1,7 @@
-"""What a run knows, in plain JSON types only: so it can be stored, shown and resumed.
+"""The state of a run, in plain JSON types only, so that it can be stored, shown and resumed.
 
-`Question` is what the world puts in; `Run` what the whole run knows; `Exploring` what one path
-knows, of which only `PathNotes` goes back: paths never see each other.
+`AgentInput` goes in, `AgentOutput` comes out. `RunState` is the state of the whole run, `PathState`
+that of one path, of which only `PathOutput` goes back: paths never see each other.
 """
 
 from dataclasses import asdict
@@ -16,19 +16,19 @@ Cost = dict[str, Any]
 """The fields of a Usage."""
 
 Costs = dict[Phase, Cost]
-"""What was spent, by what it was spent for."""
+"""The cost of each phase."""
 
 
 def add_costs(one: Costs, other: Costs) -> Costs:
-    """Both together."""
-    both = {**one}
+    """Add two costs, phase by phase."""
+    total = {**one}
     for phase, cost in other.items():
-        both[phase] = asdict(Usage(**one[phase]) + Usage(**cost)) if phase in one else cost
-    return both
+        total[phase] = asdict(Usage(**one[phase]) + Usage(**cost)) if phase in one else cost
+    return total
 
 
 def total_usage(costs: Costs) -> Usage:
-    """The cost of all phases."""
+    """The usage of all phases together."""
     return sum((Usage(**cost) for cost in costs.values()), Usage())
 
 
@@ -78,13 +78,13 @@ Seen = dict[str, list[int]]
 
 
 def add_seen(one: Seen, other: Seen) -> Seen:
-    """Both together, each fact once."""
-    both = {chunk: {*one.get(chunk, ()), *other.get(chunk, ())} for chunk in {**one, **other}}
-    return {chunk: sorted(facts) for chunk, facts in both.items()}
+    """Unite two sets of shown facts."""
+    united = {chunk: {*one.get(chunk, ()), *other.get(chunk, ())} for chunk in {**one, **other}}
+    return {chunk: sorted(facts) for chunk, facts in united.items()}
 
 
 class PathResult(TypedDict):
-    """What one path brings home. `path` counts from 1, in the order of the initial nodes.
+    """What one path has found. `path` counts from 1, in the order of the initial nodes.
 
     `read` are the ids of the chunks that it read in full, `seen` the facts that it was shown.
     """
@@ -102,31 +102,31 @@ class PathResult(TypedDict):
     seen: NotRequired[Seen]
 
 
-def with_paths(one: list[PathResult], other: list[PathResult]) -> list[PathResult]:
-    """Both together; a path that somebody edited takes the place of what it was."""
+def merge_paths(one: list[PathResult], other: list[PathResult]) -> list[PathResult]:
+    """Add the results of paths; an edited result replaces the earlier one of its path."""
     return list({path["path"]: path for path in (*one, *other)}.values())
 
 
-def with_notes(one: list[str], other: list[str]) -> list[str]:
-    """Both together, each note once."""
+def merge_notes(one: list[str], other: list[str]) -> list[str]:
+    """Add notes, each once."""
     return list(dict.fromkeys((*one, *other)))
 
 
 class Statement(TypedDict):
-    """What the answer says; `citations` are places in the run's citations, counted from 1."""
+    """A claim or contradiction of the answer; `citations` number the run's citations, from 1."""
 
     text: str
     citations: list[int]
 
 
 class AgentInput(TypedDict):
-    """What the world puts in."""
+    """The input of the graph."""
 
     question: str
 
 
 class AgentOutput(TypedDict):
-    """What the world gets back; `unjoined` says why no answer could be put together."""
+    """The output of the graph; `unjoined` says why no answer could be put together."""
 
     unjoined: NotRequired[str]
     answer: str
@@ -142,11 +142,11 @@ class AgentOutput(TypedDict):
 
 
 class RunState(TypedDict, total=False):
-    """What the whole run knows.
+    """The state of the whole run.
 
-    `run` is an id where the steps of a run have to find each other's parts. `needs` are the parts
-    of the plan that can be searched on their own; `related` are the ids of the key elements that
-    have most to do with all of that.
+    `run` is the id of a hosted run (`integrations.langgraph`). `needs` are the information needs of
+    the plan that can be searched for on their own; `related` are the ids of the key elements that
+    are most related to question, plan and needs.
     """
 
     run: str
@@ -155,9 +155,9 @@ class RunState(TypedDict, total=False):
     needs: list[str]
     related: list[str]
     nodes: list[NodeRef]
-    paths: Annotated[list[PathResult], with_paths]
+    paths: Annotated[list[PathResult], merge_paths]
     costs: Annotated[Costs, add_costs]
-    notes: Annotated[list[str], with_notes]
+    notes: Annotated[list[str], merge_notes]
     unjoined: str
     answer: str
     analysis: str
@@ -167,20 +167,20 @@ class RunState(TypedDict, total=False):
     contradictions: list[Statement]
 
 
-class PathNotes(TypedDict):
-    """What a path gives back to the run."""
+class PathOutput(TypedDict):
+    """What a path returns to the run."""
 
     paths: list[PathResult]
     costs: Costs
 
 
 class PathState(TypedDict, total=False):
-    """What one path knows.
+    """The state of one path.
 
-    `queue` are the chunks to read in their order; `visited` and `read` are ids of nodes and chunks
-    that are never looked at again, `seen` the facts that were shown. `page` counts from 1 the pages
-    of facts or neighbors that are looked at now, `shown` what stood on the earlier ones. `before`
-    is what the run had spent when the path set out.
+    `queue` are the chunks to read, in order; `visited` and `read` are ids of nodes and chunks that
+    are never shown again, `seen` the facts that were shown. `page` is the number of the page of
+    facts or neighbors, from 1, and `shown` how many were on earlier pages. `before` is what the run
+    had spent when the path set out.
     """
 
     run: str
@@ -208,5 +208,5 @@ class PathState(TypedDict, total=False):
 
 
 def label(document: str, index: int) -> str:
-    """How a chunk is called in prompts and records."""
+    """The name of a chunk in prompts and records."""
     return f"{document}, chunk {index}"

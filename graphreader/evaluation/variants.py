@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 from graphreader.agent.decisions import NeighborDecision
 from graphreader.agent.dependencies import AgentDependencies, Update
 from graphreader.agent.events import NodesChosen, PlanMade
-from graphreader.agent.exploration import FIRST_PAGE, Exploration, called, neighbors_of
+from graphreader.agent.exploration import FIRST_PAGE, Exploration, chosen_function, ranked_neighbors
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import PathState, RunState
@@ -40,16 +40,16 @@ class WithoutPlan(Planning):
 class RandomInitialNodes(Planning):
     """Draws the initial nodes at random among all key elements."""
 
-    def __init__(self, parts: AgentDependencies, seed: int) -> None:
-        super().__init__(parts)
+    def __init__(self, deps: AgentDependencies, seed: int) -> None:
+        super().__init__(deps)
         self._seed = seed
 
     async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Draw as many different key elements as there are paths."""
         random = Random(f"{self._seed} {state['question']}")
-        number = self._parts.limits.initial_nodes
+        number = self._deps.limits.initial_nodes
         shares = [random.random() for _ in range(4 * number)]
-        drawn = dict.fromkeys(await self._parts.explorer.drawn(shares))
+        drawn = dict.fromkeys(await self._deps.explorer.drawn(shares))
         nodes = list(drawn)[:number]
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         chosen = [{"id": node.id, "name": node.name} for node in nodes]
@@ -70,13 +70,13 @@ class WithoutSharing(Planning):
 class RandomNeighbors(Exploration):
     """Goes to a random unvisited neighbor as long as there is one."""
 
-    def __init__(self, parts: AgentDependencies, seed: int) -> None:
-        super().__init__(parts)
+    def __init__(self, deps: AgentDependencies, seed: int) -> None:
+        super().__init__(deps)
         self._seed = seed
 
     async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Move to a random neighbor; the move counts as a function call."""
-        neighbors = await neighbors_of(self._parts, state)
+        neighbors = await ranked_neighbors(self._deps, state)
         if not neighbors:
             return {"stopped": "nothing_left"}
         position = f"{state['path']} {len(state['functions'])}"
@@ -86,7 +86,7 @@ class RandomNeighbors(Exploration):
             rationale="Chosen by chance.", function="read_neighbor_node", neighbor=1
         )
         return {
-            **self._called(state, called(state, decision, node.name), runtime),
+            **self.count_call(state, chosen_function(state, decision, node.name), runtime),
             **FIRST_PAGE,
             "node": {"id": node.id, "name": node.name},
             "visited": [*state["visited"], node.id],

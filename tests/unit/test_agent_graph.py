@@ -1,7 +1,7 @@
 import json
 
 from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
-from graphreader.agent.exploration import enter
+from graphreader.agent.exploration import initial_path_state
 from graphreader.agent.graph import (
     AFTER_CHUNK,
     AFTER_FACTS,
@@ -30,7 +30,7 @@ REF = {"id": "c", "document": "d", "index": 0}
 
 def exploring(**changes: object) -> PathState:
     run: RunState = {"question": "q", "plan": "p", "needs": ["n"], "related": ["k"]}
-    state = enter(run, 1, {"id": "n", "name": "N"})
+    state = initial_path_state(run, 1, {"id": "n", "name": "N"})
     state.update(changes)  # type: ignore[typeddict-item]  # a test's own choice of fields
     return state
 

@@ -1,6 +1,14 @@
 from dataclasses import replace
 
-from graphreader.agent.fact_pages import A_PAGE, CHUNKS_OF_A_PAGE, TOGETHER, fact_page
+import pytest
+
+from graphreader.agent.fact_pages import (
+    CHUNKS_PER_PAGE,
+    FACTS_PER_PAGE,
+    FACTS_PER_PART,
+    needs_context,
+    page_of_facts,
+)
 from graphreader.store.records import ChunkFacts, StoredFact
 
 
@@ -24,22 +32,26 @@ def hub(chunks: int, facts: int) -> list[ChunkFacts]:
 def test_best_first() -> None:
     found = [chunk(0, "Ann lived in Rome."), chunk(1, "Ann was a baker."), chunk(2, "Ann sang.")]
 
-    page = fact_page(found, "Who was a baker?", 0)
+    page = page_of_facts(found, "Who was a baker?", 0)
 
-    assert [group.index for group in page.groups] == [1, 0, 2]
+    assert [group.index for group in page.parts] == [1, 0, 2]
     assert page.remaining == 0
 
 
 # Facts of one chunk stand in the order of the text, though the best of many are shown first.
 def test_order_of_the_text() -> None:
-    facts = [f"Filler {number}." for number in range(TOGETHER)]
+    facts = [f"Filler {number}." for number in range(FACTS_PER_PART)]
     found = [chunk(0, *facts, "The baker came.", "The baker went.")]
 
-    first, second = fact_page(found, "baker", 0).groups
+    first, second = page_of_facts(found, "baker", 0).parts
 
-    assert texts(first.facts) == [*facts[: TOGETHER - 2], "The baker came.", "The baker went."]
+    assert texts(first.facts) == [
+        *facts[: FACTS_PER_PART - 2],
+        "The baker came.",
+        "The baker went.",
+    ]
     assert first.more == 2
-    assert texts(second.facts) == facts[TOGETHER - 2 :]
+    assert texts(second.facts) == facts[FACTS_PER_PART - 2 :]
     assert second.more == 0
 
 
@@ -50,7 +62,7 @@ def test_no_chunk_crowds_out_the_others() -> None:
         chunk(1, "Ann sang."),
     ]
 
-    groups = fact_page(found, "baker", 0).groups
+    groups = page_of_facts(found, "baker", 0).parts
 
     assert [group.index for group in groups[:3]] == [0, 1, 0]
     assert sum(len(group.facts) for group in groups) == 41
@@ -61,7 +73,7 @@ def test_the_whole_chunk_counts() -> None:
     found = [chunk(0, "Ann, a baker, sang."), chunk(1, "Ann sang."), chunk(2, "Ann slept.")]
     found[2] = replace(found[2], holds=("ulm", "born"))
 
-    groups = fact_page(found, "Was Ann the baker born in Ulm?", 0, node="Ann Baker").groups
+    groups = page_of_facts(found, "Was Ann the baker born in Ulm?", 0, node="Ann Baker").parts
 
     assert [group.index for group in groups] == [2, 0, 1]
     assert groups[0].holds == ("ulm", "born")
@@ -74,7 +86,7 @@ def test_document_of_the_node() -> None:
 
     found[1] = replace(found[1], document="Ann Yule (poet)")
 
-    groups = fact_page(found, "Was Ann Yule born in Ulm?", 0, node="Ann Yule").groups
+    groups = page_of_facts(found, "Was Ann Yule born in Ulm?", 0, node="Ann Yule").parts
 
     assert [group.document for group in groups] == ["Ann Yule (poet)", "book"]
 
@@ -90,7 +102,7 @@ def test_document_that_is_asked_for() -> None:
     ]
 
     wanted = 'When was the film "Farewell In Ulm, my Darling" released?'
-    groups = fact_page(found, wanted, 0, node="Ulm").groups
+    groups = page_of_facts(found, wanted, 0, node="Ulm").parts
 
     assert [group.document for group in groups] == [titles[2], titles[0], titles[1]]
 
@@ -101,9 +113,9 @@ def test_all_pages_together_are_all_facts() -> None:
     shown = 0
     seen: list[tuple[int, int]] = []
     while True:
-        page = fact_page(found, "fact 7 of chunk 3", shown)
-        facts = [(group.index, fact.index) for group in page.groups for fact in group.facts]
-        assert len(facts) <= A_PAGE
+        page = page_of_facts(found, "fact 7 of chunk 3", shown)
+        facts = [(group.index, fact.index) for group in page.parts for fact in group.facts]
+        assert len(facts) <= FACTS_PER_PAGE
         part = facts[:47]  # as many as a window happens to hold
         assert page.remaining == 600 - shown - len(facts)
         seen += part
@@ -118,14 +130,45 @@ def test_all_pages_together_are_all_facts() -> None:
 def test_read_chunks_come_last() -> None:
     found = [chunk(0, "Ann was a baker."), chunk(1, "Ann sang."), chunk(2, "Ann slept.")]
 
-    groups = fact_page(found, "Who was a baker?", 0, ["c0"]).groups
+    groups = page_of_facts(found, "Who was a baker?", 0, ["c0"]).parts
 
     assert [group.index for group in groups] == [1, 2, 0]
 
 
 # A page has so many chunks at most, and the rest comes on the next one.
 def test_a_page_has_few_chunks() -> None:
-    page = fact_page(hub(chunks=CHUNKS_OF_A_PAGE + 5, facts=1), "", 0)
+    page = page_of_facts(hub(chunks=CHUNKS_PER_PAGE + 5, facts=1), "", 0)
 
-    assert len(page.groups) == CHUNKS_OF_A_PAGE
+    assert len(page.parts) == CHUNKS_PER_PAGE
     assert page.remaining == 5
+
+
+# A fact that points at something, or names nothing, may not be understood alone.
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "The original score was rejected.",
+        "He moved to Paris in 1920.",
+        "This city was besieged.",
+        "The king died.",
+        "他于1920年移居巴黎。",
+        "国王去世了。",
+    ],
+)
+def test_thin(fact: str) -> None:
+    assert needs_context(fact)
+
+
+# A fact that names what it is about stands alone.
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "Jerry Fielding wrote the original score of The Getaway.",
+        "The album was released in 2008.",
+        "The band \u201cred house\u201d played there.",
+        "the castle was built of large grey stones from the quarries of the north by monks",
+        "杰里·菲尔丁为电影《赌命鸳鸯》创作了最初的配乐。",
+    ],
+)
+def test_not_thin(fact: str) -> None:
+    assert not needs_context(fact)

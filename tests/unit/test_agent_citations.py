@@ -1,6 +1,6 @@
 import pytest
 
-from graphreader.agent.citations import locate, passages, with_quotes
+from graphreader.agent.citations import add_quotes, locate, passages
 from graphreader.store.records import StoredChunk
 
 TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It ended. 贞德生于法国。"
@@ -84,6 +84,6 @@ def test_page_and_heading() -> None:
         page_starts=(110,),
         headings=((90, "Youth"), (105, "Trial")),
     )
-    quotes = with_quotes([], chunk, ["It began.", "It ended."])
+    quotes = add_quotes([], chunk, ["It began.", "It ended."])
 
     assert [(one["page"], one["heading"]) for one in quotes] == [(7, "Youth"), (8, "Trial")]

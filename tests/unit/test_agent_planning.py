@@ -1,4 +1,4 @@
-from graphreader.agent.planning import diverse
+from graphreader.agent.planning import select_diverse
 from graphreader.store.records import Node, Profile
 
 
@@ -13,7 +13,7 @@ NODES = [Node(id_, id_) for id_ in "abcde"]
 def test_same_facts() -> None:
     profiles = {"a": profile("1"), "b": profile("1"), "c": profile("1", "2"), "d": profile("3")}
 
-    chosen = diverse(NODES, profiles, 3)
+    chosen = select_diverse(NODES, profiles, 3)
 
     assert [node.id for node in chosen] == ["a", "c", "d"]
 
@@ -26,7 +26,7 @@ def test_aliases() -> None:
         "c": profile("3", aliases=("getaway",)),
     }
 
-    chosen = diverse(NODES, profiles, 5)
+    chosen = select_diverse(NODES, profiles, 5)
 
     assert [node.id for node in chosen] == ["a", "c"]
 
@@ -35,12 +35,12 @@ def test_aliases() -> None:
 def test_hubs_are_not_the_same() -> None:
     profiles = {id_: Profile(frozenset({id_}), None) for id_ in "abc"}
 
-    assert len(diverse(NODES, profiles, 5)) == 3
+    assert len(select_diverse(NODES, profiles, 5)) == 3
 
 
 # Nodes without facts lead nowhere; no more are chosen than are wanted.
 def test_nodes_that_lead_nowhere() -> None:
     profiles = {"a": profile(), "b": profile("1"), "c": profile("2"), "d": profile("3")}
 
-    assert [node.id for node in diverse(NODES, profiles, 2)] == ["b", "c"]
-    assert diverse(NODES, {}, 2) == []
+    assert [node.id for node in select_diverse(NODES, profiles, 2)] == ["b", "c"]
+    assert select_diverse(NODES, {}, 2) == []

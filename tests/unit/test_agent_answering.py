@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.agent.answering import rested
+from graphreader.agent.answering import cite
 from graphreader.agent.decisions import Answer, Claim, Contradiction
 from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, Evidence
@@ -51,7 +51,7 @@ def test_places() -> None:
         ("Danny began in 1972.", [1]),
         contradictions=[("One says 1972, the other 1973.", [1, 2])],
     )
-    basis, notes = rested(decision, TASK, QUOTES)
+    basis, notes = cite(decision, TASK, QUOTES)
 
     assert [one["quote"] for one in basis["citations"]] == [WORDS[2], WORDS[0], WORDS[1]]
     assert texts(basis["claims"]) == [
@@ -64,7 +64,7 @@ def test_places() -> None:
 
 # Numbers of quotes that were not shown are dropped, also those that were found but left out.
 def test_numbers_that_were_not_shown() -> None:
-    basis, _ = rested(answer(("Danny.", [0, 2, -1, 3, 99])), TASK.keeping(2), QUOTES)
+    basis, _ = cite(answer(("Danny.", [0, 2, -1, 3, 99])), TASK.keeping(2), QUOTES)
 
     assert texts(basis["claims"]) == [("Danny.", [1])]
     assert [one["quote"] for one in basis["citations"]] == [WORDS[1]]
@@ -72,8 +72,8 @@ def test_numbers_that_were_not_shown() -> None:
 
 # A claim that no quote supports is kept, and a note names it.
 def test_unsupported_claims() -> None:
-    one = rested(answer(("Danny began.", [1]), ("Alice won.", [9]), ("So.", [2])), TASK, QUOTES)
-    many = rested(answer(*((f"Claim {n}.", []) for n in range(5))), TASK, QUOTES)
+    one = cite(answer(("Danny began.", [1]), ("Alice won.", [9]), ("So.", [2])), TASK, QUOTES)
+    many = cite(answer(*((f"Claim {n}.", []) for n in range(5))), TASK, QUOTES)
 
     assert texts(one[0]["claims"])[1] == ("Alice won.", [])
     assert one[1] == ["1 of 3 claims has no quote that supports it: Alice won."]
@@ -86,7 +86,7 @@ def test_unsupported_claims() -> None:
 # An answer that names no claims is one, which nothing supports.
 @pytest.mark.parametrize("claims", [[], [(" ", [1])]])
 def test_no_claims(claims: list[tuple[str, list[int]]]) -> None:
-    basis, notes = rested(answer(*claims), TASK, QUOTES)
+    basis, notes = cite(answer(*claims), TASK, QUOTES)
 
     assert texts(basis["claims"]) == [("Danny.", [])]
     assert notes == ["1 of 1 claims has no quote that supports it: Danny."]
@@ -96,7 +96,7 @@ def test_no_claims(claims: list[tuple[str, list[int]]]) -> None:
 @pytest.mark.parametrize("numbers", [[], [2], [2, 2], [2, 77]])
 def test_contradictions_of_one_side(numbers: list[int]) -> None:
     decision = answer(("Danny.", [1]), contradictions=[("Which year?", numbers)])
-    basis, notes = rested(decision, TASK, QUOTES)
+    basis, notes = cite(decision, TASK, QUOTES)
 
     assert basis["contradictions"] == []
     assert [one["quote"] for one in basis["citations"]] == [WORDS[0]]
@@ -106,7 +106,7 @@ def test_contradictions_of_one_side(numbers: list[int]) -> None:
 # What is not answered has no claims, no contradictions and no citations.
 def test_not_answered() -> None:
     decision = answer(("Danny.", [1]), contradictions=[("Which year?", [1, 2])], answered=False)
-    basis, notes = rested(decision, TASK, QUOTES)
+    basis, notes = cite(decision, TASK, QUOTES)
 
     assert basis == {"citations": [], "claims": [], "contradictions": []}
     assert notes == []

@@ -37,13 +37,13 @@ async def test_once() -> None:
 
 
 # The middle of some texts is the mean of their vectors.
-async def test_middle() -> None:
-    assert await QueryVectors(Embedder()).middle(["a", "bbb"]) == [2.0, 1.0]
+async def test_mean() -> None:
+    assert await QueryVectors(Embedder()).mean(["a", "bbb"]) == [2.0, 1.0]
 
 
 # Only so many are remembered, those that were wanted last.
 async def test_few_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dependencies, "REMEMBERED", 2)
+    monkeypatch.setattr(dependencies, "CACHED_VECTORS", 2)
     embedder = Embedder()
     known = QueryVectors(embedder)
 
