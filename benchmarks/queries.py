@@ -30,9 +30,9 @@ from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
 from benchmarks.ingest import opened
 from benchmarks.measured import Clock
 from benchmarks.sides import Bench
-from graphreader.agent.exploration import RANKED
-from graphreader.agent.fact_pages import CHUNKS_OF_A_PAGE
-from graphreader.agent.planning import RELATED, SEARCHED, SMALL
+from graphreader.agent.exploration import MAX_NEIGHBORS
+from graphreader.agent.fact_pages import CHUNKS_PER_PAGE
+from graphreader.agent.planning import MAX_RELATED, SEARCH_LIMIT, SMALL_GRAPH
 from graphreader.ingestion.extraction import key_elements
 from graphreader.settings import load_environment
 from graphreader.store.catalog import Catalog
@@ -76,7 +76,7 @@ class Sample:
         explorer = GraphExplorer(connection, corpus)
         sample = cls(explorer, InstantEmbedder(corpus), dice, names, hubs)
         for hub in hubs:
-            groups = (await explorer.facts(sample.id(hub))).groups[:CHUNKS_OF_A_PAGE]
+            groups = (await explorer.facts(sample.id(hub))).groups[:CHUNKS_PER_PAGE]
             sample.contexts.append({g.chunk: [f.index for f in g.facts] for g in groups})
         return sample
 
@@ -97,7 +97,7 @@ class Sample:
     @property
     def related(self) -> list[str]:
         """Nodes that have to do with a question."""
-        return [self.node for _ in range(RELATED)]
+        return [self.node for _ in range(MAX_RELATED)]
 
     @property
     def vector(self) -> list[float]:
@@ -118,16 +118,19 @@ class Sample:
     def neighbors(self, node: str) -> Awaitable[object]:
         """The neighbors of a node on a path that has read some chunks."""
         read = list(self.page)[:10]
-        return self.explorer.neighbors(node, [], read, self.related, self.vector, RANKED)
+        return self.explorer.neighbors(node, [], read, self.related, self.vector, MAX_NEIGHBORS)
 
 
 Look = Callable[[Sample], Awaitable[object]]
 
 LOOKS: dict[str, tuple[float, Look]] = {
-    "nearest to a vector": (60, lambda s: s.explorer.nearest([s.vector], SEARCHED)),
-    "words of a question": (10, lambda s: s.explorer.matching([s.question], SEARCHED)),
-    "words of every third name": (10, lambda s: s.explorer.matching(["Lake of sheep"], SEARCHED)),
-    "is it a small corpus?": (10, lambda s: s.explorer.has_at_most(SMALL)),
+    "nearest to a vector": (60, lambda s: s.explorer.nearest([s.vector], SEARCH_LIMIT)),
+    "words of a question": (10, lambda s: s.explorer.matching([s.question], SEARCH_LIMIT)),
+    "words of every third name": (
+        10,
+        lambda s: s.explorer.matching(["Lake of sheep"], SEARCH_LIMIT),
+    ),
+    "is it a small corpus?": (10, lambda s: s.explorer.has_at_most(SMALL_GRAPH)),
     "profiles of 100 nodes": (
         10,
         lambda s: s.explorer.profiles([s.node for _ in range(100)]),

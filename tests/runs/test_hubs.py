@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from graphreader import tokens
-from graphreader.agent.fact_pages import A_PAGE
+from graphreader.agent.fact_pages import FACTS_PER_PAGE
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.llm.chat_model import LanguageModelDecider
@@ -208,7 +208,7 @@ def test_only_what_was_shown(neo4j: Settings, stars: dict[int, str]) -> None:
     shown = set(re.findall(r"^- (.*? came to Paris in \d+ days\.)", prompt, re.MULTILINE))
     of_paris = {one.page_content: one for one in found if one.metadata["document"] == "city"}
 
-    assert 20 < len(shown) < A_PAGE - 20
+    assert 20 < len(shown) < FACTS_PER_PAGE - 20
     assert set(of_paris) == {*shown, BRIDGE}
     for n in range(400 - 1):
         fact = f"Visitor{n // FACTS_OF_A_VISITOR} came to Paris in {n} days."

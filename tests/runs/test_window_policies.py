@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from graphreader.agent.decisions import Condensed, InitialNodes
-from graphreader.agent.exploration import RANKED
-from graphreader.agent.fact_pages import A_PAGE
+from graphreader.agent.exploration import MAX_NEIGHBORS
+from graphreader.agent.fact_pages import FACTS_PER_PAGE
 from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     AnswerTask,
@@ -65,7 +65,7 @@ def test_all_facts_can_be_seen(ask: Ask) -> None:
     facts = [fact for task in pages for group in task.groups for fact in group.facts]
     assert "Hub met Person229 here." in pages[0].groups[0].facts
     assert [task.page for task in pages] == [1, 2]
-    assert pages[0].own_choices <= A_PAGE
+    assert pages[0].own_choices <= FACTS_PER_PAGE
     assert sorted(facts) == sorted(SENTENCES)
     assert [call.name for call in reading.paths[0].functions][:2] == [
         "next_page", "stop_and_read_neighbor",
@@ -112,7 +112,7 @@ def test_neighbors_in_pages(ask: Ask) -> None:
     pages = tasks(decider, NeighborTask)[:4]
     names = [name for task in pages for name in task.neighbors]
     assert [task.page for task in pages] == [1, 2, 3, 4]
-    assert len(names) == len(set(names)) == RANKED
+    assert len(names) == len(set(names)) == MAX_NEIGHBORS
     assert pages[0].neighbors[0] == "Person229"
     assert reading.paths[0].functions[4].argument == pages[3].neighbors[6]
 

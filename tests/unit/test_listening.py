@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphreader.agent.answering import Telling
+from graphreader.agent.answering import AnswerStream
 from graphreader.agent.events import AnswerToken
 
 
@@ -32,10 +32,10 @@ class Listener:
 )
 def test_telling(pieces: list[tuple[str, bool]], tokens: list[tuple[str, bool]]) -> None:
     listener = Listener()
-    telling = Telling(listener.tokens.append)
+    telling = AnswerStream(listener.tokens.append)
     for piece, begins in pieces:
         telling(piece, begins)
-    telling.ends_with("Danny won.")
+    telling.finish("Danny won.")
 
     assert [(token.text, token.begins) for token in listener.tokens] == tokens
     assert listener.text == "Danny won."
