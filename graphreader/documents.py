@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphreader.errors import UsageError
+
+MAX_CORPUS_NAME = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -76,3 +80,15 @@ class AtomicFact:
     index: int
     text: str
     key_elements: tuple[KeyElement, ...]
+
+
+def check_corpus_name(corpus: str) -> str:
+    """Return the name of a corpus if it can be stored, shown and typed; else raise UsageError."""
+    if not corpus.strip():
+        raise UsageError("A corpus needs a name: leave it out for `default`.")
+    if len(corpus) > MAX_CORPUS_NAME or not corpus.isprintable():
+        raise UsageError(
+            f"A corpus's name has at most {MAX_CORPUS_NAME} characters, all of them printable: "
+            "choose another."
+        )
+    return corpus

@@ -21,6 +21,7 @@ from graphreader.agent.graph import NodeSet
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary, check_run_id
 from graphreader.agent.state import AgentInput, AgentOutput, RunState
+from graphreader.documents import check_corpus_name
 from graphreader.errors import (
     DecisionError,
     GraphReaderError,
@@ -48,7 +49,7 @@ from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_t
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.reading import Reading
-from graphreader.resources import Resources, check_corpus_name
+from graphreader.resources import Resources
 from graphreader.runs import (
     KeptRun,
     RunRequest,

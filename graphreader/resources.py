@@ -25,21 +25,6 @@ from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
 
-MAX_CORPUS_NAME = 200
-"""Characters of a corpus's name at most."""
-
-
-def check_corpus_name(corpus: str) -> str:
-    """Return the name if it can be stored, shown and typed. Raises UsageError."""
-    if not corpus.strip():
-        raise UsageError("A corpus needs a name: leave it out for `default`.")
-    if len(corpus) > MAX_CORPUS_NAME or not corpus.isprintable():
-        raise UsageError(
-            f"A corpus's name has at most {MAX_CORPUS_NAME} characters, all of them printable: "
-            "choose another."
-        )
-    return corpus
-
 
 class Resources:
     """The connections of one reader, and of all readers made from it by `GraphReader.at`.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from graphreader.cli.watching import watch
+from graphreader.cli.watch import watch
 from graphreader.graph_reader import GraphReader
 
 COLUMNS = 110

@@ -1,145 +1,398 @@
-"""`graphreader list`, `stats` and `delete`: what there is, how much of it, and taking it out."""
+"""`graphreader list`, `stats`, `delete`, `normalize`, `reindex`, `export` and `import`."""
 
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
-from graphreader.cli.agreeing import agreed
-from graphreader.cli.failing import complain
-from graphreader.cli.opening import open_reader
-from graphreader.cli.printing import JsonFlag, as_line, plural, print_json, table_console
+from graphreader.cli.console import (
+    confirm,
+    literal_line,
+    plain_table,
+    plural,
+    print_error,
+    print_json,
+    single_line,
+    wide_console,
+)
+from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.options import (
+    STDIN,
+    JsonFlag,
+    OnlyCorpus,
+    YesFlag,
+    corpus_option,
+    flag,
+    import_driver,
+    open_reader,
+    read_settings,
+    start_embedded,
+)
+from graphreader.documents import check_corpus_name
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
+    from graphreader.ingestion.export_file import Counts, Export
+    from graphreader.ingestion.normalization.merging import Merge
+    from graphreader.ingestion.report import NormalizationReport
+    from graphreader.ingestion.transfer import TransferProgress, TransferReport
+    from graphreader.settings import Settings
     from graphreader.store.catalog import DocumentSummary, Stats
 
+DELETE_EXAMPLES = (
+    "graphreader delete notes.md",
+    "graphreader delete --all --corpus library --yes",
+)
+NORMALIZE_EXAMPLES = (
+    "graphreader normalize --dry-run",
+    "graphreader normalize --corpus library --report merges.json",
+    "graphreader normalize --undo",
+)
+EXPORT_EXAMPLES = (
+    "graphreader export library.jsonl --corpus library",
+    "graphreader export - --corpus library | gzip > library.jsonl.gz",
+)
+IMPORT_EXAMPLES = (
+    "graphreader import library.jsonl",
+    "gunzip -c library.jsonl.gz | graphreader import - --corpus copy",
+)
 
-_ROOMY = 100
+_WIDE = 100  # columns of a terminal that has room for ids
+_LISTED = 20  # merges that are printed; the JSON has all
 
 
-def list_(
-    corpus: Annotated[str | None, typer.Option(help="Only this corpus.", metavar="NAME")] = None,
-    json: JsonFlag = False,
-) -> None:
-    """List corpora, their documents and how far each one is."""
-    with open_reader("default" if corpus is None else corpus) as reader:
-        found = {}
-        for name in [corpus] if corpus else [one.corpus for one in reader.corpora()]:
-            reader.corpus = name
-            found[name] = reader.documents()
+def list_documents(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
+    """List the corpora with their documents and the status of each document."""
+    if corpus is not None:
+        check_corpus_name(corpus)
+    settings = read_settings()
+    import_driver()
+    if not settings.neo4j_uri:
+        start_embedded(settings)
+    # Not by a GraphReader, whose imports would take longer than all the rest.
+    corpora = asyncio.run(_read_catalog(settings, corpus))
     if json:
-        _print_list_json(found)
-    elif not found:
-        print("Nothing is read yet: `graphreader ingest PATH` reads texts in.")
+        listed = [
+            {"corpus": name, "documents": [asdict(one) for one in documents]}
+            for name, documents in corpora.items()
+        ]
+        print_json({"corpora": listed})
+    elif not corpora:
+        print("No texts are read yet: `graphreader ingest PATH` reads texts in.")
     else:
-        _print_list(found)
+        out = wide_console()
+        for number, (name, documents) in enumerate(corpora.items()):
+            if number:
+                out.print()
+            count = plural(len(documents), "document")
+            out.print(Text.assemble("Corpus ", literal_line(name, "bold"), f", {count}"))
+            if documents:
+                _print_documents(out, documents)
+
+
+async def _read_catalog(
+    settings: "Settings", corpus: str | None
+) -> "dict[str, list[DocumentSummary]]":
+    """The documents of one corpus, or of each corpus, by its name."""
+    from graphreader.store import schema
+    from graphreader.store.catalog import Catalog
+    from graphreader.store.connection import open_connection
+
+    connection = await open_connection(settings)
+    try:
+        await schema.check(connection)
+        catalog = Catalog(connection)
+        if corpus is not None:
+            await catalog.corpus(corpus)
+        names = [corpus] if corpus else [one.corpus for one in await catalog.corpora()]
+        return {name: await catalog.documents(name) for name in names}
+    finally:
+        await connection.aclose()
+
+
+def _print_documents(out: Console, documents: "Sequence[DocumentSummary]") -> None:
+    # In a narrow terminal ids take the room of titles: they are shown only where titles recur.
+    with_ids = out.width >= _WIDE or len({one.title for one in documents}) < len(documents)
+    names = ("Document", *(["Id"] if with_ids else []), "Chunks", "Tokens", "Status")
+    rows = [
+        (
+            single_line(one.title),
+            *([one.id] if with_ids else []),
+            f"{one.chunks:,}",
+            f"{one.tokens:,}",
+            one.status + (f" ({one.failed} without facts)" if one.failed else ""),
+        )
+        for one in documents
+    ]
+    widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
+    right = ("Chunks", "Tokens")
+    if sum(widths) + 2 * len(widths) > out.width:
+        table = plain_table(*names, right=right)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        out.print(table)
+        return
+    # Rich needs more than a second for a table of 3,000 rows.
+    for style, lines in (("dim", [names]), (None, rows)):
+        text = "\n".join(
+            "  ".join(
+                f"{' ' * (width - cell_len(cell))}{cell}"
+                if name in right
+                else f"{cell}{' ' * (width - cell_len(cell))}"
+                for name, cell, width in zip(names, line, widths, strict=True)
+            ).rstrip()
+            for line in lines
+        )
+        out.out(text, style=style, highlight=False)
 
 
 def stats(
-    corpus: Annotated[str, typer.Option(help="The corpus to count.", metavar="NAME")] = "default",
+    corpus: Annotated[str, corpus_option("The corpus to count.")] = "default",
     json: JsonFlag = False,
 ) -> None:
-    """Count documents, chunks, facts and key elements; name the busiest key elements."""
+    """Count documents, chunks, facts and key elements; name the key elements with most facts."""
     with open_reader(corpus) as reader:
-        counted = reader.stats()
+        counts = reader.stats()
     if json:
-        from dataclasses import asdict
-
-        print_json(asdict(counted))
+        print_json(asdict(counts))
     else:
-        _print_stats(counted)
+        _print_stats(counts)
+
+
+def _print_stats(counts: "Stats") -> None:
+    out = wide_console()
+    out.print(Text.assemble("Corpus ", literal_line(counts.corpus, "bold")))
+    table = plain_table("", "value", right=("value",), header=False)
+    for name, value in (
+        ("documents", f"{counts.documents:,}"),
+        ("chunks", f"{counts.chunks:,}"),
+        ("tokens", f"{counts.tokens:,}"),
+        ("facts", f"{counts.facts:,}"),
+        ("key elements", f"{counts.key_elements:,}"),
+        ("merged into those", f"{counts.merged:,}"),
+        ("facts per key element", f"{counts.facts_per_element:.1f}"),
+        ("neighbors per key element", f"{counts.neighbors_per_element:.1f}"),
+    ):
+        table.add_row(name, value)
+    out.print(table)
+    out.print()
+    busiest = ", ".join(f"{name} ({facts:,})" for name, facts in counts.busiest)
+    out.print(literal_line(f"Most facts: {busiest or 'none'}"))
 
 
 def delete(
     document: Annotated[
         str | None,
-        typer.Argument(help="Id, path or title of a document.", metavar="DOCUMENT"),
+        typer.Argument(help="The id, path or title of a document.", metavar="DOCUMENT"),
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="The whole corpus instead of one document.")
-    ] = False,
-    corpus: Annotated[
-        str, typer.Option(help="The corpus to delete from.", metavar="NAME")
-    ] = "default",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
+    everything: Annotated[bool, flag("--all", help="Delete the whole corpus.")] = False,
+    corpus: Annotated[str, corpus_option("The corpus to delete from.")] = "default",
+    yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Take a document, or a whole corpus, out of the graph."""
+    """Delete a document, or a whole corpus, from the graph."""
     if (document is None) == (not everything):
-        raise UsageError("Name one document, or say --all for the whole corpus.")
-    if everything and not yes and not agreed(f"Delete the whole corpus {corpus!r}?"):
-        complain("Nothing was deleted.")
+        raise UsageError("Name one document, or use --all for the whole corpus.")
+    if everything and not yes and not confirm(f"Delete the whole corpus {corpus!r}?"):
+        print_error("Nothing was deleted.")
         raise typer.Exit(1)
     with open_reader(corpus) as reader:
-        gone = reader.delete(document, everything=everything)
+        deleted = reader.delete(document, everything=everything)
     if json:
-        print_json({"corpus": corpus, "deleted": gone})
+        print_json({"corpus": corpus, "deleted": deleted})
     else:
-        print(f"{corpus}: {plural(gone, 'document')} deleted.")
+        print(f"{corpus}: {plural(deleted, 'document')} deleted.")
 
 
-def _print_list(found: "dict[str, list[DocumentSummary]]") -> None:
-    from rich.table import Table
-    from rich.text import Text
+def reindex(
+    corpus: Annotated[str, corpus_option("The corpus to embed again.")] = "default",
+    json: JsonFlag = False,
+) -> None:
+    """Embed the key elements again with the configured embeddings. No text is read again."""
+    with open_reader(corpus) as reader:
+        from graphreader.cli.ingest_progress import IngestDisplay
 
-    out = table_console()
-    for place, (name, documents) in enumerate(found.items()):
-        if place:
-            out.print()
-        out.print(
-            Text.assemble(
-                "Corpus ", as_line(name, "bold"), f", {plural(len(documents), 'document')}"
-            )
+        with IngestDisplay("reindex") as display:
+            counts = reader.reindex(progress=display)
+    if json:
+        print_json({"embedded": counts})
+    else:
+        print(f"Embedded again: {', '.join(counts)}.")
+
+
+def normalize(
+    corpus: Annotated[str, corpus_option("The corpus to normalize.")] = "default",
+    stages: Annotated[
+        str | None,
+        typer.Option(
+            help="The stages, separated by commas: semantic, association; or none.",
+            metavar="STAGES",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, flag("--dry-run", help="Only print what would change.")] = False,
+    undo: Annotated[bool, flag("--undo", help="Undo all merges.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write all merges to this file, as JSON.", metavar="FILE"),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Merge key elements that mean the same.
+
+    `ingest` does this at its end. No text is read again, and no model is asked.
+    """
+    if undo and stages is not None:
+        raise UsageError("--undo undoes all stages: leave out --stages.")
+    with open_reader(corpus, normalize=stages) as reader:
+        from graphreader.cli.ingest_progress import IngestDisplay
+
+        with IngestDisplay("normalize") as display:
+            result = reader.normalize(dry_run=dry_run, undo=undo, progress=display)
+    if report:
+        text = dumps(result.as_dict(), ensure_ascii=False, indent=1)
+        try:
+            report.expanduser().write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{report} cannot be written: {error.strerror}.") from None
+    if json:
+        print_json(result.as_dict())
+    else:
+        _print_normalization(result)
+
+
+def _print_normalization(result: "NormalizationReport") -> None:
+    """What changed, then the new merges, or all merges if none is new."""
+    print(f"{result.corpus}: {_changes(result)}")
+    new = [merge for merge in result.merges if merge.element.id in result.merged]
+    merges: Sequence[Merge] = new or result.merges
+    if merges:
+        table = plain_table(
+            "Key element", "Merged into", "By", "Facts", "Score", right=("Facts", "Score")
         )
-        if not documents:
-            continue
-        # Ids take the room of titles: where it is scarce they stand only where titles are alike.
-        with_ids = out.width >= _ROOMY or len({one.title for one in documents}) < len(documents)
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("Document", overflow="fold")
-        if with_ids:
-            table.add_column("Id", style="dim", overflow="fold")
-        table.add_column("Chunks", justify="right")
-        table.add_column("Tokens", justify="right")
-        table.add_column("Status")
-        for one in documents:
-            status = one.status + (f" ({one.failed} without facts)" if one.failed else "")
-            ids = [one.id] if with_ids else []
-            table.add_row(as_line(one.title), *ids, f"{one.chunks:,}", f"{one.tokens:,}", status)
-        out.print(table)
+        for merge in merges[:_LISTED]:
+            facts, score = f"{merge.element.facts:,}", f"{merge.score:.3f}"
+            names = literal_line(merge.element.name), literal_line(merge.into.name)
+            table.add_row(*names, merge.stage, facts, score)
+        wide_console().print(table)
+    if len(merges) > _LISTED:
+        print(f"... and {len(merges) - _LISTED:,} more: --report FILE has all of them.")
 
 
-def _print_list_json(found: "dict[str, list[DocumentSummary]]") -> None:
-    from dataclasses import asdict
-
-    corpora = [
-        {"corpus": name, "documents": [asdict(one) for one in documents]}
-        for name, documents in found.items()
+def _changes(result: "NormalizationReport") -> str:
+    parts = [
+        plural(count, one, many)
+        for count, one, many in (
+            (len(result.merged), "merge", ""),
+            (len(result.parted), "merge undone", "merges undone"),
+            (result.moved, "merge with new facts", "merges with new facts"),
+        )
+        if count
     ]
-    print_json({"corpora": corpora})
+    total = f"{plural(len(result.merges), 'merge')} in all"
+    if not parts:
+        return f"nothing {'would change' if result.dry_run else 'changed'}, {total}."
+    return f"{'would be: ' if result.dry_run else ''}{', '.join(parts)}; {total}."
 
 
-def _print_stats(counted: "Stats") -> None:
-    from rich.table import Table
-    from rich.text import Text
+def export_corpus(
+    file: Annotated[
+        str, typer.Argument(help="The file to write, - for standard output.", metavar="FILE")
+    ],
+    corpus: Annotated[str, corpus_option("The corpus to export.")] = "default",
+    json: JsonFlag = False,
+) -> None:
+    """Write a whole corpus, with its vectors, to one file of JSON Lines."""
+    if file == STDIN and json:
+        raise UsageError("Standard output takes the corpus or --json, not both: name a file.")
+    target = sys.stdout.buffer if file == STDIN else os.path.expanduser(file)
+    with open_reader(corpus) as reader, _transfer_progress("Exporting") as progress:
+        report = reader.export(target, progress=progress)
+    _print_transfer(report, f"exported to {file}", json, to_stderr=file == STDIN)
+    if report.refused:
+        raise typer.Exit(1)
 
-    out = table_console()
-    out.print(Text.assemble("Corpus ", as_line(counted.corpus, "bold")))
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column("")
-    table.add_column("", justify="right")
-    for name, value in (
-        ("documents", f"{counted.documents:,}"),
-        ("chunks", f"{counted.chunks:,}"),
-        ("tokens", f"{counted.tokens:,}"),
-        ("facts", f"{counted.facts:,}"),
-        ("key elements", f"{counted.key_elements:,}"),
-        ("merged into those", f"{counted.merged:,}"),
-        ("facts per key element", f"{counted.facts_per_element:.1f}"),
-        ("neighbors per key element", f"{counted.neighbors_per_element:.1f}"),
-    ):
-        table.add_row(name, value)
-    out.print(table)
-    out.print()
-    busiest = ", ".join(f"{name} ({facts:,})" for name, facts in counted.busiest)
-    out.print(as_line(f"Busiest (facts): {busiest or 'none'}"))
+
+def import_corpus(
+    file: Annotated[
+        str, typer.Argument(help="An exported corpus, - for standard input.", metavar="FILE")
+    ],
+    corpus: Annotated[
+        str | None,
+        corpus_option("The corpus to import into; by default the name that was exported."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Read an exported corpus into the graph. No model is asked."""
+    with _open_export(file) as lines:
+        name = lines.header.corpus if corpus is None else corpus
+        with open_reader(name) as reader, _transfer_progress("Importing") as progress:
+            try:
+                report = reader.import_corpus(lines, progress=progress)
+            except Interrupted as error:
+                error.add_note("The same command continues from here.")
+                raise
+    _print_transfer(report, "imported", json)
+    if report.refused:
+        raise typer.Exit(2)
+
+
+@contextmanager
+def _open_export(file: str) -> "Iterator[Export]":
+    """The exported corpus, checked before any server is started."""
+    import_driver()
+    from graphreader.ingestion.export_file import Export, open_export
+
+    if file != STDIN:
+        with open_export(os.path.expanduser(file)) as export:
+            yield export
+    elif sys.stdin.isatty():
+        raise UsageError("Nothing is piped into standard input: name a file.")
+    else:
+        yield Export(sys.stdin.buffer)
+
+
+@contextmanager
+def _transfer_progress(text: str) -> "Iterator[TransferProgress]":
+    """Show on stderr, if that is a terminal, how much is transferred."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda counts: None
+        return
+    with console.status(text) as status:
+        yield lambda counts: status.update(f"{text}: {_transfer_counts(counts)}")
+
+
+def _print_transfer(
+    report: "TransferReport", outcome: str, json: bool, to_stderr: bool = False
+) -> None:
+    if json:
+        return print_json(report.as_dict())
+    parts = [_transfer_counts(report)]
+    if report.incomplete:
+        parts.append(f"{plural(report.incomplete, 'document')} of them incomplete")
+    if report.unchanged:
+        parts.append(f"{plural(report.unchanged, 'document')} in the graph already")
+    sentence = single_line(f"{report.corpus}: {', '.join(parts)}, {outcome}.")
+    (print_error if to_stderr else print)(sentence)
+    for refusal in report.refused:
+        print_error(single_line(refusal))
+
+
+def _transfer_counts(counts: "Counts | TransferReport") -> str:
+    numbers: Mapping[str, int] = {
+        "document": counts.documents,
+        "chunk": counts.chunks,
+        "fact": counts.facts,
+        "key element": counts.key_elements,
+    }
+    return ", ".join(plural(count, name) for name, count in numbers.items())

@@ -1,180 +1,284 @@
-"""`graphreader ingest`: read files, folders and what comes on stdin into a corpus."""
+"""`graphreader ingest` and `estimate`: read texts into a corpus, or say what that costs."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from graphreader.cli.failing import Interrupted, complain
-from graphreader.cli.opening import MaxCalls, MaxTokens, open_reader
-from graphreader.cli.printing import JsonFlag, cost, plural, print_json, printable
-from graphreader.cli.texts import STDIN, Exclude, Include, Name, Paths, expanded
+from graphreader.cli.console import (
+    cost_text,
+    money,
+    plain_table,
+    plural,
+    print_error,
+    print_json,
+    rounded,
+    single_line,
+    spinner,
+    wide_console,
+)
+from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.options import (
+    STDIN,
+    Exclude,
+    Include,
+    JsonFlag,
+    MaxCalls,
+    MaxTokens,
+    Paths,
+    StdinName,
+    corpus_option,
+    expand_paths,
+    flag,
+    open_reader,
+    read_settings,
+)
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
+    from graphreader.estimate import Estimate, Spending
     from graphreader.graph_reader import GraphReader
     from graphreader.ingestion.report import IngestReport
 
+INGEST_EXAMPLES = (
+    "graphreader ingest notes.md",
+    "graphreader ingest books/ letters/ --corpus library",
+    'graphreader ingest books/ --include "*.epub" --exclude drafts',
+    "graphreader ingest - --id notes < notes.txt",
+    "graphreader ingest books/ --corpus library --dry-run",
+    "graphreader ingest --retry-failed --corpus library",
+)
+ESTIMATE_EXAMPLES = (
+    "graphreader estimate books/",
+    "GRAPHREADER_MODEL=openai:gpt-5.4-mini graphreader estimate books/",
+)
 
-_FAILED = 10  # failed chunks whose reasons are told; the JSON has all
+_LISTED_FAILURES = 10  # failed chunks whose reasons are printed; the JSON has all
+_UNKNOWN_PRICE = "not known: set it in a file (GRAPHREADER_PRICES)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The texts to read, as the command line names them."""
+
+    paths: Sequence[str]
+    include: Sequence[str]
+    exclude: Sequence[str]
+    id: str | None
+
+    def options(self) -> dict[str, Any]:
+        """The keyword arguments of `ingest` and `estimate` of a reader."""
+        return {"include": self.include, "exclude": self.exclude, "id": self.id}
 
 
 def ingest(
     paths: Paths,
     include: Include,
     exclude: Exclude,
-    name: Name = None,
-    corpus: Annotated[
-        str, typer.Option(help="The corpus to read into.", metavar="NAME")
-    ] = "default",
+    name: StdinName = None,
+    corpus: Annotated[str, corpus_option("The corpus to read into.")] = "default",
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again for chunks that failed; no PATH.")
+        bool, flag("--retry-failed", help="Ask again for the chunks that failed; takes no PATH.")
     ] = False,
     normalize: Annotated[
         bool | None,
-        typer.Option("--normalize/--no-normalize", help="Merge key elements at the end?"),
+        typer.Option(
+            "--normalize/--no-normalize",
+            help="Merge key elements at the end, or do not.",
+            metavar="",
+        ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what it would cost.")
-    ] = False,
+    dry_run: Annotated[bool, flag("--dry-run", help="Only print what it would cost.")] = False,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     json: JsonFlag = False,
 ) -> None:
-    """Read texts into the graph. What is there already costs nothing."""
-    if retry_failed:
-        _refuse_beside_retry(paths, include, exclude, name, normalize is not None, dry_run)
-    else:
-        paths = expanded(paths, name)
-        _refuse_hopeless(paths, include, exclude)
-    if dry_run:
-        from graphreader.cli.estimate import tell
-
-        return tell(paths, include, exclude, name, corpus, json, known=True)
-    with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
-        from graphreader.cli.progress import IngestDrawing
-
-        try:
-            with IngestDrawing() as drawing:
-                if retry_failed:
-                    report = reader.retry_failed(progress=drawing)
-                else:
-                    report = reader.ingest(
-                        *paths,
-                        include=include,
-                        exclude=exclude,
-                        id=name,
-                        normalize=normalize,
-                        progress=drawing,
-                    )
-        except Interrupted as error:
-            error.add_note("What was read so far is kept: the same command reads on.")
-            raise
-        waiting = _waiting(reader, report) if retry_failed else []
-    tell_report(replace(report, notes=(*report.notes, *waiting)), json)
-    if waiting:
-        raise typer.Exit(1)
-
-
-def _waiting(reader: "GraphReader", report: "IngestReport") -> list[str]:
-    """A note on documents that are not read to their end, though no chunk of them failed."""
-    from graphreader.runs import unfinished_note
-
-    documents = reader.documents()
-    asked = {one.id for one in report.documents}
-    there = [one for one in documents if one.status == "incomplete" and one.id not in asked]
-    return unfinished_note(len(documents), [one.title for one in there])
-
-
-def _refuse_beside_retry(*given: object) -> None:
-    if any(given):
+    """Read texts into the graph. Texts that are in the graph already cost nothing."""
+    if retry_failed and any((paths, include, exclude, name, normalize is not None, dry_run)):
         raise UsageError(
             "--retry-failed asks again for the failed chunks of the whole corpus: it goes with "
             "--corpus, --max-calls, --max-tokens and --json only."
         )
+    sources = _Sources(() if retry_failed else expand_paths(paths, name), include, exclude, name)
+    _refuse_unreadable(sources)
+    if dry_run:
+        return _print_estimate(sources, corpus, json, skip_known=True)
+    with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
+        from graphreader.cli.ingest_progress import IngestDisplay
+
+        try:
+            with IngestDisplay() as display:
+                if retry_failed:
+                    report = reader.retry_failed(progress=display)
+                else:
+                    report = reader.ingest(
+                        *sources.paths,
+                        **sources.options(),
+                        normalize=normalize,
+                        progress=display,
+                    )
+        except Interrupted as error:
+            error.add_note("The chunks read so far are kept: the same command continues.")
+            raise
+        unfinished = _unfinished_note(reader, report) if retry_failed else []
+    print_ingest_report(replace(report, notes=(*report.notes, *unfinished)), json)
+    if unfinished:
+        raise typer.Exit(1)
 
 
-def _refuse_hopeless(paths: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> None:
-    """Say at once, before any server is started, that nothing at all can be read."""
-    if STDIN in paths:  # it can be read but once
+def _refuse_unreadable(sources: _Sources) -> None:
+    """Exit with 2, before a server is started, if not one of the documents can be read."""
+    if not sources.paths or STDIN in sources.paths:  # stdin can be read only once
         return
-    refusals = []
-    for refusal in _refusals(paths, include, exclude):
-        if refusal is None:
-            return
-        refusals.append(refusal)
-    if refusals:
-        complain("\n".join(refusals))
-        raise typer.Exit(2)
-
-
-def _refusals(
-    paths: Sequence[str], include: Sequence[str], exclude: Sequence[str]
-) -> Iterator[str | None]:
-    """Why each document cannot be read, None for one that can."""
     from graphreader.ingestion.loading.content import Refused
     from graphreader.ingestion.loading.sources import sources_of
 
-    for source in sources_of(paths, include, exclude):
-        for found in source.documents(""):
-            yield printable(found.reason) if isinstance(found, Refused) else None
+    refusals = []
+    for source in sources_of(sources.paths, sources.include, sources.exclude):
+        for document in source.documents(""):
+            if not isinstance(document, Refused):
+                return
+            refusals.append(single_line(document.reason))
+    if refusals:
+        print_error("\n".join(refusals))
+        raise typer.Exit(2)
 
 
-def tell_report(report: "IngestReport", json: bool) -> None:
-    """Print what became of a call, and exit with 1 or 2 unless all is complete."""
+def _unfinished_note(reader: "GraphReader", report: "IngestReport") -> list[str]:
+    """A note on documents that are not read completely although no chunk of them failed."""
+    from graphreader.runs import unfinished_note
+
+    documents = reader.documents()
+    retried = {one.id for one in report.documents}
+    waiting = [one for one in documents if one.status == "incomplete" and one.id not in retried]
+    return unfinished_note(len(documents), [one.title for one in waiting])
+
+
+def print_ingest_report(report: "IngestReport", json: bool) -> None:
+    """Print the outcome; exit with 2 if a document was refused, with 1 if one is incomplete."""
     if json:
         print_json(report.as_dict())
     else:
-        print(_summary(report))
-        for line in (*_failures(report), *report.notes):
-            complain(line)
+        decider = "offline, no language model" if report.decider == "offline" else report.decider
+        usage = report.usage
+        cost = f" Cost: {cost_text(usage)}." if usage.tokens or usage.reused else ""
+        print(f"{report.corpus}: {', '.join(_counts(report))}. Decider: {decider}.{cost}")
+        for line in (*_failure_lines(report), *report.notes):
+            print_error(line)
     statuses = {one.status for one in report.documents}
     if statuses & {"refused", "incomplete"}:
         raise typer.Exit(2 if "refused" in statuses else 1)
 
 
-def _summary(report: "IngestReport") -> str:
-    """One line: what became of the documents, who read them, and what a model cost."""
-    read_by = "offline, no language model" if report.decider == "offline" else report.decider
-    spent = report.usage
-    told = f" Cost: {cost(spent)}." if spent.tokens or spent.reused else ""
-    return f"{report.corpus}: {', '.join(_counts(report))}. Decider: {read_by}.{told}"
-
-
 def _counts(report: "IngestReport") -> Iterator[str]:
     """`3 read (12 chunks, 240 facts)`, `1 of them incomplete`, `2 unchanged`, ..."""
-    by_status: dict[str, int] = {}
-    reused = skipped = 0
-    for one in report.documents:
-        by_status[one.status] = by_status.get(one.status, 0) + 1
-        reused += 0 if one.status == "unchanged" else one.chunks - one.asked
-        skipped += len(one.skipped)
-    incomplete = by_status.get("incomplete", 0)
-    kept = f"; {plural(reused, 'chunk')} kept" if reused else ""
-    asked = f"{plural(report.asked_chunks, 'chunk')}, {plural(report.facts, 'fact')}{kept}"
-    yield f"{by_status.get('read', 0) + incomplete:,} read ({asked})"
+    statuses = Counter(one.status for one in report.documents)
+    incomplete = statuses["incomplete"]
+    kept = sum(one.chunks - one.asked for one in report.documents if one.status != "unchanged")
+    chunks = plural(report.asked_chunks, "chunk")
+    chunks += f", {plural(report.facts, 'fact')}"
+    chunks += f"; {plural(kept, 'chunk')} kept" if kept else ""
+    yield f"{statuses['read'] + incomplete:,} read ({chunks})"
     if incomplete:
         yield f"{incomplete:,} of them incomplete"
-    for status in ("unchanged", "refused"):
-        if status in by_status:
-            yield f"{by_status[status]:,} {status}"
-    if skipped:
-        yield f"{plural(skipped, 'part')} passed over"
+    if statuses["unchanged"]:
+        yield f"{statuses['unchanged']:,} unchanged"
+    if statuses["refused"]:
+        yield f"{statuses['refused']:,} refused"
+    if skipped := sum(len(one.skipped) for one in report.documents):
+        yield f"{plural(skipped, 'part')} skipped"
     if report.dropped:
         yield f"{plural(report.dropped, 'key element')} dropped (not in their facts)"
 
 
-def _failures(report: "IngestReport") -> Iterator[str]:
-    """The chunks that have no facts, why, and what to do; nothing where there is none."""
+def _failure_lines(report: "IngestReport") -> Iterator[str]:
+    """The chunks without facts, with the reasons and the command that retries them."""
     failed = [(one.title, chunk) for one in report.documents for chunk in one.failed]
-    for title, chunk in failed[:_FAILED]:
-        yield printable(f"{title}, chunk {chunk.chunk}: {chunk.reason}")
-    if len(failed) > _FAILED:
-        yield f"... and {len(failed) - _FAILED:,} more (--json tells all)."
+    for title, chunk in failed[:_LISTED_FAILURES]:
+        yield single_line(f"{title}, chunk {chunk.chunk}: {chunk.reason}")
+    if len(failed) > _LISTED_FAILURES:
+        yield f"... and {len(failed) - _LISTED_FAILURES:,} more (--json lists all)."
     if failed:
         yield (
             f"{plural(len(failed), 'chunk')} without facts. To ask for them again: "
             f"graphreader ingest --retry-failed --corpus {shlex.quote(report.corpus)}"
         )
+
+
+def estimate(
+    paths: Paths, include: Include, exclude: Exclude, name: StdinName = None, json: JsonFlag = False
+) -> None:
+    """Estimate what reading texts in will cost. Nothing is sent, and no Neo4j is needed.
+
+    All texts count as new; `graphreader ingest --dry-run` leaves out what is in the graph already.
+    """
+    sources = _Sources(expand_paths(paths, name), include, exclude, name)
+    _print_estimate(sources, "default", json, skip_known=False)
+
+
+def _print_estimate(sources: _Sources, corpus: str, json: bool, *, skip_known: bool) -> None:
+    """Print an estimate; with `skip_known`, without the chunks that the corpus has.
+
+    Exits with 2 if a file cannot be read, as reading it in would.
+    """
+    settings = read_settings()
+    if skip_known and not settings.neo4j_uri:  # an embedded server is not downloaded for this
+        from graphreader.store.embedded.process import ServerHome
+
+        skip_known = ServerHome.of(settings).has_data
+    with open_reader(corpus, graph=skip_known) as reader, spinner("Counting"):
+        result = reader.estimate(*sources.paths, **sources.options(), known=skip_known)
+    if json:
+        print_json({**asdict(result), "dollars": result.dollars})
+    elif result.documents:
+        table = plain_table("", "", header=False)
+        for name, value in _estimate_rows(result):
+            table.add_row(Text(name, "bold"), Text(value))
+        wide_console().print(table)
+    for refusal in result.refused:
+        print_error(refusal)
+    if result.refused:
+        raise typer.Exit(2)
+
+
+def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
+    known = result.chunks - result.missing
+    rows = [
+        ("documents", f"{result.documents:,}"),
+        ("chunks", f"{result.chunks:,}" + (f", {known:,} of them read already" if known else "")),
+        ("calls", f"{result.reading.calls:,}"),
+    ]
+    if not result.question.input_tokens and not result.reading.input_tokens:
+        return [*rows, ("model", "offline, no language model: nothing is sent, it costs nothing")]
+    rows += [
+        ("tokens in", f"{result.reading.input_tokens:,}"),
+        ("tokens out", f"about {rounded(result.reading.output_tokens)}"),
+    ]
+    if result.embedding.input_tokens:
+        rows.append(("embedding", f"about {rounded(result.embedding.input_tokens)} tokens"))
+    return [
+        *rows,
+        ("price", _price(result)),
+        ("model", f"{result.model}, embeddings {result.embeddings}"),
+        ("a question", f"about {_spending_text(result.question)}"),
+        ("", f"at most {_spending_text(result.question_at_most)}"),
+    ]
+
+
+def _price(result: "Estimate") -> str:
+    if result.dollars is not None:
+        return f"about {money(result.dollars)}" if result.dollars else money(0)
+    if result.reading.dollars is None:
+        return _UNKNOWN_PRICE
+    return f"about {money(result.reading.dollars)}, and that of the embeddings, {_UNKNOWN_PRICE}"
+
+
+def _spending_text(spending: "Spending") -> str:
+    """`$0.05 (21 calls, 54,000 tokens)`; without a price where none is known."""
+    tokens = spending.input_tokens + spending.output_tokens
+    size = f"{plural(spending.calls, 'call')}, {rounded(tokens)} tokens"
+    return size if spending.dollars is None else f"{money(spending.dollars)} ({size})"

@@ -10,7 +10,7 @@ import pytest
 from dotenv import dotenv_values
 from typer.main import get_command
 
-from graphreader.cli.main import app
+from graphreader.cli.app import app
 from graphreader.settings import DEFAULT_EMBEDDINGS, DEFAULT_MODEL, Settings, variable
 from scripts.agent_drawing import drawings_in, drawn
 from tests.project.markdown import ROOT, anchors, links, marked, pages, prose, read, table

@@ -96,7 +96,7 @@ def test_clear_asks(
     said = terminal.run("cache", "clear")
 
     assert said.code == code
-    assert said.err.startswith("Forget all kept replies")
+    assert said.err.startswith("Delete all cached replies")
     assert ReplyCache(file).stats().replies == left
     assert said.out == ("3 replies cleared.\n" if code == 0 else "")
     assert said.err.endswith("Nothing was cleared.\n") == (code == 1)

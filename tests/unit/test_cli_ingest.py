@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from graphreader.cli.ingest import tell_report
+from graphreader.cli.ingest import print_ingest_report
 from graphreader.documents import Skipped
 from graphreader.ingestion.report import DocumentReport, FailedChunk, IngestReport
 from graphreader.usage import Usage
@@ -39,9 +39,9 @@ def terminal(
 
 
 def told(report: IngestReport, as_json: bool = False) -> int:
-    """Tell it; the exit code."""
+    """Print it; the exit code."""
     try:
-        tell_report(report, as_json)
+        print_ingest_report(report, as_json)
     except typer.Exit as end:
         return end.exit_code
     return 0
@@ -51,10 +51,10 @@ def told(report: IngestReport, as_json: bool = False) -> int:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Name what to read: files, folders, or - for what comes on stdin."),
-        (["-"], "What comes on stdin needs a name: add --id NAME."),
-        (["-", "--id", " "], "What comes on stdin needs a name: add --id NAME."),
-        (["life.txt", "--id", "life"], "--id names what comes on stdin: add - as a PATH, or"),
+        ([], "Name what to read: files, folders, or - for stdin."),
+        (["-"], "The text from stdin needs a name: add --id NAME."),
+        (["-", "--id", " "], "The text from stdin needs a name: add --id NAME."),
+        (["life.txt", "--id", "life"], "--id names the text from stdin: add - as a PATH, or"),
         (["--retry-failed", "life.txt"], "--retry-failed asks again for the failed chunks of the"),
         (["--retry-failed", "--include", "*.md"], "--retry-failed asks again"),
         (["--retry-failed", "--no-normalize"], "--retry-failed asks again"),
@@ -63,12 +63,9 @@ def told(report: IngestReport, as_json: bool = False) -> int:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["lines", "json"])
-def test_wrong_usage(
-    terminal: Terminal, arguments: list[str], said: str, as_json: list[str]
-) -> None:
+def test_wrong_usage(terminal: Terminal, arguments: list[str], said: str) -> None:
     terminal.set(NEO4J_URI="nowhere")
-    outcome = terminal.run("ingest", *arguments, *as_json)
+    outcome = terminal.run("ingest", *arguments, "--json")
 
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(said)
@@ -113,10 +110,10 @@ def test_failed_chunks(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert code == 1
     assert "2 read (17 chunks, 42 facts; 9 chunks kept), 1 of them incomplete" in out
-    assert "1 part passed over" in out
+    assert "1 part skipped" in out
     assert lines[:10] == [f"odd, chunk {number}: Reason {number}." for number in range(10)]
     assert lines[10:] == [
-        "... and 2 more (--json tells all).",
+        "... and 2 more (--json lists all).",
         "12 chunks without facts. To ask for them again: "
         "graphreader ingest --retry-failed --corpus 'my books'",
         "A note.",

@@ -1,4 +1,4 @@
-"""Kept runs as a person sees them, and the files into which they are exported."""
+"""Kept runs as a person sees them."""
 
 import io
 
@@ -7,7 +7,8 @@ from rich.console import Console
 
 from graphreader.agent.events import FunctionChosen, NodesChosen, NoteTaken, PathEnded, PlanMade
 from graphreader.agent.run_store import RunSummary
-from graphreader.cli.runs_printed import print_run, print_runs
+from graphreader.cli import runs as runs_module
+from graphreader.cli.watch import print_run
 from graphreader.reading import FunctionCall
 from graphreader.runs import KeptRun
 
@@ -19,27 +20,35 @@ def summary(text: str, run: str) -> RunSummary:
     return RunSummary(run, text, text, "failed", 1.0, 2.0, "offline", error=text)
 
 
-# An id that looks like markup stands in the list as it is.
-def test_ids_like_markup() -> None:
+def listed(*runs: RunSummary, width: int = 200) -> str:
+    """What `runs list` prints in a terminal of this width."""
     file = io.StringIO()
-    print_runs(Console(file=file, width=200), [summary("Who?", "q[/x]"), summary("Why?", "[b]q")])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs_module, "wide_console", lambda: Console(file=file, width=width))
+        runs_module._print_runs(runs)
+    return file.getvalue()
 
-    assert "q[/x]" in file.getvalue()
-    assert "[b]q" in file.getvalue()
+
+# An id that looks like markup is printed as it is.
+def test_ids_like_markup() -> None:
+    text = listed(summary("Who?", "q[/x]"), summary("Why?", "[b]q"))
+
+    assert "q[/x]" in text
+    assert "[b]q" in text
 
 
-# In a narrow terminal only the question is cut: the id is what one goes on with.
+# In a narrow terminal only the question is cut: the id is needed to continue.
 @pytest.mark.parametrize("width", [72, 80])
 def test_narrow_terminals(width: int) -> None:
-    file = io.StringIO()
     run = RunSummary("98e01db5c7aa", "books", "Who? " * 30, "interrupted", 1.0, 2.0, "offline")
-    print_runs(Console(file=file, width=width), [run])
+    text = listed(run, width=width)
 
-    for whole in ("98e01db5c7aa", "1970-01-01 ", "interrupted", "books", "Who?"):
-        assert whole in file.getvalue()
+    assert all(
+        whole in text for whole in ("98e01db5c7aa", "1970-01-01 ", "interrupted", "books", "Who?")
+    )
 
 
-# Nothing that is kept of a run is obeyed by a terminal.
+# A terminal obeys nothing that is kept of a run.
 def test_hostile_texts() -> None:
     call = FunctionCall("read_chunk", HOSTILE, HOSTILE, HOSTILE)
     events = (
@@ -51,10 +60,8 @@ def test_hostile_texts() -> None:
     )
     kept = KeptRun(summary(HOSTILE, HOSTILE), events, None, {1: "plan"})
     file = io.StringIO()
-    console = Console(file=file, width=400)
-    print_runs(console, [kept.summary])
-    print_run(console, kept)
-    text = file.getvalue()
+    print_run(Console(file=file, width=400), kept)
+    text = file.getvalue() + listed(kept.summary, width=400)
 
     assert not OBEYED & set(text)
     assert text.count("owned") == 16

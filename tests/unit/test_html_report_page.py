@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.cli.reporting import make_report
+from graphreader.cli.options import write_report
 from graphreader.errors import UsageError
 from graphreader.html_report import page as page_module
 from graphreader.html_report.citations import harmless
@@ -266,6 +266,6 @@ def test_failed_report(capsys: pytest.CaptureFixture[str]) -> None:
             raise UsageError(f"The report cannot be written to {target}.")
 
     with pytest.raises(UsageError, match=r"written to r\.html"):
-        make_report(FullDisk(), replace(NOTHING, run="4f 2a"), "r.html")  # type: ignore[arg-type]
+        write_report(FullDisk(), replace(NOTHING, run="4f 2a"), "r.html")  # type: ignore[arg-type]
 
     assert "`graphreader runs show '4f 2a' --report FILE`" in capsys.readouterr().err

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import graphreader
-from graphreader.cli.logs import LogLevel, set_up_logs
+from graphreader.cli.diagnostics import LogLevel, set_up_logging
 
 PROGRAM = """
 import logging, sys, warnings
-from graphreader.cli.logs import LogLevel, set_up_logs
-set_up_logs({level}, debug={debug})
+from graphreader.cli.diagnostics import LogLevel, set_up_logging
+set_up_logging({level}, debug={debug})
 log = logging.getLogger("graphreader.store")
 log.debug("detail"); log.info("news"); log.warning("trouble")
 logging.getLogger("httpx").info("GET it"); logging.getLogger("neo4j.pool").warning("gone")
@@ -68,7 +68,7 @@ def test_one_logger_a_package() -> None:
     assert others == {
         ("graphreader/__init__.py", "__name__"),
         ("graphreader/baselines/retrieval.py", "bm25s"),
-        ("graphreader/cli/logs.py", ""),
+        ("graphreader/cli/diagnostics.py", ""),
         ("graphreader/ingestion/loading/formats.py", "pypdf"),
     }
 
@@ -129,7 +129,7 @@ def shown() -> Iterator[logging.Logger]:
     root, ours = logging.root, logging.getLogger("graphreader")
     before, levels = root.handlers[:], (root.level, ours.level)
     root.handlers[:] = []
-    set_up_logs(LogLevel.info, debug=False)
+    set_up_logging(LogLevel.info, debug=False)
     try:
         yield logging.getLogger("graphreader.agent")
     finally:

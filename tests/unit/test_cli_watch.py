@@ -23,9 +23,8 @@ from graphreader.agent.events import (
     QuestionAnswered,
     RunBegan,
 )
-from graphreader.cli.failing import Interrupted
-from graphreader.cli.printing import money, roughly
-from graphreader.cli.watching import watch
+from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.watch import watch
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.usage import Usage
 
@@ -173,30 +172,6 @@ def test_cost(usage: Usage, told: str) -> None:
     text = shown(120, reading=replace(READING, usage=usage))
 
     assert f"openai:fake: {told}\n" in text
-
-
-# Amounts of money have as many digits as one cares for.
-@pytest.mark.parametrize(
-    ("dollars", "shown_as"),
-    [
-        (0, "$0"),
-        (0.00000001, "$0.000001"),
-        (0.000045, "$0.000045"),
-        (0.0021, "$0.0021"),
-        (0.99996, "$1.00"),
-        (1.5, "$1.50"),
-        (12345.678, "$12,345.68"),
-    ],
-)
-def test_money(dollars: float, shown_as: str) -> None:
-    assert money(dollars) == shown_as
-
-
-# Estimated numbers do not pretend to be exact.
-def test_roughly() -> None:
-    numbers = [roughly(number) for number in (0, 7, 42, 123, 995, 12_345, 1_234_567)]
-
-    assert numbers == ["0", "7", "42", "120", "1,000", "12,000", "1,200,000"]
 
 
 class Screen(io.StringIO):

@@ -7,7 +7,7 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from graphreader.cli.progress import IngestDrawing
+from graphreader.cli.ingest_progress import IngestDisplay, IngestThroughput
 from graphreader.documents import Skipped
 from graphreader.ingestion.report import (
     ChunkProgress,
@@ -63,7 +63,7 @@ LINES = [
     "unchanged  贞德  1 chunk",
     "incomplete odd [31m   4 chunks, 2 without facts",
     "           No sense.",
-    "read       paper  1 chunk, 5 parts passed over",
+    "read       paper  1 chunk, 5 parts skipped",
     "           page 3: It is a picture.",
     "           page 4: It is a picture.",
     "           page 5: It is a picture.",
@@ -86,7 +86,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 
 def draw(events: list[IngestEvent], screen: Screen | None = None) -> None:
-    with redirect_stderr(screen or sys.stderr), IngestDrawing() as drawing:
+    with redirect_stderr(screen or sys.stderr), IngestDisplay() as drawing:
         for event in events:
             drawing(event)
 
@@ -115,7 +115,7 @@ def test_a_short_log(
 # A log of a long run says how far it is, not before ten seconds and 5 % have passed again.
 def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    with IngestDrawing(clock=clock.now) as drawing:
+    with IngestDisplay(clock=clock.now) as drawing:
         drawing(SourceCount(1, 900_000))
         drawing(DocumentStart("life", 400, 400, 160_000))
         drawing(SourceEnd(900_000))
@@ -149,7 +149,7 @@ def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
 # Where chunks come slowly, a line waits for 5 % of them, so that a log of days stays short.
 def test_a_slow_log(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    with IngestDrawing(clock=clock.now) as drawing:
+    with IngestDisplay(clock=clock.now) as drawing:
         drawing(DocumentStart("life", 400, 400))
         for _ in range(100):
             clock.go_on(60)
@@ -197,3 +197,115 @@ def test_in_a_dumb_terminal(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> 
     draw(EVENTS, screen)
 
     assert screen.getvalue().splitlines() == LINES
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def progress(clock: Clock) -> IngestThroughput:
+    return IngestThroughput(clock.now)
+
+
+def read(progress: IngestThroughput, chunks: int) -> None:
+    progress.add(ChunkProgress("life", chunks, 20 * chunks, 400 * chunks))
+
+
+# Of one text all is known: what is left is what is missing, at the rate so far.
+def test_one_text(progress: IngestThroughput, clock: Clock) -> None:
+    progress.add(SourceCount(1, 4000))
+    progress.add(DocumentStart("life", 450, 400, 160_000))
+    progress.add(SourceEnd(4000))
+    clock.go_on(40)
+    read(progress, 128)
+
+    assert progress.chunk_count() == "128 of 400 chunks"
+    assert progress.figures() == ["2,560 facts", "51,200 tokens", "3.2 chunks/s", "1,300 tokens/s"]
+    assert progress.left == pytest.approx(272 / 3.2)
+
+
+# In the first seconds, and while no chunk is read, nobody can say how long it takes.
+def test_too_soon(progress: IngestThroughput, clock: Clock) -> None:
+    progress.add(SourceCount(1, 4000))
+    progress.add(DocumentStart("life", 10, 10))
+    progress.add(SourceEnd(4000))
+    clock.go_on(30)
+    before = progress.rate, progress.left
+    clock.go_on(-28)
+    read(progress, 2)
+    soon = progress.rate, progress.left
+    clock.go_on(2)
+
+    assert before == soon == (None, None)
+    assert progress.left == pytest.approx(8 / (2 / 4))
+
+
+# The chunks of sources that were not looked at yet are judged by bytes, from those that were.
+def test_sources_to_come(progress: IngestThroughput, clock: Clock) -> None:
+    progress.add(SourceCount(4, 10_000))
+    progress.add(DocumentStart("a", 10, 10))
+    unknown = progress.expected, progress.left
+    progress.add(SourceEnd(1000))
+    progress.add(DocumentStart("b", 20, 20))
+    clock.go_on(10)
+    read(progress, 20)
+
+    assert unknown == (10, None)
+    assert progress.expected == 100
+    assert progress.chunk_count() == "20 of about 100 chunks"
+    assert progress.left == pytest.approx(80 / 2)
+
+
+# A run that goes on where another broke off is not judged by the texts that were complete.
+def test_going_on(progress: IngestThroughput) -> None:
+    progress.add(SourceCount(10, 10_000))
+    for _ in range(5):
+        progress.add(DocumentEnd(DocumentReport("old", "old.txt", "unchanged", chunks=10)))
+        progress.add(SourceEnd(1000))
+    progress.add(DocumentStart("new", 10, 10))
+    progress.add(SourceEnd(1000))
+
+    assert progress.expected == 50
+
+
+# Sources of unknown size are no reason to guess.
+def test_unknown_sizes(progress: IngestThroughput, clock: Clock) -> None:
+    progress.add(SourceCount(2, 0))
+    progress.add(DocumentStart("a", 10, 10))
+    progress.add(SourceEnd(0))
+    clock.go_on(10)
+    read(progress, 5)
+    before = progress.expected, progress.left
+    progress.add(SourceEnd(0))
+
+    assert before == (10, None)
+    assert progress.left == pytest.approx(10)
+
+
+# The rate is that of the last minute, so that a pause, or kept replies at the start, pass by.
+def test_the_rate_of_the_last_minute(progress: IngestThroughput, clock: Clock) -> None:
+    progress.add(DocumentStart("life", 10_000, 10_000))
+    read(progress, 1000)
+    for _ in range(90):
+        clock.go_on(1)
+        read(progress, 2)
+    steady = progress.rate
+    clock.go_on(60)
+
+    assert steady == (pytest.approx(2), pytest.approx(800))
+    assert progress.rate == (pytest.approx(1), pytest.approx(400))
+
+
+# Less than a chunk a second is told a minute; at the end there is no rate any more.
+def test_slow_and_over(progress: IngestThroughput, clock: Clock) -> None:
+    progress.add(DocumentStart("life", 4, 4))
+    clock.go_on(30)
+    read(progress, 3)
+    slow = progress.figures()
+    read(progress, 1)
+
+    assert slow == ["60 facts", "1,200 tokens", "6.0 chunks/min", "40 tokens/s"]
+    assert progress.figures() == ["80 facts", "1,600 tokens"]
+    assert progress.left is None

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from graphreader.cli.evaluating import EvaluationDrawing, Progress, costs_told, table_of, whole_cost
+from graphreader.cli.evaluate import (
+    EvaluationDisplay,
+    print_costs,
+    results_table,
+    total_spending,
+)
 from graphreader.estimate import Spending
 from graphreader.evaluation.costs import Cost
 from graphreader.evaluation.results import ReadingKey
@@ -32,36 +37,35 @@ def line(of: ReadingKey, error: str | None = None, **more: Any) -> dict[str, Any
     return {**named, **figures, "error": error, **more}
 
 
-def drawn(tally: EvaluationProgress, width: int = 80, room: int | None = None) -> list[str]:
+def drawn(progress: EvaluationProgress, width: int = 80, lines: int | None = None) -> list[str]:
     console = Console(width=width)
     with console.capture() as capture:
-        console.print(table_of(tally, room))
+        console.print(results_table(progress, lines))
     return [one.rstrip() for one in capture.get().splitlines()]
 
 
 class Clock:
-    """Seconds that go on when they are told to."""
+    """Seconds that a test moves on."""
 
-    def __init__(self) -> None:
-        self.now = 100.0
+    now = 100.0
 
     def __call__(self) -> float:
         return self.now
 
 
 @pytest.fixture
-def tally() -> EvaluationProgress:
-    tally = EvaluationProgress()
-    tally.expect(key(n) for n in range(4))
-    return tally
+def progress() -> EvaluationProgress:
+    progress = EvaluationProgress()
+    progress.expect(key(n) for n in range(4))
+    return progress
 
 
 # Means are of what is there; what failed counts as wrong, but not for what was read.
-def test_means(tally: EvaluationProgress) -> None:
-    tally.add(line(key(0)))
-    tally.add(line(key(1), em=0.0, documents_read=[1], tokens_read=300))
-    tally.add(line(key(2), "No.", em=0.0, f1=0.0, documents_read=[], tokens_read=0, seconds=0.0))
-    row = tally.rows[0]
+def test_means(progress: EvaluationProgress) -> None:
+    progress.add(line(key(0)))
+    progress.add(line(key(1), em=0.0, documents_read=[1], tokens_read=300))
+    progress.add(line(key(2), "No.", em=0.0, f1=0.0, documents_read=[], tokens_read=0, seconds=0.0))
+    row = progress.rows[0]
 
     assert (row.done, row.total, row.failed) == (3, 4, 1)
     assert row.mean("em") == pytest.approx(1 / 3)
@@ -72,43 +76,45 @@ def test_means(tally: EvaluationProgress) -> None:
 
 # What failed and is asked again takes its own place; lines of an earlier run count if asked for.
 def test_earlier_lines() -> None:
-    tally = EvaluationProgress()
-    tally.add(line(key(0), "No."))
-    tally.add(line(key(0)))
-    tally.add(line(key(7)))
-    tally.expect([key(0), key(1)])
-    tally.add(line(key(1), "No."))
+    progress = EvaluationProgress()
+    progress.add(line(key(0), "No."))
+    progress.add(line(key(0)))
+    progress.add(line(key(7)))
+    progress.expect([key(0), key(1)])
+    progress.add(line(key(1), "No."))
 
-    assert (tally.done, tally.total, tally.failed) == (2, 2, 1)
+    assert (progress.done, progress.total, progress.failed) == (2, 2, 1)
 
 
 # Where nothing is measured a dash stands, not a nought.
-def test_dashes(tally: EvaluationProgress) -> None:
-    tally.add(line(key(0), em=None, f1=None, gold_documents=[]))
+def test_dashes(progress: EvaluationProgress) -> None:
+    progress.add(line(key(0), em=None, f1=None, gold_documents=[]))
 
-    assert drawn(tally)[-1].split() == ["golden", "1/4", "-", "-", "-", "100", "3.0", "2.0", "0"]
+    assert drawn(progress)[-1].split() == ["golden", "1/4", "-", "-", "-", "100", "3.0", "2.0", "0"]
 
 
 # Readers stand below their dataset and length; a model is named where there are several.
 def test_headings() -> None:
-    tally = EvaluationProgress()
-    tally.expect([key(0), key(0, "full-text"), key(0, dataset="e")])
-    one = drawn(tally)
-    tally.expect([key(0, model="a:b")])
-    several = drawn(tally)
+    progress = EvaluationProgress()
+    progress.expect([key(0), key(0, "full-text"), key(0, dataset="e")])
+    one = drawn(progress)
+    progress.expect([key(0, model="a:b")])
+    several = drawn(progress)
 
     assert [text.split()[0] for text in one[1:]] == ["d,", "golden", "full-text", "e,", "golden"]
     assert "d, native, a:b" in several
     assert "d, native, offline" in several
 
 
-# The longest names of readers leave room for all columns at 80 characters.
+# The longest names of readers leave lines for all columns at 80 characters.
 def test_width() -> None:
-    tally = EvaluationProgress()
-    tally.expect(key(n, "graphreader-no-normalization") for n in range(300))
+    progress = EvaluationProgress()
+    progress.expect(key(n, "graphreader-no-normalization") for n in range(300))
     for n in range(300):
-        tally.add(line(key(n, "graphreader-no-normalization"), tokens_read=128_000, seconds=99.0))
-    rows = drawn(tally)
+        progress.add(
+            line(key(n, "graphreader-no-normalization"), tokens_read=128_000, seconds=99.0)
+        )
+    rows = drawn(progress)
 
     assert all(len(row) <= 80 for row in rows)
     assert "128,000" in " ".join(rows)
@@ -116,45 +122,46 @@ def test_width() -> None:
 
 
 # In a low terminal the rows that are under way are shown, with how many others there are.
-@pytest.mark.parametrize("room", [6, 10, 18])
+@pytest.mark.parametrize("lines", [6, 10, 18])
 @pytest.mark.parametrize("done", [0, 9, 19, 20])
-def test_little_room(room: int, done: int) -> None:
-    tally = EvaluationProgress()
+def test_little_lines(lines: int, done: int) -> None:
+    progress = EvaluationProgress()
     keys = [key(0, f"reader-{n}", f"set-{n // 5}") for n in range(20)]
-    tally.expect(keys)
+    progress.expect(keys)
     for one in keys[:done]:
-        tally.add(line(one))
-    rows = drawn(tally, room=room)
+        progress.add(line(one))
+    rows = drawn(progress, lines=lines)
 
-    assert len(rows) <= room + 1
+    assert len(rows) <= lines + 1
     assert f"reader-{min(done, 19)} " in "\n".join(rows)
     assert "rows more" in rows[-1]
 
 
 # How far it is and how fast is told as soon as anything is known.
-def test_progress(tally: EvaluationProgress) -> None:
+def test_progress(progress: EvaluationProgress) -> None:
     clock = Clock()
-    progress = Progress(tally, clock)
-    first = progress.line()
+    display = EvaluationDisplay(progress, clock=clock)
+    first = display.line()
     for n in range(2):
         clock.now += 30
-        tally.add(line(key(n), "No." if n else None))
-        progress.take()
+        one = line(key(n), "No." if n else None)
+        progress.add(one)
+        display.add(one)
 
     assert first == "0 of 4 readings"
-    assert progress.line() == "2 of 4 readings, 1 failed, 2.0 a minute, about 1 min left"
+    assert display.line() == "2 of 4 readings, 1 failed, 2.0 a minute, about 1 min left"
 
 
 # In a log a line comes now and then, and the first failures with their reasons.
 def test_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
-    clock, tally = Clock(), EvaluationProgress()
-    tally.expect(key(n) for n in range(10))
-    with EvaluationDrawing(tally, clock) as drawing:
+    clock, progress = Clock(), EvaluationProgress()
+    progress.expect(key(n) for n in range(10))
+    with EvaluationDisplay(progress, clock=clock) as display:
         for n in range(9):
             clock.now += 6
             one = line(key(n), "The [model]\nwent away." if n < 7 else None)
-            tally.add(one)
-            drawing.take(one)
+            progress.add(one)
+            display.add(one)
     told = capsys.readouterr().err.splitlines()
 
     assert told.count("golden, q1: The [model] went away.") == 1
@@ -174,12 +181,12 @@ def costs() -> list[Cost]:
 
 # Each reader's cost is told in its parts; where a price is not known none is told, nor of all.
 def test_costs(costs: list[Cost], capsys: pytest.CaptureFixture[str]) -> None:
-    costs_told(costs, to_stderr=False)
+    print_costs(costs, to_stderr=False)
     rows = [one.split() for one in capsys.readouterr().out.splitlines()]
 
     assert rows[1] == ["graphreader", "5", "1,000,000", "100,000", "-", "110", "$3.50"]
     assert rows[2][-2:] == ["not", "known"]
     assert rows[3][0] == "all"
-    assert whole_cost(costs).calls == 130
-    assert whole_cost(costs).dollars is None
-    assert whole_cost(costs[:1]).dollars == 3.5
+    assert total_spending(costs).calls == 130
+    assert total_spending(costs).dollars is None
+    assert total_spending(costs[:1]).dollars == 3.5

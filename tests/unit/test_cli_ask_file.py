@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.cli.asking_many import _ask
-from graphreader.cli.asking_progress import AskingDrawing, AskingTally
-from graphreader.cli.questions import Asked
+from graphreader.cli.ask_file import AskDisplay, FileQuestion, ask_all
 from graphreader.errors import (
     DecisionError,
     GraphReaderError,
@@ -23,10 +21,9 @@ from graphreader.usage import Usage
 
 
 class Clock:
-    """Seconds that go on when they are told to."""
+    """Seconds that a test moves on."""
 
-    def __init__(self) -> None:
-        self.now = 100.0
+    now = 100.0
 
     def __call__(self) -> float:
         return self.now
@@ -49,38 +46,38 @@ def clock() -> Clock:
 
 # How far it is, how fast it goes and how long it will take is told once something is known.
 def test_the_line(clock: Clock) -> None:
-    tally = AskingTally(1_040, 1_000, clock)
-    first = tally.line()
+    display = AskDisplay(1_040, 1_000, clock=clock)
+    first = display.line()
     for _ in range(9):
         clock.now += 6
-        tally.take(reading())
+        display.add(1, reading())
     clock.now += 6
-    tally.take(failure())
+    display.add(2, failure())
 
     assert first == "1,000 of 1,040 answered"
-    assert tally.line() == "1,009 of 1,040 answered, 1 failed, 10.0 a minute, about 3 min left"
+    assert display.line() == "1,009 of 1,040 answered, 1 failed, 10.0 a minute, about 3 min left"
 
 
 # The rate is that of the latest answers, and nothing is told of it when all are through.
 def test_the_rate(clock: Clock) -> None:
-    tally = AskingTally(400, 0, clock)
+    display = AskDisplay(400, clock=clock)
     for seconds in [60] * 150 + [1] * 249:
         clock.now += seconds
-        tally.take(reading())
-    before = tally.line()
-    tally.take(reading())
+        display.add(1, reading())
+    before = display.line()
+    display.add(1, reading())
 
     assert before == "399 of 400 answered, 60.0 a minute, about 1 s left"
-    assert tally.line() == "400 of 400 answered"
+    assert display.line() == "400 of 400 answered"
 
 
 # At the end it is told what came of all, and what it cost, failures too.
 def test_the_summary(clock: Clock) -> None:
-    tally = AskingTally(5, 1, clock)
+    display = AskDisplay(5, 1, clock=clock)
     for outcome in (reading(), reading(answered=False), failure()):
-        tally.take(outcome)
+        display.add(3, outcome)
 
-    assert tally.summary() == (
+    assert display.summary() == (
         "3 of 5 questions answered, 1 of them before, 1 not in the texts, 1 failed. "
         "Cost: 9 calls, 210 tokens, $1.00."
     )
@@ -88,11 +85,10 @@ def test_the_summary(clock: Clock) -> None:
 
 # A log gets a line from time to time, and one for each of the first failures, on stderr alone.
 def test_a_log(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    tally = AskingTally(100, 0, clock)
-    with AskingDrawing(tally) as drawing:
+    with AskDisplay(100, clock=clock) as drawing:
         for number in range(50):
             clock.now += 1
-            drawing.take(f"q{number}", failure() if number % 7 == 3 else reading())
+            drawing.add(f"q{number}", failure() if number % 7 == 3 else reading())
     said = capsys.readouterr()
     lines = said.err.splitlines()
 
@@ -100,7 +96,7 @@ def test_a_log(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     assert [line for line in lines if line.startswith("q")] == [
         f"q{number}: The model [x] went away." for number in (3, 10, 17, 24, 31)
     ]
-    assert lines.count("... further failures stand in the answers only") == 1
+    assert lines.count("... further failures are recorded in the answers only") == 1
     assert [line for line in lines if line.startswith("ask: ")] == [
         "ask: 9 of 100 answered, 1 failed, 60.0 a minute, about 1 min 30 s left",
         "ask: 17 of 100 answered, 3 failed, 60.0 a minute, about 1 min 20 s left",
@@ -118,9 +114,9 @@ def test_stdout_is_left_alone(
     monkeypatch.setenv("TTY_INTERACTIVE", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with AskingDrawing(AskingTally(2, 0, clock)) as drawing:
+    with AskDisplay(2, clock=clock) as drawing:
         sys.stdout.write('{"id": 1}\n')
-        drawing.take(1, reading())
+        drawing.add(1, reading())
     said = capsys.readouterr()
 
     assert said.out == '{"id": 1}\n'
@@ -151,10 +147,10 @@ class Answering:
 def ask(*outcomes: Reading | GraphReaderError) -> tuple[int, int, str]:
     """How many questions were asked, how many outcomes were kept, what ended it before its end."""
     reader, kept = Answering(*outcomes), list[Any]()
-    runs = dict.fromkeys(Asked(number, "Who?") for number in range(len(outcomes)))
+    runs = dict.fromkeys(FileQuestion(number, "Who?") for number in range(len(outcomes)))
     said = ""
     try:
-        _ask(reader, runs, False, kept.append, AskingDrawing(AskingTally(len(outcomes))))  # type: ignore[arg-type]
+        ask_all(reader, runs, False, kept.append, AskDisplay(len(outcomes)))  # type: ignore[arg-type]
     except GraphReaderError as error:
         said = str(error)
     return reader.asked, len(kept), said

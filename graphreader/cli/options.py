@@ -1,0 +1,233 @@
+"""What several commands share: options, the names of texts to read, settings, opening a corpus.
+
+Heavy packages are imported when a corpus is opened, not with this module: `--help` stays quick.
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from graphreader.cli.console import print_error, spinner
+from graphreader.errors import GraphReaderError, UsageError
+
+if TYPE_CHECKING:
+    from graphreader.graph_reader import GraphReader
+    from graphreader.reading import Reading
+    from graphreader.settings import Settings
+    from graphreader.store.embedded.process import Phase
+    from graphreader.store.embedded.server import RunningServer
+
+STDIN = "-"
+
+_PHASES = {
+    "waiting": "Another command is starting Neo4j",
+    "downloading": "Downloading Neo4j",
+    "preparing": "Preparing Neo4j",
+    "starting": "Starting Neo4j (it stays running until `graphreader neo4j stop`)",
+}
+
+# The Neo4j driver imports these where they are installed, to take their types as parameters. That
+# costs more than a second of CPU, and GraphReader never passes such types.
+_UNUSED_BY_DRIVER = ("pandas", "pyarrow")
+
+
+def flag(name: str, *names: str, help: str) -> Any:
+    """An option without a value; its help shows no type."""
+    return typer.Option(name, *names, help=help, metavar="", show_default=False)
+
+
+def corpus_option(help: str) -> Any:
+    """The option `--corpus NAME`."""
+    return typer.Option("--corpus", metavar="NAME", help=help)
+
+
+def _pattern_option(help: str) -> Any:
+    return typer.Option(metavar="PATTERN", default_factory=list, show_default=False, help=help)
+
+
+JsonFlag = Annotated[bool, flag("--json", help="Print one JSON object instead of text.")]
+YesFlag = Annotated[bool, flag("--yes", help="Do not ask for confirmation.")]
+OnlyCorpus = Annotated[str | None, corpus_option("Only this corpus.")]
+
+MaxCalls = Annotated[
+    int | None,
+    typer.Option("--max-calls", min=1, metavar="N", help="Stop after N calls of the model."),
+]
+
+MaxTokens = Annotated[
+    int | None,
+    typer.Option("--max-tokens", min=1, metavar="N", help="Stop before N tokens are used."),
+]
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH",
+        default_factory=list,
+        show_default=False,
+        help="Files, folders, or - for stdin.",
+    ),
+]
+
+Include = Annotated[
+    list[str], _pattern_option("In folders, read only matching files (repeatable).")
+]
+Exclude = Annotated[list[str], _pattern_option("In folders, skip matching files (repeatable).")]
+
+StdinName = Annotated[
+    str | None, typer.Option("--id", metavar="NAME", help="The name of the text from stdin.")
+]
+
+ReportOption = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FILE", help="Also write the answer as one HTML page."),
+]
+
+
+def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
+    """The paths with `~` as the home folder.
+
+    Raises UsageError if there is nothing to read, if stdin is a terminal, or if a name is missing
+    for stdin or given without it.
+    """
+    if not paths:
+        raise UsageError("Name what to read: files, folders, or - for stdin.")
+    if STDIN in paths and not (name and name.strip()):
+        raise UsageError("The text from stdin needs a name: add --id NAME.")
+    if name is not None and STDIN not in paths:
+        raise UsageError("--id names the text from stdin: add - as a PATH, or leave --id out.")
+    if STDIN in paths and sys.stdin and sys.stdin.isatty():  # Ctrl-C would not end the waiting
+        raise UsageError("Nothing is piped in: add a file to the command, as in `< notes.txt`.")
+    # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
+    return [os.path.expanduser(path) for path in paths]
+
+
+def read_settings(**options: object) -> "Settings":
+    """The settings of the environment and of `.env`; options that are not None win."""
+    from graphreader.settings import Settings, load_environment
+
+    load_environment()
+    return Settings.read(**{name: value for name, value in options.items() if value is not None})
+
+
+def import_driver() -> None:
+    """Import the Neo4j driver without the packages that it would import for unused types."""
+    hidden = [name for name in _UNUSED_BY_DRIVER if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not importable
+    try:
+        import graphreader.store.connection  # noqa: F401
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+@contextmanager
+def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Iterator[GraphReader]":
+    """A reader of the corpus whose Neo4j runs; closed at the end.
+
+    `options` that are not None override settings. With `graph=False` no Neo4j is started. The name
+    of the corpus is checked before a server is started.
+    """
+    settings = read_settings(**options)
+    with spinner("Opening the graph" if graph else "Counting"):
+        import_driver()
+        from graphreader.graph_reader import GraphReader
+
+        reader = GraphReader(corpus, settings=settings)
+    if graph and not settings.neo4j_uri:
+        start_embedded(settings)
+    with reader:
+        yield reader
+
+
+def start_embedded(settings: "Settings") -> "RunningServer":
+    """Start the embedded server unless it runs; the progress is shown on stderr."""
+    import_driver()
+    from graphreader.store.embedded import server
+
+    with StartDisplay(Console(stderr=True)) as display:
+        return server.ensure_running(settings, display)
+
+
+class StartDisplay:
+    """Shows the phases of a server's start; `ensure_running` calls it with its progress.
+
+    A terminal gets a progress bar that is removed at the end, anything else a line for each phase.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._phase: str | None = None
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def __call__(self, phase: "Phase", done: int, total: int | None) -> None:
+        """Show that so many bytes of a phase are done."""
+        if phase != self._phase:
+            self._stop()
+            self._phase = phase
+            self._start(_PHASES[phase], total)
+        if self._progress and total:
+            self._progress.update(self._progress.task_ids[0], completed=done)
+
+    def _start(self, text: str, total: int | None) -> None:
+        if not self._console.is_terminal:
+            size = f" ({total // 10**6} MB)" if total else ""
+            self._console.print(f"{text}{size} ...", highlight=False)
+            return
+        bar = (BarColumn(), DownloadColumn()) if total else ()
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn())
+        self._progress = Progress(*columns, console=self._console, transient=True)
+        self._progress.add_task(text, total=total)
+        self._progress.start()
+
+    def _stop(self) -> None:
+        if self._progress:
+            self._progress.stop()
+        self._progress = None
+
+
+def check_report(file: str | None) -> None:
+    """Raise UsageError if no report can be written there, before anything is paid for."""
+    if file is not None:
+        from graphreader.html_report.page import check
+
+        check(file)
+
+
+def write_report(reader: "GraphReader", reading: "Reading", file: str | None) -> None:
+    """Write the report, if one is asked for, and say on stderr where it is."""
+    if file is None:
+        return
+    try:
+        print_error(f"The report is in {reader.report(reading, file)}")
+    except GraphReaderError:
+        if reading.run:
+            command = f"graphreader runs show {shlex.quote(reading.run)} --report FILE"
+            print_error(f"The run is kept: `{command}` writes its report.")
+        raise

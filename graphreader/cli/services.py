@@ -1,0 +1,420 @@
+"""`graphreader doctor`, `browser`, `neo4j`, `cache` and `mcp`: what runs beside a corpus."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from urllib.parse import urlsplit
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graphreader.cli.console import (
+    confirm,
+    literal,
+    plain_table,
+    plural,
+    print_error,
+    print_json,
+    wide_console,
+)
+from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.options import (
+    JsonFlag,
+    StartDisplay,
+    YesFlag,
+    corpus_option,
+    flag,
+    import_driver,
+    read_settings,
+    start_embedded,
+)
+from graphreader.errors import GraphReaderError, ServerError, SettingsError, UsageError
+
+if TYPE_CHECKING:
+    from graphreader.graph_reader import GraphReader
+    from graphreader.llm.cache import CacheStats, ReplyCache
+    from graphreader.llm.protocols import Decider, Embedder
+    from graphreader.settings import Settings
+    from graphreader.store.embedded.server import RunningServer
+
+_AURA_HOST = ".databases.neo4j.io"
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """The result of one check; if it is not `ok`, the message says what to do."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+def doctor(json: JsonFlag = False) -> None:
+    """Check settings, Neo4j, model and embeddings; say what to do about each failure.
+
+    Exits with 1 if a check fails. A configured model is asked one short question.
+    """
+    settings: Settings | None = None
+    try:
+        settings = read_settings()
+        checks = [_check_names(), *_check_services(settings)]
+    except SettingsError as error:
+        checks = [_Check("settings", False, str(error))]
+    ok = all(check.ok for check in checks)
+    folders = {"home": str(settings.home), "cache": str(settings.cache)} if settings else {}
+    if json:
+        print_json({"ok": ok, "checks": [asdict(check) for check in checks], **folders})
+    else:
+        table = plain_table("", "", "", header=False)
+        for column in table.columns[:2]:
+            column.no_wrap = True
+        for check in checks:
+            mark = Text("ok", "green") if check.ok else Text("fails", "bold red")
+            table.add_row(mark, check.name, literal(check.message))
+        for name, path in folders.items():
+            table.add_row("", name, Text(path, "dim"))
+        wide_console().print(table)
+    if not ok:
+        raise typer.Exit(1)
+
+
+def _check_names() -> _Check:
+    """Whether an environment variable looks like a misspelled setting."""
+    from graphreader.settings import misspelled
+
+    if names := misspelled():
+        return _Check(
+            "settings", False, f"no setting is named {', '.join(names)}: check the spelling"
+        )
+    return _Check("settings", True, "make sense")
+
+
+def _check_services(settings: "Settings") -> list[_Check]:
+    services: dict[str, Callable[[Settings], str]] = {
+        "neo4j": _check_neo4j,
+        "model": lambda settings: asyncio.run(_check_model(settings)),
+        "embeddings": lambda settings: asyncio.run(_check_embeddings(settings)),
+    }
+    import_driver()
+    checks = []
+    for name, check in services.items():
+        try:
+            checks.append(_Check(name, True, check(settings)))
+        except GraphReaderError as error:
+            checks.append(_Check(name, False, str(error)))
+    return checks
+
+
+def _check_neo4j(settings: "Settings") -> str:
+    if not settings.neo4j_uri:
+        start_embedded(settings)
+    return asyncio.run(_check_database(settings))
+
+
+async def _check_database(settings: "Settings") -> str:
+    from graphreader.store import schema
+    from graphreader.store.catalog import Catalog
+    from graphreader.store.connection import open_connection
+
+    connection = await open_connection(settings)
+    try:
+        await schema.check(connection)
+        corpora = await Catalog(connection).corpora()
+        kind = "configured by NEO4J_URI" if settings.neo4j_uri else "embedded"
+        return (
+            f"{connection.version} at {connection.address.uri} ({kind}), "
+            f"{plural(len(corpora), 'corpus', 'corpora')}"
+        )
+    finally:
+        await connection.aclose()
+
+
+async def _check_model(settings: "Settings") -> str:
+    from graphreader.agent.limits import check_chunks
+    from graphreader.models import open_decider
+
+    check_chunks(settings)
+    explores, builds = settings.model_for("explore"), settings.model_for("extract")
+    other_answers = settings.model_for("answer") != explores
+    results = [await _check_decider(open_decider(settings, "ask"), answers=other_answers)]
+    if builds != explores:
+        building = await _check_decider(open_decider(settings, "build"))
+        results.append(f"reads texts in: {building}")
+    return "; ".join(results)
+
+
+async def _check_decider(decider: "Decider", answers: bool = False) -> str:
+    """Ask one short question, and with `answers` a second one of the model that answers."""
+    from graphreader.agent.tasks import AnswerTask, PlanTask
+
+    question, plan = "Who wrote the longest of the letters?", "Compare the letters."
+    try:
+        usage = (await decider.decide(PlanTask(question))).usage
+        if answers:
+            task = AnswerTask(question, plan, ("Ann wrote the longest letter.",), ())
+            usage += (await decider.decide(task)).usage
+    finally:
+        await decider.aclose()
+    if decider.notice:
+        return f"{decider.name}. {decider.notice}"
+    return f"{decider.name} answers ({usage.tokens} tokens for this check)"
+
+
+async def _check_embeddings(settings: "Settings") -> str:
+    from graphreader.models import open_embedder
+    from graphreader.settings import OFFLINE
+
+    embedder: Embedder = open_embedder(settings)
+    try:
+        await embedder.embed(["letter"])
+    finally:
+        await embedder.aclose()
+    note = " (hashed words, no model)" if settings.chosen_embeddings == OFFLINE else ""
+    return f"{embedder.name}, {embedder.dimension} dimensions{note}"
+
+
+def browser(
+    open_: Annotated[bool, flag("--open", help="Also open the page in the web browser.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Print the address of Neo4j Browser and what to type there.
+
+    The embedded Neo4j is started if it does not run.
+    """
+    settings = read_settings()
+    if settings.neo4j_uri:
+        access = _configured_browser(settings)
+    else:
+        server = start_embedded(settings)
+        access = {
+            "browser": f"{server.http}/browser/",
+            "uri": server.uri,
+            "username": server.username,
+            "password": server.password.get_secret_value(),
+        }
+    if json:
+        print_json(access)
+    else:
+        note = " (the usual place; NEO4J_URI is set)" if settings.neo4j_uri else ""
+        print(f"Neo4j Browser    {access['browser']}{note}")
+        print(f"  Connect URL    {access['uri']}")
+        print(f"  Username       {access['username']}")
+        print(f"  Password       {access.get('password') or 'the one in NEO4J_PASSWORD'}")
+    if open_:
+        import webbrowser
+
+        if not webbrowser.open(access["browser"]):
+            print_error("No web browser could be opened: open the address by hand.")
+
+
+def _configured_browser(settings: "Settings") -> dict[str, str]:
+    """The usual address of the Browser of a configured server, without its password."""
+    address = urlsplit(settings.neo4j_uri or "")
+    name = address.hostname or "localhost"
+    host = f"[{name}]" if ":" in name else name
+    page = (
+        "https://console.neo4j.io" if name.endswith(_AURA_HOST) else f"http://{host}:7474/browser/"
+    )
+    _, _, port = address.netloc.rpartition("@")[2].rpartition("]")[2].partition(":")
+    return {
+        "browser": page,
+        "uri": f"{address.scheme}://{host}" + (f":{port}" if port else ""),
+        "username": settings.neo4j_username,
+    }
+
+
+def start_neo4j(json: JsonFlag = False) -> None:
+    """Start the embedded Neo4j unless it runs. It keeps running when this command ends."""
+    settings = read_settings()
+    _note_configured(settings)
+    _print_server(start_embedded(settings), json)
+
+
+def stop_neo4j(json: JsonFlag = False) -> None:
+    """Stop the embedded Neo4j. The graph stays on disk."""
+    import_driver()
+    from graphreader.store.embedded import server
+
+    stopped = server.stop(read_settings())
+    if json:
+        print_json({"stopped": stopped})
+    else:
+        print("Neo4j is stopped." if stopped else "No embedded Neo4j was running.")
+
+
+def neo4j_status(json: JsonFlag = False) -> None:
+    """Show where the embedded Neo4j runs and how to connect. Exits with 1 if it does not run."""
+    import_driver()
+    from graphreader.store.embedded import server
+
+    settings = read_settings()
+    _note_configured(settings)
+    running = server.running(settings)
+    if not running:
+        raise ServerError(
+            "The embedded Neo4j is not running: start it with `graphreader neo4j start`."
+        )
+    _print_server(running, json)
+
+
+def _note_configured(settings: "Settings") -> None:
+    if settings.neo4j_uri:
+        print_error(
+            "Note: NEO4J_URI is set, so GraphReader uses that server and not the embedded Neo4j of "
+            "this command."
+        )
+
+
+def _print_server(server: "RunningServer", json: bool) -> None:
+    access = {
+        "uri": server.uri,
+        "username": server.username,
+        "password": server.password.get_secret_value(),
+        "http": server.http,
+        "version": server.version,
+    }
+    if json:
+        print_json(access)
+        return
+    print(f"Neo4j {server.version} is running (process {server.pid}).")
+    print(f"  address   {server.uri}")
+    print(f"  user      {server.username}")
+    print(f"  password  {access['password']}")
+    print(f"  Browser   {server.http}/browser/")
+    print(f"  data      {server.home}")
+    print("Stop it with: graphreader neo4j stop")
+
+
+def cache_stats(json: JsonFlag = False) -> None:
+    """Count the cached replies, in all and by model."""
+    cache = _reply_cache()
+    counts = cache.stats()
+    if json:
+        values = asdict(counts)
+        for name in ("oldest", "newest"):
+            if values[name] is not None:
+                moment = datetime.fromtimestamp(values[name], UTC)
+                values[name] = moment.isoformat(timespec="seconds")
+        print_json({"path": str(cache.path), **values})
+    elif counts.replies:
+        _print_cache(cache, counts)
+    else:
+        print(f"No replies are kept in {cache.path}.")
+
+
+def clear_cache(yes: YesFlag = False, json: JsonFlag = False) -> None:
+    """Delete all cached replies. The graph and its corpora stay as they are."""
+    cache = _reply_cache()
+    if not yes and not confirm("Delete all cached replies, and pay for repeated requests again?"):
+        print_error("Nothing was cleared.")
+        raise typer.Exit(1)
+    cleared = cache.clear()
+    if json:
+        print_json({"path": str(cache.path), "cleared": cleared})
+    else:
+        print(f"{plural(cleared, 'reply', 'replies')} cleared.")
+
+
+def _reply_cache() -> "ReplyCache":
+    from graphreader.llm.cache import ReplyCache
+
+    return ReplyCache.of(read_settings())
+
+
+def _print_cache(cache: "ReplyCache", counts: "CacheStats") -> None:
+    out = wide_console()
+    out.print(Text.assemble("Kept replies in ", (str(cache.path), "bold")))
+    table = plain_table("", "value", right=("value",), header=False)
+    table.add_row("replies", f"{counts.replies:,}")
+    for model, replies in counts.models.items():
+        table.add_row(Text(f"  {model}", "dim"), Text(f"{replies:,}", "dim"))
+    table.add_row("on disk", _size(counts.bytes))
+    for name, moment in (("oldest", counts.oldest), ("newest", counts.newest)):
+        if moment is not None:
+            local = datetime.fromtimestamp(moment).astimezone()
+            table.add_row(name, local.strftime("%Y-%m-%d %H:%M"))
+    out.print(table)
+
+
+def _size(count: int) -> str:
+    """`1.5 MB`, `300 bytes`."""
+    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count} bytes"
+
+
+def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default") -> None:
+    """Serve a corpus, for reading only, to MCP clients (Claude, Cursor, ...) on stdin and stdout.
+
+    A client starts this command itself: docs/in-your-code.md shows how to register it.
+    """
+    settings = read_settings()
+    import_driver()
+    mcp_server = _import_mcp_server()
+    from graphreader.graph_reader import GraphReader
+
+    # Lines, also in a terminal: the server starts at a request, in the middle of other output.
+    progress = StartDisplay(Console(stderr=True, force_terminal=False))
+    with GraphReader(corpus, settings=settings, server_progress=progress) as reader:
+        server = mcp_server(reader)
+        if sys.stdin.isatty():
+            print_error(f"Serving the corpus {corpus!r} to an MCP client; Ctrl-C ends it.")
+        with _closing_stdin_at_signal():
+            server.run()
+
+
+def _import_mcp_server() -> "Callable[[GraphReader], Any]":
+    """The function that makes the server. Raises UsageError if the package `mcp` is missing."""
+    try:
+        from graphreader.mcp_server import mcp_server
+    except ImportError as error:
+        if not (error.name or "").startswith("mcp"):
+            raise
+        raise UsageError(
+            'The MCP server needs a further package: pip install "mcp>=2.3,<3"'
+        ) from error
+    return mcp_server
+
+
+@contextmanager
+def _closing_stdin_at_signal() -> Iterator[None]:
+    """End the server's input at the first signal, and the process at the second.
+
+    The server waits for input in a thread that nothing can interrupt. So its input comes through a
+    pipe, which can be closed.
+    """
+    source = os.dup(0)
+    read_end, write_end = os.pipe()
+    os.dup2(read_end, 0)
+    os.close(read_end)
+    received: list[int] = []
+    with os.fdopen(write_end, "wb", buffering=0) as pipe:
+
+        def close_pipe(number: int, _: object) -> None:
+            if received:
+                os._exit(128 + number)
+            received.append(number)
+            pipe.close()
+
+        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            if callable(signal.getsignal(number)):  # an ignored signal stays ignored
+                signal.signal(number, close_pipe)
+        Thread(target=_copy, args=(source, pipe), daemon=True).start()
+        yield
+    if received:
+        raise Interrupted(received[0])
+
+
+def _copy(source: int, pipe: BinaryIO) -> None:
+    with suppress(OSError, ValueError), pipe:  # it may be closed already
+        while data := os.read(source, 65536):
+            pipe.write(data)

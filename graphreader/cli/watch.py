@@ -1,0 +1,351 @@
+"""A run as a person reads it: live while it goes on, as its answer at the end, or as kept steps."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from graphreader.agent.events import (
+    AnswerToken,
+    CandidatesFound,
+    ChunkRead,
+    Event,
+    FactsRead,
+    FunctionChosen,
+    NeighborsSeen,
+    NodesChosen,
+    NoteTaken,
+    PathEnded,
+    PlanMade,
+    QuestionAnswered,
+    RunBegan,
+)
+from graphreader.cli.console import cost_text, literal, literal_line, plural
+from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.runs import local_time, styled_status
+from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading, Stopped
+from graphreader.runs import KeptRun
+from graphreader.usage import Phase, Usage
+
+_STOPPED: dict[Stopped, Text] = {
+    "termination": Text("done", "green"),
+    "call_limit": Text("call limit", "yellow"),
+    "nothing_left": Text("nothing left", "yellow"),
+    "budget": Text("budget", "yellow"),
+    "error": Text("error", "red"),
+}
+_CHUNK = re.compile(r"(.+), chunk (\d+)")
+_NAME_WIDTH = 24  # characters of an initial node's name
+_RESERVED_LINES = 6  # lines of the terminal for other things than the paths
+
+_PathEvent = FactsRead | ChunkRead | NeighborsSeen | NoteTaken | FunctionChosen | PathEnded
+
+
+def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
+    """Show the events of a run until it is answered, then print the whole reading and return it.
+
+    A terminal shows two lines for each path, where it is and its last note, and below them the
+    growing answer; all of these are removed at the end. If a run that is kept is interrupted, the
+    error has a note on how to resume it.
+    """
+    out = console or Console(highlight=False)
+    reading: Reading | None = None
+    picture = _RunPicture()
+    try:
+        with Live(picture, console=out, refresh_per_second=8, transient=True) as live:
+            if not out.is_terminal:
+                live.stop()
+            for event in events:
+                match event:
+                    case PlanMade(plan=plan, needs=needs):
+                        _print_plan(out, plan, needs)
+                    case QuestionAnswered(reading=answered):
+                        reading = answered
+                picture.update(event)
+    except Interrupted as error:
+        if picture.run:
+            command = f"graphreader runs resume {shlex.quote(picture.run)}"
+            error.add_note(f"Go on with `{command}`.")
+        raise
+    if reading is None:
+        raise AssertionError("a run ends with its answer")
+    _print_paths(out, reading.paths)
+    print_answer(out, reading)
+    return reading
+
+
+class _LivePath:
+    """What one path is doing now, its last note, and how many functions it has chosen."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.action = Text("…", "dim")
+        self.note = ""
+        self.calls = 0
+        self.ended = False
+
+    def update(self, event: _PathEvent) -> None:
+        """Take in what happened."""
+        match event:
+            case FactsRead(node=node, facts=facts, chunks=chunks):
+                where = _short_chunks("; ".join(chunks))
+                text = Text(f"looks at {plural(len(facts), 'fact')} of ")
+                self.action = text + literal_line(node, "cyan") + literal_line(f"  {where}", "dim")
+            case ChunkRead(document=document, chunk=chunk):
+                self.action = Text("reads ") + literal_line(f"{document}, chunk {chunk}", "cyan")
+            case NeighborsSeen(neighbors=neighbors):
+                names = literal_line(", ".join(neighbors), "cyan")
+                self.action = Text("looks at neighbors: ") + names
+            case NoteTaken(notebook=notebook):
+                lines = [line for line in notebook.splitlines() if line.strip()]
+                self.note = lines[-1].strip().removeprefix("- ") if lines else ""
+            case FunctionChosen(call=call):
+                self.calls, self.action = self.calls + 1, _call_text(call)
+            case PathEnded(stopped=stopped):
+                self.action, self.ended = _STOPPED[stopped], True
+
+
+class _RunPicture:
+    """The live picture of a run; `run` is its id, empty if it is not kept."""
+
+    def __init__(self) -> None:
+        self.run = ""
+        self._paths: list[_LivePath] = []
+        self._answer = ""
+        self._spinner = Spinner("dots", "Planning")
+
+    def update(self, event: Event) -> None:
+        """Take in what happened."""
+        match event:
+            case RunBegan(run=run):
+                self.run = run
+            case PlanMade():
+                self._spinner.update(text="Looking for candidates")
+            case CandidatesFound(nodes=nodes):
+                count = plural(len(nodes), "candidate")
+                self._spinner.update(text=f"Choosing the initial nodes out of {count}")
+            case NodesChosen(nodes=nodes):
+                self._paths = [_LivePath(node) for node in nodes]
+                self._spinner.update(text="Exploring" if nodes else "Answering")
+            case AnswerToken(text=text, begins=begins):
+                self._answer = text if begins else self._answer + text
+            case _ if isinstance(event, _PathEvent):
+                self._paths[event.path - 1].update(event)
+                if all(path.ended for path in self._paths):
+                    self._spinner.update(text="Answering")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        with_notes = len(self._paths) * 2 + _RESERVED_LINES <= console.height
+        parts: list[RenderableType] = [self._table(with_notes), self._spinner]
+        if self._answer:
+            used = _RESERVED_LINES + len(self._paths) * (2 if with_notes else 1)
+            lines = literal(self._answer, "bold").wrap(console, options.max_width - 4)
+            visible = lines[-max(1, console.height - used) :]
+            parts.append(Padding(Text("\n").join(visible), (0, 0, 0, 2)))
+        yield Padding(Group(*parts), (0, 0, 0, 2))
+
+    def _table(self, with_notes: bool) -> Table:
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, expand=True)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH, style="bold")
+        table.add_column(justify="right", no_wrap=True, style="dim")
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        for number, path in enumerate(self._paths, 1):
+            note = literal_line(path.note, "dim italic")
+            now = Text("\n").join([path.action, note]) if with_notes else path.action
+            table.add_row(str(number), literal_line(path.node), str(path.calls), now)
+        return table
+
+
+def _print_plan(out: Console, plan: str, needs: Sequence[str]) -> None:
+    """The rational plan, and what it needs to know."""
+    out.print(Rule("Plan", align="left"))
+    out.print(Padding(literal(plan), (0, 0, 0, 2)))
+    if needs:
+        out.print(Padding(literal(f"Needed: {'; '.join(needs)}", "dim"), (0, 0, 0, 2)))
+    out.print()
+
+
+def _print_paths(out: Console, paths: Iterable[Path]) -> None:
+    out.print(Rule("Paths", align="left"))
+    for number, path in enumerate(paths, 1):
+        calls = (f"  {plural(path.calls, 'call')}, ", "dim")
+        title = Text.assemble(f"{number} ", literal_line(path.initial_node, "bold"), calls)
+        out.print(Padding(title + _STOPPED[path.stopped], (0, 0, 0, 2)))
+        if path.functions:
+            out.print(Padding(_trail(path.functions), (0, 0, 0, 4)))
+        if path.error and path.stopped == "error":  # a note of the reading says it of the budget
+            out.print(Padding(literal(path.error, "red"), (0, 0, 0, 4)))
+    out.print()
+
+
+def _trail(functions: Iterable[FunctionCall]) -> Text:
+    """The calls in their order; equal calls in a row are counted."""
+    steps = []
+    for _, group in groupby(functions, key=lambda call: (call.name, call.argument)):
+        calls = list(group)
+        times = Text(f" ×{len(calls)}", "dim") if len(calls) > 1 else Text()
+        steps.append(_call_text(calls[0]) + times)
+    return Text(" → ", "dim").join(steps)
+
+
+def _call_text(call: FunctionCall) -> Text:
+    """`read_chunk(life, chunk 0)`."""
+    if not call.argument:
+        return literal_line(call.name)
+    argument = literal_line(_short_chunks(call.argument), "cyan")
+    return Text.assemble(literal_line(f"{call.name}("), argument, ")")
+
+
+def _short_chunks(chunks: str) -> str:
+    """`life, chunks 0, 3` for `life, chunk 0; life, chunk 3`."""
+    matches = [_CHUNK.fullmatch(part) for part in chunks.split("; ")]
+    if len(matches) < 2 or not all(matches):
+        return chunks
+    pairs = [(match[1], match[2]) for match in matches if match]
+    parts = []
+    for title, group in groupby(pairs, key=lambda pair: pair[0]):
+        numbers = [number for _, number in group]
+        parts.append(f"{title}, chunk{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}")
+    return "; ".join(parts)
+
+
+def print_answer(out: Console, reading: Reading) -> None:
+    """Print the answer with its claims, citations, cost and notes."""
+    out.print(Rule("Answer" if reading.answered else "Not answered", align="left"))
+    _print_claims(out, reading)
+    if reading.citations:
+        out.print(Rule("Citations", align="left"))
+        for number, citation in enumerate(reading.citations, 1):
+            _print_citation(out, number, citation)
+    _print_cost(out, reading)
+    for note in reading.notes:
+        out.print(literal(note, "yellow"))
+
+
+def _print_claims(out: Console, reading: Reading) -> None:
+    """The answer with citation numbers, further claims, and what the documents dispute."""
+    answer, other_claims = _numbered_answer(reading)
+    out.print(Padding(answer, (0, 0, 1, 2)))
+    for claim in other_claims:
+        out.print(_item(literal(claim.text) + _claim_marks(claim)))
+    for contradiction in reading.contradictions:
+        sources = [reading.citations[number - 1] for number in contradiction.citations]
+        where = " against ".join(dict.fromkeys(f"{s.document}, chunk {s.chunk}" for s in sources))
+        text = Text.assemble(("The texts differ: ", "yellow"), literal(contradiction.text))
+        text = text + _numbers(contradiction.citations) + literal_line(f" ({where})", "dim")
+        out.print(_item(text))
+    if other_claims or reading.contradictions:
+        out.print()
+
+
+def _numbered_answer(reading: Reading) -> tuple[Text, list[Claim]]:
+    """The answer with citation numbers behind its claims, and the claims in other words."""
+    answer, others = literal(reading.answer, "bold"), []
+    ends: list[tuple[int, Claim]] = []
+    for claim in reading.claims:
+        start = reading.answer.find(claim.text)
+        if start < 0:
+            others.append(claim)
+        else:
+            ends.append((start + len(claim.text), claim))
+    for end, claim in sorted(ends, key=lambda pair: pair[0], reverse=True):
+        answer = Text.assemble(answer[:end], _claim_marks(claim), answer[end:])
+    return answer, others
+
+
+def _claim_marks(claim: Claim) -> Text:
+    if claim.supported:
+        return _numbers(claim.citations)
+    return Text(" [unsupported]", "not bold yellow")
+
+
+def _numbers(citations: Sequence[int]) -> Text:
+    return Text(f" [{', '.join(map(str, citations))}]", "not bold cyan")
+
+
+def _item(text: Text) -> Padding:
+    return Padding(Text("- ") + text, (0, 0, 0, 2))
+
+
+def _print_citation(out: Console, number: int, citation: Citation) -> None:
+    page = f", page {citation.page}" if citation.page else ""
+    heading = f", “{citation.heading}”" if citation.heading else ""
+    where = Text.assemble(
+        (f"{number} ", "bold"),
+        literal_line(citation.document, "cyan"),
+        literal_line(f"{page}{heading}, chunk {citation.chunk}"),
+        (f"  characters {citation.start}-{citation.end}", "dim"),
+    )
+    out.print(Padding(where, (0, 0, 0, 2)))
+    quote = " ".join(citation.quote.split())
+    out.print(Padding(literal(f"“{quote}”", "italic"), (0, 0, 1, 4)))
+
+
+def _print_cost(out: Console, reading: Reading) -> None:
+    cost = f"{reading.decider}: {cost_text(reading.usage)}, {reading.usage.seconds:.1f} s"
+    out.print(literal(cost, "dim"))
+    if reading.usage.tokens and reading.phases:
+        out.print(Text(_phases_text(reading.phases), "dim"))
+    if reading.run:
+        out.print(Text("Show this run again:", "dim"))
+        command = f"graphreader runs show {shlex.quote(reading.run)}"
+        out.print(literal_line(command, "dim"), soft_wrap=True)
+
+
+def _phases_text(phases: Mapping[Phase, Usage]) -> str:
+    """`calls (tokens): plan 1 (345), answer 1 (750)`, without phases that cost nothing."""
+    parts = [f"{name} {one.calls} ({one.tokens:,})" for name, one in phases.items() if one.calls]
+    return f"calls (tokens): {', '.join(parts)}"
+
+
+def print_run(out: Console, kept: KeptRun) -> None:
+    """Print a kept run: the question, each step of each path with its reason, and the answer."""
+    run = kept.summary
+    details = literal_line(f" of corpus {run.corpus}, {local_time(run.began)}, ")
+    status = styled_status(run.status)
+    out.print(Text.assemble("Run ", literal_line(run.id, "bold"), details, status))
+    out.print(Padding(literal(run.question, "bold"), (0, 0, 1, 2)))
+    for event in kept.events:
+        if isinstance(event, PlanMade):
+            _print_plan(out, event.plan, event.needs)
+    nodes = next((one.nodes for one in kept.events if isinstance(one, NodesChosen)), ())
+    for path, node in enumerate(nodes, 1):
+        _print_kept_path(out, kept, path, node)
+    if kept.reading:
+        print_answer(out, kept.reading)
+    if run.error:
+        out.print(literal(run.error, "red"))
+    if kept.steps:
+        steps = ", ".join(f"{number} {name}" for number, name in kept.steps.items())
+        out.print(literal_line(f"Steps, for `runs resume {run.id} --from N`: {steps}", "dim"))
+
+
+def _print_kept_path(out: Console, kept: KeptRun, path: int, node: str) -> None:
+    out.print(Rule(Text.assemble(f"Path {path}, from ", literal_line(node, "bold")), align="left"))
+    number, notebook = 0, ""
+    end = Text("not finished", "yellow")
+    for event in kept.events:
+        if not isinstance(event, _PathEvent) or event.path != path:
+            continue
+        match event:
+            case FunctionChosen(call=call):
+                number += 1
+                step = Text.assemble(f"{number:2} ", literal_line(call.at, "dim"), "  ")
+                out.print(Padding(step + _call_text(call), (0, 0, 0, 2)))
+                out.print(Padding(literal(call.rationale, "italic"), (0, 0, 0, 5)))
+            case NoteTaken(notebook=notes):
+                notebook = notes
+            case PathEnded(stopped=stopped, error=error):
+                end = _STOPPED[stopped] + literal(f": {error}" if error else "")
+    out.print(Padding(end, (0, 0, 0, 5)))
+    text = Text.assemble(("Notebook: ", "dim"), literal(notebook or "(empty)"))
+    out.print(Padding(text, (0, 0, 1, 5)))

@@ -1,0 +1,106 @@
+"""Output in any encoding, numbers as a person reads them, questions for confirmation."""
+
+import io
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from graphreader.cli.console import (
+    configure_output,
+    confirm,
+    duration,
+    money,
+    plural,
+    print_json,
+    rounded,
+)
+
+
+def stream(encoding: str) -> tuple[io.BytesIO, io.TextIOWrapper]:
+    raw = io.BytesIO()
+    return raw, io.TextIOWrapper(raw, encoding=encoding)
+
+
+# JSON keeps every character in every encoding: escaped where stdout does not take it.
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "ascii", "latin-1", "gbk", "cp1252"])
+def test_json_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, out = stream(encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    value: dict[str, Any] = {"answer": "贞德 – La Charité ☺", "list": [1, None, True]}
+
+    print_json(value)
+    out.flush()
+
+    written = raw.getvalue().decode(encoding)
+    assert json.loads(written) == value
+    assert written.count("\n") == 1
+    assert ("贞德" in written) == (encoding.lower() in ("utf-8", "utf8"))
+
+
+# Text loses what the encoding lacks, but arrows and quotes stay readable.
+def test_text_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, out = stream("ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+
+    configure_output()
+    out.write("search_more ×3 → read_chunk([0]) “贞德” …\n")
+    out.flush()
+
+    assert raw.getvalue() == b'search_more x3 -> read_chunk([0]) "??" ...\n'
+
+
+# Numbers, prices and times are short, and estimates do not pretend to be exact.
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (plural(0, "chunk"), "0 chunks"),
+        (plural(1, "chunk"), "1 chunk"),
+        (plural(2000, "corpus", "corpora"), "2,000 corpora"),
+        *((rounded(n), t) for n, t in ((7, "7"), (123, "120"), (995, "1,000"), (12345, "12,000"))),
+        (money(0), "$0"),
+        (money(0.00000001), "$0.000001"),
+        (money(0.000045), "$0.000045"),
+        (money(0.0021), "$0.0021"),
+        (money(0.99996), "$1.00"),
+        (money(12345.678), "$12,345.68"),
+        (duration(0.2), "1 s"),
+        (duration(59.4), "59 s"),
+        (duration(60), "1 min"),
+        (duration(87.2), "1 min 27 s"),
+        (duration(3600 + 65), "1 h 1 min"),
+        (duration(3 * 86_400 + 4 * 3600 + 1), "3 d 4 h"),
+    ],
+)
+def test_numbers(text: str, expected: str) -> None:
+    assert text == expected
+
+
+class Keyboard(io.StringIO):
+    """A stdin that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+# Only yes is a yes, the end of the input is a no, and without a terminal nothing is asked.
+@pytest.mark.parametrize(
+    ("stdin", "agreed"),
+    [
+        *((Keyboard(words), True) for words in ("y\n", "YES\n", "perhaps\nyes\n")),
+        *((Keyboard(words), False) for words in ("n\n", "\n", "", "no\n")),
+        (io.StringIO("n\n"), True),
+    ],
+    ids=lambda value: value.getvalue().replace("\n", "|") if isinstance(value, io.StringIO) else "",
+)
+def test_confirm(
+    stdin: io.StringIO,
+    agreed: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+
+    assert confirm("Delete it?") is agreed
+    assert capsys.readouterr().err.startswith("Delete it? [y/N]:") == stdin.isatty()
