@@ -161,13 +161,6 @@ def test_equal_chunks() -> None:
     assert len({chunk.id for chunk in here + there}) == 2 * len(here)
 
 
-# What looks like a model's special token is text like any other.
-def test_special_tokens() -> None:
-    text = "<|endoftext|> " * 100
-
-    assert "".join(chunk.text for chunk in chunks_of(text, 50)) == text
-
-
 # Text without any white space, signs in a row, only line ends: nothing takes long or exceeds.
 @pytest.mark.parametrize(
     "unit", ["a", "啊", "ab1,", "#", "\n", " ", "a\n", "Mr. ", "…", "e\u0301", "👩\u200d"]

@@ -159,18 +159,6 @@ def test_one_word(at: int) -> None:
     assert recut_of(text, after) == before
 
 
-# Several edits far apart make several new chunks, and nothing between them.
-def test_separate_edits() -> None:
-    before = book()
-    parts = [chunk.text for chunk in before]
-    for at in (1, 5, 6, 10):
-        parts[at] = parts[at].replace("Letter", "Epistle", 1)
-    after = recut_of("".join(parts), before)
-
-    assert set(ids(before)) - set(ids(after)) == {before[at].id for at in (1, 5, 6, 10)}
-    assert len(after) <= len(before) + 1
-
-
 # What is inserted exactly between two chunks, long or tiny, leaves both as they are.
 @pytest.mark.parametrize("new", ["Only three words.\n\n", "\n\nAnd so on.\n\n", "1429 ", "后来\n"])
 def test_insertion_between(new: str) -> None:
@@ -192,15 +180,6 @@ def test_long_insertion() -> None:
     inserted = after[3 : len(after) - len(before) + 3]
     assert ids(after[:3] + after[3 + len(inserted) :]) == ids(before)
     assert [chunk.text for chunk in inserted] == [chunk.text for chunk in chunks_of(new, LIMIT)]
-
-
-# Chunks that were taken out take nothing else with them.
-@pytest.mark.parametrize("gone", [{0}, {3}, {3, 4, 8}, {-1}])
-def test_deletion(gone: set[int]) -> None:
-    before = book()
-    rest = [chunk for chunk in before if not {chunk.index, chunk.index - len(before)} & gone]
-
-    assert ids(recut_of(joined(rest), before)) == ids(rest)
 
 
 # Of parts that changed places the longer one keeps its chunks, and the edit in it makes one new.
@@ -226,19 +205,6 @@ def test_equal_chunks() -> None:
     assert [chunk.text for chunk in before] == [before[0].text] * 100
     assert [chunk.index for chunk in after if chunk.text != before[0].text] == [20, 60]
     assert set(ids(after)) & set(ids(before)) == set(ids(before[:-1]))
-
-
-# A refrain between changed verses keeps its chunks; each keeps its place.
-def test_refrain() -> None:
-    refrain = paragraph(1, 150) + "\n\n"
-    verses = [numbered(n) + " " + paragraph(n, 100) + "\n\n" for n in range(12)]
-    before = chunks_of("".join(verse + refrain for verse in verses), LIMIT)
-    verses[2], verses[3], verses[9] = "Changed.\n\n", "", verses[9].replace("Letter", "Epistle")
-    after = recut_of("".join(verse + refrain for verse in verses), before)
-
-    assert [chunk.text for chunk in before[1::2]] == [refrain] * 12
-    assert [chunk.text for chunk in after if chunk.text == refrain] == [refrain] * 12
-    assert len(set(ids(after)) - set(ids(before))) == 2
 
 
 # White space that came or went is part of the chunk before it, or else of the first one.

@@ -1,9 +1,12 @@
-"""HTML, DOCX, EPUB and PDF become text, with what is told of them."""
+"""Files of each format become documents, or say in one sentence why not."""
 
 import io
+import os
 import sys
 import zipfile
 from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pypdf
@@ -11,18 +14,185 @@ import pytest
 
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading import formats
-from graphreader.ingestion.loading.content import Content, join_parts
-from graphreader.ingestion.loading.formats import read_docx, read_epub, read_pdf
+from graphreader.ingestion.loading.content import document_of
+from graphreader.ingestion.loading.formats import (
+    load,
+    read_docx,
+    read_epub,
+    read_markdown,
+    read_pdf,
+)
 from graphreader.ingestion.loading.html import read_html
+from tests.unit.loading import nobody, write
+
+
+# A document is one path in one corpus: its id comes from both, links resolved.
+def test_identity(tmp_path: Path) -> None:
+    path = write(tmp_path / "joan_of_arc.v2.txt")
+    (tmp_path / "link.txt").symlink_to(path)
+    document = load(path, "saints")
+    expected = sha256(f"saints\0{path.resolve()}".encode()).hexdigest()[:24]
+
+    assert (document.id, document.title) == (expected, "joan_of_arc.v2")
+    assert (document.corpus, document.source) == ("saints", str(path.resolve()))
+    assert document.sha256 == sha256(b"Joan was born.\n").hexdigest()
+    assert load(tmp_path / "link.txt", "saints").id == document.id
+    assert load(path, "others").id != document.id
+
+
+# The text is what open() reads: line ends are newlines, and a byte order mark stays.
+@pytest.mark.parametrize("name", ["a.txt", "a.md"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a\r\nb\rc\nd",
+        "\ufeffJoan of Arc\r\n".encode(),
+        "却说唐太宗\u2028…😀\x0b\x85x".encode(),
+        b"\r\r\n\n\rx",
+        b"---\r\ntitle: x\r\n---\r\n# A #\r\n",
+        "مرحبا بالعالم e\u0301 \u202eabc".encode(),
+    ],
+)
+def test_text_is_what_open_reads(tmp_path: Path, name: str, data: bytes) -> None:
+    path = write(tmp_path / name, data)
+
+    assert load(path, "c").text == path.read_text(encoding="utf-8")
+
+
+# What is no text is refused with one sentence that names the file, the reason and the way out.
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.txt", b"", "has no text in it"),
+        ("a.txt", b" \n\t\n", "has no text in it"),
+        ("a.txt", b"\xef\xbb\xbf\n", "has no text in it"),
+        ("a.md", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\6\0\0\0", "is binary"),
+        ("a.txt", sha256(b"x").digest() * 40, "is binary"),
+        ("a.txt", b"\0" * 50, "is binary"),
+        ("a.xyz", b"text", r"is not a \.docx, \.epub, .*\.txt or \.xhtml file"),
+        ("a", b"text", "and no other is supported"),
+    ],
+)
+def test_refused(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    path = write(tmp_path / name, data)
+    with pytest.raises(DocumentError, match=message) as caught:
+        load(path, "c")
+
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# A missing file, a folder, a pipe, a path that cannot be, a file of others: each says what it is.
+def test_not_a_readable_file(tmp_path: Path) -> None:
+    secret = write(tmp_path / "secret.txt")
+    secret.chmod(0)
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path, message in (
+        (tmp_path / "missing.txt", "does not exist"),
+        (tmp_path, "is a folder, not a file"),
+        (tmp_path / "pipe.txt", "is not a regular file"),
+        (tmp_path / ("n" * 300 + ".txt"), "cannot be opened"),
+        (tmp_path / "nul\0.txt", "cannot be opened"),
+        (secret / "a.txt", "cannot be opened"),
+    ):
+        with pytest.raises(DocumentError, match=message):
+            load(path, "c")
+    with nobody(), pytest.raises(DocumentError, match=r"cannot be opened \(Permission denied\)"):
+        load(secret, "c")
+
+
+# A file of exactly the limit is read; one byte more is too large, and both sizes are said.
+def test_too_large(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", b"x" * 2**20)
+
+    assert len(load(path, "c", max_bytes=2**20).text) == 2**20
+    with pytest.raises(DocumentError, match=r"has 1\.0 MiB, more than the limit of 0\.5 MiB"):
+        load(path, "c", max_bytes=2**19)
+
+
+def headings(text: str) -> list[str]:
+    found = read_markdown(text.encode(), "a.md").headings
+    for start, title in found:
+        assert title in text[start : start + len(title) + 12]
+    return [title for _, title in found]
+
+
+# A front matter becomes metadata and gives the title; the text stays whole.
+def test_front_matter() -> None:
+    text = "---\ntitle: The Seine\ndate: 2024-03-01\ntags: [river, 2]\nx: .nan\n---\n# One\nText.\n"
+    content = read_markdown(text.encode(), "a.md")
+    document = document_of(content, "a", "c", "/a.md")
+
+    assert document.text == text
+    assert document.title == "The Seine"
+    assert document.metadata == {
+        "title": "The Seine",
+        "date": "2024-03-01",
+        "tags": ["river", 2],
+        "x": "nan",
+    }
+    assert document.headings == ((text.index("# One"), "One"),)
+    assert document.skipped == ()
+
+
+# A front matter that is none is text like any other; one that is broken is reported.
+@pytest.mark.parametrize(
+    ("text", "reported", "found"),
+    [
+        ("---\nJust a line.\n---\n\n# A\n", 0, ["Just a line.", "A"]),
+        ("---\n# A\n", 0, ["A"]),
+        ("text\n\n---\na: 1\n---\n", 0, ["a: 1"]),
+        ("---\na: [1\n---\n# A\n", 1, ["A"]),
+        ("---\nd: 2024-13-45\n---\n# A\n", 1, ["A"]),
+        ("---\na: !!python/object/apply:os.getcwd []\n---\n# A\n", 1, ["A"]),
+        (f"---\na: {'x' * 70_000}\n---\n# A\n", 1, ["A"]),
+        ("---\na: !!bool maybe\n---\n# A\n", 1, ["A"]),
+        ("---\na: !!int ''\n---\n# A\n", 1, ["A"]),
+        ("---\na: !!timestamp foo\n---\n# A\n", 1, ["A"]),
+    ],
+)
+def test_no_front_matter(text: str, reported: int, found: list[str]) -> None:
+    content = read_markdown(text.encode(), "a.md")
+
+    assert content.metadata == {}
+    assert len(content.skipped) == reported
+    assert [title for _, title in content.headings][-len(found) :] == found
+
+
+# Headings are marked with # or underlined; what only looks so is none.
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("# One\n## Two ##\n###### Six\n", ["One", "Two", "Six"]),
+        ("#hash\n####### seven\n    # code\n#\n", []),
+        ("   # C#\n# F # #\n", ["C#", "F #"]),
+        ("One\n===\n\nTwo\n---\n", ["One", "Two"]),
+        ("\n---\n\n- item\n---\n> quote\n---\n| a |\n---\n", []),
+        ("```\n# code\n```\n# One\n~~~ python\n# code\n```\n~~~~\n# Two", ["One", "Two"]),
+        ("````\n```\n# code\n````\n# One\n", ["One"]),
+        ("```never closed\n# code\n", []),
+        ("`inline` # no\n# `code` *here*\n", ["`code` *here*"]),
+        ("# 标题\n正文\n", ["标题"]),
+    ],
+)
+def test_headings(text: str, found: list[str]) -> None:
+    assert headings(text) == found
+
+
+# Lines that are all marks and spaces take no more time than others.
+def test_long_lines() -> None:
+    evil = "# a" + " " * 200_000 + "#" * 200_000 + " x\n" + "---\n" + "`" * 200_000 + "\n"
+
+    assert len(headings(evil)) == 1
+
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
 DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
-
-
-def html(body: str) -> Content:
-    return read_html(body.encode(), "a.html")
 
 
 def zipped(**files: str | bytes) -> bytes:
@@ -103,60 +273,6 @@ def pdf(*pages: str, broken: Sequence[int] = (), outline: Sequence[tuple[str, in
     return data.getvalue()
 
 
-# Blocks of a page become paragraphs; the title, the headings and what the head tells are kept.
-def test_html() -> None:
-    content = html(
-        '<!doctype html><html lang="en"><head><title> The\n Seine </title>'
-        '<meta name="author" content="Vera"><style>p {}</style><script>var a = "<p>no</p>"</script>'
-        "</head><body><nav><ul><li>Home</ul></nav><h1>A <em>river</em></h1><p>It rises in\n"
-        "<b>Burgundy</b>,&nbsp;near Dijon.<p>It is long.<br>Very.<br><br>Indeed, un&shy;usual."
-        "<div hidden>secret</div><h2>End</h2>Le Havre</body></html>"
-    )
-
-    assert content.text == (
-        "A river\n\nIt rises in Burgundy,\xa0near Dijon.\n\nIt is long.\nVery.\n\n"
-        "Indeed, unusual.\n\nEnd\n\nLe Havre"
-    )
-    assert content.title == "The Seine"
-    assert content.metadata == {"language": "en", "author": "Vera"}
-    assert content.headings == ((0, "A river"), (content.text.index("End"), "End"))
-
-
-# Lists and tables stay readable; a table that lays out a page becomes paragraphs.
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        ("<ul><li>one<li>two<ul><li>deep</ul></ul>end", "- one\n- two\n- deep\n\nend"),
-        ("<ol><li><p>one</p></li><li><p>two</p></li></ol>", "- one\n\n- two"),
-        ("<table><tr><th>a<th>b<tr><td>1<td><p>2</p></table>", "a | b\n1 | 2"),
-        ("<table><tr><td><td></tr></table>x", "x"),
-        ("<table><tr><td><h2>A</h2>b<td>c</table>", "A\n\nb\n\nc"),
-        (f"<table><tr><td><p>{'x' * 1001}</p><td>c</table>", f"{'x' * 1001}\n\nc"),
-        ("<pre>\na\n  <b>b</b>\n</pre>", "a\n  b\n"),
-        ("<p>a<span> b</span> <i> c</i>d</p>", "a b cd"),
-        ("<dl><dt>a<dd>b<dt>c<dd>d</dl>", "a\nb\nc\nd"),
-        ("a<svg><title>icon</title></svg>b &lt;&amp;&#x4f60;", "ab <&你"),
-        ("<p>never closed <b>bold", "never closed bold"),
-        ("</p></div>stray", "stray"),
-        ("<script src='a'/>after", "after"),
-        ("no markup at all", "no markup at all"),
-        ("", ""),
-    ],
-)
-def test_html_blocks(body: str, text: str) -> None:
-    assert html(body).text == text
-
-
-# A page says its encoding itself; UTF-8 that is called otherwise is UTF-8 all the same.
-def test_html_encoding() -> None:
-    page = '<meta charset="{}"><p>却说 naïve'
-    declared = read_html(page.format("gb2312").encode("gb18030"), "a.html")
-    wrong = read_html(page.format("iso-8859-1").encode(), "a.html")
-
-    assert declared.text == wrong.text == "却说 naïve"
-    assert (declared.metadata, wrong.metadata) == ({"encoding": "gb18030"}, {})
-
-
 # A Word document: styles by their names, tables as rows, pictures left out, what is told of it.
 def test_docx() -> None:
     cells = "".join(f"<w:tc>{paragraph(text)}</w:tc>" for text in ("Paris", "1431"))
@@ -227,6 +343,7 @@ def test_pdf(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
         (read_epub, zipped(mimetype="application/epub+zip"), "cannot be read as EPUB"),
         (read_epub, epub({"a": b"\0\1" * 99}, ["a"]), "no page that can be read"),
         (read_html, b"\0\1\2\3" * 99, "is binary"),
+        (read_html, b"<p>One.<![so[ <p>Two.", "cannot be read as HTML .*damaged"),
     ],
 )
 def test_unreadable(read: Any, data: bytes, message: str) -> None:
@@ -286,9 +403,3 @@ def test_extra_missing(package: str, read: Any, monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(DocumentError, match=rf"a\.b needs .*: pip install {package}$"):
         read(b"", "a.b")
-
-
-# Parts are joined by blank lines; an empty one begins where the next one does.
-def test_joined() -> None:
-    assert join_parts(["", "ab", "", "c", ""]) == ("ab\n\nc", [0, 0, 4, 4, 5])
-    assert join_parts(["", ""]) == ("", [0, 0])

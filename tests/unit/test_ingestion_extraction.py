@@ -11,6 +11,7 @@ from graphreader.ingestion.extraction import (
     ExtractionResult,
     ExtractionTask,
     extract,
+    grounded_elements,
 )
 from graphreader.llm.protocols import Budget
 from graphreader.testing import ScriptedDecider
@@ -120,23 +121,40 @@ async def test_budget() -> None:
     assert found.usage == Usage()
 
 
-# A key element that does not stand in its fact is dropped and counted.
-async def test_key_elements_stand_in_their_facts() -> None:
-    told = fact("Joan was canonized in 1920.", "Joan", "1920", "Rome", "canonize", "1921")
+# A key element that does not occur in its fact is dropped and counted; a fact of which none is left
+# gets its own names.
+@pytest.mark.parametrize(
+    ("extraction", "kept", "dropped"),
+    [
+        (fact("Joan was canonized in 1920.", "Joan", "1920", "Rome", "canonize", "1921"),
+         {"Joan", "1920", "canonize"}, 2),
+        (fact("Benedict XV canonized Joan of Arc.", "Catholic Church"), {"Joan of Arc"}, 1),
+    ],
+)  # fmt: skip
+async def test_ungrounded_key_elements(
+    extraction: ExtractedFact, kept: set[str], dropped: int
+) -> None:
+    result, _ = await extracted(lambda task: Extraction(facts=[extraction]), "Joan.")
 
-    found, _ = await extracted(lambda task: Extraction(facts=[told]), "Joan.")
-
-    (only,) = found.read.facts
-    assert [one.surface for one in only.key_elements] == ["Joan", "1920", "canonize"]
-    assert found.dropped == 2
+    (only,) = result.read.facts
+    assert kept <= {one.surface for one in only.key_elements}
+    assert result.dropped == dropped
 
 
-# A fact of which none is left is found by its own names.
-async def test_no_fact_is_lost() -> None:
-    told = fact("Benedict XV canonized Joan of Arc in Rome.", "Catholic Church")
+FACT = "In 1920 Pope Benedict XV canonized Joan of Arc, the Maid of Orléans."
+CHINESE = "贞德于1431年在鲁昂被处死。"
 
-    found, _ = await extracted(lambda task: Extraction(facts=[told]), "Joan.")
 
-    (only,) = found.read.facts
-    assert {"Joan of Arc", "Rome"} <= {one.surface for one in only.key_elements}
-    assert found.dropped == 1
+# Case, spaces, Unicode form, inflection and words in between make no difference; numbers must be
+# equal, and Chinese is compared literally.
+@pytest.mark.parametrize(
+    ("text", "occurring", "missing"),
+    [
+        (FACT, ["Joan of Arc", "joan  of arc", "1920", "canonized", "canonize"], []),
+        (FACT, ["Orle\u0301ans", "Pope Benedict", "Pope XV"], []),
+        (FACT, [], ["Charles VII", "1921", "19", "Rome", "Joan of Kent", "canon law", "", "  "]),
+        (CHINESE, ["贞德", "鲁昂"], ["查理七世"]),
+    ],
+)
+def test_grounding(text: str, occurring: list[str], missing: list[str]) -> None:
+    assert grounded_elements([*occurring, *missing], text) == occurring

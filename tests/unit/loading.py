@@ -1,0 +1,50 @@
+"""What the tests of loading share."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from graphreader.documents import Document
+from graphreader.ingestion.loading.content import Refused
+from graphreader.ingestion.loading.sources import Thing, sources_of
+
+
+def write(path: Path, data: bytes = b"Joan was born.\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Without the rights of root, which no permission stops."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def read(*things: Thing, **given: Any) -> list[Document | Refused]:
+    return [one for source in sources_of(things, **given) for one in source.documents("c")]
+
+
+def documents(*things: Thing, **given: Any) -> list[Document]:
+    found = read(*things, **given)
+    refused = [one.reason for one in found if isinstance(one, Refused)]
+    assert refused == []
+    return [one for one in found if isinstance(one, Document)]
+
+
+def reasons(*things: Thing, **given: Any) -> list[str]:
+    return [one.reason for one in read(*things, **given) if isinstance(one, Refused)]
+
+
+def lines(path: Path, *records: Any) -> Path:
+    path.write_text("\n".join(json.dumps(one) for one in records), encoding="utf-8")
+    return path
