@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from graphreader.baselines.read_agent.reader import TASK_AWARE
 from graphreader.errors import UsageError
 from graphreader.evaluation.metrics import evidence
-from graphreader.evaluation.metrics.answers import package
+from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.metrics.evidence import Interval, mean_interval
 from graphreader.evaluation.results import EQUAL_READING, READINGS, RUN
 from graphreader.evaluation.scoring import OF_ONE_STAGE, Stage
@@ -246,7 +246,7 @@ def readings_frame(lines: Iterable[ReadingLine]) -> "DataFrame":
     lines = list(lines)
     rows = [{**_scores(line), **_amounts(line)} for line in lines]
     objects = [_properties(line) for line in lines]
-    pandas = package("pandas", "A report")
+    pandas = import_extra("pandas", "A report")
     ids = [line.id for line in lines]
     return pandas.concat(
         [pandas.DataFrame(objects, index=ids), pandas.DataFrame(rows, index=ids, dtype=float)],
@@ -267,7 +267,7 @@ def equal_budget_frame(
     for row, one in zip(rows, equal, strict=True):
         key = (one.dataset, one.length, one.against, one.id)
         row["FCR"] = evidence.fcr(one.documents_read, gold.get(key, ()))
-    frame = package("pandas", "A report").DataFrame(
+    frame = import_extra("pandas", "A report").DataFrame(
         rows, index=[one.id for one in equal], columns=[*columns, "FCR"]
     )
     return frame.astype({"FCR": float})

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from graphreader.evaluation.measures import DEFAULT, NATIVE, PAPER, PHASES
-from graphreader.evaluation.metrics.answers import package
+from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.paper_tables import paper_figures
 from graphreader.evaluation.tables import Cell, Section, Table, TableRow
 from graphreader.files import atomic_write
@@ -547,8 +547,8 @@ def draw_plots(tables: Sequence[Table], folder: Path) -> list[Path]:
 
     Raises UsageError, which names the extra, without matplotlib.
     """
-    matplotlib = package("matplotlib", "A plot")
-    figures = package("matplotlib.figure", "A plot")
+    matplotlib = import_extra("matplotlib", "A plot")
+    figures = import_extra("matplotlib.figure", "A plot")
     paths = []
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)

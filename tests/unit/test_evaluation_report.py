@@ -128,7 +128,7 @@ def test_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(module: str, shown: str) -> None:
         raise UsageError(f"{shown} needs the package {module}: pip install 'graphreader[evaluate]'")
 
-    monkeypatch.setattr(plots, "package", missing)
+    monkeypatch.setattr(plots, "import_extra", missing)
     report = write_report(copied(tmp_path))
 
     assert {path.suffix for path in report.files} == {".md", ".json", ".csv"}

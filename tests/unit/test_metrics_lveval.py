@@ -98,7 +98,7 @@ def test_only_the_first_reference() -> None:
 
 # Words are cut first and normalized then; jieba says nothing while it starts.
 def test_chinese_words(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    answers._cutter.cache_clear()
+    answers._jieba.cache_clear()
     with caplog.at_level(logging.DEBUG):
         words = answers.chinese_words("我来到北京清华大学，2020年 ABC！")
 
@@ -110,7 +110,7 @@ def test_chinese_words(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCapt
 # Where jieba is missing, a sentence says what to install.
 def test_without_jieba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jieba", None)
-    answers._cutter.cache_clear()
+    answers._jieba.cache_clear()
 
     with pytest.raises(UsageError, match=r"jieba: pip install 'graphreader\[evaluate\]'"):
         f1_star("北京", ["北京"], None, "zh")

@@ -1,35 +1,6 @@
-"""Exact match and F1 of a short answer, as LongBench and SQuAD compute them.
+"""Metrics of an answer: exact match, F1, LV-Eval's F1*, the chosen option, and ROUGE.
 
-The paper's multi-hop sets come from LongBench, so its rules count: normalization and F1 are those
-of SQuAD 1.1, and the best of several references. HotpotQA's own script gives a yes or no that
-differs an F1 of 0; LongBench has no such rule, nor have we. Exact match is SQuAD's: LongBench has
-none. Nothing in common is 0 also where both are empty, as in SQuAD 1.1 and unlike SQuAD 2.0.
-
-Chinese words as LV-Eval and LongBench cut them: by jieba, with its own dictionary.
-
-F1*, the metric of LV-Eval: no score without the keywords of the answer.
-
-By its published code (github.com/infinigence/LVEval, metrics.py and evaluation.py). Its README
-tells it otherwise, and the code counts:
-
-- README: the second stage takes the blacklisted words out and computes F1 of the rest. Code: F1 is
-  computed over all words; the blacklist only keeps words from counting as found keywords, and they
-  stay in the number of keywords by which those found are divided.
-- README: the recall must exceed the threshold. Code: reaching it is enough.
-- README: silent. Code: where a record has no keywords, a Chinese reference takes their place, while
-  an English answer has no gate at all.
-- README: factrecall has answer keywords. Code: it is scored by plain F1, and dureader by ROUGE-L.
-- README: `answers` are all true answers. Code: only the first of them is compared with.
-
-Which option of a multiple-choice question an answer in free words chooses.
-
-ROUGE of an answer in free words, as SCROLLS computes it: by the package rouge-score.
-
-SCROLLS is where ReadAgent's QMSum and NarrativeQA texts come from. Its published code takes words
-as they stand (no stemmer) and, of several references, the best for each kind by itself. LongBench
-has another package (rouge), whose figures are not the same.
-
-Packages that only some metrics need, imported when such a metric is first computed.
+All are 0 to 1, and follow published code; each function names it and says where it differs.
 """
 
 import re
@@ -57,11 +28,10 @@ _NO_CHINESE_SIGNS = str.maketrans("", "", string.punctuation + _CHINESE_SIGNS)
 
 
 def normalized(text: str, language: str) -> str:
-    """As answers are compared: in lower case, without punctuation; other signs stay.
+    """The text in lower case and without punctuation, as SQuAD 1.1 and LongBench compare answers.
 
     English loses its articles, and white space becomes single spaces. Chinese ("zh") loses all
-    white space. The Chinese signs are those of LongBench, whose list has "》" but lacks "《" and
-    "·".
+    white space. The Chinese punctuation is LongBench's list, which has "》" but lacks "《" and "·".
     """
     if language == "zh":
         return "".join(text.lower().translate(_NO_CHINESE_SIGNS).split())
@@ -69,30 +39,35 @@ def normalized(text: str, language: str) -> str:
 
 
 def units(text: str, language: str) -> list[str]:
-    """What an answer is compared by: the words of its normal form, in Chinese its characters."""
+    """The words of the normal form; in Chinese its characters."""
     normal = normalized(text, language)
     return list(normal) if language == "zh" else normal.split()
 
 
 def exact_match(answer: str, references: Sequence[str], language: str) -> float:
-    """1 where the answer's normal form is that of one of the references, else 0."""
+    """1 if the answer's normal form is that of one of the references, else 0.
+
+    As SQuAD computes it; LongBench has no exact match.
+    """
     answered = normalized(answer, language)
     return float(any(answered == normalized(one, language) for one in references))
 
 
 def f1(answer: str, references: Sequence[str], language: str) -> float:
-    """F1 of the words in common, 0 to 1, with the best of the references; 0 where there is none.
+    """F1 of the common words with the best of the references; 0 without references.
 
-    In Chinese of the characters, Latin letters and digits among them. LongBench's published code
-    (`qa_f1_zh_score`) cuts Chinese into jieba's words first, so that its figures are a little
-    lower; `lveval.f1_star` has that way.
+    As SQuAD 1.1 and LongBench compute it: nothing in common is 0 also if both are empty (unlike
+    SQuAD 2.0), and a yes or no that differs has no rule of its own (unlike HotpotQA's script). In
+    Chinese it is F1 of the characters, Latin letters and digits among them. LongBench's code
+    (`qa_f1_zh_score`) cuts Chinese into jieba's words first, as `f1_star` does, so that its figures
+    are a little lower.
     """
     answered = units(answer, language)
     return max((overlap(answered, units(one, language)) for one in references), default=0.0)
 
 
 def overlap(answered: Sequence[str], wanted: Sequence[str]) -> float:
-    """F1 of two bags of words: each counts as often as it stands in both."""
+    """F1 of two bags of words: a word counts as often as it stands in both."""
     common = (Counter(answered) & Counter(wanted)).total()
     if not common:
         return 0.0
@@ -100,10 +75,10 @@ def overlap(answered: Sequence[str], wanted: Sequence[str]) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def package(module: str, shown: str) -> Any:
-    """The module; a UsageError that says what to install where it is missing.
+def import_extra(module: str, feature: str) -> Any:
+    """Import a module of the extra `evaluate`. Raises UsageError, which names the extra, without.
 
-    What it warns of while it is imported is about its own code (jieba: escapes, pkg_resources).
+    Warnings during the import are about the module's own code (jieba: escapes, pkg_resources).
     """
     try:
         with warnings.catch_warnings():
@@ -111,47 +86,48 @@ def package(module: str, shown: str) -> Any:
             return import_module(module)
     except ImportError as error:
         raise UsageError(
-            f"{shown} needs the package {module.partition('.')[0].replace('_', '-')}: "
+            f"{feature} needs the package {module.partition('.')[0].replace('_', '-')}: "
             "pip install 'graphreader[evaluate]'"
         ) from error
 
 
 def chinese_words(text: str) -> list[str]:
-    """The words in their normal form, without those of which nothing is left.
+    """The words of a Chinese text in their normal form, without empty ones.
 
-    The text is cut first and normalized then, word by word. Raises UsageError without jieba.
+    As LV-Eval and LongBench do it: jieba cuts the text with its own dictionary, and then each word
+    is normalized. Raises UsageError without jieba.
     """
-    cut = _cutter().cut(text, cut_all=False)
+    cut = _jieba().cut(text, cut_all=False)
     return [normal for word in cut if (normal := normalized(word, "zh"))]
 
 
 @cache
-def _cutter() -> Any:
-    """One tokenizer a process, made within a second.
+def _jieba() -> Any:
+    """The tokenizer of the process, made within a second.
 
-    It is filled here because jieba would log to stderr, and keep a cache in the machine's common
-    folder for temporary files, where anybody could put another one.
+    Its dictionary is loaded here, because jieba itself would log to stderr and keep a cache in the
+    common folder for temporary files, where anybody could put another one.
     """
-    cutter = package("jieba", "F1* of Chinese answers").Tokenizer()
-    cutter.FREQ, cutter.total = cutter.gen_pfdict(cutter.get_dict_file())
-    cutter.initialized = True
-    return cutter
+    tokenizer = import_extra("jieba", "F1* of Chinese answers").Tokenizer()
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer
 
 
-RECALL_WANTED = {"en": 0.2, "zh": 0.4}
-"""The least share of the keywords' words that an answer must hold."""
+_KEYWORD_RECALL = {"en": 0.2, "zh": 0.4}
+"""The least share of the keywords' words that an answer must have."""
 
 
-def _listed(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_BLACKLIST_EN = _listed(
+_BLACKLIST_EN = _word_set(
     "and to of in her was with for it from is that his he by she they or at because be on are "
     "their what as had were about being this who but have has when which does"
 )
 
-_BLACKLIST_ZH = _listed(
+_BLACKLIST_ZH = _word_set(
     "的 和 是 等 在 年 可以 为 与 ‰ 了 或 一种 月 c 至 日 有 进行 于 不 "
     "中 × 根据 小 由 亩 也 要 指 法 会 元 主要 以及 通过 首先 对 然后 号 以 所 "
     "后 丁 包括 无 将 用 能 形 方面 因素 位于 而 从 到 一定 用于 但 使用 让 具有 并 "
@@ -161,28 +137,40 @@ _BLACKLIST_ZH = _listed(
 
 
 def f1_star(answer: str, references: Sequence[str], keywords: str | None, language: str) -> float:
-    """F1 with the first reference, 0 to 1; 0 where too few of the keywords are in the answer.
+    """LV-Eval's F1*: F1 with the first reference, and 0 if too few keywords are in the answer.
 
-    `keywords` is LV-Eval's `answer_keywords`, or None where it has none. Chinese ("zh") is cut into
-    words by jieba, everything else at spaces. Raises UsageError for Chinese without jieba.
+    `keywords` is LV-Eval's `answer_keywords`, None where it has none. jieba cuts Chinese ("zh")
+    into words; other languages are cut at spaces. Raises UsageError for Chinese without jieba.
+
+    This follows the published code (github.com/infinigence/LVEval, metrics.py and evaluation.py),
+    from which its README differs:
+
+    - README: the second stage takes the blacklisted words out and computes F1 of the rest. Code:
+      F1 is computed over all words; the blacklist only keeps words from counting as found keywords,
+      and they stay in the number of keywords by which those found are divided.
+    - README: the recall must exceed the threshold. Code: reaching it is enough.
+    - README: silent. Code: where a record has no keywords, a Chinese reference takes their place,
+      while an English answer has no gate at all.
+    - README: factrecall has answer keywords. Code: it is scored by plain F1, and dureader by
+      ROUGE-L.
+    - README: `answers` are all true answers. Code: only the first of them is compared with.
     """
     if not references:
         return 0.0
     is_chinese = language == "zh"
     answered, wanted = _words(answer, is_chinese), _words(references[0], is_chinese)
     gate = _words(keywords or (references[0] if is_chinese else ""), is_chinese)
-    if gate and not _opens(answered, gate, is_chinese):
+    if gate and not _has_keywords(answered, gate, is_chinese):
         return 0.0
     return overlap(answered, wanted)
 
 
-def _opens(answered: Sequence[str], keywords: Sequence[str], is_chinese: bool) -> bool:
-    """Whether the answer has the share of the keywords that it needs."""
+def _has_keywords(answered: Sequence[str], keywords: Sequence[str], is_chinese: bool) -> bool:
+    """Whether the answer has enough of the keywords."""
     blacklist = _BLACKLIST_ZH if is_chinese else _BLACKLIST_EN
     common = Counter(answered) & Counter(keywords)
-    found = sum(number for word, number in common.items() if word not in blacklist)
-    wanted = RECALL_WANTED["zh" if is_chinese else "en"]
-    return found / len(keywords) >= wanted
+    matches = sum(number for word, number in common.items() if word not in blacklist)
+    return matches / len(keywords) >= _KEYWORD_RECALL["zh" if is_chinese else "en"]
 
 
 def _words(text: str, is_chinese: bool) -> list[str]:
@@ -207,12 +195,12 @@ _IN_BRACKETS = re.compile(r"[(（]([A-Za-z])[)）]")
 
 
 def accuracy(answer: str, options: Sequence[str], gold: int) -> float:
-    """1 where the answer chooses the option with the index `gold`, else 0."""
+    """1 if the answer, in free words, chooses the option with the index `gold`, else 0."""
     return float(chosen_option(answer, options) == gold)
 
 
 def chosen_option(answer: str, options: Sequence[str]) -> int | None:
-    """The index, from 0, of the option that the answer chooses; None where that is not clear.
+    """The index, from 0, of the option that the answer chooses; None if that is not clear.
 
     An option may be named by its letter ("B", "(B)", "B. Words", "Option B", "The answer is: B"),
     by its number from 1 in the same places, or by its own words somewhere in the answer. An answer
@@ -228,33 +216,33 @@ def chosen_option(answer: str, options: Sequence[str]) -> int | None:
     labels = _labels(answer, len(options))
     language = language_of("\n".join(options))
     normal = [normalized(option, language) for option in options]
-    worded = _worded(normalized(answer, language), normal, language)
-    if len(labels) == 1 and (labels <= worded or not worded):
+    quoted = _quoted_options(normalized(answer, language), normal, language)
+    if len(labels) == 1 and (labels <= quoted or not quoted):
         return labels.pop()
-    return worded.pop() if not labels and len(worded) == 1 else None
+    return quoted.pop() if not labels and len(quoted) == 1 else None
 
 
 def _labels(answer: str, number: int) -> set[int]:
-    """The options whose letter or number is named as such."""
+    """The indexes of the options whose letter or number is named as such."""
     if alone := _ALONE.fullmatch(answer.strip()):
-        return _known([alone[1]], number)
+        return _label_indexes([alone[1]], number)
     first = _FIRST.match(answer)
     named = [first[1] or first[2]] if first else []
-    named += [label for found in _NAMED.finditer(answer) for label in found.groups() if label]
-    named += [found[1] for found in _IN_BRACKETS.finditer(answer)]
-    return _known(named, number)
+    named += [label for match in _NAMED.finditer(answer) for label in match.groups() if label]
+    named += [match[1] for match in _IN_BRACKETS.finditer(answer)]
+    return _label_indexes(named, number)
 
 
-def _known(labels: Sequence[str], number: int) -> set[int]:
-    """Their indices, of those that name one of so many options."""
-    found = (
+def _label_indexes(labels: Sequence[str], number: int) -> set[int]:
+    """The indexes of labels that name one of `number` options."""
+    indexes = (
         int(label) - 1 if label.isdecimal() else ord(label.upper()) - ord("A") for label in labels
     )
-    return {index for index in found if 0 <= index < number}
+    return {index for index in indexes if 0 <= index < number}
 
 
-def _worded(answered: str, options: Sequence[str], language: str) -> set[int]:
-    """The options whose words stand in the answer, without those inside a longer one of them."""
+def _quoted_options(answered: str, options: Sequence[str], language: str) -> set[int]:
+    """The indexes of options whose words stand in the answer, not within a longer such option."""
     edge = "" if language == "zh" else " "
     text = f"{edge}{answered}{edge}"
     found = [i for i, one in enumerate(options) if one and f"{edge}{one}{edge}" in text]
@@ -271,7 +259,7 @@ def _worded(answered: str, options: Sequence[str], language: str) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Rouge:
-    """F-measures, 0 to 1: of single words, of pairs of words, of the longest common subsequence."""
+    """F-measures of single words, of pairs of words, and of the longest common subsequence."""
 
     rouge1: float = 0.0
     rouge2: float = 0.0
@@ -279,20 +267,19 @@ class Rouge:
 
 
 class Characters:
-    """The tokenizer of rouge-score for Chinese: characters without signs. Ours; SCROLLS has none.
-
-    That of the package itself knows a-z and digits only.
-    """
+    """Our Chinese tokenizer for rouge-score, whose own knows a-z and digits only."""
 
     def tokenize(self, text: str) -> list[str]:
-        """The characters of the normal form."""
+        """The characters of the normal form, without punctuation."""
         return units(text, "zh")
 
 
 def rouge(answer: str, references: Sequence[str], language: str, *, stemmer: bool = False) -> Rouge:
-    """ROUGE-1, -2 and -L with the best reference each; zeros where there is none.
+    """ROUGE-1, -2 and -L, each with the best of the references; zeros without references.
 
-    With `stemmer`, English words meet in their Porter stems (as ROUGE-1.5.5 with `-m`). Raises
+    As SCROLLS computes it, from which ReadAgent's QMSum and NarrativeQA texts come: by the package
+    rouge-score without a stemmer. LongBench has another package (rouge) with other figures. With
+    `stemmer`, English words meet in their Porter stems (as ROUGE-1.5.5 with `-m`). Raises
     UsageError without rouge-score.
     """
     scorer = _scorer(language == "zh", stemmer)
@@ -306,5 +293,5 @@ _KINDS = ("rouge1", "rouge2", "rougeL")
 
 @cache
 def _scorer(is_chinese: bool, stemmer: bool) -> Any:
-    made = package("rouge_score.rouge_scorer", "ROUGE").RougeScorer
+    made = import_extra("rouge_score.rouge_scorer", "ROUGE").RougeScorer
     return made(_KINDS, use_stemmer=stemmer, tokenizer=Characters() if is_chinese else None)

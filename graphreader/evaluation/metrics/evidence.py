@@ -1,12 +1,11 @@
-"""Whether a reader found what an answer rests on: by documents, and by strings, without a model.
+"""Metrics of the evidence that a reader found, and how sure the mean of a metric is.
 
-Each function measures one reading; the mean over readings is the figure of a table. None says that
-nothing can be measured (the dataset names no evidence, nothing was cited): leave it out of means.
+Evidence is measured without a model, by gold documents and by strings. Each function measures one
+reading, and a table shows the mean over readings. None says that nothing can be measured, because
+the dataset names no evidence or nothing was cited: such readings are left out of the mean.
 
-How sure a mean is, and whether one reader is better than another on the same questions.
-
-Questions are drawn as if they were independent; several questions about one text are not quite.
-All is seeded: the same values give the same interval.
+Intervals and tests draw questions as if they were independent; several questions about one text
+are not quite. All is seeded: the same values give the same interval.
 """
 
 import re
@@ -23,8 +22,8 @@ from graphreader.text.sentences import sentence_spans
 SHARE = 0.75
 """The least share of a sentence's content words that must stand close together."""
 
-TELLING = 4
-"""Content words of a sentence by which a document can be known."""
+MIN_CONTENT_WORDS = 4
+"""The least number of content words in a sentence that identifies a document."""
 
 _FUNCTION_WORDS = frozenset(
     re.findall(
@@ -42,7 +41,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class FactRecall:
-    """How many of the supporting facts that matter are covered; relevant is 1 at least."""
+    """How many of the relevant supporting facts are covered; there is at least one relevant."""
 
     relevant: int
     covered: int
@@ -66,20 +65,20 @@ def fact_recall(
 ) -> FactRecall | None:
     """How many facts the evidence covers: supporting sentences, and texts of gold documents.
 
-    `documents` are those of which the dataset names no sentence: one counts as covered as soon as
-    one of its sentences is.
+    `documents` are texts without a named sentence: one is covered if one of its sentences is. None
+    without any fact.
     """
     text = EvidenceText(evidence, language)
-    found = [text.covers(one) for one in sentences]
-    found += [text.covers_some_of(one) for one in documents]
-    return FactRecall(len(found), sum(found)) if found else None
+    covered = [text.covers(one) for one in sentences]
+    covered += [text.covers_any_sentence(one) for one in documents]
+    return FactRecall(len(covered), sum(covered)) if covered else None
 
 
 def chunk_recall(chunks: Sequence[str], sentences: Sequence[str], language: str) -> float | None:
     """The share of the supporting sentences that stand in one of the chunks shown in full."""
     texts = [EvidenceText(chunk, language) for chunk in chunks]
-    found = [any(text.covers(one) for text in texts) for one in sentences]
-    return sum(found) / len(found) if found else None
+    covered = [any(text.covers(one) for text in texts) for one in sentences]
+    return sum(covered) / len(covered) if covered else None
 
 
 def document_recall(read: Collection[int], gold: Collection[int]) -> float | None:
@@ -88,18 +87,8 @@ def document_recall(read: Collection[int], gold: Collection[int]) -> float | Non
 
 
 def fcr(read: Collection[int], gold: Collection[int]) -> float | None:
-    """1 where all gold documents were read, else 0. Its mean is the share of such questions."""
+    """FCR of one reading: 1 if all gold documents were read, else 0."""
     return float(set(gold) <= set(read)) if gold else None
-
-
-def jsr(read: Collection[int], gold: Collection[int], answered_rightly: bool) -> float | None:
-    """1 where all gold documents were read and the answer is right, else 0.
-
-    Right is what the raters call exact (LR-1) where they were asked, else an exact match; the
-    chosen option, where there are options. The caller says which.
-    """
-    found = fcr(read, gold)
-    return None if found is None else found * answered_rightly
 
 
 def citation_precision(cited: Collection[int], gold: Collection[int]) -> float | None:
@@ -108,13 +97,12 @@ def citation_precision(cited: Collection[int], gold: Collection[int]) -> float |
 
 
 class EvidenceText:
-    """A text in which facts are looked for.
+    """A text that is searched for facts.
 
-    A sentence is covered when it stands there word for word (case, punctuation and white space do
-    not count), or when `SHARE` of its content words stand in two neighboring sentences of the text.
-    Content words are all but a short list of function words, as they stand: no stems, no synonyms,
-    so that what a notebook retells freely is missed. In Chinese they are pairs of neighboring
-    characters.
+    It covers a sentence that it has word for word (case, punctuation and white space do not count),
+    and a sentence of which two neighboring sentences of the text have `SHARE` of the content words.
+    Content words are all but a short list of function words, without stems or synonyms: a free
+    paraphrase is missed. In Chinese they are pairs of neighboring characters.
     """
 
     def __init__(self, text: str, language: str) -> None:
@@ -124,28 +112,30 @@ class EvidenceText:
         self._sentences: list[frozenset[str]] | None = None
 
     def covers(self, sentence: str) -> bool:
-        """Whether the sentence is covered; never one without words."""
+        """Whether the text covers the sentence; False for one without words."""
         line = self._line(sentence)
         if not line.strip():
             return False
-        return line in self._words or self._retells(self._content(sentence))
+        return line in self._words or self._has_content(self._content(sentence))
 
-    def covers_some_of(self, document: str) -> bool:
-        """Whether a sentence of the document is covered.
+    def covers_any_sentence(self, document: str) -> bool:
+        """Whether the text covers a sentence of the document.
 
-        Sentences with fewer than `TELLING` content words do not count unless there are no others.
+        Sentences with fewer than `MIN_CONTENT_WORDS` content words count only if there are no
+        others.
         """
         sentences = [document[start:end] for start, end in sentence_spans(document)]
-        telling = [one for one in sentences if len(self._content(one)) >= TELLING]
-        return any(self.covers(one) for one in telling or sentences)
+        long = [one for one in sentences if len(self._content(one)) >= MIN_CONTENT_WORDS]
+        return any(self.covers(one) for one in long or sentences)
 
-    def _retells(self, content: frozenset[str]) -> bool:
-        wanted = SHARE * len(content)
+    def _has_content(self, content: frozenset[str]) -> bool:
+        least = SHARE * len(content)
         return bool(content) and any(
-            len(content & close) >= wanted for close in self._neighbors() if content & close
+            len(content & pair) >= least for pair in self._sentence_pairs() if content & pair
         )
 
-    def _neighbors(self) -> Iterator[frozenset[str]]:
+    def _sentence_pairs(self) -> Iterator[frozenset[str]]:
+        """The content words of each sentence and the next one."""
         if self._sentences is None:
             spans = sentence_spans(self._text)
             self._sentences = [self._content(self._text[start:end]) for start, end in spans]
@@ -160,7 +150,7 @@ class EvidenceText:
         return frozenset(_WORD.findall(text.casefold())) - _FUNCTION_WORDS
 
     def _line(self, text: str) -> str:
-        """All words in one line, each between spaces; Chinese without any space."""
+        """The words in one line, each between spaces; Chinese without spaces."""
         if self._language == "zh":
             return "".join(units(text, "zh"))
         return f" {' '.join(_WORD.findall(text.casefold()))} "
@@ -169,10 +159,11 @@ class EvidenceText:
 LEVEL = 0.95
 RESAMPLES = 2_000
 FLIPS = 10_000
-_TRIED_ALL = 12  # differences of which all 4,096 signs are tried
+_EXACT_TEST = 12
+"""Up to so many differences the test tries all assignments of signs (4,096)."""
 
-_AT_ONCE = 1_000_000
-"""Numbers drawn at a time: of many questions all of them would take gigabytes."""
+_BLOCK = 1_000_000
+"""Numbers drawn at a time: all of them at once would take gigabytes for many questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +178,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the first reader has more than the second, a question at a time.
+    """The paired difference of two readers: the mean over questions of first minus second.
 
-    `p` is how often a difference of means as large as this one, in either direction, would come up
-    if the two readers were alike (sign-flip test).
+    `p` is the probability of a mean difference at least as large, in either direction, if both
+    readers were equally good (sign-flip permutation test).
     """
 
     difference: Interval
@@ -203,16 +194,17 @@ class Comparison:
 def mean_interval(
     values: Iterable[float | None], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval | None:
-    """The mean and its 95 % interval by the percentile bootstrap; None of no values.
+    """The mean and its 95 % interval by the percentile bootstrap; None without values.
 
-    None among the values is left out.
+    None among the values is left out. `scipy.stats.bootstrap` draws the same samples, but refuses a
+    single value and takes two seconds to import.
     """
     known = np.array([value for value in values if value is not None], dtype=float)
     if not len(known):
         return None
-    chance = np.random.default_rng(seed)
+    random = np.random.default_rng(seed)
     means = [
-        known[chance.integers(len(known), size=(rows, len(known)))].mean(axis=1)
+        known[random.integers(len(known), size=(rows, len(known)))].mean(axis=1)
         for rows in _blocks(resamples, len(known))
     ]
     edge = (1 - LEVEL) / 2
@@ -223,10 +215,7 @@ def mean_interval(
 def compare(
     first: Mapping[str, float | None], second: Mapping[str, float | None], *, seed: int = 0
 ) -> Comparison | None:
-    """The scores of two readers, by the questions' ids; None where they share no scored question.
-
-    Questions that one of them lacks are left out.
-    """
+    """Compare two readers by their scores of each question id; None if they share no question."""
     pairs = ((score, second.get(key)) for key, score in first.items())
     differences = [one - other for one, other in pairs if one is not None and other is not None]
     interval = mean_interval(differences, seed=seed)
@@ -242,24 +231,24 @@ def compare(
 
 
 def _sign_flip(differences: "np.ndarray[Any, np.dtype[np.float64]]", seed: int) -> float:
-    """The share of sign assignments whose mean is at least as far from 0; all of them if few."""
-    unlike = differences[differences != 0]
-    seen = abs(unlike.sum()) - 1e-9
-    if len(unlike) <= _TRIED_ALL:
-        signs = np.array(list(product((-1, 1), repeat=len(unlike)))).reshape(
-            2 ** len(unlike), len(unlike)
+    """The share of sign assignments whose sum is at least as far from 0; a sample of many."""
+    unequal = differences[differences != 0]
+    observed = abs(unequal.sum()) - 1e-9
+    if len(unequal) <= _EXACT_TEST:
+        signs = np.array(list(product((-1, 1), repeat=len(unequal)))).reshape(
+            2 ** len(unequal), len(unequal)
         )
-        return float(np.mean(abs(signs @ unlike) >= seen))
-    chance = np.random.default_rng(seed)
-    as_far = sum(
-        int(np.sum(abs(chance.choice((-1, 1), size=(rows, len(unlike))) @ unlike) >= seen))
-        for rows in _blocks(FLIPS, len(unlike))
+        return float(np.mean(abs(signs @ unequal) >= observed))
+    random = np.random.default_rng(seed)
+    extreme = sum(
+        int(np.sum(abs(random.choice((-1, 1), size=(rows, len(unequal))) @ unequal) >= observed))
+        for rows in _blocks(FLIPS, len(unequal))
     )
-    return (1 + as_far) / (1 + FLIPS)
+    return (1 + extreme) / (1 + FLIPS)
 
 
 def _blocks(rows: int, width: int) -> Iterator[int]:
-    """So many rows in blocks that are small enough. Chance goes on from one to the next."""
-    block = max(1, _AT_ONCE // width)
+    """Split a number of rows into blocks; one random generator serves all blocks in turn."""
+    block = max(1, _BLOCK // width)
     for start in range(0, rows, block):
         yield min(block, rows - start)
