@@ -16,8 +16,7 @@ from random import Random
 from unicodedata import normalize
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets.record import Record, SourceText
-from graphreader.evaluation.datasets.record import read as read_rows
+from graphreader.evaluation.datasets.record import Record, SourceText, read_rows
 from graphreader.tokens import count
 
 NATIVE = "native"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets.formats import split
+from graphreader.evaluation.datasets.formats import split_passages
 from graphreader.evaluation.datasets.load import load
 from graphreader.evaluation.datasets.record import SourceText
 
@@ -174,12 +174,12 @@ def test_lv_eval_without_f1_star(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_marks(context: str, texts: list[str]) -> None:
-    assert [passage.text for passage in split(context, False, "all")] == texts
+    assert [passage.text for passage in split_passages(context, False, "all")] == texts
 
 
 # A titled passage of one line only has no title: the line is its text.
 def test_titled_passages() -> None:
-    assert split("Passage 1:\nAlone\n\nPassage 2:\nTitle\nText", True, "all") == (
+    assert split_passages("Passage 1:\nAlone\n\nPassage 2:\nTitle\nText", True, "all") == (
         SourceText("Passage 1", "Alone"),
         SourceText("Title", "Text"),
     )

@@ -83,7 +83,9 @@ def test_nothing_is_covered() -> None:
 def test_documents_without_sentences() -> None:
     document = "He died young. The army crossed the river Seine at dawn. It rained."
 
-    assert EvidenceText("At dawn the army crossed the river Seine.", "en").covers_any_sentence(document)
+    assert EvidenceText("At dawn the army crossed the river Seine.", "en").covers_any_sentence(
+        document
+    )
     assert not EvidenceText("He died young. It rained.", "en").covers_any_sentence(document)
     assert EvidenceText("He died young.", "en").covers_any_sentence("He died young.")
 

@@ -1,54 +1,7 @@
-"""MuSiQue, as published (github.com/StonyBrookNLP/musique): MuSiQue-Ans, or MuSiQue-Full.
+"""Published formats of question sets: MuSiQue, HotpotQA, QuALITY, QMSum, LongBench, LV-Eval.
 
-`{"id", "paragraphs": [{"idx", "title", "paragraph_text", "is_supporting"}], "question",
-"question_decomposition", "answer", "answer_aliases", "answerable"}`. The id begins with hops and
-shape of the question ("3hop1__..."). MuSiQue-Full has each question twice under one id: with other
-paragraphs, among which some of the evidence is missing, it cannot be answered. These are a dataset
-of their own here, "musique-unanswerable": the published evaluation, too, computes EM and F1 of the
-answerable ones alone. Its grouped scores, for which both of a pair must be known as what they are,
-are not computed here. Those that cannot be answered have no evidence.
-
-HotpotQA and 2WikiMultihopQA, as published (github.com: hotpotqa/hotpot, Alab-NII/2wikimultihop).
-
-`{"_id", "question", "answer", "type", "level", "context": [[title, [sentence, ...]], ...],
-"supporting_facts": [[title, number of the sentence], ...]}`; 2WikiMultihopQA adds `evidences`.
-Copies of the `datasets` library have `id`, and dicts of lists in the place of lists of pairs.
-
-Some supporting facts point past a paragraph's sentences: they name the paragraph only. Where one
-names no paragraph of the context (HotpotQA's fullwiki setting) nothing is said of evidence.
-
-QuALITY, as published (github.com/nyu-mll/quality), with stripped HTML or not.
-
-A row is an article with its questions: `{"article_id", "set_unique_id", "title", "article",
-"questions": [{"question", "question_unique_id", "options", "gold_label", "difficult"}]}`, where
-`gold_label` counts from 1. Its files are called `QuALITY.v1.0.1.htmlstripped.dev` and the like.
-
-QMSum, as published (github.com/Yale-LILY/QMSum), in JSON Lines or a JSON file a meeting.
-
-`{"meeting_transcripts": [{"speaker", "content"}], "general_query_list": [{"query", "answer"}],
-"specific_query_list": [{"query", "answer", "relevant_text_span": [["12", "15"]]}]}`. Spans count
-turns from 0, the last one included. A turn becomes a line "Speaker: content" of one document.
-
-LongBench, as published (github.com/THUDM/LongBench, "Data Format"), and LongBench-E.
-
-`{"input", "context", "answers", "length", "dataset", "language", "all_classes", "_id"}`. Contexts
-of its multi-document sets are cut into their passages, of which the first line is the title. Which
-of them are evidence LongBench does not say. Its datasets are called "longbench-hotpotqa" and so on,
-for they are samples of the originals with other texts around.
-
-Where a set asks the same of every context its `input` is empty: LongBench's prompt asks it, and
-here a question in our own words. Its sets of code to be completed are refused.
-
-LV-Eval, as published (github.com/infinigence/LVEval, "Data Format").
-
-`{"input", "context", "answers", "length", "dataset", "language", "answer_keywords",
-"confusing_facts"}`, one file a dataset and level: `hotpotwikiqa_mixup_16k.jsonl`. Levels count
-words (Chinese: characters) and are rough: texts of 16k begin below 12,000 words. Rows have no id:
-it is made from question and answers, so that a question keeps it at all levels. Passages have no
-titles; which of them are evidence LV-Eval does not say. By its published code (config.py) F1* is
-not what scores factrecall, which has plain F1, and dureader, which has ROUGE-L.
-
-Contexts that were joined from numbered passages are cut into these again.
+For each format there is a function that recognizes a row, and one that makes records of a file's
+rows and documents the format. `load` has the table of all formats.
 """
 
 import re
@@ -66,12 +19,24 @@ _HOPS = re.compile(r"(\d+)hop")
 
 
 def is_musique(values: Mapping[str, Any]) -> bool:
-    """Whether a row looks like one of this format."""
+    """Whether a row has this format."""
     return {"question", "paragraphs"} <= values.keys()
 
 
 def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file. Raises DatasetError for the test split, which has no answers."""
+    """The records of MuSiQue-Ans or MuSiQue-Full (github.com/StonyBrookNLP/musique).
+
+    `{"id", "paragraphs": [{"idx", "title", "paragraph_text", "is_supporting"}], "question",
+    "question_decomposition", "answer", "answer_aliases", "answerable"}`. The id begins with hops
+    and shape of the question ("3hop1__...").
+
+    MuSiQue-Full has each question twice under one id, once with paragraphs that lack some of the
+    evidence, so that it cannot be answered. Those become a dataset of their own without evidence,
+    "musique-unanswerable": the published evaluation, too, computes EM and F1 of the answerable ones
+    alone. Its grouped scores of both together are not computed here.
+
+    Raises DatasetError for the test split, which has no answers.
+    """
     for row in rows:
         id = row.name_of("id")
         kind = id.split("__")[0] if "__" in id else ""
@@ -85,9 +50,9 @@ def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
             id=f"musique-{id}" + ("" if answerable else " (unanswerable)"),
             dataset="musique" if answerable else "musique-unanswerable",
             question=row.text("question"),
-            answers=_answers(row),
+            answers=_musique_answers(row),
             documents=tuple(
-                SourceText(paragraph.written("title"), paragraph.text("paragraph_text"))
+                SourceText(paragraph.optional_text("title"), paragraph.text("paragraph_text"))
                 for paragraph in paragraphs
             ),
             supporting=tuple(Supporting(n) for n in gold) if answerable else (),
@@ -97,62 +62,71 @@ def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
         )
 
 
-def _answers(row: Row) -> tuple[str, ...]:
-    if not row.written("answer"):
+def _musique_answers(row: Row) -> tuple[str, ...]:
+    if not row.optional_text("answer"):
         raise row.wrong('"answer" is missing: take a split with answers, such as dev.')
     aliases = row.texts("answer_aliases") if row.values.get("answer_aliases") else ()
-    return distinct((row.written("answer"), *aliases))
+    return distinct((row.optional_text("answer"), *aliases))
 
 
-_OF_2WIKI = {"compositional", "inference", "bridge_comparison"}
+_2WIKI_KINDS = {"compositional", "inference", "bridge_comparison"}
 
 
 def is_hotpotqa(values: Mapping[str, Any]) -> bool:
-    """Whether a row looks like one of this format."""
+    """Whether a row has this format."""
     return {"question", "context", "supporting_facts"} <= values.keys()
 
 
 def hotpotqa_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file. Raises DatasetError for test splits, which have no answers."""
+    """The records of HotpotQA or 2WikiMultihopQA (hotpotqa/hotpot, Alab-NII/2wikimultihop).
+
+    `{"_id", "question", "answer", "type", "level", "context": [[title, [sentence, ...]], ...],
+    "supporting_facts": [[title, number of the sentence], ...]}`; 2WikiMultihopQA adds `evidences`.
+    Copies of the `datasets` library have `id`, and dicts of lists instead of lists of pairs.
+
+    Some supporting facts point past a paragraph's sentences: they name the paragraph only. If one
+    names no paragraph of the context (HotpotQA's fullwiki setting), no evidence is known. Raises
+    DatasetError for test splits, which have no answers.
+    """
     for row in rows:
-        kind = row.written("type")
-        is_2wiki = "evidences" in row.values or kind in _OF_2WIKI
+        kind = row.optional_text("type")
+        is_2wiki = "evidences" in row.values or kind in _2WIKI_KINDS
         dataset = "2wikimultihopqa" if is_2wiki else "hotpotqa"
-        if not row.written("answer"):
+        if not row.optional_text("answer"):
             raise row.wrong('"answer" is missing: take a split with answers, such as dev.')
         paragraphs = _pairs(row, "context", "sentences")
-        supporting = _supporting(row, paragraphs)
+        supporting = _supporting_facts(row, paragraphs)
         yield Record(
             id=f"{dataset}-{row.name_of('_id', 'id')}",
             dataset=dataset,
             question=row.text("question"),
-            answers=distinct([row.written("answer")]),
-            documents=tuple(SourceText(title, _joined(said)) for title, said in paragraphs),
+            answers=distinct([row.optional_text("answer")]),
+            documents=tuple(SourceText(title, _join(sentences)) for title, sentences in paragraphs),
             supporting=supporting,
             kind=kind,
             hops=len({place.document for place in supporting}),
         )
 
 
-def _supporting(row: Row, paragraphs: list[tuple[str, Any]]) -> tuple[Supporting, ...]:
-    found = []
+def _supporting_facts(row: Row, paragraphs: list[tuple[str, Any]]) -> tuple[Supporting, ...]:
+    places = []
     titles = [title for title, _ in paragraphs]
     for title, number in _pairs(row, "supporting_facts", "sent_id"):
         if title not in titles:
             return ()
         document = titles.index(title)
-        said = paragraphs[document][1]
-        known = isinstance(number, int) and 0 <= number < len(said)
-        found.append(Supporting(document, said[number].strip() if known else ""))
-    return tuple(dict.fromkeys(found))
+        sentences = paragraphs[document][1]
+        known = isinstance(number, int) and 0 <= number < len(sentences)
+        places.append(Supporting(document, sentences[number].strip() if known else ""))
+    return tuple(dict.fromkeys(places))
 
 
 def _pairs(row: Row, key: str, second: str) -> list[tuple[str, Any]]:
-    """The pairs of a title and something, written as lists of two or as a dict of two lists."""
+    """Pairs of a title and another value, given as lists of two or as a dict of two lists."""
     value = row.values.get(key)
     if isinstance(value, Mapping):
         columns = row.row(key)
-        value = list(zip(columns.listed("title"), columns.listed(second), strict=False))
+        value = list(zip(columns.values_of("title"), columns.values_of(second), strict=False))
     if not isinstance(value, list) or not all(_is_pair(pair) for pair in value):
         raise row.wrong(f'"{key}" must be a list of pairs of a title and {second}.')
     for title, other in value:
@@ -169,8 +143,8 @@ def _is_sentences(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(sentence, str) for sentence in value)
 
 
-def _joined(sentences: list[str]) -> str:
-    """The paragraph of sentences: HotpotQA writes them with the space between, 2Wiki without."""
+def _join(sentences: list[str]) -> str:
+    """The paragraph of some sentences: HotpotQA has spaces between them, 2Wiki has not."""
     text = ""
     for sentence in sentences:
         space = "" if not text or text[-1].isspace() or sentence[:1].isspace() else " "
@@ -185,8 +159,8 @@ _FILE = re.compile(
 )
 
 
-def is_published(path: Path) -> bool:
-    """Whether a file has the name of one with answers, and none beside it has the same as text."""
+def is_quality_file(path: Path) -> bool:
+    """Whether a file has a published name with answers, and no HTML-stripped twin beside it."""
     named = _FILE.fullmatch(path.name)
     if named is None or named["stripped"]:
         return named is not None
@@ -194,23 +168,29 @@ def is_published(path: Path) -> bool:
 
 
 def is_quality(values: Mapping[str, Any]) -> bool:
-    """Whether a row looks like one of this format."""
+    """Whether a row has this format."""
     return {"article", "questions"} <= values.keys()
 
 
 def quality_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file. `kind` is "hard" where readers in haste were wrong, else "easy"."""
+    """The records of QuALITY (github.com/nyu-mll/quality), with stripped HTML or not.
+
+    A row is an article with its questions: `{"article_id", "set_unique_id", "title", "article",
+    "questions": [{"question", "question_unique_id", "options", "gold_label", "difficult"}]}`, where
+    `gold_label` counts from 1. Its files are called `QuALITY.v1.0.1.htmlstripped.dev` and the like.
+    `kind` is "hard" if readers in haste were wrong, else "easy".
+    """
     for row in rows:
         article = row.text("article")
         if _HTML.search(article):
             article = read_html(article.encode(), row.where).text
-        story = SourceText(row.written("title"), article)
-        name = row.written("set_unique_id") or row.name_of("article_id")
+        story = SourceText(row.optional_text("title"), article)
+        name = row.optional_text("set_unique_id") or row.name_of("article_id")
         for number, question in enumerate(row.rows("questions"), 1):
-            yield _record(question, story, f"{name}-{number}")
+            yield _quality_record(question, story, f"{name}-{number}")
 
 
-def _record(row: Row, story: SourceText, name: str) -> Record:
+def _quality_record(row: Row, story: SourceText, name: str) -> Record:
     options = row.texts("options")
     if "gold_label" not in row.values:
         raise row.wrong('"gold_label" is missing: take a split with answers, such as dev.')
@@ -218,7 +198,7 @@ def _record(row: Row, story: SourceText, name: str) -> Record:
     if gold < 0:
         raise row.wrong('"gold_label" counts from 1.')
     return Record(
-        id=f"quality-{row.written('question_unique_id') or name}",
+        id=f"quality-{row.optional_text('question_unique_id') or name}",
         dataset="quality",
         question=row.text("question"),
         answers=(options[gold],),
@@ -233,12 +213,18 @@ _LISTS = {"general": "general_query_list", "specific": "specific_query_list"}
 
 
 def is_qmsum(values: Mapping[str, Any]) -> bool:
-    """Whether a row looks like one of this format."""
+    """Whether a row has this format."""
     return "meeting_transcripts" in values and not values.keys().isdisjoint(_LISTS.values())
 
 
 def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file, general queries of a meeting first."""
+    """The records of QMSum (github.com/Yale-LILY/QMSum), JSON Lines or a JSON file a meeting.
+
+    `{"meeting_transcripts": [{"speaker", "content"}], "general_query_list": [{"query", "answer"}],
+    "specific_query_list": [{"query", "answer", "relevant_text_span": [["12", "15"]]}]}`. Spans
+    count turns from 0, the last one included. A turn becomes a line "Speaker: content" of one
+    document. General queries of a meeting come first.
+    """
     for number, row in enumerate(rows):
         meeting = f"{row.name}-{number}"
         turns = (_turn(turn) for turn in row.rows("meeting_transcripts"))
@@ -257,11 +243,11 @@ def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
 
 
 def _turn(row: Row) -> str:
-    return f"{row.written('speaker')}: {' '.join(row.written('content').split())}"
+    return f"{row.optional_text('speaker')}: {' '.join(row.optional_text('content').split())}"
 
 
 def _spans(row: Row, transcript: str) -> tuple[Supporting, ...]:
-    spans = row.listed("relevant_text_span") if row.values.get("relevant_text_span") else []
+    spans = row.values_of("relevant_text_span") if row.values.get("relevant_text_span") else []
     return tuple(lines_of(row, 0, transcript, span) for span in spans)
 
 
@@ -272,18 +258,18 @@ _MARK = re.compile(
 )
 
 
-def split(context: str, titled: bool, otherwise: str) -> tuple[SourceText, ...]:
-    """The passages of a context; all of it as one document called `otherwise` if it has none.
+def split_passages(context: str, titled: bool, default: str) -> tuple[SourceText, ...]:
+    """The numbered passages of a context; the whole as one document `default` if it has none.
 
-    `titled` says that the first line of each is its title; untitled ones are called by their mark.
-    What looks like a mark is one only where it has the next number and the first stands on top.
+    If `titled`, the first line of a passage is its title; otherwise its title is its mark. A mark
+    counts only if it has the next number, and the first one must be at the very beginning.
     """
     marks: list[re.Match[str]] = []
     for mark in _MARK.finditer(context):
         if int(mark["number"]) == len(marks) + 1:
             marks.append(mark)
     if not marks or context[: marks[0].start()].strip():
-        return (SourceText(otherwise, context),)
+        return (SourceText(default, context),)
     ends = [*(mark.start() for mark in marks[1:]), len(context)]
     return tuple(
         _passage(context[mark.end() : end].strip(), mark["name"], titled)
@@ -301,37 +287,46 @@ def _passage(text: str, name: str, titled: bool) -> SourceText:
 _TITLED = {"hotpotqa", "2wikimqa", "musique"}
 _CODE = {"lcc", "repobench-p"}
 
-_ASKED = {
+_QUESTIONS = {
     "gov_report": "What does the report say? Sum it up on one page.",
     "multi_news": "What do these news articles report? Sum all of them up on one page.",
     "vcsum": "这次会议讲了什么？请用一段话概括会议的内容。",
     "passage_count": "Some of the paragraphs come more than once. How many different ones are "
     "there? Answer with the number alone.",
 }
-"""What is asked where the data leave it open."""
+"""The question of a set whose rows have none; LongBench has it in the prompt."""
 
 
 def is_longbench(values: Mapping[str, Any]) -> bool:
-    """Whether a row looks like one of this format."""
+    """Whether a row has this format."""
     return {"input", "context", "answers"} <= values.keys()
 
 
 def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file. Raises DatasetError for code, which is no question about texts."""
+    """The records of LongBench (github.com/THUDM/LongBench, "Data Format") and LongBench-E.
+
+    `{"input", "context", "answers", "length", "dataset", "language", "all_classes", "_id"}`.
+    Contexts of multi-document sets are cut into their passages, whose first line is the title.
+    LongBench names no evidence. Its datasets are called "longbench-hotpotqa" and so on, for they
+    are samples of the originals with other texts around. Where a set asks the same question of
+    every context, `input` is empty, and the question has our own words.
+
+    Raises DatasetError for code to be completed, which is no question about texts.
+    """
     for row in rows:
-        name = (row.written("dataset") or row.name).removesuffix("_e")
+        name = (row.optional_text("dataset") or row.name).removesuffix("_e")
         if name in _CODE:
             raise row.wrong(
                 f"{name} has code to be completed, not questions about texts: leave its file out."
             )
-        is_asked = name not in _ASKED or row.written("input").strip()
+        has_question = name not in _QUESTIONS or row.optional_text("input").strip()
         yield Record(
             id=f"longbench-{name}-{row.name_of('_id')}",
             dataset=f"longbench-{name}",
-            question=row.text("input") if is_asked else _ASKED[name],
+            question=row.text("input") if has_question else _QUESTIONS[name],
             answers=distinct(row.texts("answers")),
-            documents=split(row.text("context"), name in _TITLED, otherwise=name),
-            language=row.written("language") or "en",
+            documents=split_passages(row.text("context"), name in _TITLED, default=name),
+            language=row.optional_text("language") or "en",
         )
 
 
@@ -341,29 +336,39 @@ _WITHOUT_F1_STAR = ("factrecall", "dureader")
 
 
 def is_lv_eval(values: Mapping[str, Any]) -> bool:
-    """Whether a row looks like one of this format, and not of LongBench's, which it extends."""
+    """Whether a row has this format, and not LongBench's, which it extends."""
     own = {"answer_keywords", "confusing_facts"} & values.keys()
     named = _NAMES.search(str(values.get("dataset", "")))
     return {"input", "context", "answers"} <= values.keys() and bool(own or named)
 
 
 def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file. A question that comes again (factrecall) is told apart by a number."""
+    """The records of LV-Eval (github.com/infinigence/LVEval, "Data Format").
+
+    `{"input", "context", "answers", "length", "dataset", "language", "answer_keywords",
+    "confusing_facts"}`, one file a dataset and level: `hotpotwikiqa_mixup_16k.jsonl`. Levels count
+    words (Chinese: characters) and are rough: texts of 16k begin below 12,000 words. Passages have
+    no titles, and LV-Eval names no evidence. By its published code (config.py) factrecall is scored
+    by plain F1 and dureader by ROUGE-L, not by F1*.
+
+    Rows have no id: it is made from question and answers, so that a question keeps it at all
+    levels. A question that comes again (factrecall) gets a number.
+    """
     seen: Counter[str] = Counter()
     for row in rows:
-        name = row.written("dataset") or row.name
+        name = row.optional_text("dataset") or row.name
         level = _LEVEL.search(name) or _LEVEL.search(row.name)
         dataset = _LEVEL.sub("", name).replace("_", "-")
         question, answers = row.text("input"), distinct(row.texts("answers"))
-        told = sha256("\n".join((question, *answers)).encode()).hexdigest()[:12]
-        seen[told] += 1
+        digest = sha256("\n".join((question, *answers)).encode()).hexdigest()[:12]
+        seen[digest] += 1
         yield Record(
-            id=f"{dataset}-{told}" + (f"-{seen[told]}" if seen[told] > 1 else ""),
+            id=f"{dataset}-{digest}" + (f"-{seen[digest]}" if seen[digest] > 1 else ""),
             dataset=dataset,
             question=question,
             answers=answers,
-            documents=split(row.text("context"), titled=False, otherwise=dataset),
-            language=row.written("language") or "en",
+            documents=split_passages(row.text("context"), titled=False, default=dataset),
+            language=row.optional_text("language") or "en",
             length=level[1] if level else "native",
             keywords=None if dataset.startswith(_WITHOUT_F1_STAR) else _keywords(row),
         )
@@ -372,4 +377,4 @@ def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
 def _keywords(row: Row) -> str:
     if isinstance(row.values.get("answer_keywords"), list):
         return " ".join(row.texts("answer_keywords"))
-    return row.written("answer_keywords")
+    return row.optional_text("answer_keywords")

@@ -1,11 +1,10 @@
-"""Our own schema, JSON Lines: `id, dataset, question, answers, documents, supporting, language`.
+"""Our own format, JSON Lines: `id, dataset, question, answers, documents, supporting, language`.
 
-A document is `title` and `text`, or `text_file`: a path from the file's folder, and not out of it.
-A place of evidence is `doc` (index into documents) with `sentence`, or with `lines`: [first, last],
-from 0; `exact` is false where the sentence is no part of the document. More keys: `options`,
-`gold_option` (from 0), `type`, `hops`, `answer_keywords`, `subset`. What some sets tell beside
-these is looked past, and whatever stands in `metadata`; any other key is refused: it may be one of
-these, misspelt.
+A document is `title` and `text`, or `text_file`: a path within the file's folder. A place of
+evidence is `doc` (index of the document) with `sentence`, or with `lines`: [first, last], from 0;
+`exact` is false if the sentence is not part of the document. More keys: `options`, `gold_option`
+(from 0), `type`, `hops`, `answer_keywords`, `subset`. `metadata` is ignored, and so are further
+keys of some published sets; any other key is refused, because it may be misspelt.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from graphreader.evaluation.datasets.record import (
 )
 
 LANGUAGES = ("en", "zh")
-"""Chinese is compared by characters; all else, as English is, by words."""
+"""Answers in Chinese are compared by characters; all others, as in English, by words."""
 
 _RECORD = (
     *("id", "dataset", "question", "answers", "documents", "supporting", "language", "options"),
@@ -33,32 +32,32 @@ _RECORD = (
 _DOCUMENT = ("title", "text", "text_file", "metadata")
 _SUPPORTING = ("doc", "sentence", "lines", "exact", "metadata")
 
-_OF_SETS = frozenset(
+_IGNORED = frozenset(
     {
         *("answerable", "decomposition", "evidences", "level", "narrativeqa_document_id", "note"),
         "sentence_idx",
     }
 )
-"""What MuSiQue, HotpotQA, 2WikiMultihopQA and NarrativeQA tell beside that, as it was cut."""
+"""Further keys of MuSiQue, HotpotQA, 2WikiMultihopQA and NarrativeQA records in this format."""
 
 
 def fits(values: Mapping[str, Any]) -> bool:
-    """Whether a row looks like one of this format."""
+    """Whether a row has this format."""
     return {"question", "documents"} <= values.keys()
 
 
 def records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file. A text file that several of them name is read once."""
+    """The records of a file. A text file that several records name is read once."""
     read: dict[str, SourceText] = {}
     for row in rows:
-        _check(row, _RECORD)
+        _check_keys(row, _RECORD)
         documents = tuple(_document(document, read) for document in row.rows("documents"))
         if not documents:
             raise row.wrong('"documents" is empty: there is nothing to read.')
         options = row.texts("options") if row.values.get("options") else ()
         yield Record(
             id=row.name_of("id"),
-            dataset=row.written("dataset") or row.name,
+            dataset=row.optional_text("dataset") or row.name,
             question=row.text("question"),
             answers=distinct(row.texts("answers")),
             documents=documents,
@@ -66,17 +65,17 @@ def records(rows: Iterable[Row]) -> Iterator[Record]:
             language=_language(row),
             options=options,
             gold_option=row.number("gold_option", len(options)) if options else None,
-            kind=row.written("type"),
+            kind=row.optional_text("type"),
             hops=row.number("hops") if row.values.get("hops") else 0,
-            keywords=row.written("answer_keywords") or None,
-            subset=row.written("subset"),
+            keywords=row.optional_text("answer_keywords") or None,
+            subset=row.optional_text("subset"),
         )
 
 
-def _check(row: Row, known: Sequence[str]) -> None:
-    """Refuse a key that is not known: what it tells would be missing without a word."""
+def _check_keys(row: Row, known: Sequence[str]) -> None:
+    """Raise DatasetError for an unknown key: ignoring it could lose what its author meant."""
     for key in row.values:
-        if key not in known and key not in _OF_SETS:
+        if key not in known and key not in _IGNORED:
             near = get_close_matches(key, known, 1)
             hint = f' Did you mean "{near[0]}"?' if near else ""
             raise row.wrong(
@@ -86,7 +85,7 @@ def _check(row: Row, known: Sequence[str]) -> None:
 
 
 def _language(row: Row) -> str:
-    language = row.written("language") or "en"
+    language = row.optional_text("language") or "en"
     if language not in LANGUAGES:
         raise row.wrong(
             f'"language" is "{language}", but must be en or zh: it says whether answers are '
@@ -96,10 +95,10 @@ def _language(row: Row) -> str:
 
 
 def _document(row: Row, read: dict[str, SourceText]) -> SourceText:
-    _check(row, _DOCUMENT)
-    title = row.written("title")
+    _check_keys(row, _DOCUMENT)
+    title = row.optional_text("title")
     if "text_file" not in row.values:
-        return SourceText(title, row.written("text"))
+        return SourceText(title, row.optional_text("text"))
     name = row.text("text_file")
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise row.wrong(f'"text_file" must lie in the folder of the data file or below: "{name}".')
@@ -112,20 +111,20 @@ def _document(row: Row, read: dict[str, SourceText]) -> SourceText:
 
 def _supporting(row: Row, documents: tuple[SourceText, ...]) -> tuple[Supporting, ...]:
     places = row.rows("supporting") if row.values.get("supporting") else []
-    return tuple(_place(place, documents) for place in places)
+    return tuple(_evidence(place, documents) for place in places)
 
 
-def _place(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
-    _check(row, _SUPPORTING)
+def _evidence(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
+    _check_keys(row, _SUPPORTING)
     document = row.number("doc", len(documents))
     exact = row.values.get("exact") is not False
     if "lines" not in row.values:
-        return Supporting(document, row.written("sentence"), exact=exact)
-    return lines_of(row, document, documents[document].text, row.listed("lines"))
+        return Supporting(document, row.optional_text("sentence"), exact=exact)
+    return lines_of(row, document, documents[document].text, row.values_of("lines"))
 
 
 def lines_of(row: Row, document: int, text: str, ends: list[Any]) -> Supporting:
-    """The lines of a document from the first to the last (from 0, the last one included)."""
+    """Evidence at lines of a document; `ends` are the first and the last one, from 0."""
     lines = text.split("\n")
     try:
         first, last = (int(end) for end in ends)

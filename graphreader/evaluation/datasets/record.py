@@ -1,12 +1,8 @@
-"""What every dataset becomes: records of one question, its documents and what is known of both.
+"""Records, which every dataset becomes, and the rows of data files that they are made of.
 
-Rows of data files, and what is said where one is not as its format wants it.
-
-Data files as rows: JSON Lines, and JSON files of one list or one object.
-
-How large a dataset's contexts are (paper, table 1).
-
-How many records of a dataset an evaluation takes that repeats a paper's.
+A record is one question with its documents, its reference answers and its evidence. `read_rows`
+reads JSON Lines and JSON files; `Row` checks values and says where a wrong one stands. At the end
+are the sizes of contexts (paper, table 1) and the presets of how many records a paper took.
 """
 
 import json
@@ -21,7 +17,7 @@ from graphreader.tokens import count
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """One document of a record: an encyclopedia's paragraph, a story, a meeting's transcript."""
+    """A document of a record: a paragraph of an encyclopedia, a story, a meeting's transcript."""
 
     title: str
     text: str
@@ -29,12 +25,12 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Supporting:
-    """A place that the dataset names as evidence.
+    """A place of evidence.
 
     `document` is an index into the record's documents. `sentence` is the evidence as the dataset
-    quotes it, empty where it names the document only; where it names `lines` of the text (from 0,
-    the last one included) it is these lines. `exact` is False where the sentence is an annotator's
-    wording and no part of the document.
+    quotes it, empty if it names the document only. `lines` are its first and last line, from 0, if
+    the dataset names lines; `sentence` has their text. `exact` is False if the sentence is an
+    annotator's wording and not part of the document.
     """
 
     document: int
@@ -47,16 +43,17 @@ class Supporting:
 class Record:
     """A question of a dataset, with the documents to read for it.
 
-    `answers` are equally good references; none where the dataset does not say them. Where it says
-    that the documents do not tell the answer, it is not `answerable`, and right is to say so.
-    `gold_option` counts from 0. `supporting` names all evidence of the dataset or is empty: then
-    nothing is known of evidence. `kind` is the dataset's own class of the question, `hops` the
-    documents that must be combined (0: unknown), `subset` a part of the dataset that tables keep
-    apart. `keywords` is what an answer must have to count in LV-Eval, empty where LV-Eval has none,
-    and None for what is not scored by its F1*.
-
-    `length` is "native", or the target that the context was built for, such as "64k"; the same
-    question has the same id at every length.
+    - `answers`: equally good references; none if the dataset has none.
+    - `answerable`: False if the documents do not contain the answer, and the reader should say so.
+    - `supporting`: all evidence that the dataset names; empty if none is known.
+    - `gold_option`: the index of the right one of `options`, from 0.
+    - `kind`: the dataset's own class of the question.
+    - `hops`: the number of documents that must be combined; 0 if unknown.
+    - `subset`: a part of the dataset that has table sections of its own.
+    - `keywords`: what an answer must contain for LV-Eval's F1*, empty if LV-Eval has none; None if
+      the dataset is not scored by F1*.
+    - `length`: "native", or the target length of the context, such as "64k"; a question has the
+      same id at every length.
     """
 
     id: str
@@ -83,10 +80,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One JSON object of a file, or of a list within another one.
+    """A JSON object of a data file, or one within such an object, with checked access.
 
-    `where` says for people where it stands ("dev.jsonl, line 3"). `name` is the file's without its
-    ending, `folder` where files that it names lie.
+    `where` is its place for messages ("dev.jsonl, line 3"), `name` the file's name without its
+    suffix, and `folder` the folder of the files that it refers to. All methods raise DatasetError
+    for a value of the wrong type.
     """
 
     values: Mapping[str, Any]
@@ -95,18 +93,18 @@ class Row:
     folder: Path | None = None
 
     def wrong(self, what: str) -> DatasetError:
-        """The error that says where the row stands and what is wrong with it."""
+        """A DatasetError that names the row's place and its fault."""
         return DatasetError(f"{self.where}: {what}")
 
     def text(self, key: str) -> str:
-        """A text that must be there and say something, as it stands."""
+        """A text that must not be missing or blank."""
         value = self.values.get(key)
         if not isinstance(value, str) or not value.strip():
             raise self.wrong(f'"{key}" must be a text that is not empty.')
         return value
 
-    def written(self, key: str) -> str:
-        """A text that may be missing or null: then it is empty. Numbers are written out."""
+    def optional_text(self, key: str) -> str:
+        """A text or number as text; empty if it is missing or null."""
         value = self.values.get(key)
         if value is None:
             return ""
@@ -115,14 +113,14 @@ class Row:
         return str(value)
 
     def name_of(self, *keys: str) -> str:
-        """The first of these keys' texts that is not empty: what the record is called by."""
+        """The first text of these keys that is not empty, as the id of a record."""
         for key in keys:
-            if written := self.written(key):
-                return written
+            if text := self.optional_text(key):
+                return text
         raise self.wrong(f'"{keys[0]}" must be a text that is not empty.')
 
     def number(self, key: str, below: int | None = None) -> int:
-        """A whole number from 0 on."""
+        """A whole number of at least 0, and below a bound if one is given."""
         value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise self.wrong(f'"{key}" must be a whole number from 0 on.')
@@ -130,30 +128,30 @@ class Row:
             raise self.wrong(f'"{key}" is {value}, but there are {below} only (from 0 on).')
         return value
 
-    def listed(self, key: str) -> list[Any]:
-        """A list that must be there; it may be empty."""
+    def values_of(self, key: str) -> list[Any]:
+        """A list that must not be missing; it may be empty."""
         value = self.values.get(key)
         if not isinstance(value, list):
             raise self.wrong(f'"{key}" must be a list.')
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts that must be there; it may be empty."""
-        value = self.listed(key)
+        """A list of texts that must not be missing; it may be empty."""
+        value = self.values_of(key)
         if not all(isinstance(text, str) for text in value):
             raise self.wrong(f'"{key}" must be a list of texts.')
         return tuple(value)
 
     def rows(self, key: str) -> list["Row"]:
-        """A list of objects that must be there; it may be empty."""
-        return [self.within(value, f"{key}[{n}]") for n, value in enumerate(self.listed(key))]
+        """A list of objects that must not be missing; it may be empty."""
+        return [self.within(value, f"{key}[{n}]") for n, value in enumerate(self.values_of(key))]
 
     def row(self, key: str) -> "Row":
-        """An object that must be there."""
+        """An object that must not be missing."""
         return self.within(self.values.get(key), key)
 
     def within(self, value: Any, place: str) -> "Row":
-        """What stands at a place of this row, as a row of its own."""
+        """A value of this row, which must be an object, as a row."""
         where = f"{self.where}, {place}"
         if not isinstance(value, Mapping):
             raise DatasetError(f"{where}: must be an object.")
@@ -161,57 +159,58 @@ class Row:
 
 
 def distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts that say something, each once, in their order."""
+    """The texts that are not blank, each once, in their order."""
     return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
 
 SUFFIXES = (".jsonl", ".json")
 
 
-def data_files(source: Path, also: Callable[[Path], bool] = lambda path: False) -> list[Path]:
-    """The data files of a source: the file itself, or those right within the folder, by name.
+def files_of(source: Path, accepts: Callable[[Path], bool] = lambda path: False) -> list[Path]:
+    """A data file itself, or the data files of a folder (not of its folders), sorted by name.
 
-    Of a folder these are its .jsonl and .json, and what is a data file `also`.
+    Of a folder these are its .jsonl and .json files, and those that `accepts` returns True for.
     """
     if source.is_file():
         return [source]
     if not source.is_dir():
         raise DatasetError(f"{source} does not exist: give a data file or a folder of data files.")
     files = sorted(
-        path for path in source.iterdir() if path.suffix.lower() in SUFFIXES or also(path)
+        path for path in source.iterdir() if path.suffix.lower() in SUFFIXES or accepts(path)
     )
     if not files:
         raise DatasetError(f"{source} has no data file (.jsonl or .json).")
     return files
 
 
-def read(path: Path) -> Iterator[Row]:
-    """The rows of a file, read as they are asked for. Raises DatasetError, also while it goes on.
+def read_rows(path: Path) -> Iterator[Row]:
+    """Read the rows of a file one by one. Raises DatasetError, also in the middle.
 
-    A file is taken as JSON Lines unless its name ends in .json and it is one JSON value.
+    A file is JSON Lines unless its name ends in .json and it is one JSON value: a list of objects,
+    an object with such a list as `data`, or one object.
     """
-    if path.suffix.lower() == ".json" and (value := _whole(path)) is not None:
-        yield from _within(value, path)
+    if path.suffix.lower() == ".json" and (value := _json_value(path)) is not None:
+        yield from _rows_of_value(value, path)
         return
     try:
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield _row(_parsed(line, path, number), path, f"line {number}")
+                    yield _row(_parse(line, path, number), path, f"line {number}")
     except (OSError, UnicodeDecodeError) as error:
-        raise _unread(path, error) from None
+        raise _read_error(path, error) from None
 
 
 def text_of(path: Path, where: str) -> str:
-    """The whole text of a file in UTF-8 that a row names; lines end as they are written."""
+    """The whole text of a UTF-8 file that a row names; line ends are kept."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{where}: {_unread(path, error)}") from None
+        raise DatasetError(f"{where}: {_read_error(path, error)}") from None
 
 
-def _whole(path: Path) -> Any:
-    """The one JSON value that a file is, or None where it is lines of such."""
+def _json_value(path: Path) -> Any:
+    """The JSON value of a whole file; None if the file is JSON Lines."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -219,17 +218,17 @@ def _whole(path: Path) -> Any:
             return None
         raise DatasetError(f"{path.name}, line {error.lineno}: is no JSON ({error.msg}).") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise _unread(path, error) from None
+        raise _read_error(path, error) from None
 
 
-def _within(value: Any, path: Path) -> Iterator[Row]:
+def _rows_of_value(value: Any, path: Path) -> Iterator[Row]:
     if isinstance(value, dict) and isinstance(value.get("data"), list):
         value = value["data"]
     for number, record in enumerate(value if isinstance(value, list) else [value], 1):
         yield _row(record, path, f"record {number}")
 
 
-def _parsed(line: str, path: Path, number: int) -> Any:
+def _parse(line: str, path: Path, number: int) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
@@ -243,7 +242,7 @@ def _row(value: Any, path: Path, place: str) -> Row:
     return Row(value, where, path.stem, path.parent)
 
 
-def _unread(path: Path, error: OSError | UnicodeDecodeError) -> DatasetError:
+def _read_error(path: Path, error: OSError | UnicodeDecodeError) -> DatasetError:
     why = "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
     return DatasetError(f"{path} cannot be read: {why}.")
 
@@ -254,7 +253,7 @@ GPT_4 = "cl100k_base"
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Tokens of the average and of the longest context, and how many records there are."""
+    """Tokens of the average and of the longest context, and the number of records."""
 
     average_tokens: float
     max_tokens: int
@@ -262,9 +261,9 @@ class Statistics:
 
 
 def statistics(records: Iterable[Record], encoding: str = GPT_4) -> Statistics:
-    """The statistics of all these records together: give those of one dataset and length.
+    """The statistics of the records of one dataset and length.
 
-    Tokens are those of the documents' texts, without titles and question.
+    Tokens are those of the documents' texts, without titles and questions.
     """
     counted: dict[str, int] = {}
     totals: list[int] = []
@@ -296,7 +295,7 @@ PRESETS = tuple(_PRESETS)
 
 
 def preset_limit(dataset: str, preset: str = "graphreader-paper") -> int | None:
-    """How many records of a dataset, at each length, a preset takes; None: all of them.
+    """How many records of a dataset a preset takes at each length; None for all of them.
 
     "graphreader-paper" takes the first 50 of every level of LV-Eval's mixup, and 300, 300, 200 and
     200 of HotpotQA, 2WikiMultihopQA, MuSiQue and NarrativeQA. An empty name takes all.
