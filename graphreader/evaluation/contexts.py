@@ -47,7 +47,7 @@ class Pool:
         """The pool of a JSON Lines file with `title` and `text`. Raises DatasetError."""
         try:
             rows = read_rows(path)
-            return cls(SourceText(row.written("title"), row.text("text")) for row in rows)
+            return cls(SourceText(row.optional_text("title"), row.text("text")) for row in rows)
         except DatasetError as error:
             raise DatasetError(f"{error} A pool has a passage a line: {POOL_LINE}.") from None
 
