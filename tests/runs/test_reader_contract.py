@@ -6,19 +6,28 @@ one sentence in what it is shown. What a reader builds before it is asked is no 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from graphreader.baselines.answering import FullText, Golden
 from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
-from graphreader.baselines.read_agent.reader import GistMemRetrieval, ReadAgent
+from graphreader.baselines.read_agent.pages import Pagination
+from graphreader.baselines.read_agent.reader import GistMemRetrieval, PagesRetrieval, ReadAgent
 from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Retrieval, top_1_tokens
 from graphreader.baselines.search_agent import SearchAgent
 from graphreader.baselines.session import passages_of
 from graphreader.documents import Document
+from graphreader.errors import ModelUnavailableError
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.protocols import Decider
+from graphreader.llm.protocols import (
+    Budget,
+    Decider,
+    Decision,
+    DecisionResult,
+    Task,
+    TokenCallback,
+)
 from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
@@ -31,6 +40,7 @@ from graphreader.usage import Usage
 from tests.runs import lighthouse
 from tests.runs.lighthouse import DOCUMENTS, KEY, OPTIONS, QUESTION, document, text_of
 
+D = TypeVar("D", bound=Decision)
 SMALL, LARGE = 4_096, 32_000
 
 Build = Callable[[Sequence[Document], Decider, int], Reader]
@@ -69,6 +79,19 @@ def gist_mem_retrieval(documents: Sequence[Document], decider: Decider, window: 
     )
 
 
+def pages_retrieval(documents: Sequence[Document], decider: Decider, window: int) -> Reader:
+    return PagesRetrieval(
+        "rag-pages-bm25-3",
+        documents,
+        builder=decider,
+        decider=decider,
+        ranking_of=BM25,
+        k=3,
+        pages=Pagination(),
+        window=window,
+    )
+
+
 READERS: Mapping[str, tuple[Build, int]] = {
     "rag-bm25-1": (retrieval("bm25", 1), SMALL),
     "rag-bm25-3": (retrieval("bm25", 3), SMALL),
@@ -79,6 +102,7 @@ READERS: Mapping[str, tuple[Build, int]] = {
     "full-text-refuse": (lambda d, m, w: FullText(d, m, window=w, policy="refuse"), LARGE),
     "chunk-read": (lambda d, m, w: ChunkReader(d, m, window=w), SMALL),
     "chunk-read-notes": (lambda d, m, w: ChunkReaderWithNotes(d, m, window=w), SMALL),
+    "rag-pages-bm25-3": (pages_retrieval, LARGE),
     "golden": (lambda d, m, w: Golden([KEY], d, m, window=w), SMALL),
     "search-agent": (search_agent, SMALL),
     "read-agent-p": (read_agent(strategy="parallel"), LARGE),
@@ -89,6 +113,7 @@ READERS: Mapping[str, tuple[Build, int]] = {
 }
 # These read as little as they can.
 SPARING = {
+    "rag-pages-bm25-3",
     "golden",
     "search-agent",
     "read-agent-p",
@@ -124,6 +149,8 @@ class Asked:
     async def read(self, options: Sequence[str] = ()) -> Reading:
         if isinstance(self.reader, ReadAgent):
             await self.reader.memory(QUESTION)
+        elif isinstance(self.reader, PagesRetrieval):
+            await self.reader.pages()
         self.before = len(self.model.requests)
         return await self.reader.aask(QUESTION, options=options)
 
@@ -288,6 +315,38 @@ async def test_offline(name: str) -> None:
     assert reading.notes[0] == OfflineDecider.notice
     assert reading.tokens_read <= count("".join(one.text for one in DOCUMENTS))
     assert chosen.answer == "Valparaiso"
+
+
+class UnavailableModel(OfflineDecider):
+    """Decides so many times, then never again."""
+
+    def __init__(self, decisions: int) -> None:
+        super().__init__()
+        self.left = decisions
+
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
+    ) -> DecisionResult[D]:
+        if not self.left:
+            raise ModelUnavailableError("It does not answer.")
+        self.left -= 1
+        return await super().decide(task, budget, on_token)
+
+
+# A model that is gone at the last decision is an error, since nobody knows what it would have said;
+# the error has the cost of the whole question so far.
+@every_reader
+async def test_unavailable_model(name: str) -> None:
+    build, window = READERS[name]
+    counted = UnavailableModel(1_000)
+    await build(DOCUMENTS, counted, window).aask(QUESTION)
+    decisions = 999 - counted.left
+
+    with pytest.raises(ModelUnavailableError) as gone:
+        await build(DOCUMENTS, UnavailableModel(decisions), window).aask(QUESTION)
+
+    if not name.startswith("rag-pages"):  # what building the pages cost is in `building`
+        assert gone.value.spent.calls == decisions
 
 
 def timeless(reading: Reading) -> Reading:

@@ -9,16 +9,14 @@ from graphreader.baselines.answering import FullText, Golden, Policy
 from graphreader.baselines.retrieval import BM25, TOP_1_TOKENS, Retrieval, top_1_tokens
 from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.baselines.tasks import (
-    FullTextTask,
     PassagesChoiceTask,
     PassagesTask,
     TextAnswer,
     TextChoice,
 )
 from graphreader.documents import Document
-from graphreader.errors import BudgetError, WindowError
+from graphreader.errors import WindowError
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.protocols import Budget
 from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
@@ -139,17 +137,6 @@ async def test_options() -> None:
     assert PassagesChoiceTask("", (), ("a", "b")).problem(TextChoice(option=3)) is not None
 
 
-# What the budget does not allow is not asked.
-async def test_budget() -> None:
-    some = passages_of([document(1, "It is Rome.")], 1000)
-    reader = Retrieval(
-        "r", BM25(some), OfflineDecider(), k=1, window=4096, budget=lambda: Budget(max_calls=0)
-    )
-
-    with pytest.raises(BudgetError):
-        await reader.aask("Where?")
-
-
 def paragraphs(name: str, number: int) -> str:
     return "\n\n".join(f"Paragraph {name}{n} tells of {words(name, 20)}." for n in range(number))
 
@@ -243,15 +230,6 @@ async def test_text_without_line_breaks() -> None:
     assert 2_500 < reading.tokens_read < 4_096
 
 
-# Each policy has a name of its own.
-def test_names() -> None:
-    policies: tuple[Policy, ...] = ("head", "middle", "refuse")
-    names = [FullText([], OfflineDecider(), window=9, policy=one).name for one in policies]
-
-    assert names == ["full-text", "full-text-middle", "full-text-refuse"]
-    assert FullTextTask("", (), whole=True).fewest == 0
-
-
 # Supporting facts are shown and cited where they stand; one that stands nowhere is shown, too.
 async def test_golden_facts() -> None:
     texts = ["Before. It is Rome. After.", "Elsewhere it  rains\nin May. More."]
@@ -269,14 +247,3 @@ async def test_golden_facts() -> None:
     assert [(one.document_id, one.start, one.quote) for one in reading.citations] == [
         ("d0", 8, "It is Rome.")
     ]
-
-
-# Where only the golden documents are known, their texts are shown.
-async def test_golden_documents() -> None:
-    decider = ScriptedDecider({PassagesTask: lambda task: FOUND})
-    documents = [document(1, "It is Rome."), document(2, "It is cold."), document(3, " ")]
-
-    reading = await Golden([], documents, decider, window=4096).aask("Where?")
-
-    assert reading.documents_read == ("d1", "d2")
-    assert reading.answered

@@ -15,7 +15,7 @@ from graphreader.baselines.chunk_reading import (
 )
 from graphreader.baselines.chunk_reading import ChunkRead as Read
 from graphreader.documents import Document
-from graphreader.errors import BudgetError, ModelUnavailableError, ReplyError
+from graphreader.errors import BudgetError, ReplyError
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Budget
 from graphreader.llm.providers import adapter_for
@@ -160,19 +160,3 @@ async def test_budget(calls: int) -> None:
     assert not reading.answered
     assert reading.notes[0].startswith("2 of 4 chunks were not read: The budget")
     assert reading.documents_read == ("d0", "d1")
-
-
-# A model that is gone in the middle is an error, which tells what all chunks so far have cost: what
-# it would have said of the others is not known.
-async def test_model_gone() -> None:
-    def read(task: NotesReadTask) -> NotesRead:
-        if "Oslo" in task.text:
-            return NotesRead(summary="born in Oslo", function="unanswerable")
-        raise ModelUnavailableError("It does not answer.")
-
-    decider = ScriptedDecider({NotesReadTask: read})
-
-    with pytest.raises(ModelUnavailableError) as found:
-        await ChunkReaderWithNotes(DOCUMENTS, decider, window=4096).aask("Where?")
-
-    assert found.value.spent.calls == 1

@@ -18,7 +18,7 @@ from graphreader.baselines.search_agent import (
 from graphreader.baselines.session import passages_of
 from graphreader.baselines.tasks import PassagesTask, TextAnswer
 from graphreader.documents import Document
-from graphreader.errors import BudgetError, ModelUnavailableError, ReplyError
+from graphreader.errors import BudgetError, ReplyError
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Budget
 from graphreader.llm.providers import adapter_for
@@ -222,17 +222,6 @@ async def test_failing_step() -> None:
     assert reading.notes == ("The search ended early: It makes no sense.",)
     with pytest.raises(ReplyError):
         await agent(scripted(NAME, broken)).aask("Where?")
-
-
-# A service that is gone in the middle is an error, also where something was read: the search would
-# have gone on. What was spent is told with it.
-async def test_service_gone() -> None:
-    gone = ModelUnavailableError("It does not answer.")
-
-    with pytest.raises(ModelUnavailableError) as found:
-        await agent(scripted(NAME, read(2), gone)).aask("Where?")
-
-    assert found.value.spent.calls == 2
 
 
 # The budget ends it; a part that is kept back for the answer is enough to answer.

@@ -3,7 +3,6 @@ import time
 import pytest
 
 from graphreader.ingestion.extraction import ExtractedFact, ExtractionTask
-from graphreader.llm.protocols import Decider
 from graphreader.offline.decider import OfflineDecider
 from graphreader.text.names import names_of
 from graphreader.text.words import stem, terms_of
@@ -33,22 +32,6 @@ async def facts_of(text: str) -> list[ExtractedFact]:
 async def elements_of(sentence: str) -> list[str]:
     [fact] = await facts_of(sentence)
     return fact.key_elements
-
-
-# The offline decider is a decider that says in one sentence that no model is in use.
-def test_notice() -> None:
-    decider: Decider = OfflineDecider()
-
-    assert decider.name == "offline"
-    assert "No language model is in use" in decider.notice
-
-
-# A decision costs one call and no tokens.
-async def test_usage() -> None:
-    decided = await OfflineDecider().decide(ExtractionTask("a title", HARBOUR))
-
-    assert decided.usage.calls == 1
-    assert decided.usage.input_tokens == decided.usage.output_tokens == 0
 
 
 # Facts are the sentences in order, hard line breaks folded, headings left out.

@@ -15,7 +15,7 @@ from graphreader.baselines.read_agent.pages import (
 from graphreader.baselines.read_agent.tasks import PauseTask
 from graphreader.errors import UsageError
 from graphreader.ingestion.chunking import in_grapheme
-from tests.unit.episodic import STORY, document
+from tests.unit.read_agent_fakes import STORY, document
 
 ENGLISH = st.sampled_from(["one", "Two", "three.", "Four!", "five,", "\n\n", "\n", "# Six\n\n"])
 CHINESE = st.sampled_from([*"天地玄黄宇宙洪荒。！，", "\n\n", "abc"])

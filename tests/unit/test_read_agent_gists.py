@@ -17,7 +17,7 @@ from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Decision
 from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import ChatRequest, ScriptedDecider
-from tests.unit.episodic import SMALL, STORY, document, kinds_of, modelled, scripted
+from tests.unit.read_agent_fakes import SMALL, STORY, document, kinds_of, modelled, scripted
 
 WIDE = Pagination(7, 22)
 """Of the story these make three pages of a paragraph, one pause asked for each, and a last one."""

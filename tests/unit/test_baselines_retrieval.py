@@ -1,8 +1,6 @@
 """Ranking passages by words and by embeddings."""
 
 import math
-import random
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -137,28 +135,3 @@ async def test_long_passages() -> None:
 
     assert [one.document.id for one in found] == ["d1", "d2", "d0"]
     assert max(map(len, embedder.given)) <= 8_000
-
-
-# The passages are embedded once, however many questions come.
-async def test_embeds_once() -> None:
-    embedder = Counting()
-    ranking = EmbeddingRanking(passages([("", "aab"), ("", "abb")]), embedder)
-
-    await ranking.ranked("a")
-    await ranking.ranked("b")
-
-    assert len(embedder.given) == 4
-
-
-# Some thousand passages are indexed and ranked in a moment.
-async def test_many_passages() -> None:
-    source = random.Random(1)
-    words = [f"word{n}" for n in range(5_000)]
-    texts = [("", " ".join(source.choices(words, k=60))) for _ in range(2_500)]
-    some = passages(texts)
-    began = time.perf_counter()
-
-    found = await BM25(some).ranked(texts[1_234][1])
-
-    assert found[0] == some[1_234]
-    assert time.perf_counter() - began < 10

@@ -12,10 +12,9 @@ from graphreader.baselines.session import TextPassage
 from graphreader.baselines.tasks import TextAnswer, TextChoice
 from graphreader.errors import BudgetError, ReplyError, UsageError, WindowError
 from graphreader.llm.protocols import Budget, Decision
-from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import ChatRequest, ScriptedDecider
 from graphreader.tokens import count
-from tests.unit.episodic import SMALL, STORY, document, kinds_of, modelled, scripted
+from tests.unit.read_agent_fakes import SMALL, STORY, document, kinds_of, modelled, scripted
 
 QUESTION = "Which castle stands in the band's home town?"
 CASA_LOMA = "Its name is the Casa Loma there."
@@ -266,15 +265,6 @@ async def test_empty_documents() -> None:
     assert beside.answered
 
 
-# A page that stands in the memory itself, for want of a shorter gist, was shown in full.
-async def test_pages_without_gists() -> None:
-    decider = scripted(next_page=pages(1))
-    reading = await agent(decider, "So it is.", STORY, "Or not.").aask(QUESTION)
-
-    assert reading.documents_read == ("id of text 1", "id of text 3")
-    assert asked(decider, "memory_answer")[0].read == (1,)
-
-
 # An empty question, or no page to look up, is refused with a sentence.
 async def test_refused() -> None:
     with pytest.raises(UsageError, match="The question is empty"):
@@ -334,28 +324,3 @@ async def test_retrieval(by_gists: bool) -> None:
     assert Alphabetical.made[0][4] == (
         "Never Too Loud" if by_gists else "Never Too Loud is their fourth album.\n\n"
     )
-
-
-# Without a model, the page that holds the answer is looked up and quoted; each time the same.
-@pytest.mark.parametrize("strategy", ["parallel", "sequential"])
-async def test_offline(strategy: Any) -> None:
-    filler = "The weather was fine that day and nothing much happened in the village at all. " * 6
-    text = f"{filler}\n\nDanko Jones founded his band in Toronto in 1996. {filler}\n\n{filler}"
-    offline = OfflineDecider()
-    readings = [
-        await ReadAgent(
-            [document(text)],
-            builder=offline,
-            decider=offline,
-            strategy=strategy,
-            pages=Pagination(60, 110),
-        ).aask("Where did Danko Jones found his band?")
-        for _ in range(2)
-    ]
-
-    assert readings[0].answered
-    assert "Toronto" in readings[0].answer
-    assert readings[0].pages_looked_up == 1
-    assert "Danko Jones founded his band in Toronto in 1996." in readings[0].citations[0].quote
-    assert readings[0].answer == readings[1].answer
-    assert readings[0].citations == readings[1].citations

@@ -1,0 +1,188 @@
+"""What every decider promises (`graphreader.llm.protocols.Decider`), whichever it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graphreader.agent import tasks as agent_tasks
+from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
+from graphreader.baselines.read_agent import tasks as read_agent_tasks
+from graphreader.baselines.read_agent.tasks import MemoryPage
+from graphreader.baselines.search_agent import SearchStepTask
+from graphreader.baselines.tasks import (
+    Excerpt,
+    FullTextChoiceTask,
+    FullTextTask,
+    PassagesChoiceTask,
+    PassagesTask,
+)
+from graphreader.errors import BudgetError, DecisionError, ReplyError, UsageError, WindowError
+from graphreader.evaluation.scoring import StrictRatingTask
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.llm.prompts import Prompts
+from graphreader.llm.protocols import Budget, Decider, Decision, Task
+from graphreader.offline.decider import OfflineDecider
+from graphreader.testing import ScriptedDecider
+from tests.unit.read_agent_fakes import modelled
+
+QUESTION = "Who painted the bridge that Ada built?"
+TEXT = "Ada built a bridge in 1903. Bede painted the bridge red. Cyril sold it to Dora."
+EXCERPTS = (Excerpt("Bridges", TEXT, 0), Excerpt("Coda", "Edgar slept.", 1))
+MEMORY = (MemoryPage("Ada built a bridge.", TEXT, "Bridges"), MemoryPage("Edgar slept.", TEXT))
+SO_FAR = (QUESTION, "Find the painter.", ("at Ada: read_chunk(Bridges, chunk 0)",), "Ada built it.")
+FACTS = (agent_tasks.FactGroup("Bridges, chunk 1", ("Bede painted the bridge red.",)),)
+NAMES = tuple(f"bridge number {n}" for n in range(300))
+OPTIONS = ("Ada", "Bede")
+
+TASKS: list[Task[Any]] = [
+    ExtractionTask("Bridges", TEXT),
+    agent_tasks.PlanTask(QUESTION),
+    agent_tasks.InitialNodesTask(QUESTION, "Find the painter.", NAMES),
+    agent_tasks.FactsTask(*SO_FAR, "bridge", FACTS),
+    agent_tasks.ChunkTask(*SO_FAR, "bridge", "Bridges, chunk 1", TEXT),
+    agent_tasks.NeighborTask(*SO_FAR, "bridge", NAMES),
+    agent_tasks.CondenseTask(QUESTION, "Find the painter.", (TEXT,)),
+    agent_tasks.JoinTask(QUESTION, "Find the painter.", (TEXT, "Bede.")),
+    agent_tasks.AnswerTask(QUESTION, "", (TEXT,), (agent_tasks.Evidence("Bridges", TEXT),)),
+    PassagesTask(QUESTION, EXCERPTS),
+    PassagesChoiceTask(QUESTION, EXCERPTS, OPTIONS),
+    FullTextTask(QUESTION, EXCERPTS),
+    FullTextChoiceTask(QUESTION, EXCERPTS, OPTIONS),
+    ChunkReadTask(QUESTION, "Bridges, chunk 1", TEXT),
+    NotesReadTask(QUESTION, "Bridges, chunk 1", TEXT, (), "Ada built it."),
+    SearchStepTask(QUESTION, "", (), (), (), frozenset(), 14),
+    read_agent_tasks.PauseTask((TEXT, TEXT), "And"),
+    read_agent_tasks.GistTask(TEXT),
+    read_agent_tasks.GistForTask(TEXT, QUESTION),
+    read_agent_tasks.LookUpTask(QUESTION, MEMORY, 1),
+    read_agent_tasks.NextPageTask(QUESTION, MEMORY, 1),
+    read_agent_tasks.MemoryAnswerTask(QUESTION, MEMORY),
+    read_agent_tasks.MemoryChoiceTask(QUESTION, MEMORY, options=OPTIONS),
+]
+PLAN, INITIAL_NODES = TASKS[1], TASKS[2]
+RATING = StrictRatingTask(QUESTION, "Bede", "Ada")
+
+
+async def decision_for(task: Task[Any]) -> Decision:
+    """Some valid decision."""
+    decision: Decision = (await OfflineDecider().decide(task)).decision
+    return decision
+
+
+def scripted(task: Task[Any], window: int) -> Decider:
+    return ScriptedDecider({type(task): decision_for})
+
+
+def language_model(task: Task[Any], window: int) -> Decider:
+    return modelled(lambda request: decision_for(task), window)[0]
+
+
+# Each decider for one task, with a window where it has one.
+DECIDERS: dict[str, Callable[[Task[Any], int], Decider]] = {
+    "offline": lambda task, window: OfflineDecider(),
+    "offline in a window": lambda task, window: OfflineDecider(window, Prompts()),
+    "scripted": scripted,
+    "language model": language_model,
+}
+every_decider = pytest.mark.parametrize("kind", DECIDERS)
+with_window = pytest.mark.parametrize("kind", ["offline in a window", "language model"])
+every_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
+
+
+# Every decider takes a valid decision for every task, and counts one call.
+@every_decider
+@every_task
+async def test_decides(kind: str, task: Task[Any]) -> None:
+    decider = DECIDERS[kind](task, 8_192)
+
+    result = await decider.decide(task)
+
+    assert isinstance(result.decision, task.decision)
+    assert result.task.problem(result.decision) is None
+    assert type(result.task) is type(task)
+    assert result.usage.calls == 1
+    assert decider.name
+    assert decider.prompts
+    assert decider.concurrency > 0
+    await decider.aclose()
+
+
+# A budget of calls allows so many decisions; the next one is refused before anything is spent.
+@every_decider
+async def test_keeps_the_budget(kind: str) -> None:
+    decider, budget = DECIDERS[kind](PLAN, 8_192), Budget(max_calls=2)
+
+    for _ in range(2):
+        await decider.decide(PLAN, budget)
+    with pytest.raises(BudgetError) as refused:
+        await decider.decide(PLAN, budget)
+
+    assert refused.value.spent.calls == 0
+
+
+# Where no usable decision can be had, that is a DecisionError, or a UsageError of a wrong decider.
+@pytest.mark.parametrize(
+    ("decider", "task", "error"),
+    [
+        (OfflineDecider(), RATING, UsageError),
+        (modelled(lambda request: "prose")[0], PLAN, ReplyError),
+        (
+            ScriptedDecider({agent_tasks.InitialNodesTask: lambda task: task.decision(nodes=[])}),
+            INITIAL_NODES,
+            ReplyError,
+        ),
+    ],
+    ids=["offline", "language model", "scripted"],
+)
+async def test_no_decision(decider: Decider, task: Task[Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        await decider.decide(task)
+
+
+# In a window fewer choices are shown, and their prompt is measured; usage has its tokens.
+@with_window
+@pytest.mark.parametrize("window", [1_800, 4_096])
+async def test_keeps_the_window(kind: str, window: int) -> None:
+    decider = DECIDERS[kind](INITIAL_NODES, window)
+
+    result = await decider.decide(INITIAL_NODES)
+
+    shown = result.task
+    assert isinstance(shown, agent_tasks.InitialNodesTask)
+    assert shown.nodes == NAMES[: len(shown.nodes)]
+    assert (len(shown.nodes) < len(NAMES)) == (window == 1_800)
+    assert 0 < result.usage.input_tokens == decider.measure(INITIAL_NODES) <= window
+    assert result.usage.estimated == 1
+
+
+# A prompt that fits no window is a WindowError; it is not sent.
+@with_window
+async def test_too_large_for_the_window(kind: str) -> None:
+    task = ExtractionTask("Bridges", TEXT * 200)
+
+    with pytest.raises(WindowError, match="1,024") as refused:
+        await DECIDERS[kind](task, 1_024).decide(task)
+
+    assert isinstance(refused.value, DecisionError)
+
+
+# The offline decider in a window counts the prompts that a model would have been sent, and decides
+# the same as without a window; a budget of tokens does not see them.
+@every_task
+async def test_offline_counts_a_models_prompts(task: Task[Any]) -> None:
+    offline, budget = OfflineDecider(8_192, Prompts()), Budget(max_calls=1, max_tokens=10)
+
+    result, plain = await offline.decide(task, budget), await OfflineDecider().decide(task)
+
+    assert result.usage.input_tokens == modelled(lambda request: "", 8_192)[0].measure(task)
+    assert (result.decision, result.task) == (plain.decision, plain.task)
+    assert plain.usage.tokens == OfflineDecider().measure(task) == 0
+
+
+# Only the offline decider has a notice: no language model is in use.
+@every_decider
+def test_notice(kind: str) -> None:
+    decider = DECIDERS[kind](PLAN, 8_192)
+
+    assert ("No language model is in use" in decider.notice) == kind.startswith("offline")
