@@ -57,4 +57,4 @@ LIMIT $limit
 WITH n, shared, facts, EXISTS {
   MATCH (n)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE NOT c.id IN $read
 } AS unread, vector.similarity.cosine(n.embedding, $vector) AS score
-RETURN collect(n {.id, .name, unread, shared, facts, likeness: coalesce(2 * score - 1, 0.0)}) AS rows
+RETURN collect(n {.id, .name, unread, shared, facts, similarity: coalesce(2 * score - 1, 0.0)}) AS rows

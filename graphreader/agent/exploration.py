@@ -251,8 +251,8 @@ async def ranked_neighbors(deps: AgentDependencies, state: PathState) -> list[No
     )
     query = " ".join([state["question"], state["plan"], *state["needs"], state["notebook"]])
     rankings = [neighbors, rank_shared(neighbors, lambda neighbor: neighbor.node.name, query)]
-    if any(neighbor.likeness for neighbor in neighbors):
-        rankings.append(sorted(neighbors, key=lambda neighbor: -neighbor.likeness))
+    if any(neighbor.similarity for neighbor in neighbors):
+        rankings.append(sorted(neighbors, key=lambda neighbor: -neighbor.similarity))
     ranked = fuse_rankings(rankings, lambda neighbor: neighbor.node.id)
     return [neighbor.node for neighbor in sorted(ranked, key=lambda neighbor: not neighbor.unread)]
 

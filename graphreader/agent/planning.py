@@ -111,7 +111,7 @@ class Planning:
         ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
         nodes = ranked[:MAX_CANDIDATES]
         if len(nodes) < MAX_CANDIDATES and await self._deps.explorer.has_at_most(SMALL_GRAPH):
-            others = await self._deps.explorer.nodes(MAX_CANDIDATES)
+            others = await self._deps.explorer.busiest_nodes(MAX_CANDIDATES)
             nodes = list(dict.fromkeys([*nodes, *others]))[:MAX_CANDIDATES]
         return CandidateNodes(nodes, tuple(node.id for node in ranked[:MAX_RELATED]), notes)
 

@@ -67,7 +67,7 @@ async def _with_coverage(
 ) -> Reading:
     """Add the documents, passages and facts that the paths were shown, and their tokens."""
     try:
-        texts = await explorer.shown(_shown_chunks(paths))
+        texts = await explorer.shown_texts(_shown_chunks(paths))
     except StoreError as error:
         note = f"How much of the texts was read could not be counted: {error}"
         return replace(reading, notes=(*reading.notes, note))

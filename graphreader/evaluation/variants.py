@@ -49,7 +49,7 @@ class RandomInitialNodes(Planning):
         random = Random(f"{self._seed} {state['question']}")
         number = self._deps.limits.initial_nodes
         shares = [random.random() for _ in range(4 * number)]
-        drawn = dict.fromkeys(await self._deps.explorer.drawn(shares))
+        drawn = dict.fromkeys(await self._deps.explorer.sample(shares))
         nodes = list(drawn)[:number]
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         chosen = [{"id": node.id, "name": node.name} for node in nodes]

@@ -81,7 +81,7 @@ def draw_graph(
     drawn_ids |= {id_: drawn_ids[into] for id_, into in subgraph.merged.items()}
     documents = {one.document_id: one.document for one in subgraph.chunks}
     document_ids = {id_: f"document-{n}" for n, id_ in enumerate(documents, 1)}
-    by_facts = sorted(subgraph.ties, key=lambda edge: -edge.facts)
+    by_facts = sorted(subgraph.edges, key=lambda edge: -edge.facts)
     edges = [one for one in by_facts if {one.one, one.other} <= set(drawn_ids)][:MOST_EDGES]
     nodes = (
         *_graph_nodes(reading, passages, subgraph, edges, drawn_ids),

@@ -1,4 +1,4 @@
-"""What looking into a corpus finds: nodes, facts, chunks. Plain records, no queries."""
+"""What `GraphExplorer` finds: nodes, facts, chunks. Plain records, no queries."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A key element with all its wordings; `facts` is how many facts name it."""
+    """A key element with all its wordings; `facts` counts the facts that name it."""
 
     id: str
     name: str
@@ -42,10 +42,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """By what a node is told apart from others.
+    """The features by which nodes are compared.
 
     `aliases` are all of its wordings and its name, casefolded; `facts` the ids of its facts, None
-    where there are too many to be compared.
+    where there are too many to compare.
     """
 
     aliases: frozenset[str]
@@ -56,8 +56,8 @@ class Profile:
 class Neighbor:
     """A node that shares facts with another one.
 
-    `unread` if a fact of it stands in a chunk that is not read. `shared` counts the facts that
-    both are in, among those that were looked at; `facts` all facts of the neighbor. `likeness` is
+    `unread` says that a fact of it is in a chunk that is not read. `shared` counts the facts that
+    name both, among those that were searched; `facts` all facts of the neighbor. `similarity` is
     the cosine of its embedding and a vector, -1 to 1, and 0 where one of the two is missing.
     """
 
@@ -65,12 +65,12 @@ class Neighbor:
     unread: bool
     shared: int
     facts: int
-    likeness: float
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFact:
-    """An atomic fact; `index` is its place among those of its chunk."""
+    """An atomic fact; `index` is its position among those of its chunk."""
 
     index: int
     text: str
@@ -78,10 +78,10 @@ class StoredFact:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFacts:
-    """Facts that stand in one chunk, in their order; `index` is the chunk's in its document.
+    """Facts of one chunk, in their order; `index` is the chunk's position in its document.
 
-    `headed`: the document has headings. `holds` are those of the words asked for that stand in the
-    chunk or in the document's title.
+    `headed` says that the document has headings. `holds` are the requested words that the chunk or
+    the document's title has.
     """
 
     chunk: str
@@ -95,23 +95,23 @@ class ChunkFacts:
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """Facts of one node in the order of the texts; `total` is how many it has in all."""
+    """Facts of one node in the order of the texts; `total` counts all of its facts."""
 
     groups: tuple[ChunkFacts, ...]
     total: int
 
     @property
     def unlisted(self) -> int:
-        """How many of them are not among the groups."""
+        """How many facts the groups leave out."""
         return max(0, self.total - sum(len(group.facts) for group in self.groups))
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What stands before facts of one chunk, so that they can be understood.
+    """The text before facts of one chunk, which makes them understandable.
 
-    `heading` is the one in force where the chunk begins; `before` has the text of the fact right
-    before, by the index of the fact that was asked for (the first one has none).
+    `heading` is the last one at the beginning of the chunk; `before` has the text of the preceding
+    fact, by the index of the requested fact (the first one has none).
     """
 
     heading: str | None
@@ -120,7 +120,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class ShownChunk:
-    """What a run was shown of a chunk: all of it, or facts, by their indexes among its own."""
+    """The part of a chunk that a run was shown: all of it, or facts, by their indexes in it."""
 
     read: bool
     facts: Sequence[int] = ()
@@ -128,7 +128,7 @@ class ShownChunk:
 
 @dataclass(frozen=True, slots=True)
 class ShownTexts:
-    """The same as texts; `text` is the whole chunk, which begins at `start` of its document."""
+    """The texts of a `ShownChunk`; `text` is the whole chunk, from `start` of its document on."""
 
     document_id: str
     start: int
@@ -140,9 +140,9 @@ class ShownTexts:
 class StoredChunk:
     """A chunk in full. `previous` and `subsequent` are (id, index), or None at the edges.
 
-    `first_page` is the number of the page on which it begins, 0 where the document has none, and
-    `page_starts` are the beginnings of further ones; `headings` are those in it and the last one
-    before it. All positions count characters of the document.
+    `first_page` is the number of the page on which it begins, 0 where the document has no pages,
+    and `page_starts` are the beginnings of further pages; `headings` are those in it and the last
+    one before it. All positions count characters of the document.
     """
 
     id: str
@@ -158,9 +158,9 @@ class StoredChunk:
     headings: tuple[tuple[int, str], ...] = ()
 
     def page(self, position: int) -> int | None:
-        """The number of the page of a position in it, None where the document has no pages."""
+        """Return the page number of a position in it, None where the document has no pages."""
         return self.first_page + bisect_right(self.page_starts, position) or None
 
     def heading(self, position: int) -> str | None:
-        """The last heading that begins at a position in it or before."""
+        """Return the last heading that begins at a position in it or before."""
         return next((title for at, title in reversed(self.headings) if at <= position), None)

@@ -1,6 +1,6 @@
-"""Keeping a finished run in the graph, tied to the very nodes that it touched.
+"""Keeps finished runs in the graph, linked to the nodes that they visited.
 
-Nothing of the texts changes but that relationships end there: asking leaves them as they were read.
+The ingested texts do not change by it.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from graphreader.errors import StoreError
-from graphreader.reading import Citation, Path, Reading
+from graphreader.reading import Path, Reading
 from graphreader.store import schema
 from graphreader.store.connection import Connection, Run
 
@@ -21,10 +21,10 @@ class RunWriter:
         self._corpus = corpus
 
     async def write(self, reading: Reading) -> str | None:
-        """Keep a run in one transaction of its own; kept again, it is the same.
+        """Keep a run, in one transaction; writing it again changes nothing.
 
-        What it touched and what is gone since is left out. Returns a sentence on why nothing is
-        kept, which is no failure: the question is answered, and many a user may only read.
+        Nodes that are deleted since are left out. Returns a sentence that says why the run is not
+        kept. That is no failure: the question is answered, and the user may have read access only.
         """
         try:
             await schema.prepare_runs(self._connection)
@@ -36,20 +36,19 @@ class RunWriter:
         return f"The run is not kept in the graph: {reason}"
 
     async def _keep(self, run: Run, reading: Reading) -> bool:
-        # Without an id of its own each run is another one.
         scope = {"id": reading.run or uuid4().hex, "corpus": self._corpus}
-        if not await run("write/run", **scope, **_said(reading)):
+        if not await run("write/run", **scope, **_run_values(reading)):
             return False
         paths = list(enumerate(reading.paths, 1))
-        steps = [row for number, path in paths for row in _steps(number, path)]
-        await run("write/run_paths", **scope, paths=[_path(*path) for path in paths])
+        steps = [row for number, path in paths for row in _step_rows(number, path)]
+        await run("write/run_paths", **scope, paths=[_path_row(*path) for path in paths])
         await run("write/run_steps", **scope, steps=steps)
-        await run("write/run_citations", **scope, citations=list(_citations(reading)))
+        await run("write/run_citations", **scope, citations=list(_citation_rows(reading)))
         return True
 
 
-def _said(reading: Reading) -> dict[str, Any]:
-    """What the run asked, said and cost."""
+def _run_values(reading: Reading) -> dict[str, Any]:
+    """The question, the answer and the cost of a run."""
     return {
         "question": reading.question,
         "plan": reading.plan,
@@ -66,7 +65,7 @@ def _said(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _path(number: int, path: Path) -> dict[str, Any]:
+def _path_row(number: int, path: Path) -> dict[str, Any]:
     return {
         "path": number,
         "node": path.node_id,
@@ -77,11 +76,11 @@ def _path(number: int, path: Path) -> dict[str, Any]:
     }
 
 
-def _steps(path: int, taken: Path) -> Iterator[dict[str, Any]]:
-    """The functions that a path chose, counted from 1, each with the place where it did."""
-    for number, call in enumerate(taken.functions, 1):
+def _step_rows(number_of_path: int, path: Path) -> Iterator[dict[str, Any]]:
+    """The functions that a path chose, counted from 1, with the node where it chose each."""
+    for number, call in enumerate(path.functions, 1):
         yield {
-            "path": path,
+            "path": number_of_path,
             "number": number,
             "node": call.id,
             "function": call.name,
@@ -90,18 +89,16 @@ def _steps(path: int, taken: Path) -> Iterator[dict[str, Any]]:
         }
 
 
-def _citations(reading: Reading) -> Iterator[dict[str, Any]]:
-    """The citations, counted from 1 as the answer does, each with the claims that rest on it."""
+def _citation_rows(reading: Reading) -> Iterator[dict[str, Any]]:
+    """The citations, counted from 1 as in the answer, each with the claims that it supports."""
     for number, citation in enumerate(reading.citations, 1):
         claims = [claim.text for claim in reading.claims if number in claim.citations]
-        yield {"number": number, "claims": claims, **_place(citation)}
-
-
-def _place(citation: Citation) -> dict[str, Any]:
-    return {
-        "document": citation.document_id,
-        "chunk": citation.chunk,
-        "start": citation.start,
-        "end": citation.end,
-        "quote": citation.quote,
-    }
+        yield {
+            "number": number,
+            "claims": claims,
+            "document": citation.document_id,
+            "chunk": citation.chunk,
+            "start": citation.start,
+            "end": citation.end,
+            "quote": citation.quote,
+        }

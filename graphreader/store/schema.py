@@ -1,10 +1,10 @@
-"""Constraints and indexes: made once, checked at every start."""
+"""Constraints and indexes of the graph: created once, checked at every start."""
 
 from graphreader.errors import EmbeddingMismatchError, SchemaError
 from graphreader.store.connection import Connection, Row
 
 NUMBER = 2
-"""Of the schema. Another number in the graph means another version of GraphReader made it."""
+"""Number of the schema; a graph with another one is of another version of GraphReader."""
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
 _RUNS = "run_id"
@@ -25,32 +25,32 @@ _STATEMENTS = (
     _RUNS,
 )
 
-_ALL = len(_STATEMENTS) + 1
+_INDEXES = len(_STATEMENTS) + 1  # with the vector index
 
 
 async def prepare(connection: Connection, dimension: int) -> None:
-    """Make what is missing; a graph that is ready costs one or two short reads.
+    """Create missing indexes; for a complete schema that costs two short reads.
 
     Raises SchemaError for a graph of another version, and EmbeddingMismatchError where the vector
-    index has another dimension: vectors of a wrong length would be stored and never found.
+    index has another dimension: it would never find vectors of another length.
     """
     number = await check(connection)
     indexes = await connection.read("schema/indexes")
-    if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _ALL:
-        indexes = await _make(connection, dimension)
-    _compare(_dimension(indexes), dimension)
+    if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _INDEXES:
+        indexes = await _create(connection, dimension)
+    _check_dimension(_dimension(indexes), dimension)
 
 
 async def prepare_runs(connection: Connection) -> None:
-    """Make what kept runs need, where a graph was made before there were any."""
-    made = {index["name"] for index in await connection.read("schema/indexes")}
-    if f"graphreader_{_RUNS}" not in made:
+    """Create the index of kept runs, which graphs of earlier versions lack."""
+    existing = {index["name"] for index in await connection.read("schema/indexes")}
+    if f"graphreader_{_RUNS}" not in existing:
         await connection.run(f"schema/{_RUNS}")
 
 
-async def check_dimension(connection: Connection, wanted: int) -> None:
+async def check_dimension(connection: Connection, configured: int) -> None:
     """Raise EmbeddingMismatchError where the vector index has another dimension."""
-    _compare(await dimension(connection), wanted)
+    _check_dimension(await dimension(connection), configured)
 
 
 async def check(connection: Connection) -> int | None:
@@ -69,12 +69,12 @@ async def check(connection: Connection) -> int | None:
 
 
 async def rebuild(connection: Connection, dimension: int) -> None:
-    """Make the vector index anew with another dimension. What was embedded is found no more."""
+    """Recreate the vector index with another dimension; it finds no vector of the former one."""
     await connection.run("schema/drop_embeddings")
-    await _make(connection, dimension)
+    await _create(connection, dimension)
 
 
-async def _make(connection: Connection, dimension: int) -> list[Row]:
+async def _create(connection: Connection, dimension: int) -> list[Row]:
     for name in _STATEMENTS:
         await connection.run(f"schema/{name}")
     await connection.run("schema/key_element_embeddings", dimension=dimension)
@@ -84,7 +84,7 @@ async def _make(connection: Connection, dimension: int) -> list[Row]:
 
 
 async def dimension(connection: Connection) -> int | None:
-    """Return the vector index's real dimension, None where there is no index."""
+    """Return the dimension of the vector index, None where there is no index."""
     return _dimension(await connection.read("schema/indexes"))
 
 
@@ -96,10 +96,10 @@ def _dimension(indexes: list[Row]) -> int | None:
     return None
 
 
-def _compare(real: int | None, wanted: int) -> None:
-    if real not in (None, wanted):
+def _check_dimension(real: int | None, configured: int) -> None:
+    if real not in (None, configured):
         raise EmbeddingMismatchError(
             f"The vector index of this database has {real} dimensions, the configured embedding "
-            f"gives {wanted}: run `graphreader reindex --corpus NAME` to embed all corpora anew "
-            "(no text is read again), or set GRAPHREADER_EMBEDDINGS back to the one before."
+            f"gives {configured}: run `graphreader reindex --corpus NAME` to embed all corpora "
+            "anew (no text is read again), or set GRAPHREADER_EMBEDDINGS back to the one before."
         )

@@ -31,7 +31,7 @@ async def writer(connection: Connection, corpus: str) -> AsyncIterator[GraphWrit
         decider="test", prompts="1", embedding="test-embedding", dimension=DIMENSION
     )
     yield writer
-    documents = await connection.read("read/documents", corpus=corpus)
+    documents = (await connection.read("read/documents", corpus=corpus))[0]["documents"]
     deleter = Deleter(connection, corpus)
     await deleter.delete([row["id"] for row in documents])
     await deleter.delete_corpus()

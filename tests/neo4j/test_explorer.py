@@ -63,7 +63,7 @@ def profiling(connection: Connection) -> Profiling:
 
 async def ids(explorer: GraphExplorer) -> dict[str, str]:
     """The ids of all nodes of a small corpus, by their names."""
-    return {node.name: node.id for node in await explorer.nodes(5000)}
+    return {node.name: node.id for node in await explorer.busiest_nodes(5000)}
 
 
 async def neighbors(
@@ -177,12 +177,12 @@ async def test_neighbors_are_compared_with_a_vector(
     unasked = await neighbors(explorer, node["A"])
     nowhere = await explorer.neighbors(node["A"], [], [], [], [0.0] * 256, 10)
 
-    likeness = {one.node.name: one.likeness for one in found}
+    likeness = {one.node.name: one.similarity for one in found}
     for name in ("Canada", "violin"):
         cosine = sum(a * b for a, b in zip(vector, embedding_of(name.lower()), strict=True)) / 2
         assert likeness[name] == pytest.approx(cosine, abs=1e-6)
     assert likeness["Canada"] > 0.3
-    assert {one.likeness for one in before + unasked + nowhere} == {0.0}
+    assert {one.similarity for one in before + unasked + nowhere} == {0.0}
 
 
 # The rare name that leads on comes before names that are everywhere, though these share more.
@@ -359,7 +359,7 @@ async def test_circles_are_walked(writer: GraphWriter, explorer: GraphExplorer) 
 # A single node has its fact and no neighbors.
 async def test_a_single_node(writer: GraphWriter, explorer: GraphExplorer) -> None:
     await write(writer, "t", [("x", {"It rains.": ["rains"]})])
-    (node,) = await explorer.nodes(10)
+    (node,) = await explorer.busiest_nodes(10)
 
     assert texts(await explorer.facts(node.id, [node.id])) == ["It rains."]
     assert await neighbors(explorer, node.id) == []
@@ -370,7 +370,7 @@ async def test_a_single_node(writer: GraphWriter, explorer: GraphExplorer) -> No
 # An empty corpus answers everything with nothing.
 async def test_an_empty_corpus(writer: GraphWriter, explorer: GraphExplorer) -> None:
     assert await explorer.has_at_most(0)
-    assert await explorer.nodes(5) == []
+    assert await explorer.busiest_nodes(5) == []
     assert await by_vector(explorer, embedding_of("anything"), 5) == []
     assert await by_words(explorer, "anything", 5) == []
     assert await explorer.profiles([]) == {}
@@ -399,7 +399,7 @@ async def test_vectors_search_one_corpus(
 
 async def clear(connection: Connection, corpus: str) -> None:
     """Take every document out of a corpus."""
-    rows = await connection.read("read/documents", corpus=corpus)
+    rows = (await connection.read("read/documents", corpus=corpus))[0]["documents"]
     await Deleter(connection, corpus).delete([row["id"] for row in rows])
 
 

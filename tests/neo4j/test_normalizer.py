@@ -100,7 +100,7 @@ async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWri
     assert by_word.name == "Canada"
     assert nearest[0].name == "Canada"
     assert sorted(node.name for node in nearest) == sorted(facts_of)
-    assert {node.name for node in await explorer.nodes(50)} == set(facts_of)
+    assert {node.name for node in await explorer.busiest_nodes(50)} == set(facts_of)
     assert await explorer.has_at_most(len(facts_of))
     assert not await explorer.has_at_most(len(facts_of) - 1)
     beside = await explorer.neighbors(by_word.id, [], [], [], None, 20)

@@ -65,7 +65,7 @@ async def test_cut_off(connection: Connection, writer: GraphWriter) -> None:
     done = await reindex(connection, Counting("new", 256), writer.corpus)
     again = await reindex(connection, Counting("new", 256), writer.corpus)
     left = await other.unembedded()
-    rows = await connection.read("read/documents", corpus=other.corpus)
+    rows = (await connection.read("read/documents", corpus=other.corpus))[0]["documents"]
     deleter = Deleter(connection, other.corpus)
     await deleter.delete([row["id"] for row in rows])
     await deleter.delete_corpus()
@@ -105,7 +105,7 @@ async def test_another_dimension(connection: Connection, writer: GraphWriter) ->
     done = await reindex(connection, new, writer.corpus)
     found = await by_vector(GraphExplorer(connection, writer.corpus), [4.0] + [1.0] * 63, 1)
     records = [await Catalog(connection).corpus(name) for name in (writer.corpus, other.corpus)]
-    rows = await connection.read("read/documents", corpus=other.corpus)
+    rows = (await connection.read("read/documents", corpus=other.corpus))[0]["documents"]
     deleter = Deleter(connection, other.corpus)
     await deleter.delete([row["id"] for row in rows])
     await deleter.delete_corpus()

@@ -195,7 +195,7 @@ async def test_the_agent_sees_no_runs(
 
     async def seen() -> list[Any]:
         return [
-            await explorer.nodes(50),
+            await explorer.busiest_nodes(50),
             await by_words(explorer, f"{reading.question} {reading.answer}", 50),
             await explorer.facts(toronto),
             await explorer.neighbors(toronto, [], [], [], None, 50),
@@ -286,8 +286,8 @@ async def test_an_older_graph(
 class MayOnlyRead(Connection):
     """A connection whose every session is one in which the server refuses to write."""
 
-    def _opened(self, access: str) -> AsyncSession:
-        session: Any = super()._opened(READ_ACCESS)
+    def _session(self, access: str) -> AsyncSession:
+        session: Any = super()._session(READ_ACCESS)
         session.execute_write = session.execute_read
         return cast(AsyncSession, session)
 

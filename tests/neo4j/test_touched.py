@@ -8,13 +8,13 @@ from tests.neo4j.texts import write
 
 async def ids(writer: GraphWriter) -> dict[str, str]:
     """The ids of the key elements of a small corpus, by their names."""
-    nodes = await GraphExplorer(writer.connection, writer.corpus).nodes(5000)
+    nodes = await GraphExplorer(writer.connection, writer.corpus).busiest_nodes(5000)
     return {node.name: node.id for node in nodes}
 
 
 def tie(found: RunSubgraph, one: str, other: str) -> Edge:
     """The only tie of two."""
-    (only,) = [each for each in found.ties if {each.one, each.other} == {one, other}]
+    (only,) = [each for each in found.edges if {each.one, each.other} == {one, other}]
     return only
 
 
@@ -40,8 +40,8 @@ async def test_ties(connection: Connection, writer: GraphWriter) -> None:
     assert tie(found, chunks[0].id, ada).facts == 3
     assert tie(found, ada, bo).facts == 2
     assert tie(found, ada, bo).fact == "Ada met Bo."
-    assert not [one for one in found.ties if cy in (one.one, one.other)]
-    assert len(found.ties) == 3
+    assert not [one for one in found.edges if cy in (one.one, one.other)]
+    assert len(found.edges) == 3
 
 
 # Of a hub only so many facts are looked at; from the side of the other one the tie is still found.
@@ -68,7 +68,7 @@ async def test_merged(connection: Connection, writer: GraphWriter) -> None:
     assert [(node.id, node.name) for node in alone.elements] == [(lund, "Ada Lund"), (bo, "Bo")]
     assert alone.merged == both.merged == {ada: lund}
     assert tie(alone, lund, bo).facts == tie(alone, chunks[0].id, lund).facts == 2
-    assert len(alone.ties) == 3
+    assert len(alone.edges) == 3
     assert [node.id for node in both.elements] == [bo, lund]
     assert tie(both, lund, bo).facts == 2
 

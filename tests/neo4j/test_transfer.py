@@ -99,7 +99,7 @@ async def imported(connection: Connection, corpus: str, data: bytes) -> Transfer
 
 async def delete_all(connection: Connection, corpus: str) -> None:
     deleter = Deleter(connection, corpus)
-    rows = await connection.read("read/documents", corpus=corpus)
+    rows = (await connection.read("read/documents", corpus=corpus))[0]["documents"]
     await deleter.delete([row["id"] for row in rows])
     await deleter.delete_corpus()
 

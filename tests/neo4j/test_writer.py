@@ -100,7 +100,7 @@ async def test_stale_chunks_go(connection: Connection, writer: GraphWriter) -> N
 
     assert await chain(connection, left[0], writer.corpus) == ["a ", "c"]
     assert await GraphExplorer(connection, writer.corpus).chunk(made[1].id) is None
-    names = {node.name for node in await GraphExplorer(connection, writer.corpus).nodes(10)}
+    names = {node.name for node in await GraphExplorer(connection, writer.corpus).busiest_nodes(10)}
     assert names == {"Never Too Loud", "album", "Danko Jones"}
 
 
@@ -149,7 +149,11 @@ async def test_delete_leaves_no_orphan(connection: Connection, writer: GraphWrit
     found = await sizes(connection, writer.corpus)
     assert (found["documents"], found["chunks"], found["facts"]) == (1, 1, 1)
     explorer = GraphExplorer(connection, writer.corpus)
-    assert {node.name for node in await explorer.nodes(10)} == {"Danko Jones", "band", "Toronto"}
+    assert {node.name for node in await explorer.busiest_nodes(10)} == {
+        "Danko Jones",
+        "band",
+        "Toronto",
+    }
 
 
 # A shared key element forgets the wordings that only the deleted document used.
@@ -157,10 +161,10 @@ async def test_delete_settles_shared_elements(connection: Connection, writer: Gr
     await write(writer, "one", [("a", {"CITIES a.": ["CITIES"], "CITIES b.": ["CITIES"]})])
     await write(writer, "two", [("b", {"A city.": ["city"]})])
     explorer = GraphExplorer(connection, writer.corpus)
-    assert [node.name for node in await explorer.nodes(10)] == ["CITIES"]
+    assert [node.name for node in await explorer.busiest_nodes(10)] == ["CITIES"]
     await delete(connection, writer.corpus, "one")
 
-    assert [node.name for node in await explorer.nodes(10)] == ["city"]
+    assert [node.name for node in await explorer.busiest_nodes(10)] == ["city"]
     assert await by_words(explorer, "CITIES", 5) == []
 
 

@@ -1,10 +1,10 @@
-from graphreader.store.explorer import MOST_TERMS, by_words, corpus_word, lucene
+from graphreader.store.explorer import _MOST_TERMS, corpus_word, lucene_query, rank_by_words
 
 
 # Every word is quoted, so that nothing of it is syntax; the corpus is asked for by its own word.
 def test_words_are_quoted() -> None:
     corpus = 'my "corpus"\\x'
-    query = lucene("Joan NOT (Arc*", corpus)
+    query = lucene_query("Joan NOT (Arc*", corpus)
 
     assert query == (
         f"+corpus_word:{corpus_word(corpus)} +("
@@ -22,22 +22,22 @@ def test_corpora_have_words() -> None:
 
 # Without any word there is nothing to ask.
 def test_nothing_is_no_query() -> None:
-    assert lucene(" *?()~ ", "c") is None
+    assert lucene_query(" *?()~ ", "c") is None
 
 
 # Words that are in every third name are asked for only where there are no others.
 def test_function_words_are_left_out() -> None:
-    only = lucene("What is the CASTLE of a king?", "c")
-    alone = lucene("The Who", "c")
+    only = lucene_query("What is the CASTLE of a king?", "c")
+    alone = lucene_query("The Who", "c")
 
-    assert only == lucene("castle king", "c")
+    assert only == lucene_query("castle king", "c")
     assert alone is not None
     assert alone.endswith('+(name:"the" aliases:"the" name:"who" aliases:"who")')
 
 
 # Chinese is asked for by pairs of characters, mixed text by both.
 def test_chinese_is_paired() -> None:
-    assert lucene("贞德生X", "c") == (
+    assert lucene_query("贞德生X", "c") == (
         f"+corpus_word:{corpus_word('c')} +("
         'name:"贞德" aliases:"贞德" name:"德生" aliases:"德生" name:"x" aliases:"x")'
     )
@@ -45,16 +45,16 @@ def test_chinese_is_paired() -> None:
 
 # A very long question stays within what Lucene takes.
 def test_queries_are_bounded() -> None:
-    query = lucene(" ".join(f"word{n}" for n in range(5000)), "c")
+    query = lucene_query(" ".join(f"word{n}" for n in range(5000)), "c")
 
     assert query is not None
-    assert query.count("name:") == MOST_TERMS
+    assert query.count("name:") == _MOST_TERMS
 
 
 # A rare word counts more than one of many names, and a short name that is all asked for most.
 def test_rare_words_first() -> None:
     names = {f"{n}": [f"bridge {n}"] for n in range(20)}
-    found = by_words(
+    found = rank_by_words(
         "Who painted the Bridge of Ada?", names | {"a": ["Ada of Norway"], "b": ["Ada"]}
     )
 
@@ -64,7 +64,7 @@ def test_rare_words_first() -> None:
 
 # Both words of a name are better than one of them, in whichever of its wordings they stand.
 def test_more_words_first() -> None:
-    found = by_words(
+    found = rank_by_words(
         "Ada Rask", {"1": ["Ada"], "2": ["Rask"], "3": ["A. Rask", "Ada"], "4": ["Ada Rask"]}
     )
 
@@ -73,7 +73,7 @@ def test_more_words_first() -> None:
 
 # Chinese names are compared by pairs of characters.
 def test_chinese_names() -> None:
-    assert by_words("贞德生于何地", {"1": ["何人"], "2": ["圣女贞德"], "3": ["贞德"]}) == [
+    assert rank_by_words("贞德生于何地", {"1": ["何人"], "2": ["圣女贞德"], "3": ["贞德"]}) == [
         "3",
         "2",
         "1",

@@ -1,4 +1,4 @@
-// What a run touched, by ids of key elements and of chunks; those that are gone are left out. A key
+// The key elements and chunks of a run, by their ids; those that are gone are left out. A key
 // element that is merged stands for what it went into; $ids and `asked` have its own id. What hangs
 // together: a chunk with the key elements that its facts name, and key elements with each
 // other by the facts that name both, among the first $most of one of them. A fact of each is shown.
