@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 from graphreader.html_report.graph_view import MOST_NODES, visited_ids
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
-from graphreader.store.catalog import Edge, RunSubgraph, TouchedChunk
+from graphreader.store.catalog import Edge, RunChunk, RunSubgraph
 from graphreader.store.records import Node, Passage
 from graphreader.usage import Usage
 
@@ -134,7 +134,7 @@ def run_of(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
     passages = [Passage("c1", text, "d", text, 0, 9, 9 + len(chunk), chunk)]
     subgraph = RunSubgraph(
         (Node("k1", text), Node("k2", text)),
-        (TouchedChunk("c1", 0, text, "d"),),
+        (RunChunk("c1", 0, text, "d"),),
         (Edge("k1", "k2", 2, text), Edge("c1", "k1", 1, text)),
     )
     return reading, passages, subgraph
@@ -171,7 +171,7 @@ def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
     ids = visited_ids(reading, passages)[:MOST_NODES]
     subgraph = RunSubgraph(
         tuple(Node(one, f"Node {one}") for one in ids if one.startswith("k")),
-        tuple(TouchedChunk(one.id, one.chunk, one.document, "d") for one in passages),
+        tuple(RunChunk(one.id, one.chunk, one.document, "d") for one in passages),
         tuple(Edge(one, other, 1, reason) for one, other in _pairs(ids)),
     )
     return reading, passages, subgraph

@@ -9,7 +9,7 @@ from graphreader.html_report.citations import PassagePiece, cited_answer, cited_
 from graphreader.html_report.graph_view import GraphDrawing, draw_graph
 from graphreader.html_report.summary import cost_tables, timeline
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
-from graphreader.store.catalog import Edge, RunSubgraph, TouchedChunk
+from graphreader.store.catalog import Edge, RunChunk, RunSubgraph
 from graphreader.store.records import Node, Passage
 from graphreader.usage import Usage
 
@@ -127,7 +127,7 @@ def test_arrows() -> None:
     path = Path("Ada", "", 6, "termination", functions=calls, node_id="k1")
     subgraph = RunSubgraph(
         (Node("k1", "Ada"), Node("k2", "Bo")),
-        tuple(TouchedChunk(f"c{n}", n, "life", "d") for n in (0, 1, 3)),
+        tuple(RunChunk(f"c{n}", n, "life", "d") for n in (0, 1, 3)),
         (Edge("k1", "k2", 3, "Ada met Bo."),),
     )
     drawing = draw_graph(replace(READING, paths=(path,)), [], subgraph)
@@ -167,7 +167,7 @@ def test_merged_nodes() -> None:
     )
     subgraph = RunSubgraph(
         (Node("k3", "Ada Lund"), Node("k2", "Bo")),
-        ties=(Edge("k3", "k2", 2, "Ada met Bo."),),
+        edges=(Edge("k3", "k2", 2, "Ada met Bo."),),
         merged={"k1": "k3"},
     )
     drawing = draw_graph(replace(READING, paths=paths), [], subgraph)
