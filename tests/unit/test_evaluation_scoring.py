@@ -1,13 +1,20 @@
-"""One reading and what its line says of it."""
+"""Scoring a reading: what its line says without a model, and what the raters add."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from graphreader.errors import ModelClosedError, ModelUnavailableError, ReplyError
+from graphreader.errors import (
+    DecisionError,
+    ModelClosedError,
+    ModelUnavailableError,
+    ReplyError,
+    UsageError,
+)
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
+from graphreader.evaluation.metrics.evidence import fact_wise, sample_wise
 from graphreader.evaluation.results import corpus_of, document_places, documents_of
 from graphreader.evaluation.scoring import (
     EVIDENCE_KEPT,
@@ -23,8 +30,12 @@ from graphreader.evaluation.scoring import (
     failed_figures,
     stages,
 )
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.providers import adapter_for
+from graphreader.llm.retry import ModelService
+from graphreader.offline.decider import OfflineDecider
 from graphreader.reading import Citation, FunctionCall, Path, Reading
-from graphreader.testing import ScriptedDecider
+from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 from graphreader.usage import Usage
 
 SENTENCE = "Danko Jones was formed in Toronto in 1996."
@@ -41,294 +52,153 @@ RECORD = Record(
     ),
     supporting=(Supporting(0, SENTENCE), Supporting(2)),
 )
+CHOICE = replace(RECORD, options=("Paris", "Toronto"), gold_option=1, keywords="Toronto")
 DOCUMENTS = documents_of(RECORD, corpus_of(RECORD))
+PLACES = document_places(DOCUMENTS)
 IDS = [one.id for one in DOCUMENTS]
 
 
 def reading(answer: str = "Toronto", **more: Any) -> Reading:
-    given: dict[str, Any] = {"answered": True, "usage": Usage(3, 100, 20, seconds=1.5), **more}
-    return Reading(RECORD.question, answer, "", corpus="c", plan="", **given)
+    fields: dict[str, Any] = {"answered": True, "usage": Usage(3, 100, 20, seconds=1.5), **more}
+    return Reading(RECORD.question, answer, "", corpus="c", plan="", **fields)
 
 
-async def scored(one: Reading, record: Record = RECORD, raters: Raters | None = None) -> Any:
-    return await Scorer(raters).score(record, one, document_places(DOCUMENTS))
+async def score(one: Reading, record: Record = RECORD, raters: Raters | None = None) -> Any:
+    return await Scorer(raters).score(record, one, PLACES)
 
 
-# Equal texts stay two documents, one without a text is none, and ids lead back to the record's own.
-def test_documents() -> None:
-    assert len(set(IDS)) == 3
-    assert list(document_places(DOCUMENTS).values()) == [0, 1, 2]
+def raters_with(script: Mapping[Any, Any]) -> Raters:
+    """Raters that find an answer partly right and one of two facts covered, but for the script."""
+    replies: dict[Any, Any] = {
+        StrictRatingTask: lambda task: StrictRating(agrees="no"),
+        PermissiveRatingTask: lambda task: PermissiveRating(agrees="partially"),
+        RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1),
+    }
+    return Raters(ScriptedDecider(replies | dict(script)))
 
 
-# Records about the same documents share a corpus; another order, title or border makes another one.
-def test_corpus() -> None:
+def failing(error: Exception) -> Callable[[Any], Any]:
+    """A reply that is an error."""
+
+    def reply(task: Any) -> Any:
+        raise error
+
+    return reply
+
+
+# Equal texts stay two documents, one without text is left out; the same documents in the same order
+# make the same corpus.
+def test_documents_and_corpora() -> None:
     first, second = SourceText("a", "bc"), SourceText("d", "e")
-    made = [
-        corpus_of(Record("q", "d", "Who?", (), documents))
-        for documents in [
-            (first, second),
-            (second, first),
-            (SourceText("ab", "c"), second),
-            (SourceText("a", "bc"), SourceText("d", "e")),
-        ]
-    ]
+    orders = [(first, second), (second, first), (SourceText("ab", "c"), second)]
+    corpora = [corpus_of(Record("q", "d", "Who?", (), one)) for one in (*orders, orders[0])]
 
-    assert made[0] == made[3]
-    assert len(set(made)) == 3
+    assert len(set(IDS)) == 3
+    assert list(PLACES.values()) == [0, 1, 2]
+    assert corpora[0] == corpora[3]
+    assert len(set(corpora)) == 3
 
 
-# Documents are told by their places in the record, each once, as they came.
-async def test_places() -> None:
+# A line names documents by their places in the record, each once, and has what was spent.
+async def test_documents_read() -> None:
     citation = Citation("Copy", IDS[2], 0, 0, 7, "Another")
-    line = await scored(
+    line = await score(
         reading(documents_read=(IDS[2], IDS[0]), citations=(citation, citation), tokens_read=17)
     )
 
-    assert line["documents_read"] == [2, 0]
-    assert line["documents_cited"] == [2]
-    assert line["tokens_read"] == 17
-    assert line["seconds"] == 1.5
-    assert line["usage"]["input_tokens"] == 100
+    assert (line["documents_read"], line["documents_cited"]) == ([2, 0], [2])
+    assert (line["tokens_read"], line["seconds"], line["usage"]["input_tokens"]) == (17, 1.5, 100)
 
 
-# Without a model what can be measured is, and what only a rater knows is null.
+# Without raters everything is measured but what only a rater can tell, which is null.
 async def test_without_raters() -> None:
-    line = await scored(reading("In Toronto.", evidence=SENTENCE, facts_read=("Nothing.",)))
+    line = await score(reading("In Toronto.", evidence=SENTENCE, facts_read=("Nothing.",)))
 
     assert line["em"] == 0
-    assert line["f1"] == pytest.approx(2 / 3)
-    assert line["rating"] is None
-    assert line["rouge"]["1"] == pytest.approx(2 / 3)
-    assert line["choice"] is line["f1_star"] is None
+    assert line["f1"] == line["rouge"]["1"] == pytest.approx(2 / 3)
+    assert line["rating"] is line["unrated"] is line["choice"] is line["f1_star"] is None
     assert line["recall"] == {"strings": [1, 2], "rated": None}
     assert line["facts_recall"] == {"strings": [0, 2], "rated": None}
     assert line["error"] is None
 
 
-# Whatever an unanswered question is answered with, it is not right.
-async def test_unanswered() -> None:
-    line = await scored(reading("Toronto", answered=False))
+# An unanswered question is never answered right; without a known answer nothing is measured.
+async def test_unanswered_and_unknown() -> None:
+    unanswered = await score(reading("Toronto", answered=False))
+    unknown = await score(reading(), replace(RECORD, answers=(), supporting=()))
 
-    assert (line["em"], line["f1"], line["rouge"]["L"]) == (0, 0, 0)
-    assert line["answer"] == "Toronto"
-
-
-# Of a question to which no answer is known none is measured.
-async def test_without_references() -> None:
-    record = Record("q", "d", "Who?", (), RECORD.documents)
-    line = await scored(reading(), record)
-
-    assert line["em"] is line["f1"] is line["rouge"] is line["recall"] is None
+    assert (unanswered["em"], unanswered["f1"], unanswered["rouge"]["L"]) == (0, 0, 0)
+    assert unanswered["answer"] == "Toronto"
+    assert unknown["em"] is unknown["f1"] is unknown["rouge"] is unknown["recall"] is None
 
 
-# An option is right or wrong; keywords bring the figure of LV-Eval.
-async def test_options_and_keywords() -> None:
-    record = Record(
-        "q",
-        "d",
-        "Where?",
-        ("Toronto",),
-        RECORD.documents,
-        options=("Paris", "Toronto"),
-        gold_option=1,
-        keywords="Toronto",
-    )
+# An option is right or wrong; F1* of LV-Eval needs its keywords, and without any is plain F1 in
+# English, and in Chinese the F1 of an answer that contains the reference.
+@pytest.mark.parametrize(
+    ("changes", "answer", "choice", "f1_star"),
+    [
+        ({}, "Toronto", None, None),
+        ({"keywords": "Toronto"}, "Toronto", None, 1),
+        ({"keywords": "Toronto"}, "Paris", None, 0),
+        ({"options": ("Paris", "Toronto"), "gold_option": 1}, "B", True, None),
+        ({"options": ("Paris", "Toronto"), "gold_option": 1}, "Paris", False, None),
+        ({"keywords": ""}, "In Toronto.", None, 2 / 3),
+        ({"keywords": "", "answers": ()}, "Toronto", None, None),
+        ({"keywords": "", "answers": ("北京，上海，广州",), "language": "zh"}, "北京", None, 0),
+        (
+            {"keywords": "", "answers": ("北京，上海，广州",), "language": "zh"},
+            "北京，上海",
+            None,
+            4 / 5,
+        ),
+    ],
+)
+async def test_options_and_keywords(
+    changes: dict[str, Any], answer: str, choice: bool | None, f1_star: float | None
+) -> None:
+    line = await score(reading(answer), replace(RECORD, **changes))
 
-    assert (await scored(reading("B"), record))["choice"] is True
-    assert (await scored(reading("Paris"), record))["choice"] is False
-    assert (await scored(reading("Toronto"), record))["f1_star"] == 1
-    assert (await scored(reading("Paris"), record))["f1_star"] == 0
-
-
-# F1* is LV-Eval's also where it has no keywords: plain F1 in English, and in Chinese the reference
-# is what an answer must hold. Elsewhere there is none.
-async def test_without_keywords() -> None:
-    english = replace(RECORD, keywords="")
-    chinese = replace(RECORD, keywords="", answers=("北京，上海，广州",), language="zh")
-
-    assert (await scored(reading("In Toronto."), english))["f1_star"] == pytest.approx(2 / 3)
-    assert (await scored(reading("北京"), chinese))["f1_star"] == 0
-    assert (await scored(reading("北京，上海"), chinese))["f1_star"] == pytest.approx(4 / 5)
-    assert (await scored(reading("Toronto")))["f1_star"] is None
-    assert (await scored(reading("Toronto"), replace(english, answers=())))["f1_star"] is None
+    assert line["choice"] is choice
+    assert line["f1_star"] == (f1_star if f1_star is None else pytest.approx(f1_star))
 
 
-# A question that cannot be answered is answered rightly by saying so: not by its answer, not by a
-# reading that failed, and no rater is asked.
+# A question that cannot be answered is answered right by an empty answer only, and not rated.
 async def test_unanswerable() -> None:
     record = replace(RECORD, answerable=False, supporting=())
-    left = await scored(reading("Nobody tells.", answered=False), record, raters({}))
-    given = await scored(reading("Toronto"), record, raters({}))
-    broken = failed_figures(record, "No.", Usage())
+    empty = await score(reading("Nobody tells.", answered=False), record, raters_with({}))
+    answered = await score(reading("Toronto"), record, raters_with({}))
+    failed = failed_figures(record, "No.", Usage())
 
-    assert [(one["em"], one["f1"]) for one in (left, given, broken)] == [(1, 1), (0, 0), (0, 0)]
-    assert left["rating"] is left["rouge"] is given["rating"] is None
-    assert left["rating_usage"]["calls"] == given["rating_usage"]["calls"] == 0
-
-
-# The way of a path is told function by function; a long evidence is measured whole and kept short.
-async def test_paths_and_evidence() -> None:
-    function = FunctionCall("read_chunk", "chunk 1", "why")
-    path = Path("Toronto", "", 1, "nothing_left", functions=(function,))
-    line = await scored(reading(paths=(path,), evidence="x" * EVIDENCE_KEPT + SENTENCE))
-
-    assert line["paths"] == [
-        {
-            "calls": 1,
-            "stopped": "nothing_left",
-            "functions": [{"name": "read_chunk", "stage": "facts"}],
-        }
-    ]
-    assert len(line["evidence"]) == EVIDENCE_KEPT
-    assert line["recall"]["strings"][0] == 1
+    assert [(one["em"], one["f1"]) for one in (empty, answered, failed)] == [(1, 1), (0, 0), (0, 0)]
+    assert empty["rating"] is empty["rouge"] is answered["rating"] is None
+    assert empty["rating_usage"]["calls"] == answered["rating_usage"]["calls"] == 0
 
 
-def raters(script: Mapping[Any, Any]) -> Raters:
-    ways: dict[Any, Any] = {
-        StrictRatingTask: lambda task: StrictRating(agrees="no"),
-        PermissiveRatingTask: lambda task: PermissiveRating(agrees="partially"),
-        RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1),
-    }
-    return Raters(ScriptedDecider(ways | dict(script)))
-
-
-# Raters say how right the answer is and how much the evidence holds; what they cost stands apart.
-async def test_rated() -> None:
-    given = reading(evidence=SENTENCE, facts_read=("A fact.",))
-    line = await scored(given, raters=raters({}))
-
-    assert line["rating"] == "partial"
-    assert line["recall"]["rated"] == [1, 2]
-    assert line["facts_recall"]["rated"] == [1, 2]
-    assert line["rating_usage"]["calls"] == 6
-    assert line["usage"]["calls"] == 3
-
-
-# Evidence as long as a whole book is not paid for a second time: its words alone are compared.
-async def test_long_evidence() -> None:
-    long = "word " * (RATED_TOKENS + 1) + SENTENCE
-    line = await scored(reading(evidence=long), raters=raters({}))
-
-    assert line["rating"] == "partial"
-    assert line["recall"] == {"strings": [1, 2], "rated": None}
-    assert "too long to be rated" in line["notes"][0]
-    assert line["rating_usage"]["calls"] == 4
-
-
-# A rater that fails leaves a note in place of its figure; what is known otherwise stays.
-async def test_failing_rater() -> None:
-    def fail(task: RecallRatingTask) -> RecallRating:
-        raise ReplyError("The reply makes no sense.")
-
-    line = await scored(reading(evidence=SENTENCE), raters=raters({RecallRatingTask: fail}))
-
-    assert line["rating"] == "partial"
-    assert line["recall"] == {"strings": [1, 2], "rated": None}
-    assert line["notes"] == ["The rater failed: The reply makes no sense."]
-    assert line["unrated"] == {"recall": SENTENCE}
-
-
-# Later only what is missing is rated: the whole evidence, not the verdict that is there.
-async def test_rated_again() -> None:
-    def fail(task: RecallRatingTask) -> RecallRating:
-        raise ReplyError("The reply makes no sense.")
-
-    evidence = "x" * EVIDENCE_KEPT + SENTENCE
-    given = reading(evidence=evidence, facts_read=("A fact.",), notes=("Chunk 3 is too long.",))
-    line = await scored(given, raters=raters({RecallRatingTask: fail}))
-    decider = ScriptedDecider(
-        {RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1)}
-    )
-    rated, spent = await Scorer(Raters(decider)).rate_again(RECORD, line)
-
-    assert [task.values()["text"] for task in decider.asked] == [evidence, "A fact."]
-    assert rated["recall"] == {"strings": [1, 2], "rated": [1, 2]}
-    assert rated["facts_recall"]["rated"] == [1, 2]
-    assert (rated["rating"], rated["unrated"]) == ("partial", None)
-    assert rated["notes"] == ["Chunk 3 is too long."]
-    assert spent.calls == 2
-    assert rated["rating_usage"]["calls"] == line["rating_usage"]["calls"] + 2
-    assert rated["usage"] == line["usage"]
-    assert rated.keys() == line.keys()
-
-
-# What failed a second time stays open, with the newer reason.
-async def test_rated_in_vain() -> None:
-    def fail(why: str) -> Any:
-        def rate(task: StrictRatingTask) -> StrictRating:
-            raise ReplyError(why)
-
-        return rate
-
-    line = await scored(reading(evidence="x"), raters=raters({StrictRatingTask: fail("Once.")}))
-    again = Scorer(raters({StrictRatingTask: fail("Twice.")}))
-    rated, _ = await again.rate_again(RECORD, line)
-
-    assert line["unrated"] == rated["unrated"] == {"recall": "x"}
-    assert rated["rating"] is None
-    assert rated["notes"] == ["The rater failed: Twice."]
-
-
-# Without raters, and where all is rated, nothing stays open.
-async def test_nothing_open() -> None:
-    assert (await scored(reading(evidence="x")))["unrated"] is None
-    assert (await scored(reading(evidence="x"), raters=raters({})))["unrated"] is None
-
-
-# A reading that failed has the figures of an empty answer: a choice only where there are options,
-# and nothing where no answer is known.
+# A failed reading has the figures of an empty answer, its reason and its cost.
 def test_failed() -> None:
-    choosing = replace(RECORD, options=("Paris", "Toronto"), gold_option=1, keywords="Toronto")
-    plain, chosen = (
-        failed_figures(RECORD, "No.", Usage(2)),
-        failed_figures(choosing, "No.", Usage()),
-    )
+    plain, choice = failed_figures(RECORD, "No.", Usage(2)), failed_figures(CHOICE, "No.", Usage())
     unknown = failed_figures(replace(RECORD, answers=()), "No.", Usage())
 
     assert (plain["em"], plain["f1"], plain["rouge"]["L"]) == (0, 0, 0)
     assert plain["choice"] is plain["f1_star"] is None
-    assert (chosen["choice"], chosen["f1_star"]) == (False, 0)
+    assert (choice["choice"], choice["f1_star"]) == (False, 0)
     assert unknown["em"] is unknown["f1"] is unknown["rouge"] is None
     assert (plain["error"], plain["usage"]["calls"]) == ("No.", 2)
 
 
-# A rater that is gone is waited for a few times, not with every reading; a reply shows it is back.
-async def test_gone_rater() -> None:
-    replies: list[StrictRating | None] = [None, None, StrictRating(agrees="yes"), None, None, None]
+# A path is recorded function by function; a long evidence is measured whole and kept in part.
+async def test_paths_and_evidence() -> None:
+    call = FunctionCall("read_chunk", "chunk 1", "why")
+    path = Path("Toronto", "", 1, "nothing_left", functions=(call,))
+    line = await score(reading(paths=(path,), evidence="x" * EVIDENCE_KEPT + SENTENCE))
 
-    def come_and_go(task: StrictRatingTask) -> StrictRating:
-        reply = replies.pop(0)
-        if reply is None:
-            raise ModelUnavailableError("The rater does not answer.")
-        return reply
-
-    scorer = Scorer(raters({StrictRatingTask: come_and_go}))
-    ended = []
-    for _ in range(len(replies)):
-        await scorer.score(RECORD, reading(), document_places(DOCUMENTS))
-        ended.append(scorer.rater_failure is not None)
-
-    assert ended == [False] * 5 + [True]
-    assert (
-        str(scorer.rater_failure)
-        == "The rater does not answer. No more questions are asked meanwhile."
-    )
+    functions = [{"name": "read_chunk", "stage": "facts"}]
+    assert line["paths"] == [{"calls": 1, "stopped": "nothing_left", "functions": functions}]
+    assert len(line["evidence"]) == EVIDENCE_KEPT
+    assert line["recall"]["strings"][0] == 1
 
 
-# A service that refuses every rating is told, and the reading, which is paid for, is kept.
-async def test_closed_rater() -> None:
-    def refuse(task: StrictRatingTask) -> StrictRating:
-        raise ModelClosedError("The key is refused.")
-
-    scorer = Scorer(raters({StrictRatingTask: refuse}))
-    line = await scorer.score(RECORD, reading(), document_places(DOCUMENTS))
-
-    assert isinstance(scorer.rater_failure, ModelClosedError)
-    assert line["answer"] == "Toronto"
-    assert line["unrated"] == {"recall": ""}
-
-
-# Pages and ends of several stages are told apart by the call before, and by where they were chosen.
+# The stage of a page or an end follows from the calls before it, and from where it was chosen.
 @pytest.mark.parametrize(
     ("calls", "expected"),
     [
@@ -346,6 +216,247 @@ async def test_closed_rater() -> None:
 )
 def test_stages(calls: list[str], expected: str) -> None:
     parts = [call.partition(" at ") for call in calls]
-    functions = [FunctionCall(name, "", "", place) for name, _, place in parts]
 
-    assert stages(functions) == expected.split()
+    assert stages([FunctionCall(name, "", "", at) for name, _, at in parts]) == expected.split()
+
+
+# Raters add their verdict and recalls, at a cost of their own; too long an evidence is not rated.
+async def test_rated() -> None:
+    line = await score(reading(evidence=SENTENCE, facts_read=("A fact.",)), raters=raters_with({}))
+    long = "word " * (RATED_TOKENS + 1) + SENTENCE
+    too_long = await score(reading(evidence=long), raters=raters_with({}))
+
+    assert line["rating"] == too_long["rating"] == "partial"
+    assert line["recall"]["rated"] == line["facts_recall"]["rated"] == [1, 2]
+    assert (line["rating_usage"]["calls"], line["usage"]["calls"]) == (6, 3)
+    assert line["unrated"] is None
+    assert too_long["recall"] == {"strings": [1, 2], "rated": None}
+    assert "too long to be rated" in too_long["notes"][0]
+    assert too_long["rating_usage"]["calls"] == 4
+
+
+# A rater that fails leaves a note and the text; later only what is missing is rated.
+async def test_rated_again() -> None:
+    evidence = "x" * EVIDENCE_KEPT + SENTENCE
+    one = reading(evidence=evidence, facts_read=("A fact.",), notes=("Chunk 3 is too long.",))
+    failure = failing(ReplyError("The reply makes no sense."))
+    line = await score(one, raters=raters_with({RecallRatingTask: failure}))
+    decider = ScriptedDecider(
+        {RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1)}
+    )
+    rated, usage = await Scorer(Raters(decider)).rate_again(RECORD, line)
+
+    assert (line["rating"], line["recall"]) == ("partial", {"strings": [1, 2], "rated": None})
+    assert line["notes"][1:] == ["The rater failed: The reply makes no sense."]
+    assert line["unrated"] == {"recall": evidence, "facts_recall": "A fact."}
+    assert [task.values()["text"] for task in decider.asked] == [evidence, "A fact."]
+    assert rated["recall"] == {"strings": [1, 2], "rated": [1, 2]}
+    assert rated["facts_recall"]["rated"] == [1, 2]
+    assert (rated["rating"], rated["unrated"]) == ("partial", None)
+    assert rated["notes"] == ["Chunk 3 is too long."]
+    assert usage.calls == 2
+    assert rated["rating_usage"]["calls"] == line["rating_usage"]["calls"] + 2
+    assert rated["usage"] == line["usage"]
+    assert rated.keys() == line.keys()
+
+
+# What failed a second time stays unrated, with the newer reason.
+async def test_failed_again() -> None:
+    once, twice = (failing(ReplyError(reason)) for reason in ("Once.", "Twice."))
+    line = await score(reading(evidence="x"), raters=raters_with({StrictRatingTask: once}))
+    rated, _ = await Scorer(raters_with({StrictRatingTask: twice})).rate_again(RECORD, line)
+
+    assert line["unrated"] == rated["unrated"] == {"recall": "x"}
+    assert rated["rating"] is None
+    assert rated["notes"] == ["The rater failed: Twice."]
+
+
+# Raters whose service stays unavailable are given up, but not while some replies come; raters that
+# refuse every request are given up at once. The reading, which is paid for, is kept.
+async def test_useless_raters() -> None:
+    replies: list[StrictRating | None] = [None, None, StrictRating(agrees="yes"), None, None, None]
+
+    def come_and_go(task: StrictRatingTask) -> StrictRating:
+        reply = replies.pop(0)
+        if reply is None:
+            raise ModelUnavailableError("The rater does not answer.")
+        return reply
+
+    scorer = Scorer(raters_with({StrictRatingTask: come_and_go}))
+    states = []
+    for _ in range(len(replies)):
+        await scorer.score(RECORD, reading(), PLACES)
+        states.append(scorer.rater_failure is not None)
+    closed = Scorer(raters_with({StrictRatingTask: failing(ModelClosedError("Refused."))}))
+    line = await closed.score(RECORD, reading(), PLACES)
+
+    assert states == [False] * 5 + [True]
+    expected = "The rater does not answer. No more questions are asked meanwhile."
+    assert str(scorer.rater_failure) == expected
+    assert isinstance(closed.rater_failure, ModelClosedError)
+    assert (line["answer"], line["unrated"]) == ("Toronto", {"recall": ""})
+
+
+Verdicts = Mapping[str, tuple[Any, Any]]
+
+
+def raters_of(verdicts: Verdicts) -> tuple[Raters, ScriptedDecider]:
+    """Raters whose two verdicts depend on the reference alone."""
+    decider = ScriptedDecider(
+        {
+            StrictRatingTask: lambda task: StrictRating(agrees=verdicts[task.reference][0]),
+            PermissiveRatingTask: lambda task: PermissiveRating(agrees=verdicts[task.reference][1]),
+        }
+    )
+    return Raters(decider), decider
+
+
+# A yes of either rater is exact, a strict no with a permissive "partially" partial, else it is no.
+@pytest.mark.parametrize(
+    ("verdicts", "together", "lr1", "lr2"),
+    [
+        (("yes", "yes"), "exact", 1, 1),
+        (("yes", "no"), "exact", 1, 1),
+        (("no", "yes"), "exact", 1, 1),
+        (("no", "partially"), "partial", 0, 1),
+        (("no", "no"), "no", 0, 0),
+    ],
+)
+async def test_verdicts(verdicts: tuple[str, str], together: str, lr1: int, lr2: int) -> None:
+    raters, _ = raters_of({"Danny": verdicts})
+    rating = await raters.rate("Who won?", "Danny won.", ["Danny"])
+
+    assert (rating.verdict, rating.lr1, rating.lr2) == (together, lr1, lr2)
+
+
+# The best reference counts; what can change nothing is not asked, as with an empty answer.
+@pytest.mark.parametrize(
+    ("answer", "references", "verdict", "asked"),
+    [
+        ("x", "no maybe no", "partial", 6),
+        ("x", "maybe exact no", "exact", 4),
+        ("x", "no no", "no", 4),
+        ("x", "no yes no", "exact", 3),
+        (" \n", "yes", "no", 0),
+    ],
+)
+async def test_references(answer: str, references: str, verdict: str, asked: int) -> None:
+    raters, decider = raters_of(
+        {
+            "no": ("no", "no"),
+            "maybe": ("no", "partially"),
+            "exact": ("no", "yes"),
+            "yes": ("yes", 0),
+        }
+    )
+    rating = await raters.rate("Who?", answer, references.split())
+
+    assert (rating.verdict, rating.usage.calls, len(decider.asked)) == (verdict, asked, asked)
+    assert {task.phase for task in decider.asked} <= {"rate"}
+
+
+# Recalls come with their cost and make the figures of table 6: 3 of 4 facts, 1 of 2 samples.
+async def test_recall() -> None:
+    counts = iter([(2, 2), (2, 1)])
+
+    def reply(task: RecallRatingTask) -> RecallRating:
+        relevant, covered = next(counts)
+        return RecallRating(analysis="", relevant=relevant, covered=covered)
+
+    raters = Raters(ScriptedDecider({RecallRatingTask: reply}))
+    recalls = [await raters.recall("Who?", ["a", "b", "c"], "notes") for _ in range(2)]
+
+    assert [(one.covered, one.usage.calls) for one in recalls] == [(2, 1), (1, 1)]
+    assert (fact_wise(recalls), sample_wise(recalls)) == (0.75, 0.5)
+    with pytest.raises(ValueError, match="no supporting facts"):
+        await raters.recall("Who?", [], "notes")
+
+
+# Counts must be 0 <= covered <= relevant <= all, and one fact at least is relevant.
+@pytest.mark.parametrize(
+    ("relevant", "covered", "problem"),
+    [
+        (3, 3, None),
+        (1, 0, None),
+        (0, 0, "relevant is 0: it must be between 1 and 3."),
+        (4, 1, "relevant is 4: it must be between 1 and 3."),
+        (2, 3, "covered is 3: it must be between 0 and 2."),
+        (2, -1, "covered is -1: it must be between 0 and 2."),
+    ],
+)
+def test_impossible_counts(relevant: int, covered: int, problem: str | None) -> None:
+    task = RecallRatingTask("Who won?", ("Danny won.", "It rained.", "Alice lost."), "notes")
+
+    assert task.problem(RecallRating(analysis="", relevant=relevant, covered=covered)) == problem
+
+
+def model_raters(function: Callable[[ChatRequest], Any]) -> tuple[Raters, FunctionChatModel]:
+    """Raters with a chat model that replies with the function."""
+    model = FunctionChatModel(function=function)
+    decider = LanguageModelDecider(
+        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
+    )
+    return Raters(decider), model
+
+
+# Raters get question, answer and one reference, escaped, and nothing else; facts are numbered.
+async def test_prompts() -> None:
+    replies: dict[str, dict[str, Any]] = {
+        "StrictRating": {"agrees": "no"},
+        "PermissiveRating": {"agrees": "partially"},
+        "RecallRating": {"analysis": "one", "relevant": 1, "covered": 1},
+    }
+    raters, model = model_raters(lambda request: replies[request.decision])
+    rating = await raters.rate("Who won?", "Danny </johns_answer> won.", ["Alice"])
+    recall = await raters.recall("Who won?", ["Danny\nwon.", "It rained."], "")
+    *comparing, counting = [request.user for request in model.requests]
+
+    assert (rating.verdict, rating.usage.calls) == ("partial", 2)
+    assert (recall.relevant, recall.covered) == (1, 1)
+    assert rating.usage.input_tokens > 200
+    for prompt in comparing:
+        assert "<question>\nWho won?\n</question>" in prompt
+        assert "<true_answer>\nAlice\n</true_answer>" in prompt
+        assert prompt.count("</johns_answer>") == 1
+    assert "[1] Danny won.\n[2] It rained." in counting
+    assert "<text>\n(empty)\n</text>" in counting
+
+
+# Impossible counts are sent back once with the reason; a model that insists gives no rating.
+async def test_counts_sent_back() -> None:
+    wrong = {"analysis": "", "relevant": 1, "covered": 2}
+    replies = [wrong, {"analysis": "", "relevant": 2, "covered": 1}]
+    raters, model = model_raters(lambda _: replies.pop(0))
+    stubborn, insisting = model_raters(lambda _: wrong)
+    recall = await raters.recall("Who?", ["a", "b"], "notes")
+    with pytest.raises(ReplyError, match="covered is 2: it must be between 0 and 1"):
+        await stubborn.recall("Who?", ["a", "b"], "notes")
+
+    assert (recall.relevant, recall.covered, recall.usage.calls) == (2, 1, 2)
+    assert "covered is 2: it must be between 0 and 1" in model.requests[1].user
+    assert len(insisting.requests) == 2
+
+
+# The error of a failed rating includes the cost of the ratings before it.
+async def test_cost_of_a_failure() -> None:
+    def reply(request: ChatRequest) -> Any:
+        strict = request.decision == "StrictRating"
+        if strict or "<true_answer>\nDanny\n" in request.messages[1].text:
+            return {"agrees": "no"}
+        return "Perhaps."
+
+    raters, _ = model_raters(reply)
+    with pytest.raises(DecisionError) as failure:
+        await raters.rate("Who?", "x", ["Danny", "Alice"])
+
+    assert failure.value.spent.calls == 5  # two for Danny, one strict and two permissive for Alice
+
+
+# Without a language model there is no rating, and a sentence says so.
+async def test_offline() -> None:
+    raters = Raters(OfflineDecider())
+
+    with pytest.raises(UsageError, match="Only a language model can rate answers: set GRAPHREADER"):
+        await raters.rate("Who?", "Danny", ["Danny"])
+    with pytest.raises(UsageError, match="Only a language model can rate"):
+        await raters.recall("Who?", ["Danny won."], "notes")
