@@ -1,12 +1,17 @@
 """The main job from end to end, with the commands that a person types. `make demo` runs this."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from graphreader.errors import GraphReaderError
-from graphreader.settings import OFFLINE, Settings, load_environment
+# Ctrl-C ends the demo with 130 from here on, also while it still imports.
+signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+
+from graphreader.errors import GraphReaderError  # noqa: E402  # the handler comes first
+from graphreader.settings import OFFLINE, Settings, load_environment  # noqa: E402
 
 TEXT = Path(__file__).with_name("joan_of_arc.txt")
 QUESTION = "Which saints were in Joan of Arc's visions, and which pope canonized her?"
@@ -19,8 +24,6 @@ def main() -> int:
     except GraphReaderError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        return 130
 
 
 def show() -> int:
@@ -53,17 +56,16 @@ def show() -> int:
 
 
 def run(arguments: list[str]) -> int:
-    """Show a command and run it; Ctrl-C reaches it as well, and its good end is waited for."""
+    """Show a command and run it. Ctrl-C reaches the command too; the demo waits for its end."""
     shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
     print(f"\n$ graphreader {shown}", flush=True)
-    command = subprocess.Popen([sys.executable, "-m", "graphreader", *arguments])
-    interrupted = False
-    while command.poll() is None:
-        try:
-            command.wait()
-        except KeyboardInterrupt:
-            interrupted = True
-    return 130 if interrupted else command.returncode
+    interrupted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
+    try:
+        code = subprocess.run([sys.executable, "-m", "graphreader", *arguments], check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return 130 if interrupted else code.returncode
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""One corpus for the clients of the Model Context Protocol: asked, and looked into by hand.
+"""A server of the Model Context Protocol over one corpus: tools to ask it and to explore it.
 
-The graph is only read, and nothing is opened before a tool is called first. What is asked is a run,
-kept as everywhere.
+The tools only read the graph; nothing is opened before the first call. A question is a run that is
+kept like any other.
 """
 
 import inspect
@@ -45,15 +45,15 @@ READS_ONLY = ToolAnnotations(
 ASKS_A_MODEL = READS_ONLY.model_copy(update={"open_world_hint": True})
 
 PAGE = 100
-"""Documents that are listed at once."""
+"""Documents in one result of `list_documents`."""
 
 KeyElementName = Annotated[
     str, Field(description="Its name, any wording of it, or its id; upper case does not count.")
 ]
 
 
-class Answer(BaseModel):
-    """The answer to a question; `answered` is false where the texts do not tell.
+class AnswerResult(BaseModel):
+    """The answer to a question; `answered` is false if the texts do not answer it.
 
     Numbers in claims and contradictions are places in the list of citations, from 1.
     """
@@ -66,32 +66,32 @@ class Answer(BaseModel):
     notes: list[str]
 
     @classmethod
-    def of(cls, reading: Reading) -> "Answer":
-        """What a client needs of a reading."""
+    def of(cls, reading: Reading) -> "AnswerResult":
+        """The fields of a reading that a client needs."""
         return cls(**{name: getattr(reading, name) for name in cls.model_fields})
 
 
-class KeyElements(BaseModel):
+class KeyElementsResult(BaseModel):
     """Key elements, best first."""
 
     key_elements: list[Element]
 
 
-class Facts(RootModel[ElementFacts]):
+class FactsResult(RootModel[ElementFacts]):
     """Atomic facts about a key element."""
 
 
-class Chunk(RootModel[Passage]):
+class ChunkResult(RootModel[Passage]):
     """A chunk in full."""
 
 
-class Neighbors(BaseModel):
+class NeighborsResult(BaseModel):
     """Key elements that stand in facts with another one, the closest first."""
 
     neighbors: list[NeighborElement]
 
 
-class Documents(BaseModel):
+class DocumentsResult(BaseModel):
     """Some of the `total` documents, by title."""
 
     corpus: str
@@ -99,8 +99,8 @@ class Documents(BaseModel):
     documents: list[DocumentSummary]
 
 
-class Tools:
-    """What clients may call. The methods' docstrings are what models are told about them."""
+class CorpusTools:
+    """The tools. Their docstrings are the descriptions that models read."""
 
     def __init__(self, reader: GraphReader) -> None:
         self._reader = reader
@@ -109,81 +109,83 @@ class Tools:
         self,
         question: Annotated[str, Field(description="A whole question that stands by itself.")],
         context: Context[Any],
-    ) -> Answer:
+    ) -> AnswerResult:
         """Answer a question from the texts, also one whose answer is spread over many places.
 
         It plans, explores the graph on several paths side by side, and answers with exact quotes.
         Slow and thorough: seconds to minutes. It remembers no earlier question.
         """
-        told = 0
-        with _in_words():
+        steps = 0
+        with _errors_as_tool_errors():
             async with aclosing(self._reader.astream(question)) as events:
                 async for event in events:
                     if isinstance(event, QuestionAnswered):
-                        return Answer.of(event.reading)
-                    if message := progress(event):
-                        told += 1
-                        await context.report_progress(told, message=message)
+                        return AnswerResult.of(event.reading)
+                    if message := progress_message(event):
+                        steps += 1
+                        await context.report_progress(steps, message=message)
         raise AssertionError("a run ends with its answer")
 
     async def search_key_elements(
         self,
         text: Annotated[str, Field(description="Words, a name or a question to search by.")],
         limit: Annotated[int, Field(description="At most so many.", ge=1, le=100)] = 20,
-    ) -> KeyElements:
+    ) -> KeyElementsResult:
         """Find key elements (names, things, dates, deeds) by words and by meaning, best first.
 
         Their names or ids lead on to read_facts and neighbors.
         """
-        with _in_words():
-            return KeyElements(key_elements=await self._reader.asearch(text, limit=limit))
+        with _errors_as_tool_errors():
+            return KeyElementsResult(key_elements=await self._reader.asearch(text, limit=limit))
 
-    async def read_facts(self, key_element: KeyElementName) -> Facts:
+    async def read_facts(self, key_element: KeyElementName) -> FactsResult:
         """Read the atomic facts about a key element, in the order of the texts.
 
         Each one tells the document and the chunk in which it stands, for read_chunk. Of a key
         element with very many facts only some are shown; `total` counts all.
         """
-        with _in_words():
-            return Facts(await self._reader.afacts(key_element))
+        with _errors_as_tool_errors():
+            return FactsResult(await self._reader.afacts(key_element))
 
     async def read_chunk(
         self,
         document: Annotated[str, Field(description="Its id, title or path.")],
         chunk: Annotated[int, Field(description="Its index in the document, from 0.", ge=0)],
-    ) -> Chunk:
+    ) -> ChunkResult:
         """Read a chunk of a document in full: about 2,000 tokens of its text at most.
 
         The chunks before and after it have the indexes beside.
         """
-        with _in_words():
-            return Chunk(await self._reader.achunk(document, chunk))
+        with _errors_as_tool_errors():
+            return ChunkResult(await self._reader.achunk(document, chunk))
 
     async def neighbors(
         self,
         key_element: KeyElementName,
         limit: Annotated[int, Field(description="At most so many.", ge=1, le=250)] = 50,
-    ) -> Neighbors:
+    ) -> NeighborsResult:
         """Find the key elements that stand in facts together with another one, closest first.
 
         `shared` counts the facts that name both, `facts` all that a neighbor has.
         """
-        with _in_words():
-            return Neighbors(neighbors=await self._reader.aneighbors(key_element, limit=limit))
+        with _errors_as_tool_errors():
+            return NeighborsResult(
+                neighbors=await self._reader.aneighbors(key_element, limit=limit)
+            )
 
     async def list_documents(
         self, skip: Annotated[int, Field(description="How many to leave out first.", ge=0)] = 0
-    ) -> Documents:
+    ) -> DocumentsResult:
         """List the documents by title, a hundred at a time; chunks are counted from 0."""
-        with _in_words():
-            found = await self._reader.adocuments()
-            page = found[skip : skip + PAGE]
-            return Documents(corpus=self._reader.corpus, total=len(found), documents=page)
+        with _errors_as_tool_errors():
+            documents = await self._reader.adocuments()
+            page = documents[skip : skip + PAGE]
+            return DocumentsResult(corpus=self._reader.corpus, total=len(documents), documents=page)
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
-    """What fails is told as it is to a person."""
+def _errors_as_tool_errors() -> Iterator[None]:
+    """Report an error of GraphReader to the client by its message."""
     try:
         yield
     except GraphReaderError as error:
@@ -193,8 +195,8 @@ def _in_words() -> Iterator[None]:
 def mcp_server(reader: GraphReader) -> MCPServer[Any]:
     """A server over the reader's corpus; `run()` serves stdin and stdout until stdin ends.
 
-    While it runs, stdout is the protocol's alone: what else is printed goes to stderr. Corpora stay
-    apart: another one is another server. The reader is yours to close.
+    While it runs, only the protocol uses stdout; other output goes to stderr. Each corpus needs a
+    server of its own. The caller closes the reader.
     """
     server = MCPServer[Any](
         "graphreader",
@@ -203,7 +205,7 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
         instructions=INSTRUCTIONS,
         log_level="WARNING",
     )
-    tools = Tools(reader)
+    tools = CorpusTools(reader)
     for tool in (
         tools.ask,
         tools.search_key_elements,
@@ -217,8 +219,8 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
     return server
 
 
-def progress(event: Event) -> str:
-    """What is told of an event while a question is explored, if anything."""
+def progress_message(event: Event) -> str:
+    """The progress message of an event, empty if it has none."""
     match event:
         case PlanMade(plan=plan):
             return f"Plan: {plan}"

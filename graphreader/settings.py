@@ -1,9 +1,12 @@
-"""The one place that reads the environment. Entry points call `load_environment` first."""
+"""The settings, and the only code that reads the environment.
+
+Entry points call `load_environment` first, which reads `.env`.
+"""
 
 import os
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 from dotenv import find_dotenv, load_dotenv
 from platformdirs import user_cache_path, user_data_path
@@ -48,12 +51,12 @@ _SECRET = ("KEY", "PASSWORD", "SECRET", "TOKEN")
 def load_environment() -> None:
     """Read `.env` of the working folder or a parent of it; what is set already is kept.
 
-    Raises SettingsError where it cannot be read, and never quotes it: it holds keys.
+    Raises SettingsError if the file cannot be read, and never quotes it: it holds keys.
     """
     path = ".env"
     try:
         path = find_dotenv(usecwd=True)
-        load_dotenv(path, encoding="utf-8-sig")  # some editors put a mark at the beginning
+        load_dotenv(path, encoding="utf-8-sig")  # some editors write a byte order mark
     except OSError as error:
         raise SettingsError(
             f"{path} cannot be read ({error.strerror}): give the permission, or move it away."
@@ -63,7 +66,7 @@ def load_environment() -> None:
 
 
 def misspelled() -> list[str]:
-    """Variables of the environment that look like settings, and are none."""
+    """Environment variables whose names look like misspelled settings."""
     known = [variable(name) for name in Settings.model_fields]
     found = []
     for prefix in ("GRAPHREADER_", "NEO4J_"):
@@ -85,7 +88,7 @@ def variable(name: str) -> str:
 
 
 def secrets() -> list[str]:
-    """The keys and passwords of the environment, so that they can be kept out of what is shown."""
+    """The keys and passwords in the environment, to be redacted from output."""
     return [
         value
         for name, value in os.environ.items()
@@ -94,13 +97,13 @@ def secrets() -> list[str]:
 
 
 def bare_environment() -> dict[str, str]:
-    """What a program that outlives us may know of our environment: no keys, no settings."""
+    """The environment for a server that outlives this process: no keys, no settings."""
     names = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
 class Settings(BaseSettings):
-    """What can be configured, by environment variables or by keyword.
+    """All settings, read from environment variables or given by keyword.
 
     Sizes are tokens unless the name says otherwise; times are seconds. Secrets are `SecretStr`.
     """
@@ -109,67 +112,115 @@ class Settings(BaseSettings):
         env_prefix="GRAPHREADER_", extra="ignore", populate_by_name=True, env_ignore_empty=True
     )
 
-    model: str | None = Field(None, description="provider:model, or offline")
+    model: str | None = Field(
+        None,
+        description="`provider:model`, or `offline` for no model; by default "
+        "`openai:gpt-5.4-mini` with an OpenAI key, else offline",
+    )
     build_model: str | None = Field(None, description="another model for reading texts in")
-    explore_model: str | None = Field(None, description="another model for plan and paths")
+    explore_model: str | None = Field(None, description="another model for the plan and the paths")
     answer_model: str | None = Field(None, description="another model for the answer")
     rater_model: str | None = Field(None, description="another model that rates answers")
-    embeddings: str | None = Field(None, description="provider:model, or offline")
-    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    embeddings: str | None = Field(
+        None,
+        description="`provider:model`, or `offline` for hashed words; by default "
+        "`openai:text-embedding-3-small` beside OpenAI's models, else offline",
+    )
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias="OPENAI_API_KEY", description="key of OpenAI's service"
+    )
     openai_base_url: str | None = Field(
-        None, validation_alias=AliasChoices("OPENAI_BASE_URL", "OPENAI_API_BASE")
+        None,
+        validation_alias=AliasChoices("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        description="address of a service with OpenAI's API",
     )
-    temperature: float = Field(0.2, ge=0, le=2, description="the paper's, section 4.1")
-    seed: int | None = Field(0, description="sent to models that take one")
-    timeout: float = Field(60.0, gt=0, description="seconds that a model's service may take")
-    concurrency: int = Field(8, ge=1, le=256, description="requests of the process at once")
-    requests_per_minute: int | None = Field(None, ge=1, description="requests begun a minute")
-    tokens_per_minute: int | None = Field(None, ge=1000, description="tokens asked for a minute")
-    prompts: Path | None = Field(None, description="folder of prompt files that replace ours")
+    temperature: float = Field(
+        0.2, ge=0, le=2, description="sampling temperature (paper, section 4.1)"
+    )
+    seed: int | None = Field(0, description="random seed for models that take one")
+    timeout: float = Field(60.0, gt=0, description="seconds to wait for a reply of a model")
+    concurrency: int = Field(
+        8, ge=1, le=256, description="requests to models at once, in one process"
+    )
+    requests_per_minute: int | None = Field(None, ge=1, description="requests to models per minute")
+    tokens_per_minute: int | None = Field(
+        None, ge=1000, description="tokens sent to models per minute"
+    )
+    prompts: Path | None = Field(
+        None, description="folder of prompt files that replace the built-in ones"
+    )
     keep_replies: Literal["building", "all", "off"] = Field(
-        "building", description="which replies of a model are kept and used again"
+        "building", description="which replies of models are cached and used again"
     )
-    kept_runs: int = Field(200, ge=0, description="finished runs that are kept; 0: nothing is")
-    prices: Path | None = Field(None, description="file of prices that go before the known ones")
-    max_calls: int | None = Field(None, ge=1, description="replies that one run may ask for")
-    max_tokens: int | None = Field(None, ge=1, description="tokens that one run may spend")
+    kept_runs: int = Field(200, ge=0, description="number of finished runs to keep; 0 keeps none")
+    prices: Path | None = Field(None, description="file of prices, which override the known ones")
+    max_calls: int | None = Field(None, ge=1, description="most replies that one run may ask for")
+    max_tokens: int | None = Field(None, ge=1, description="most tokens that one run may use")
 
-    neo4j_uri: str | None = Field(None, validation_alias="NEO4J_URI")
-    neo4j_username: str = Field("neo4j", validation_alias="NEO4J_USERNAME")
-    neo4j_password: SecretStr | None = Field(None, validation_alias="NEO4J_PASSWORD")
-    neo4j_database: str | None = Field(None, validation_alias="NEO4J_DATABASE")
+    neo4j_uri: str | None = Field(
+        None,
+        validation_alias="NEO4J_URI",
+        description="address of your own Neo4j; without it the embedded server is used",
+    )
+    neo4j_username: str = Field(
+        "neo4j", validation_alias="NEO4J_USERNAME", description="user of your own Neo4j"
+    )
+    neo4j_password: SecretStr | None = Field(
+        None, validation_alias="NEO4J_PASSWORD", description="password of your own Neo4j"
+    )
+    neo4j_database: str | None = Field(
+        None,
+        validation_alias="NEO4J_DATABASE",
+        description="database of your own Neo4j; by default its home database",
+    )
 
     home: Path = Field(
         default_factory=lambda: user_data_path("graphreader"),
-        description="where the embedded server keeps its data",
+        description="folder of the embedded server's data, of runs and cached replies",
     )
     cache: Path = Field(
         default_factory=lambda: user_cache_path("graphreader"),
-        description="where downloaded jars are kept",
+        description="folder of downloaded files",
     )
-    neo4j_version: Literal["2026.08.1", "5.26.30"] = "2026.08.1"
-    neo4j_heap: Annotated[str, Field(pattern=r"^\d+[mg]$")] = "512m"
-    neo4j_page_cache: Annotated[str, Field(pattern=r"^\d+[mg]$")] = "128m"
-    maven_mirror: str | None = Field(None, description="address of a Maven repository")
+    neo4j_version: Literal["2026.08.1", "5.26.30"] = Field(
+        "2026.08.1", description="version of the embedded server"
+    )
+    neo4j_heap: str = Field(
+        "512m", pattern=r"^\d+[mg]$", description="heap memory of the embedded server"
+    )
+    neo4j_page_cache: str = Field(
+        "128m", pattern=r"^\d+[mg]$", description="page cache of the embedded server"
+    )
+    maven_mirror: str | None = Field(
+        None, description="address of a Maven repository to download the embedded server from"
+    )
 
-    chunk_tokens: int = Field(2000, ge=50, description="L of the paper, section 4.1")
-    normalize: str = Field("semantic,association", description="stages after reading in; or none")
-    window: int = Field(4096, ge=1024, description="input of one prompt")
-    long_window: int = Field(
-        128_000, ge=1024, description="the same for full text and ReadAgent (paper, table 2)"
+    chunk_tokens: int = Field(
+        2000, ge=50, description="most tokens of a chunk (L in the paper, section 4.1)"
     )
-    mode: Mode = Field("paper", description="paper: 5 paths of 10 calls; fast: 2 paths of 5 calls")
+    normalize: str = Field(
+        "semantic,association", description="stages of merging key elements, or `none`"
+    )
+    window: int = Field(4096, ge=1024, description="most input tokens of one prompt")
+    long_window: int = Field(
+        128_000,
+        ge=1024,
+        description="most input tokens of one prompt of full text and ReadAgent (paper, table 2)",
+    )
+    mode: Mode = Field(
+        "paper", description="`paper`: 5 paths of 10 calls; `fast`: 2 paths of 5 calls"
+    )
     initial_nodes: int | None = Field(
-        None, ge=1, le=50, description="another number of paths side by side, N of the paper"
+        None, ge=1, le=50, description="another number of paths (N in the paper)"
     )
     calls: int | None = Field(
-        None, ge=1, le=100, description="another number of function calls of one path"
+        None, ge=1, le=100, description="another number of function calls per path"
     )
 
     @field_validator("normalize")
     @classmethod
-    def _known_stages(cls, given: str) -> str:
-        wanted = {word.strip().lower() for word in given.split(",")} - {"", "none"}
+    def _check_stages(cls, value: str) -> str:
+        wanted = {word.strip().lower() for word in value.split(",")} - {"", "none"}
         if not wanted <= set(STAGES):
             known = ", ".join(STAGES)
             removed = sorted(wanted & {"frequency", "linking"})
@@ -178,25 +229,25 @@ class Settings(BaseSettings):
         return ",".join(stage for stage in STAGES if stage in wanted) or "none"
 
     @model_validator(mode="after")
-    def _password_goes_with_uri(self) -> Self:
+    def _require_password_with_uri(self) -> Self:
         if self.neo4j_uri and not self.neo4j_password:
             raise ValueError("NEO4J_URI is set but NEO4J_PASSWORD is not: set both")
         return self
 
     @classmethod
-    def read(cls, **given: object) -> "Settings":
-        """The settings of this process; `given` wins over the environment.
+    def read(cls, **values: object) -> "Settings":
+        """The settings of this process; `values` override the environment.
 
         Raises SettingsError with the variable's name where a value makes no sense.
         """
         try:
-            return cls(**given)  # type: ignore[arg-type]  # names are checked by pydantic
+            return cls(**values)  # type: ignore[arg-type]  # names are checked by pydantic
         except ValidationError as error:
-            raise SettingsError(_sentence(error)) from None
+            raise SettingsError(_describe(error)) from None
 
     @property
     def chosen_model(self) -> str:
-        """The model to use: what is configured, else OpenAI's default with a key, else offline."""
+        """The model to use: the configured one, OpenAI's default if there is a key, or offline."""
         return self.model or (DEFAULT_MODEL if self.openai_api_key else OFFLINE)
 
     def model_for(self, phase: Phase) -> str:
@@ -205,7 +256,7 @@ class Settings(BaseSettings):
         return own or self.chosen_model
 
     def model_variable_for(self, phase: Phase) -> str:
-        """The variable in which that model stands."""
+        """The environment variable that sets that model."""
         own = _OWN_MODELS[phase]
         return f"GRAPHREADER_{own.upper()}" if getattr(self, own) else "GRAPHREADER_MODEL"
 
@@ -226,15 +277,15 @@ class Settings(BaseSettings):
 
     @property
     def chosen_embeddings(self) -> str:
-        """The embeddings to use, by the same rule; offline beside other providers' models."""
+        """The embeddings to use, by the same rule; offline beside models of other providers."""
         if self.embeddings:
             return self.embeddings
         uses_openai = self.openai_api_key and self.chosen_model.startswith("openai:")
         return DEFAULT_EMBEDDINGS if uses_openai else OFFLINE
 
 
-def _sentence(error: ValidationError) -> str:
-    """One line for a person, without the values: they may be secrets."""
+def _describe(error: ValidationError) -> str:
+    """One sentence about invalid settings, without their values, which may be secrets."""
     lines = []
     for one in error.errors(include_input=False, include_url=False):
         name = str(one["loc"][0]) if one["loc"] else ""

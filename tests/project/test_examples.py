@@ -115,4 +115,4 @@ def test_demo_interrupted(tmp_path: Path) -> None:
 
     assert process.returncode == 130
     assert out.count("$ graphreader") == 1
-    assert err == "Stopped. What was read so far is kept: the same command reads on.\n"
+    assert err == "Stopped. The chunks read so far are kept: the same command continues.\n"

@@ -117,7 +117,7 @@ def test_reading(
         counted = reader.stats()
 
     assert (outcome.code, outcome.out) == (130, "")
-    assert outcome.err == "Stopped. What was read so far is kept: the same command reads on.\n"
+    assert outcome.err == "Stopped. The chunks read so far are kept: the same command continues.\n"
     assert outcome.seconds < 5
     assert (len(first), half.status, half.chunks) == (BEFORE, "incomplete", BEFORE)
     assert any("1 of 1 documents are not read completely" in note for note in reading.notes)

@@ -403,7 +403,8 @@ def test_a_full_disk_behind_stdout(neo4j: Settings, tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert done.stderr == (
-        "The system refuses: No space left on device. Check the disk and the permissions.\n"
+        "The operating system reports: No space left on device. Check the disk and the "
+        "permissions.\n"
     )
 
 

@@ -169,7 +169,7 @@ def test_unknown_price(terminal: Terminal, server: OpenAIServer) -> None:
     told = terminal.run("estimate", "texts").out
     found = terminal.run("estimate", "texts", "--json").json
 
-    assert "not known: name it in a file (GRAPHREADER_PRICES)" in told
+    assert "not known: set it in a file (GRAPHREADER_PRICES)" in told
     assert "$" not in told
     assert found["dollars"] is found["reading"]["dollars"] is found["question"]["dollars"] is None
 
@@ -179,7 +179,7 @@ def test_offline(terminal: Terminal) -> None:
     told = terminal.run("estimate", "texts").out
     found = terminal.run("estimate", "texts", "--json").json
 
-    assert "offline, no language model: nothing is sent, nothing costs anything" in told
+    assert "offline, no language model: nothing is sent, it costs nothing" in told
     assert "tokens" not in told
     assert found["dollars"] == found["reading"]["input_tokens"] == 0
     assert found["reading"]["calls"] > 4

@@ -534,7 +534,7 @@ def test_failing_raters(terminal: Terminal, data: str, server: OpenAIServer) -> 
     done = terminal.run(*words)
 
     assert ended.code == 1
-    assert "1 reading could not be rated, and why stands in o: the same command has" in ended.err
+    assert "1 reading could not be rated; the reasons are in o. The same command rates" in ended.err
     assert (again.code, done.code) == (0, 0)
     assert "rating" in again.err
     assert asked == ["StrictRating", "RecallRating"]

@@ -120,7 +120,7 @@ def test_interrupted(evaluating: Evaluating) -> None:
     ended = first.end()
 
     assert ended.code == 130
-    assert "Stopped. What is read so far is kept: the same command goes on." in ended.err
+    assert "Stopped. The readings so far are kept: the same command continues." in ended.err
     kept = (evaluating.out / "readings.jsonl").read_text()
     assert kept.endswith("\n")
     assert all(json.loads(line) for line in kept.splitlines())

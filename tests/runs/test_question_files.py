@@ -159,7 +159,7 @@ def test_failures_are_asked_again(command: Command) -> None:
     assert failed.code == 1
     assert failed.out.startswith("2 of 3 questions answered, 1 failed. Cost: ")
     assert "q2: " in failed.err
-    assert "The same command asks again for what failed." in failed.err
+    assert "The same command asks the failed questions again." in failed.err
     (error,) = [line for line in lines if "error" in line]
     assert set(error) == {"id", "question", "error"}
     assert error["id"] == "q2"
@@ -204,7 +204,7 @@ def test_a_service_that_is_gone(command: Command) -> None:
     mended = command.into_the_file()
 
     assert (gone.code, gone.out) == (1, "")
-    assert "1 of 7 questions answered, 1 of them before, 3 failed. What is answered" in gone.err
+    assert "1 of 7 questions answered, 1 of them before, 3 failed. The answers so far" in gone.err
     assert gone.err.endswith("No more questions are asked meanwhile.\n")
     assert sum("error" in line for line in lines) == 3
     check([line for line in lines if "answer" in line], 1)
@@ -261,7 +261,7 @@ def test_interrupted(command: Command) -> None:
     lines = command.lines()
 
     assert outcome.code == 130
-    assert outcome.err == "Stopped. What is answered so far is kept: the same command goes on.\n"
+    assert outcome.err == "Stopped. The answers so far are kept: the same command continues.\n"
     assert lines
     check(lines, *(int(line["id"][1:]) for line in lines))
 
@@ -343,11 +343,11 @@ def test_wrong_lines(terminal: Terminal, tmp_path: Path, line: str, said: str) -
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("My diary\n", "line 1: this is no answer of ours"),
-        ("My diary", "line 1: this is no answer of ours"),
+        ("My diary\n", "line 1: this is not an answer of"),
+        ("My diary", "line 1: this is not an answer of"),
         ('{"id": 1, "question": "Why?", "answer": "", "corpus": "c"}\n', "was another one then"),
         ('{"id": 1, "question": "Who?", "answer": "", "corpus": "d"}\n', "from the corpus 'd'"),
-        ('{"id": 1, "question": "Who?"}\n', "line 1: this is no answer of ours"),
+        ('{"id": 1, "question": "Who?"}\n', "line 1: this is not an answer of"),
     ],
 )
 def test_other_files(terminal: Terminal, tmp_path: Path, lines: str, said: str) -> None:

@@ -148,8 +148,8 @@ def test_delete_many(shell: Shell, corpus: str) -> None:
         (["show", "nothing"], "No run 'nothing' is kept"),
         (["resume", "nothing"], "No run 'nothing' is kept"),
         (["delete", "nothing"], "No run 'nothing' is kept"),
-        (["delete"], "Name runs, or say --all"),
-        (["delete", "x", "--all"], "Name runs, or say --all"),
+        (["delete"], "Name runs, or use --all"),
+        (["delete", "x", "--all"], "Name runs, or use --all"),
         (["export", "x", "--corpus", "c", "--format", "training"], "not both"),
     ],
 )
