@@ -2,19 +2,15 @@
 
 A table is declared by its columns: each says what it shows of a reader's readings (see
 `Column.aggregate`). Most tables have a section for each dataset and length, a row for each reader
-and model, and the figures that the paper prints for the same set. Those are data
-(`papers_figures.json`), never mixed with ours: only numbers that the papers print, as printed.
-
-`all_tables` lists all of them in the order of a report.
+and model, and the rows that the paper prints for the same set (`paper_figures`). A function returns
+None if the readings have nothing for its table.
 """
 
-import json
 import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphreader.evaluation.measures import (
@@ -24,12 +20,10 @@ from graphreader.evaluation.measures import (
     NATIVE,
     PAPER,
     PHASES,
-    Results,
     average,
     by_column,
     by_reader,
     by_set,
-    equal_budget_frame,
     main_measure,
     main_readers,
     mean,
@@ -39,7 +33,6 @@ from graphreader.evaluation.measures import (
     question_means,
     question_scores,
     questions,
-    readings_frame,
     score,
     set_name,
     size,
@@ -54,57 +47,33 @@ from graphreader.evaluation.metrics.evidence import (
     mean_interval,
     sample_wise,
 )
+from graphreader.evaluation.paper_figures import (
+    FUNCTIONS,
+    PAGE_READERS,
+    READ_AGENT_SCORES,
+    STAGE_NAMES,
+    is_paper_sample,
+    page_reader,
+    paper_ablation_rows,
+    paper_call_rows,
+    paper_change,
+    paper_cost_rows,
+    paper_figures,
+    paper_length_rows,
+    paper_read_agent_rows,
+    paper_recall_rows,
+    paper_score_row,
+    paper_scores,
+    paper_set,
+    printed_sums,
+    source_note,
+)
 from graphreader.evaluation.scoring import STAGES, Stage
 from graphreader.evaluation.tables import Cell, Column, Section, Table, TableRow, row
 from graphreader.settings import OFFLINE
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-# ------------------------------------------------------------------ what the papers print
-
-
-@cache
-def paper_figures(paper: str) -> Mapping[str, Any]:
-    """What a paper prints: of "graphreader" or of "read_agent"."""
-    text = files(__package__).joinpath("papers_figures.json").read_text("utf-8")
-    figures: Mapping[str, Any] = json.loads(text)[paper]
-    return figures
-
-
-def paper_set(dataset: str) -> str:
-    """The GraphReader paper's name of a dataset; empty if it has no figures of it."""
-    names: Mapping[str, Sequence[str]] = paper_figures("graphreader")["names"]
-    return next((name for name, ours in names.items() if dataset in ours), "")
-
-
-def is_paper_sample(dataset: str) -> bool:
-    """Whether it is the paper's own sample (LongBench's, LV-Eval's), not only of its origin."""
-    return dataset in paper_figures("graphreader")["same"]
-
-
-def as_share(percent: float | None) -> float | None:
-    """A printed percentage as a share of 0 to 1."""
-    return None if percent is None else round(percent / 100, 6)
-
-
-def paper_scores(dataset: str, length: str) -> Mapping[str, Any]:
-    """The columns and rows of the paper's table 2 or 3 for a dataset and length, perhaps none."""
-    name = paper_set(dataset)
-    table = paper_figures("graphreader")["table_3" if length != NATIVE else "table_2"]
-    key = name if length == NATIVE else length
-    if not name or (length != NATIVE and name != "hotpotwikiqa-mixup"):
-        return {"columns": [], "rows": []}
-    rows = [{**one, "scores": one["scores"][key]} for one in table["rows"] if key in one["scores"]]
-    return {"columns": table["columns"], "rows": rows}
-
-
-def _paper_row(label: str, window: str | None = None, **cells: Any) -> TableRow:
-    return row({"Reader": f"paper: {label}", "Window": window, **cells}, paper=True)
-
-
-def _source_note(part: str, more: str = "") -> str:
-    return f"In italics {part} of the {paper_figures('graphreader')['source']}{more}"
 
 
 # ------------------------------------------------------------------ columns and rows
@@ -214,7 +183,7 @@ def _score_rows(
         share = _share_of_golden(group, golden)
         rows.append((place(reader), 0, _row(columns, group, **{"Of golden": share})))
     paper = paper_scores(dataset, length)
-    rows += [(place(one["reader"]), 1, _paper_score_row(one, paper)) for one in paper["rows"]]
+    rows += [(place(one["reader"]), 1, paper_score_row(one, paper)) for one in paper["rows"]]
     return [one for *_, one in sorted(rows, key=lambda key: key[:2])]
 
 
@@ -226,15 +195,6 @@ def _share_of_golden(group: "DataFrame", golden: "DataFrame") -> float | None:
     if whole is None or whole.low < _LEAST_GOLDEN:
         return None
     return sum(own[id_] for id_ in both) / sum(best[id_] for id_ in both)
-
-
-def _paper_score_row(printed: Mapping[str, Any], paper: Mapping[str, Any]) -> TableRow:
-    cells = dict(zip(paper["columns"], map(as_share, printed["scores"]), strict=True))
-    golden = next((one for one in paper["rows"] if one["reader"] == GOLDEN), None)
-    if golden is not None:
-        f1 = paper["columns"].index("F1")
-        cells["Of golden"] = printed["scores"][f1] / golden["scores"][f1]
-    return _paper_row(printed["label"], printed["window"], **cells)
 
 
 def _score_notes(sets: Mapping[tuple[str, str], "DataFrame"]) -> list[str]:
@@ -272,7 +232,7 @@ def _score_notes(sets: Mapping[tuple[str, str], "DataFrame"]) -> list[str]:
 
 def _paper_score_notes(keys: Iterable[tuple[str, str]]) -> list[str]:
     """The source, the sets that are not the paper's, and what it prints that cannot be."""
-    notes = [_source_note("tables 2 and 3", ".")]
+    notes = [source_note("tables 2 and 3", ".")]
     others = sorted({one for one, _ in keys if paper_set(one) and not is_paper_sample(one)})
     if others:
         notes.append(
@@ -341,25 +301,11 @@ def _by_length(
                 if one in at
             }
             rows.append(_row((READER, MODEL, WINDOW), group, **cells))
-        rows += _paper_by_length(dataset, what, lengths)
+        rows += paper_length_rows(dataset, what, lengths)
         if any(one[length].value is not None for one in rows for length in lengths):
             sections[f"{dataset}: {what}"] = rows
     columns = (READER, MODEL, WINDOW, *(_ranked(one) for one in lengths))
-    return _table(name, title, columns, sections, notes, _source_note("table 3", "."))
-
-
-def _paper_by_length(dataset: str, what: str, lengths: Sequence[str]) -> list[TableRow]:
-    """The paper's rows, if it prints the same score."""
-    cells: dict[str, dict[str, Any]] = {}
-    for length in lengths:
-        paper = paper_scores(dataset, length)
-        if length == NATIVE or what not in paper["columns"]:
-            continue
-        at = paper["columns"].index(what)
-        for one in paper["rows"]:
-            known = cells.setdefault(one["label"], {"window": one["window"]})
-            known[length] = as_share(one["scores"][at])
-    return [_paper_row(label, **known) for label, known in cells.items()]
+    return _table(name, title, columns, sections, notes, source_note("table 3", "."))
 
 
 # ------------------------------------------------------------------ reader against reader
@@ -569,14 +515,14 @@ def recalls(frame: "DataFrame") -> Table | None:
             for text, counts in (("atomic facts", "facts_recall"), ("", "recall"))
             if (one := _recall_row(columns, group, text, counts))
         ]
-        sections[set_name(*key)] = [*rows, *_paper_recall(*key)] if rows else []
+        sections[set_name(*key)] = [*rows, *paper_recall_rows(*key)] if rows else []
     note = (
         "SF-wise: covered facts of all facts; sample-wise: questions all of whose facts are "
         "covered; FCR: questions all of whose gold documents were read. By words: a fact is "
         "covered where its words stand close together."
     )
     title = "Recall of supporting facts (table 6)"
-    paper_note = _source_note("table 6", ", rated by GPT-4.")
+    paper_note = source_note("table 6", ", rated by GPT-4.")
     return _table("recall", title, columns, sections, [note], paper_note)
 
 
@@ -605,19 +551,6 @@ def _answer_text(reader: str) -> str:
     return "final notebook" if reader.startswith(DEFAULT) else "evidence"
 
 
-def _paper_recall(dataset: str, length: str) -> list[TableRow]:
-    table = paper_figures("graphreader")["table_6"]
-    if length != NATIVE or paper_set(dataset) != table["dataset"]:
-        return []
-    names = "SF-wise, rated", "Sample-wise, rated"
-    return [
-        _paper_row(
-            "GraphReader", "4k", Text=text, **dict(zip(names, map(as_share, shares), strict=True))
-        )
-        for text, *shares in table["rows"]
-    ]
-
-
 # ------------------------------------------------------------------ variants (table 4, figure 3, 4)
 
 _SWEEP = r"^graphreader-(nodes|chunk)-(\d{1,9})$"
@@ -640,7 +573,7 @@ def ablations(frame: "DataFrame") -> Table | None:
         rows = []
         for group in by_column(section, "model").values():
             rows += _ablation_rows(columns, group, changed, changes)
-        sections[set_name(*key)] = [*rows, *_paper_ablations(*key)] if rows else []
+        sections[set_name(*key)] = [*rows, *paper_ablation_rows(*key)] if rows else []
     if sum(map(bool, sections.values())) > 1:
         sections["Mean over these"] = [
             row({"Reader": reader, "Model": model, "Change": plain_mean(lost), "Change of": of})
@@ -650,9 +583,9 @@ def ablations(frame: "DataFrame") -> Table | None:
         "Change: against GraphReader with all its parts, question by question, with its 95 % "
         "interval."
     )
-    paper_note = _source_note(
+    paper_note = source_note(
         "table 4",
-        f"; there random nodes cost {-100 * _paper_change('graphreader-random-nodes'):.1f} points "
+        f"; there random nodes cost {-100 * paper_change('graphreader-random-nodes'):.1f} points "
         "of LR-1 on average (the text says 18).",
     )
     return _table("ablations", "Ablations (table 4)", columns, sections, [note], paper_note)
@@ -684,26 +617,6 @@ def _ablation_rows(
             changes.setdefault(key, []).append(found.difference.mean)
         rows.append(_row(columns, group, **cells))
     return rows
-
-
-def _paper_ablations(dataset: str, length: str) -> list[TableRow]:
-    table = paper_figures("graphreader")["table_4"]
-    printed = table["scores"].get(paper_set(dataset), []) if length == NATIVE else []
-    rows = []
-    for label, figures in zip(table["labels"], printed, strict=False):
-        cells: dict[str, Any] = dict(zip(table["columns"], map(as_share, figures), strict=True))
-        if figures is not printed[0]:
-            cells |= {"Change": as_share(figures[0] - printed[0][0]), "Change of": "LR-1"}
-        rows.append(_paper_row(label, "4k", **cells))
-    return rows
-
-
-def _paper_change(reader: str) -> float:
-    """What a part is worth in the paper's table 4: the mean change of LR-1 over its sets."""
-    table = paper_figures("graphreader")["table_4"]
-    at = table["readers"].index(reader)
-    changes = (as_share(one[at][0] - one[0][0]) for one in table["scores"].values())
-    return statistics.fmean(one or 0.0 for one in changes)
 
 
 def _sweep(kind: str, name: str, column: str, figure: str, frame: "DataFrame") -> Table | None:
@@ -751,7 +664,7 @@ def costs(frame: "DataFrame") -> Table | None:
     )
     sound = main_readers(frame[~frame["failed"]])
     sections = {
-        set_name(*key): _reader_rows(columns, one) + _paper_costs(*key)
+        set_name(*key): _reader_rows(columns, one) + paper_cost_rows(*key)
         for key, one in by_set(sound).items()
     }
     notes = [
@@ -759,7 +672,7 @@ def costs(frame: "DataFrame") -> Table | None:
         "gists) is building, and raters are no part of either.",
     ]
     if any(one.paper for rows in sections.values() for one in rows):
-        notes.append(_source_note("table 5", "."))
+        notes.append(source_note("table 5", "."))
     if (sound["model"] == OFFLINE).any():
         notes.append(
             "Without a model (offline) nothing was spent: these are the prompts that a model would "
@@ -770,36 +683,7 @@ def costs(frame: "DataFrame") -> Table | None:
     return _table("costs", "Tokens a question (table 5)", columns, sections, notes)
 
 
-def _paper_costs(dataset: str, length: str) -> list[TableRow]:
-    table = paper_figures("graphreader")["table_5"]
-    if (paper_set(dataset), length) != (table["dataset"], table["length"]):
-        return []
-    windows = {"read-agent-s": "128k", PAPER: "4k"}
-    return [
-        _paper_row(
-            label, windows[reader], **{"Context": table["context"], "Tokens a question": tokens}
-        )
-        for reader, (label, tokens) in table["tokens"].items()
-    ]
-
-
 # ------------------------------------------------------------------ function calls (table 7)
-
-FUNCTIONS: Mapping[Stage, Sequence[str]] = {
-    "facts": ("read_chunk", "stop_and_read_neighbor"),
-    "chunks": ("search_more", "read_previous_chunk", "read_subsequent_chunk", "termination"),
-    "neighbors": ("read_neighbor_node", "termination"),
-}
-"""The paper's functions. `next_page` is ours, and counts in none of its shares."""
-
-_STAGE_NAMES: Mapping[Stage, str] = {
-    "facts": "Exploring atomic facts",
-    "chunks": "Exploring chunks",
-    "neighbors": "Exploring neighbors",
-}
-
-_ROUNDING = 0.05
-"""Percent points by which each figure of a printed sum may be rounded."""
 
 
 def function_calls(frame: "DataFrame") -> Table | None:
@@ -825,7 +709,7 @@ def function_calls(frame: "DataFrame") -> Table | None:
             reader = _cells((READER, MODEL, WINDOW), group)
             rows += [row({**reader, **cells}) for cells in _call_cells(calls, means)]
         paper = paper_figures("graphreader")["table_7"].get(paper_set(key[0]))
-        rows += _paper_calls(paper) if paper and key[1] == NATIVE else []
+        rows += paper_call_rows(paper) if paper and key[1] == NATIVE else []
         sections[set_name(*key)] = rows
     notes = [
         "Stages are shares of all calls, functions of the calls at their stage. next_page, which "
@@ -834,7 +718,7 @@ def function_calls(frame: "DataFrame") -> Table | None:
     ]
     if any(one.paper for rows in sections.values() for one in rows):
         notes.append(
-            _source_note("table 7", ", as printed. Its average ")
+            source_note("table 7", ", as printed. Its average ")
             + "number of calls can only be that of a path: each of five paths has one at least. "
             "Its caption names MuSiQue and NarrativeQA alone. What does not add up to 100 there: "
             f"{'; '.join(printed_sums())}."
@@ -856,7 +740,7 @@ def _call_cells(
             if name == "next_page" and not count:
                 continue
             cells: dict[str, Any] = {
-                "Stage": _STAGE_NAMES[stage],
+                "Stage": STAGE_NAMES[stage],
                 "Function": name + (" (ours, beside)" if name == "next_page" else ""),
                 "Of its stage": count / stages[stage] if stages[stage] else None,
             }
@@ -864,31 +748,6 @@ def _call_cells(
                 cells["Of all calls"] = stages[stage] / whole if whole else None
                 cells |= means if stage == STAGES[0] else {}
             yield cells
-
-
-def _paper_calls(paper: Mapping[str, Any]) -> Iterable[TableRow]:
-    for stage in STAGES:
-        for name, share in paper["functions"][stage].items():
-            cells = {
-                "Stage": _STAGE_NAMES[stage],
-                "Function": name,
-                "Of its stage": as_share(share),
-            }
-            if name == FUNCTIONS[stage][0]:
-                cells["Of all calls"] = as_share(paper["stages"][stage])
-                cells |= {"Calls a path": paper["calls"]} if stage == STAGES[0] else {}
-            yield _paper_row("GraphReader", "4k", **cells)
-
-
-def printed_sums() -> list[str]:
-    """The shares of the paper's table 7 that do not add up to 100, beyond rounding."""
-    slips = []
-    for dataset, paper in paper_figures("graphreader")["table_7"].items():
-        for part, shares in {"stages": paper["stages"], **paper["functions"]}.items():
-            whole = sum(shares.values())
-            if abs(whole - 100) > _ROUNDING * len(shares) + 1e-9:
-                slips.append(f"{dataset}, {part}: {whole:.1f}")
-    return slips
 
 
 # ------------------------------------------------------------------ sizes (tables 1 and 8)
@@ -925,7 +784,7 @@ def datasets(frame: "DataFrame", run: Mapping[str, Any]) -> Table | None:
             rows.append(row(dict(zip(names, cells, strict=True)), paper=True))
         shown.add(dataset)
     notes = ["Samples: the questions that were asked."]
-    paper_note = _source_note("table 1", ".")
+    paper_note = source_note("table 1", ".")
     return _table("datasets", "Datasets (table 1)", columns, {"": rows}, notes, paper_note)
 
 
@@ -978,15 +837,11 @@ def graphs(frame: "DataFrame") -> Table | None:
         'A graph is that of one record. "avg. max." is the mean over graphs of the node that has '
         "most."
     )
-    paper_note = _source_note("table 8", ".")
+    paper_note = source_note("table 8", ".")
     return _table("graphs", "Graphs (table 8)", columns, {"": rows}, [note], paper_note)
 
 
 # ------------------------------------------------------------------ ReadAgent (its tables 1 to 4)
-
-_PAGE_READERS = r"(read-agent|gistmem|rag-pages-bm25|rag-pages-embedding|full-text)"
-_READ_AGENT_SETS = ("quality", "narrativeqa", "qmsum")
-_READ_AGENT_SCORES = ("Accuracy", "LR-1", "LR-2", "ROUGE-1", "ROUGE-2", "ROUGE-L")
 
 
 def read_agent(frame: "DataFrame") -> Table | None:
@@ -999,10 +854,10 @@ def read_agent(frame: "DataFrame") -> Table | None:
         Column("Compression, gists", "percent", average),
         Column("Compression, at the question", "percent", average),
         Column("Pages looked up", "decimal", average),
-        *(_ranked(name) for name in _READ_AGENT_SCORES),
+        *(_ranked(name) for name in READ_AGENT_SCORES),
     )
     sections = {}
-    for key, group in by_set(frame[frame["reader"].str.match(_PAGE_READERS)]).items():
+    for key, group in by_set(frame[frame["reader"].str.match(PAGE_READERS)]).items():
         if not group["reader"].str.match("read-agent|gistmem").any():
             continue
         for subset, part in by_column(group, "subset").items():
@@ -1010,45 +865,17 @@ def read_agent(frame: "DataFrame") -> Table | None:
             its_columns = [
                 replace(one, aggregate=fitting) if one.ranked else one for one in columns
             ]
-            kinds = {_page_reader(reader) for reader in part["reader"]} | {"read-agent", "gistmem"}
+            kinds = {page_reader(reader) for reader in part["reader"]} | {"read-agent", "gistmem"}
             title = set_name(*key) + (f", {subset}s" if subset else "")
             sections[title] = [
                 *_reader_rows(its_columns, part),
-                *_paper_read_agent(key[0], subset, kinds),
+                *paper_read_agent_rows(key[0], subset, kinds),
             ]
     notes = ["Compression: words that are saved of those of the text, 1 - shown / whole."]
     if any(one.paper for rows in sections.values() for one in rows):
         paper = paper_figures("read_agent")
         notes += [f"In italics: {paper['source']}.", paper["first_version"]]
     return _table("read_agent", "ReadAgent's tables", columns, sections, notes)
-
-
-def _page_reader(reader: str) -> str:
-    """The kind of a reader, without the number of its pages; empty for other readers."""
-    match = re.match(_PAGE_READERS, reader)
-    return match[1] if match else ""
-
-
-def _paper_read_agent(dataset: str, subset: str, kinds: Collection[str]) -> list[TableRow]:
-    """The paper's rows of ReadAgent itself, and of the other kinds that were asked here."""
-    if dataset not in _READ_AGENT_SETS:
-        return []
-    paper = paper_figures("read_agent")[dataset]
-    rows = []
-    for part, printed in paper["parts"].items():
-        if part and subset and not part.startswith(subset):
-            continue
-        for label, reader, *figures in printed:
-            if _page_reader(reader) not in kinds:
-                continue
-            named = dict(zip(paper["columns"], figures, strict=True))
-            compression = as_share(named["compression"])
-            cells: dict[str, Any] = {name: as_share(named.get(name)) for name in _READ_AGENT_SCORES}
-            cells["Compression, gists"] = compression if label == "GistMem" else None
-            cells["Compression, at the question"] = compression
-            cells["Pages looked up"] = named["pages"]
-            rows.append(_paper_row(label + (f" ({part})" if part else ""), **cells))
-    return rows
 
 
 # ------------------------------------------------------------------ spread
@@ -1107,97 +934,3 @@ def _run_means(runs: Iterable[Mapping[str, float]]) -> list[float]:
 
 def _deviation(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) if len(values) > 1 else None
-
-
-# ------------------------------------------------------------------ all tables
-
-_WITH_PAPER_NOTE = ("initial_nodes", "chunk_size", "recall_by_length")
-"""Tables whose notes say in words what a figure of the paper shows."""
-
-_READER_INDEPENDENT = ("datasets",)
-"""Tables that are the same whoever answers."""
-
-
-def all_tables(results: Results) -> list[Table]:
-    """The tables that these results fill, the main one first."""
-    frame = readings_frame(results.lines)
-    equal = equal_budget_frame(results.equal, results.lines)
-    main = scores(frame)
-    tables = (
-        main and replace(main, notes=(*main.notes, *results.notes)),
-        evidence_found(frame),
-        equal_reading(frame, equal),
-        pairs(frame),
-        datasets(frame, results.run),
-        score_by_length(frame),
-        ablations(frame),
-        initial_nodes(frame),
-        chunk_size(frame),
-        recall_by_length(frame),
-        costs(frame),
-        recalls(frame),
-        function_calls(frame),
-        graphs(frame),
-        read_agent(frame),
-        spread(frame),
-    )
-    warning = _offline_warning({line.model for line in results.lines})
-    return [
-        replace(table, warning=warning) if _compares_readers(table) else table
-        for table in tables
-        if table
-    ]
-
-
-def _offline_warning(models: Collection[str]) -> str:
-    """The warning above figures beside a paper's; empty if models answered everywhere."""
-    if OFFLINE not in models:
-        return ""
-    where = "here" if len(models) == 1 else f'where the model is "{OFFLINE}"'
-    return (
-        f"No language model answered {where} (the offline decider takes sentences out of the "
-        "texts): these figures are not comparable with the paper's."
-    )
-
-
-def _compares_readers(table: Table) -> bool:
-    """Whether figures of readers stand beside a paper's."""
-    if table.name in _READER_INDEPENDENT:
-        return False
-    return table.has_paper_rows or table.name in _WITH_PAPER_NOTE
-
-
-def merge_same_reader(results: Results) -> Results:
-    """Give `graphreader` and the mode that it was asked in one name, and add a note.
-
-    `graphreader` has the mode of the settings. If that is the paper's, and nothing of it is set
-    otherwise, `graphreader-paper` has the same arguments: their readings of a question are two of
-    one reader.
-    """
-    mode = _default_mode(results.run)
-    same = f"{DEFAULT}-{mode}"
-    readers = {line.reader for line in results.lines}
-    if not mode or DEFAULT not in readers:
-        return results
-    note = f"{DEFAULT} was asked with the very arguments of {same}"
-    if same not in readers:
-        return replace(results, notes=(*results.notes, f"{note}: it is that reader."))
-    lines = (
-        line.model_copy(update={"reader": DEFAULT}) if line.reader == same else line
-        for line in results.lines
-    )
-    equal = (
-        line.model_copy(update={"against": DEFAULT}) if line.against == same else line
-        for line in results.equal
-    )
-    note = f"{note}: they are one reader, and its readings of a question are averaged."
-    return replace(results, lines=tuple(lines), equal=tuple(equal), notes=(*results.notes, note))
-
-
-def _default_mode(run: Mapping[str, Any]) -> str:
-    """The mode in which `graphreader` was asked; empty if parts of it were set otherwise."""
-    fixed = run.get("fixed")
-    settings = fixed if isinstance(fixed, dict) else {}
-    if settings.get("initial_nodes") is not None or settings.get("calls") is not None:
-        return ""
-    return str(settings.get("mode") or "")

@@ -20,7 +20,7 @@ from typing import Any
 
 from graphreader.evaluation.measures import DEFAULT, NATIVE, PAPER, PHASES
 from graphreader.evaluation.metrics.answers import import_extra
-from graphreader.evaluation.paper_tables import paper_figures
+from graphreader.evaluation.paper_figures import paper_figures
 from graphreader.evaluation.tables import Cell, Section, Table, TableRow
 from graphreader.files import atomic_write
 

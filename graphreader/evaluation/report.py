@@ -1,17 +1,41 @@
 """The report of an evaluation: its tables as Markdown, CSV and JSON, and pictures of them."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from graphreader.errors import UsageError
-from graphreader.evaluation.measures import Results, read_results
-from graphreader.evaluation.paper_tables import all_tables, merge_same_reader
+from graphreader.evaluation.measures import (
+    DEFAULT,
+    Results,
+    equal_budget_frame,
+    read_results,
+    readings_frame,
+)
+from graphreader.evaluation.paper_tables import (
+    ablations,
+    chunk_size,
+    costs,
+    datasets,
+    equal_reading,
+    evidence_found,
+    function_calls,
+    graphs,
+    initial_nodes,
+    pairs,
+    read_agent,
+    recall_by_length,
+    recalls,
+    score_by_length,
+    scores,
+    spread,
+)
 from graphreader.evaluation.plots import draw_plots
 from graphreader.evaluation.tables import Table, as_csv, as_json, as_markdown, escape_markdown
 from graphreader.files import atomic_write
+from graphreader.settings import OFFLINE
 
 REPORT = "report"
 
@@ -58,6 +82,99 @@ def write_report(folder: Path) -> Report:
         with atomic_write(out / name) as file:
             file.write(text.encode("utf-8", "replace"))
     return Report(tables, (*(out / name for name in texts), *plots), tuple(notes))
+
+
+def all_tables(results: Results) -> list[Table]:
+    """The tables that these results fill, the main one first."""
+    frame = readings_frame(results.lines)
+    equal = equal_budget_frame(results.equal, results.lines)
+    main = scores(frame)
+    tables = (
+        main and replace(main, notes=(*main.notes, *results.notes)),
+        evidence_found(frame),
+        equal_reading(frame, equal),
+        pairs(frame),
+        datasets(frame, results.run),
+        score_by_length(frame),
+        ablations(frame),
+        initial_nodes(frame),
+        chunk_size(frame),
+        recall_by_length(frame),
+        costs(frame),
+        recalls(frame),
+        function_calls(frame),
+        graphs(frame),
+        read_agent(frame),
+        spread(frame),
+    )
+    warning = _offline_warning({line.model for line in results.lines})
+    return [
+        replace(table, warning=warning) if _compares_readers(table) else table
+        for table in tables
+        if table
+    ]
+
+
+_WITH_PAPER_NOTE = ("initial_nodes", "chunk_size", "recall_by_length")
+"""Tables whose notes say in words what a figure of the paper shows."""
+
+
+_READER_INDEPENDENT = ("datasets",)
+"""Tables that are the same whoever answers."""
+
+
+def _compares_readers(table: Table) -> bool:
+    """Whether figures of readers stand beside a paper's."""
+    if table.name in _READER_INDEPENDENT:
+        return False
+    return table.has_paper_rows or table.name in _WITH_PAPER_NOTE
+
+
+def _offline_warning(models: Collection[str]) -> str:
+    """The warning above figures beside a paper's; empty if models answered everywhere."""
+    if OFFLINE not in models:
+        return ""
+    where = "here" if len(models) == 1 else f'where the model is "{OFFLINE}"'
+    return (
+        f"No language model answered {where} (the offline decider takes sentences out of the "
+        "texts): these figures are not comparable with the paper's."
+    )
+
+
+def merge_same_reader(results: Results) -> Results:
+    """Give `graphreader` and the mode that it was asked in one name, and add a note.
+
+    `graphreader` has the mode of the settings. If that is the paper's, and nothing of it is set
+    otherwise, `graphreader-paper` has the same arguments: their readings of a question are two of
+    one reader.
+    """
+    mode = _default_mode(results.run)
+    same = f"{DEFAULT}-{mode}"
+    readers = {line.reader for line in results.lines}
+    if not mode or DEFAULT not in readers:
+        return results
+    note = f"{DEFAULT} was asked with the very arguments of {same}"
+    if same not in readers:
+        return replace(results, notes=(*results.notes, f"{note}: it is that reader."))
+    lines = (
+        line.model_copy(update={"reader": DEFAULT}) if line.reader == same else line
+        for line in results.lines
+    )
+    equal = (
+        line.model_copy(update={"against": DEFAULT}) if line.against == same else line
+        for line in results.equal
+    )
+    note = f"{note}: they are one reader, and its readings of a question are averaged."
+    return replace(results, lines=tuple(lines), equal=tuple(equal), notes=(*results.notes, note))
+
+
+def _default_mode(run: Mapping[str, Any]) -> str:
+    """The mode in which `graphreader` was asked; empty if parts of it were set otherwise."""
+    fixed = run.get("fixed")
+    settings = fixed if isinstance(fixed, dict) else {}
+    if settings.get("initial_nodes") is not None or settings.get("calls") is not None:
+        return ""
+    return str(settings.get("mode") or "")
 
 
 def _summary(results: Results) -> str:

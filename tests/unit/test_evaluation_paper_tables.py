@@ -2,7 +2,6 @@
 
 import pytest
 
-from graphreader.evaluation import paper_tables
 from graphreader.evaluation.measures import (
     EqualBudgetLine,
     ReadingLine,
@@ -14,19 +13,22 @@ from graphreader.evaluation.measures import (
     size,
     window_name,
 )
+from graphreader.evaluation.paper_figures import (
+    is_paper_sample,
+    paper_figures,
+    paper_set,
+    printed_sums,
+)
 from graphreader.evaluation.paper_tables import (
     ablations,
-    all_tables,
     chunk_size,
     costs,
+    equal_reading,
     evidence_found,
     function_calls,
     graphs,
     initial_nodes,
-    merge_same_reader,
     pairs,
-    paper_figures,
-    printed_sums,
     read_agent,
     recall_by_length,
     recalls,
@@ -34,6 +36,7 @@ from graphreader.evaluation.paper_tables import (
     scores,
     spread,
 )
+from graphreader.evaluation.report import all_tables, merge_same_reader
 from graphreader.evaluation.tables import (
     Section,
     Table,
@@ -256,7 +259,7 @@ def test_equal_reading() -> None:
         EqualBudgetLine(id="b", dataset="musique", documents_read=(1,), k=1, **fields),
         EqualBudgetLine(id="b", dataset="hotpotqa", documents_read=(0, 1), k=1, **fields),
     ]
-    (found,) = rows(paper_tables.equal_reading(frame(*lines), equal_budget_frame(equal, lines)))
+    (found,) = rows(equal_reading(frame(*lines), equal_budget_frame(equal, lines)))
 
     names = ("FCR of reader", "FCR of retrieval", "Difference", "Better / same / worse", "n", "k")
     assert cells(found, *names) == [1, 0.5, 0.5, "1 / 1 / 0", 2, 2]
@@ -636,10 +639,10 @@ def test_slips_of_the_paper() -> None:
 
 # LongBench's samples are the paper's very sets; a note says that the originals are others.
 def test_same_set() -> None:
-    assert paper_tables.paper_set("longbench-2wikimqa") == paper_tables.paper_set("2wikimultihopqa")
-    assert paper_tables.is_paper_sample("longbench-2wikimqa")
-    assert not paper_tables.is_paper_sample("2wikimultihopqa")
-    assert paper_tables.paper_set("quality") == ""
+    assert paper_set("longbench-2wikimqa") == paper_set("2wikimultihopqa")
+    assert is_paper_sample("longbench-2wikimqa")
+    assert not is_paper_sample("2wikimultihopqa")
+    assert paper_set("quality") == ""
 
     table = scores(frame(reading(dataset="musique")))
     assert table
