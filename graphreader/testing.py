@@ -1,7 +1,7 @@
 """Fakes for tests of code that uses GraphReader: a chat model and a decider made of functions.
 
-`FunctionChatModel` is a LangChain chat model whose reply is a function of the request. It goes
-the whole way of a real model: prompt, window, structured output, reading of the reply.
+`FunctionChatModel` is a LangChain chat model whose reply is a function of the request. A decider
+uses it as it uses a real model: prompt, window, structured output, parsing of the reply.
 
     plan = {"plan": "Look for the date.", "needs": ["date of birth"]}
     model = FunctionChatModel(function=lambda request: plan)
@@ -12,12 +12,12 @@ the whole way of a real model: prompt, window, structured output, reading of the
         adapter=adapter_for("openai", model),
     )
 
-`ScriptedDecider` takes the model's place altogether: one function for each class of task.
+`ScriptedDecider` replaces decider and model: one function for each class of task.
 
     plan = RationalPlan(plan="Look for the date.", needs=["date of birth"])
     decider = ScriptedDecider({PlanTask: lambda task: plan})
 
-Both are functions and not lists of replies on purpose: five paths ask side by side, in any order.
+Both take functions instead of lists of replies, since five paths ask side by side in any order.
 """
 
 import inspect
@@ -43,10 +43,10 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a model was asked.
+    """A request to the model.
 
     `decision` is the name of the decision class and `schema` its JSON schema; both are empty
-    where neither `response_format` nor a tool was bound. `options` are all bound arguments.
+    without a bound `response_format` or tool. `options` are all bound arguments.
     """
 
     messages: Sequence[BaseMessage]
@@ -66,7 +66,7 @@ class ChatRequest:
 
 
 class RequestRefused(Exception):
-    """The fake's HTTP error, shaped as those of providers' clients."""
+    """The fake's HTTP error, with the attributes of the errors of providers' clients."""
 
     def __init__(self, status_code: int, message: str) -> None:
         super().__init__(message)
@@ -76,12 +76,11 @@ class RequestRefused(Exception):
 class FunctionChatModel(BaseChatModel):
     """A chat model that replies with `function(request)`, which may be a coroutine function.
 
-    A dict or a pydantic object is handed in as the bound form wants it: as JSON content, or as
-    the arguments of the bound tool. A string is the content, an AIMessage the whole message, an
-    exception is raised. What `refuses` names ("response_format", "tools", "temperature", "seed",
-    "max_tokens") is answered with status 400, as by servers that do not know it. `requests` keeps
-    all requests. It does not stream and gives no usage (put an AIMessage with `usage_metadata` for
-    that).
+    A dict or a pydantic object becomes JSON content, or the arguments of a bound tool. A string is
+    the content, an AIMessage the whole message, an exception is raised. A parameter in `refuses`
+    ("response_format", "tools", "temperature", "seed", "max_tokens") gets status 400, as from
+    servers that do not support it. `requests` keeps all requests. It does not stream and reports no
+    usage, except in an AIMessage with `usage_metadata`.
     """
 
     function: Callable[[ChatRequest], Any]
@@ -98,9 +97,9 @@ class FunctionChatModel(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Bind tools, in any form that LangChain knows."""
-        described = [convert_to_openai_tool(tool) for tool in tools]
-        bound = self.bind(tools=described, tool_choice=tool_choice, **kwargs)
+        """Bind tools, in any form that LangChain supports."""
+        schemas = [convert_to_openai_tool(tool) for tool in tools]
+        bound = self.bind(tools=schemas, tool_choice=tool_choice, **kwargs)
         return cast(Runnable[LanguageModelInput, AIMessage], bound)
 
     def _generate(
@@ -126,17 +125,17 @@ class FunctionChatModel(BaseChatModel):
 
     def _request(self, messages: list[BaseMessage], options: dict[str, Any]) -> ChatRequest:
         own = {name: getattr(self, name) for name in ("temperature", "seed", "max_tokens")}
-        given = {**own, **options}
+        parameters = {**own, **options}
         bound = options.get("response_format", {}).get("json_schema", {})
         name, schema = bound.get("name", ""), bound.get("schema", {})
         if options.get("tools"):
             tool = options["tools"][0]["function"]
             name, schema = tool["name"], tool["parameters"]
-        request = ChatRequest(tuple(messages), name, schema, given)
+        request = ChatRequest(tuple(messages), name, schema, parameters)
         self.requests.append(request)
-        for part in sorted(self.refuses):
-            if given.get(part) is not None:
-                raise RequestRefused(400, f"Unsupported parameter: '{part}'.")
+        for name in sorted(self.refuses):
+            if parameters.get(name) is not None:
+                raise RequestRefused(400, f"Unsupported parameter: '{name}'.")
         return request
 
 
@@ -164,9 +163,9 @@ Script = Mapping[type[Task[Any]], Callable[[Any], Decision | Awaitable[Decision]
 class ScriptedDecider:
     """A decider made of functions, keyed by the class of task; they may be coroutine functions.
 
-    `asked` keeps all tasks in the order in which they came. A decision that its task refuses
-    (`task.problem`) is a ReplyError, as from a model that insists; what a function raises is
-    passed on. A task that has no function is a mistake of the test: LookupError.
+    `asked` keeps all tasks in order. A decision that is invalid for its task (`task.problem`) is a
+    ReplyError, as from a model that repeats it. An exception of a function is raised. A task
+    without a function is a mistake of the test: LookupError.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted", notice: str = "") -> None:
@@ -187,8 +186,9 @@ class ScriptedDecider:
         function = self._script.get(type(task))
         if function is None:
             raise LookupError(f"The script has no function for {type(task).__name__}")
-        taken = function(task)
-        decision = await taken if inspect.isawaitable(taken) else taken
+        decision = function(task)
+        if inspect.isawaitable(decision):
+            decision = await decision
         if not isinstance(decision, task.decision):
             raise TypeError(f"{type(task).__name__} needs a {task.decision.__name__}")
         problem = task.problem(cast(D, decision))
@@ -197,8 +197,8 @@ class ScriptedDecider:
         return DecisionResult(cast(D, decision), task, Usage(calls=1))
 
     def measure(self, task: Task[Any]) -> int:
-        """No prompt, no tokens."""
+        """0: there is no prompt."""
         return 0
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""

@@ -137,14 +137,14 @@ class Task(Generic[D]):
         return None
 
 
-class TextAnswer(Protocol):
+class AnswersInText(Protocol):
     """A decision with an answer in free text, or without one."""
 
     answer: str
     answered: bool
 
 
-def empty_answer_problem(decision: TextAnswer) -> str | None:
+def empty_answer_problem(decision: AnswersInText) -> str | None:
     """The `Task.problem` of a decision that claims to answer, with an empty text."""
     if decision.answered and not decision.answer.strip():
         return "The answer is empty: give it, or set answered to false."

@@ -89,9 +89,9 @@ def make_gist(task: GistTask) -> Gist:
     def score(at: int) -> float:
         new = math.fsum(1 + math.log(times[term]) for term in terms[at] if term not in known)
         names = min(len(_NAME_OR_NUMBER.findall(sentences[at])), MOST_NAMES) if new else 0
-        asked = IN_QUESTION * question.overlap(terms[at]) if question else 0.0
+        relevance = IN_QUESTION * question.overlap(terms[at]) if question else 0.0
         first = FIRST if at == 0 else 1.0
-        return ((new + NAME * names) * first + asked) / math.sqrt(len(sentences[at]) + SHORT)
+        return ((new + NAME * names) * first + relevance) / math.sqrt(len(sentences[at]) + SHORT)
 
     chosen: list[int] = []
     for at in _take_best(score, [len(sentence) for sentence in sentences]):

@@ -1,9 +1,11 @@
 """Exploration without a model: plans, initial nodes, facts, chunks, neighbors, notebooks."""
 
+from typing import Any
+
 import pytest
 
 from graphreader import tokens
-from graphreader.agent.decisions import ChunkDecision, FactsDecision, InitialNodes, NeighborDecision
+from graphreader.agent.decisions import ChunkDecision, FactsDecision
 from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     ChunkTask,
@@ -25,36 +27,43 @@ time in 1712. Herring is cheap in spring, when the boats are
 back, and dear in autumn. The council meets on every Monday."""
 
 
-async def nodes_for(question: str, *nodes: str) -> InitialNodes:
-    task = InitialNodesTask(question, "", nodes)
+async def decide(task: Any) -> Any:
+    """The offline decision, which must be valid for its task."""
     decision = (await OfflineDecider().decide(task)).decision
     assert task.problem(decision) is None
     return decision
+
+
+async def nodes_for(question: str, *nodes: str) -> list[str]:
+    """The names of the proposed nodes, each once, scored from 0 to 100."""
+    chosen = (await decide(InitialNodesTask(question, "", nodes))).nodes
+    assert len({node.number for node in chosen}) == len(chosen) >= min(10, len(nodes))
+    assert all(0 <= node.score <= 100 for node in chosen)
+    return [nodes[node.number - 1] for node in chosen]
 
 
 async def facts_for(
-    *groups: FactGroup, node: str = "Port Wessel", notebook: str = ""
+    *groups: FactGroup,
+    node: str = "Port Wessel",
+    notebook: str = "",
+    question: str = QUESTION,
+    actions: tuple[str, ...] = (),
 ) -> FactsDecision:
-    task = FactsTask(QUESTION, "", (), notebook, node, groups)
-    decision = (await OfflineDecider().decide(task)).decision
-    assert task.problem(decision) is None
+    decision: FactsDecision = await decide(FactsTask(question, "", actions, notebook, node, groups))
     return decision
 
 
-async def chunk_for(
-    text: str, question: str = QUESTION, notebook: str = "", label: str = "Notes, chunk 1"
-) -> ChunkDecision:
-    task = ChunkTask(question, "", (), notebook, "Port Wessel", label, text)
-    return (await OfflineDecider().decide(task)).decision
-
-
-async def neighbor_for(
-    *neighbors: str, notebook: str = "", actions: tuple[str, ...] = ()
-) -> NeighborDecision:
-    task = NeighborTask(QUESTION, "", actions, notebook, "lighthouse", neighbors)
-    decision = (await OfflineDecider().decide(task)).decision
-    assert task.problem(decision) is None
+async def chunk_for(text: str, question: str = QUESTION) -> ChunkDecision:
+    task = ChunkTask(question, "", (), "", "Port Wessel", "Notes, chunk 1", text)
+    decision: ChunkDecision = await decide(task)
     return decision
+
+
+async def neighbor_for(*names: str, notebook: str = "", actions: tuple[str, ...] = ()) -> str:
+    """The neighbor's name, or "" where the path ends."""
+    decision = await decide(NeighborTask(QUESTION, "", actions, notebook, "lighthouse", names))
+    assert (decision.function == "termination") == (decision.neighbor == 0)
+    return names[decision.neighbor - 1] if decision.neighbor else ""
 
 
 # The plan names what is looked for, in the question's language.
@@ -86,37 +95,23 @@ async def test_needs(question: str, needs: list[str]) -> None:
 
 # Names of the question come first, then its other words, and what it lacks comes last.
 async def test_initial_nodes_ranked() -> None:
-    names = ("herring", "lighthouse", "Port Wessel", "winter", "designed")
-    chosen = [names[node.number - 1] for node in (await nodes_for(QUESTION, *names)).nodes]
+    chosen = await nodes_for(QUESTION, "herring", "lighthouse", "Port Wessel", "winter", "designed")
+    chinese = await nodes_for("林雨桐获得了什么文学奖？", "大青河", "林雨桐", "文学奖")
 
     assert chosen[0] == "Port Wessel"
     assert set(chosen[1:3]) == {"lighthouse", "designed"}
-    assert set(chosen) == set(names)
-
-
-# At least ten nodes are proposed where so many are listed, each once, scored from 0 to 100.
-async def test_initial_nodes_enough() -> None:
-    chosen = (await nodes_for(QUESTION, *(f"word{n}" for n in range(30)))).nodes
-
-    assert len(chosen) >= 10
-    assert len({node.number for node in chosen}) == len(chosen)
-    assert all(0 <= node.score <= 100 for node in chosen)
+    assert len(chosen) == 5
+    assert chinese[-1] == "大青河"
+    assert len(await nodes_for(QUESTION, *(f"word{n}" for n in range(30)))) >= 10
 
 
 # Nodes that share the same words with the question do not crowd out the others.
 async def test_initial_nodes_diverse() -> None:
-    names = ("Port Wessel", "port wessel", "PORT WESSEL", "lighthouse", "designed")
-    chosen = [names[node.number - 1] for node in (await nodes_for(QUESTION, *names)).nodes]
+    chosen = await nodes_for(
+        QUESTION, "Port Wessel", "port wessel", "PORT WESSEL", "lighthouse", "designed"
+    )
 
     assert {"lighthouse", "designed"} & set(chosen[:3])
-
-
-# A Chinese question prefers the nodes that stand in it.
-async def test_initial_nodes_chinese() -> None:
-    names = ("大青河", "林雨桐", "文学奖")
-    chosen = (await nodes_for("林雨桐获得了什么文学奖？", *names)).nodes
-
-    assert names[chosen[-1].number - 1] == "大青河"
 
 
 # The chunk that holds most of the question is read; those that hold less, and read ones, are not.
@@ -136,54 +131,68 @@ async def test_chunks_chosen() -> None:
     assert "- Ilse Holt designed the lighthouse of Port Wessel." in decision.notebook
 
 
-# Facts that share only the node's own name with the question lead to a neighbor.
-@pytest.mark.parametrize("number", [0, 2])
-async def test_nothing_beyond_the_name(number: int) -> None:
-    facts = ("Port Wessel exports herring.",)
-    decision = await facts_for(*(FactGroup(f"A, chunk {n}", facts) for n in range(number)))
-
-    assert decision.function == "stop_and_read_neighbor"
-    assert decision.chunks == []
-    assert decision.notebook == ""
+WORDS = ("designed", "lighthouse", "port", "wessel")
+HERRING = ("Port Wessel exports herring.",)
+LIGHTHOUSE = ("It is a lighthouse.",)
+BY_A_WORD = {"node": "lighthouse", "actions": ("at winter: read_neighbor_node(lighthouse)",)}
 
 
-# The only chunk that tells of who is asked about is read, whatever it tells.
-async def test_all_that_is_told() -> None:
-    decision = await facts_for(FactGroup("A, chunk 0", ("Port Wessel exports herring.",)))
+# Which chunk is read is decided by what it holds of the question, its title, and how the path came.
+@pytest.mark.parametrize(
+    ("groups", "options", "chunks"),
+    [
+        # Facts that share only the node's own name with the question lead to a neighbor,
+        ([], {}, []),
+        ([FactGroup("A, chunk 0", HERRING), FactGroup("A, chunk 1", HERRING)], {}, []),
+        # except those of the only chunk about the name that is asked about.
+        ([FactGroup("A, chunk 0", HERRING)], {}, [1]),
+        # Words elsewhere in the chunk count too.
+        (
+            [FactGroup("A, chunk 0", HERRING), FactGroup("B, chunk 0", HERRING, holds=WORDS[:2])],
+            {},
+            [2],
+        ),
+        # A document is read that is called like the name that the notes lead to.
+        (
+            [FactGroup("Ilse Holt, chunk 0", ("Ilse Holt loved rowing.",))],
+            {
+                "node": "Ilse Holt",
+                "notebook": "- The lighthouse of Port Wessel was designed by Ilse Holt.",
+            },
+            [1],
+        ),
+        # A document that is called like a part of a name is not the one that is asked for.
+        (
+            [
+                FactGroup(f"{name}, chunk 0", (f"{name} sang.",))
+                for name in ("Ada Brun", "Ada Brun Lind", "Brun")
+            ],
+            {
+                "question": "Who taught Ada Brun Lind?",
+                "node": "sang",
+                "actions": ("at x: search_more()",),
+            },
+            [2],
+        ),
+        # From a word that is no name, a chunk is read if it has much of the rest of the question;
+        (
+            [FactGroup("A, chunk 0", LIGHTHOUSE, holds=("lighthouse", "wessel"))],
+            {"node": "lighthouse"},
+            [],
+        ),
+        ([FactGroup("A, chunk 0", LIGHTHOUSE, holds=WORDS)], {"node": "lighthouse"}, [1]),
+        # where the path went on by such a word, only what is called as the question says.
+        ([FactGroup("Notes, chunk 0", LIGHTHOUSE, holds=WORDS)], BY_A_WORD, []),
+        ([FactGroup("Port Wessel, chunk 0", LIGHTHOUSE, holds=WORDS)], BY_A_WORD, [1]),
+    ],
+)
+async def test_chunk_to_read(
+    groups: list[FactGroup], options: dict[str, Any], chunks: list[int]
+) -> None:
+    decision = await facts_for(*groups, **options)
 
-    assert (decision.function, decision.chunks) == ("read_chunk", [1])
-
-
-# A document that is called like the name that the notes lead to is read.
-async def test_document_of_the_bridge() -> None:
-    decision = await facts_for(
-        FactGroup("Ilse Holt, chunk 0", ("Ilse Holt loved rowing.",)),
-        node="Ilse Holt",
-        notebook="- The lighthouse of Port Wessel was designed by Ilse Holt.",
-    )
-
-    assert decision.function == "read_chunk"
-
-
-# What a chunk holds beside the node's facts counts too.
-async def test_words_of_the_whole_chunk() -> None:
-    facts = ("Port Wessel exports herring.",)
-    decision = await facts_for(
-        FactGroup("A, chunk 0", facts),
-        FactGroup("B, chunk 0", facts, holds=("designed", "lighthouse")),
-    )
-
-    assert decision.chunks == [2]
-
-
-# A document that is called like a part of a name is not the one that is asked for.
-async def test_document_of_another() -> None:
-    question = "Who taught Ada Brun Lind?"
-    names = ("Ada Brun", "Ada Brun Lind", "Brun")
-    groups = tuple(FactGroup(f"{name}, chunk 0", (f"{name} sang.",)) for name in names)
-    task = FactsTask(question, "", ("at x: search_more()",), "", "sang", groups)
-
-    assert (await OfflineDecider().decide(task)).decision.chunks == [2]
+    assert decision.chunks == chunks
+    assert decision.function == ("read_chunk" if chunks else "stop_and_read_neighbor")
 
 
 # Of the chunk that will be read all facts are looked at, of the other promising ones the titles.
@@ -310,75 +319,55 @@ async def test_chinese_quote() -> None:
     assert decision.quotes == ["作家林雨桐获得了北原文学奖。"]
 
 
-# A name that the notes add to the question is the bridge, before the question's own names.
-async def test_bridge() -> None:
-    notebook = "- The lighthouse of Port Wessel was designed by Ilse Holt."
-    names = ("Port Wessel", "Ilse Holt", "winter")
-    decision = await neighbor_for(*names, notebook=notebook)
-
-    assert names[decision.neighbor - 1] == "Ilse Holt"
-
-
-# Of several names the one that stands nearest to what is asked for leads on.
-async def test_nearest_name() -> None:
-    notebook = (
-        "- The lighthouse of Port Wessel was designed by Ilse Holt, and its first keeper for many "
-        "years was an Italian sailor whom all in the town called Tom Orr."
-    )
-    names = ("Tom Orr", "Italian", "Ilse Holt")
-    decision = await neighbor_for(*names, notebook=notebook)
-
-    assert names[decision.neighbor - 1] == "Ilse Holt"
-
-
-# Without notes the question's names lead on, and a node that was visited does not.
-async def test_names_next() -> None:
-    names = ("winter", "Port Wessel", "designed")
-    first = await neighbor_for(*names)
-    second = await neighbor_for(*names, actions=("read_neighbor_node(Port Wessel)",))
-
-    assert names[first.neighbor - 1] == "Port Wessel"
-    assert names[second.neighbor - 1] == "designed"
-
-
-# A path ends where no neighbor has to do with the question or the notes.
-@pytest.mark.parametrize("names", [("winter", "Herring"), ()])
-async def test_no_lead(names: tuple[str, ...]) -> None:
-    decision = await neighbor_for(*names)
-
-    assert decision.function == "termination"
+# A name that the notes add to the question leads on, of several the one nearest to what is asked
+# for; without notes the question's names do, but no node that was visited. Else the path ends.
+@pytest.mark.parametrize(
+    ("names", "options", "chosen"),
+    [
+        (
+            ("Port Wessel", "Ilse Holt", "winter"),
+            {"notebook": "- The lighthouse of Port Wessel was designed by Ilse Holt."},
+            "Ilse Holt",
+        ),
+        (
+            ("Tom Orr", "Italian", "Ilse Holt"),
+            {
+                "notebook": "- The lighthouse of Port Wessel was designed by Ilse Holt, and its "
+                "first keeper for many years was an Italian sailor whom all called Tom Orr."
+            },
+            "Ilse Holt",
+        ),
+        (("winter", "Port Wessel", "designed"), {}, "Port Wessel"),
+        (
+            ("winter", "Port Wessel", "designed"),
+            {"actions": ("read_neighbor_node(Port Wessel)",)},
+            "",
+        ),
+        (("winter", "Herring"), {}, ""),
+        ((), {}, ""),
+    ],
+)
+async def test_neighbor(names: tuple[str, ...], options: dict[str, Any], chosen: str) -> None:
+    assert await neighbor_for(*names, **options) == chosen
 
 
 async def condensed(*notebooks: str, question: str = QUESTION, plan: str = "") -> list[str]:
-    task = CondenseTask(question, plan, notebooks)
-    decision = (await OfflineDecider().decide(task)).decision
-    assert task.problem(decision) is None
-    return decision.notebook.split("\n")
+    decision = await decide(CondenseTask(question, plan, notebooks))
+    return str(decision.notebook).split("\n")
 
 
-# Of a notebook that is too long stays what the question asks for, whole, in its first order.
-async def test_keeps_what_matters() -> None:
+# Of a notebook that is too long stays what the question or the plan asks for, in its first order.
+async def test_condense_keeps_what_matters() -> None:
     chaff = [
         f"- Boat {n} sold {n} barrels of herring in the spring of 17{n}." for n in range(10, 60)
     ]
     useful = "- Ilse Holt designed the lighthouse.", "- Port Wessel lies in the north."
-    lines = await condensed("\n".join([*chaff[:20], useful[0], *chaff[20:], useful[1]]))
+    before = [*chaff[:20], useful[0], *chaff[20:], useful[1], "- Kiel is a town."]
+    lines = await condensed("\n".join(before), plan="Then find Kiel.")
 
-    assert set(useful) <= set(lines)
-    assert set(lines) <= {*chaff, *useful}
-    assert lines == [line for line in [*chaff[:20], useful[0], *chaff[20:], useful[1]]
-                     if line in lines]  # fmt: skip
+    assert {*useful, "- Kiel is a town."} <= set(lines)
+    assert lines == [line for line in before if line in lines]
     assert 400 < tokens.count("\n".join(lines)) <= NOTEBOOK_TOKENS
-
-
-# What only the plan asks for counts, too, where there is no room for everything.
-async def test_keeps_what_the_plan_asks_for() -> None:
-    chaff = [
-        f"- Boat {n} sold {n} barrels of herring in the spring of 17{n}." for n in range(10, 60)
-    ]
-    lines = await condensed("\n".join([*chaff, "- Kiel is a town."]), plan="Then find Kiel.")
-
-    assert "- Kiel is a town." in lines
 
 
 # Each sentence stands once; how many notebooks have it is told, also when they are joined again.
