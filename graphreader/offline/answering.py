@@ -356,8 +356,9 @@ def _connection(quote: _Quote, chosen: Sequence[_Quote]) -> float:
     """How much a quote counts beside the others, from 0 to 1, by what connects it to them."""
     others = [other for other in chosen if other is not quote]
     by_name = any(_share_name(quote, other) for other in others)
-    by_term = any(quote.own_terms & other.own_terms for other in others)
-    if quote.is_anchored and (not others or by_name or by_term):
+    if quote.is_anchored and (
+        not others or by_name or any(quote.own_terms & other.own_terms for other in others)
+    ):
         return 1.0
     return CONNECTED if by_name else UNCONNECTED
 
