@@ -1,0 +1,459 @@
+"""Which key elements merge: merge rules, groups, association, places."""
+
+from itertools import combinations, permutations
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphreader.ingestion.normalization.merging import (
+    THRESHOLD,
+    Element,
+    Merge,
+    association_merges,
+    blocking_keys,
+    combine,
+    group,
+    is_comparable,
+    is_same_name,
+    is_same_word,
+    may_associate,
+    may_be_synonyms,
+    may_merge,
+    place_forms,
+    rank_by_facts,
+    semantic_merges,
+)
+from graphreader.ingestion.normalization.rules import normalize
+from graphreader.offline.embedder import embedding_of
+
+APPENDIX_H = [
+    "Never Too Loud", "studio album", "Canadian", "hard rock band", "Danko Jones",
+    "hard rock trio", "Toronto", "Casa Loma", "Gothic Revival", "castle-style mansion", "Canada",
+]  # fmt: skip
+
+NEVER = """
+1914 | 1915; May 3 | May 4; 30 May 1431 | 31 May 1431; 3 May | third of May; 2 km | 2 miles;
+5% | 5 %; $5 million | $6 million; first | second; first album | debut album; two | three;
+two sisters | three sisters; twenty-one | twenty one; fifth century | sixth century;
+January | February; june wedding | july wedding; Monday | Tuesday; Henry IV | Henry V;
+Henry I | Henry II; World War I | World War II; Louis XIV | Louis XVI; Apollo 11 | Apollo 13;
+1914-18 | 1914 18; 3-5 | 35; 第三 | 第四; 三国 | 四国; 星期三 | 星期四; 五月 | 六月;
+John Smith | Jon Smith;
+John Smith | Joan Smith; John Smith | John Smyth; John Smith | John Smith Jr.;
+Mr. Holmes | Mrs. Holmes; John | Johnson; Anne | Anna; Anna-Maria | Annamaria;
+Jean-Paul | Jean Paula; Peterson | Petersen; Lǐ Míng | Lì Míng; Rosé | Rose; Bâle | bale;
+Ács | ACS; Austria | Australia; Austrian | Australian; Iran | Iraq; Iranian | Iraqi;
+Niger | Nigeria; Nigerien | Nigerian; Nigerian | Niger; Slovakia | Slovenia;
+Latvia | Lithuania; Ireland | Iceland; Guinea | Papua New Guinea; North Korea | South Korea;
+North Korean | South Korean; Gambia | Zambia; Mali | Malawi; Dominica | Dominican Republic;
+Burma | Myanmar; Holland | Netherlands; Turkish | turkey; polish | Poland; Georgia | Georgian;
+India | Indian; America | American; Washington | Washington, D.C.; New York | New York Times;
+Labour Party | Labor Party; 李明 | 李鸣; 李明 | 李明华; 北京 | 南京; 孙悟空 | 孫悟空;
+广东 | 广西; 法国 | 德国; 河南 | 湖南;
+legal | illegal; male | female; north | south; northern | southern; possible | impossible;
+pro-war | anti-war; pro-slavery | antislavery; employer | employee; trainer | trainee;
+import | export; maximum | minimum; father | mother; brother | sister; actor | actress;
+husband | wife; hot | cold; black | white; summer | winter; sunrise | sunset;
+upstairs | downstairs; hypertension | hypotension; inductive | deductive;
+rock band | hard rock band; album | studio album; hard rock band | hard rock trio;
+law school | school law; fire station | station fire; eldest son | youngest son;
+north wing | south wing; red car | blue car; guitar player | bass player; re-cover | recover;
+re-sign | resign; un-ionized | unionized; co-op | coop; black bird | blackbird;
+green house | greenhouse; tyre | tire; programme | program; storey | story; contour | contor;
+four | for; tour | tor; prise | prize; resume | résumé; marche | marché; schon | schön;
+ou | où; ano | año; й | и; кит | кит-кат; か | が; C | C++; C# | C; hospital | V-Hospital;
+building | build; confidence | no-confidence; war | post-war; film | films festival
+"""
+
+MUST = """
+hard-rock band | hard rock band; co-founder | cofounder; base-ball | baseball;
+re-election | reelection; colour | color; colourful dress | colorful dress;
+neighbouring village | neighboring village; organisation | organization;
+organisational change | organizational change; realised gains | realized gains;
+analyse | analyze; centre of power | center of power; self-centred man | self-centered man;
+manoeuvre | maneuver; theatre | theater; travelled far | traveled far; jewellery | jewelry;
+grey wolf | gray wolf; plough | plow; catalogue | catalog; defence lawyer | defense lawyer;
+archaeology | archeology; encyclopaedia | encyclopedia; mediaeval castle | medieval castle;
+anaesthesia | anesthesia; fiancée | fiancee; café owner | cafe owner; façades | facade;
+the defeat | defeat; rock & roll | rock and roll; rock 'n' roll | rock & roll;
+Orléans | Orleans; Siege of Orléans | Siege of Orleans; Champs-Élysées | Champs Elysées;
+José García | Jose Garcia; Compiègne | Compiegne; Saint-Loup | Saint Loup;
+Jean-Paul Sartre | Jean Paul Sartre; Encyclopædia Britannica | Encyclopaedia Britannica;
+Simon & Garfunkel | Simon and Garfunkel; J. R. R. Tolkien | J.R.R. Tolkien;
+J. R. R. Tolkien | JRR Tolkien; Dr. Watson | Dr Watson; John F. Kennedy | John F Kennedy;
+Good-morning | good morning; 圣女·贞德 | 圣女贞德; 圣女 贞德 | 圣女贞德; Canadian | Canada;
+Canadians | Canada;
+French | France; Frenchmen | French; Swiss | Switzerland; Dutch | Netherlands;
+Dutch | the Netherlands; Dutchman | the Netherlands; Venetian | Venice; Nigerian | Nigeria;
+Nigerien | Niger; New Zealander | New Zealand; UK | United Kingdom; U.S. | United States;
+American | USA; North Korean | North Korea; Turkish | Turkey; Polish | Poland; 中国人 | 中国;
+film | movie; physician | doctor
+"""
+
+
+def pairs(table: str) -> list[tuple[str, str]]:
+    rows = [row.split(" | ") for line in table.split("\n") for row in line.split(";") if row]
+    return [(one.strip(), other.strip()) for one, other in rows]
+
+
+def element(name: str, facts: int = 1) -> Element:
+    return Element(f"id of {name}", normalize(name), name, facts)
+
+
+def frequent(name: str, facts: int = 40) -> Element:
+    return element(name, facts)
+
+
+def plain(key: str, facts: int = 1) -> Element:
+    return Element(key, key, key, facts)
+
+
+def every_pair_alike(names: list[str], cosine: float = 1.0) -> list[tuple[str, str, float]]:
+    return [(f"id of {one}", f"id of {other}", cosine) for one, other in combinations(names, 2)]
+
+
+# Different things never merge, however similar an embedding finds them; wordings of one thing do.
+@pytest.mark.parametrize(
+    ("one", "other", "merge"),
+    [(*pair, False) for pair in pairs(NEVER)] + [(*pair, True) for pair in pairs(MUST)],
+)
+def test_merge_rules(one: str, other: str, merge: bool) -> None:
+    a, b = element(one), element(other)
+    found = semantic_merges({each.id: each for each in (a, b)}, every_pair_alike([one, other]))
+
+    assert may_merge(a, b) == may_merge(b, a) == bool(found) == merge
+    assert a.key != b.key or one == "5%"
+
+
+# Of the key elements in the paper's figure 21 "Canadian" becomes "Canada"; nothing else merges.
+@pytest.mark.parametrize("cosine", [0.0, 1.0])
+def test_appendix_h(cosine: float) -> None:
+    elements = {one.id: one for one in (element(name, 3) for name in APPENDIX_H)}
+    found = semantic_merges(elements, every_pair_alike(APPENDIX_H, cosine))
+
+    assert [(merge.element.name, merge.into.name) for merge in found] == [("Canadian", "Canada")]
+
+
+# The place shows its forms even if it has the fewest facts; without it, what has most facts does.
+def test_head_of_a_place() -> None:
+    french, frenchmen, france = element("French", 9), element("Frenchman", 5), element("France")
+    with_place = semantic_merges({one.id: one for one in (french, frenchmen, france)}, [])
+    without = semantic_merges({one.id: one for one in (french, frenchmen)}, [])
+
+    assert {merge.into.name for merge in with_place} == {"France"}
+    assert {merge.element.name for merge in with_place} == {"French", "Frenchman"}
+    assert {merge.into.name for merge in without} == {"French"}
+
+
+# Pairs below the threshold, and of elements that are not there, count for nothing.
+def test_threshold() -> None:
+    elements = {one.id: one for one in (element("Orléans", 2), element("Orleans"))}
+    ids = sorted(elements)
+
+    assert semantic_merges(elements, [(*ids, THRESHOLD)])[0].into.name == "Orléans"
+    assert not semantic_merges(elements, [(*ids, THRESHOLD - 0.001)])
+    assert not semantic_merges(elements, [(ids[0], "another id", 1.0)])
+
+
+# Three wordings of one name are one group; one that contradicts a member stays out, in any order.
+def test_groups() -> None:
+    names = ["Jaen", "Jaén", "Jaèn", "Toronto"]
+    elements = {one.id: one for one in map(element, names)}
+    alike = every_pair_alike(names)
+    results = {
+        tuple(semantic_merges({key: elements[key] for key in ids}, reversed(alike)))
+        for ids in permutations(elements)
+    } | {tuple(semantic_merges(elements, alike))}
+
+    assert len(results) == 1
+    assert [(merge.element.name, merge.into.name) for merge in results.pop()] == [("Jaèn", "Jaen")]
+
+
+# Numbers, dates, ordinals and single signs cannot merge and are not compared; the rest is.
+@pytest.mark.parametrize(
+    ("names", "comparable"),
+    [
+        ("1431, 30 May 1431, Henry VIII, three, second wife, May, 五月, X, 5%", False),
+        ("Orléans, hard rock band, colour, 圣女贞德, Mix", True),
+    ],
+)
+def test_comparable(names: str, comparable: bool) -> None:
+    assert {is_comparable(one, normalize(one)) for one in names.split(", ")} == {comparable}
+
+
+WORDS = (
+    "Henry IV V colour color hard-rock hard rock Orléans Orleans the re-cover recover three film "
+    "movie 李明 Canada Canadian Rosé J. R. café й Ünder 1914"
+)
+words = st.sampled_from(WORDS.split())
+wordings = st.lists(words, min_size=1, max_size=3).map(" ".join) | st.text(max_size=6)
+
+
+# The merge rules answer the same either way around, whatever the wordings.
+@settings(deadline=None, max_examples=200)
+@given(wordings, wordings)
+def test_symmetry(one: str, other: str) -> None:
+    a, b = element(one), element(other)
+
+    assert may_merge(a, b) == may_merge(b, a)
+
+
+LOOK_ALIKE = """
+constitution institution legal illegal paint pain employer employee mother father north
+south battle cattle war car cat bar king ring queen green stage state station nation
+ration action faction fraction traction attraction extraction moral mortal immortal
+"""
+
+
+# With the vectors of spelling alone, words that only look alike do not pass for the same meaning.
+def test_offline_likeness() -> None:
+    names = LOOK_ALIKE.split()
+    vectors = {f"id of {name}": embedding_of(name) for name in names}
+    alike = [
+        (one, other, sum(x * y for x, y in zip(vectors[one], vectors[other], strict=True)))
+        for one, other in combinations(vectors, 2)
+    ]
+
+    assert not semantic_merges({one.id: one for one in map(element, names)}, alike)
+
+
+A, B, C, D = (plain(key) for key in "abcd")
+
+some = st.sampled_from([plain(key, ord(key) % 3) for key in "abcdef"])
+edges = st.lists(
+    st.tuples(some, some, st.sampled_from([0.95, 0.97, 1.0])).filter(
+        lambda edge: edge[0] != edge[1]
+    ),
+    max_size=12,
+)
+
+
+# Two elements that are alike become one: the one with more facts shows both.
+def test_pair() -> None:
+    often = plain("b", 5)
+
+    assert group([(A, often, 0.96)], lambda a, b: True, rank_by_facts, "semantic") == [
+        Merge(A, often, "semantic", 0.96)
+    ]
+
+
+# With equally many facts the shorter key shows both, then the smaller.
+def test_head() -> None:
+    long, short, other = plain("bbb"), plain("bb"), plain("aa")
+    ranked = sorted([long, short, other], key=rank_by_facts)
+
+    assert ranked == [other, short, long]
+
+
+# A chain of small steps does not join its ends: every two of a group must be allowed.
+def test_chain() -> None:
+    merges = group(
+        [(A, B, 0.99), (B, C, 0.98)], lambda a, b: {a, b} != {A, C}, rank_by_facts, "semantic"
+    )
+
+    assert merges == [Merge(B, A, "semantic", 0.99)]
+
+
+# A group is the same in whatever order its pairs come, and either way around.
+@settings(deadline=None, max_examples=80)
+@given(edges, st.randoms(use_true_random=False))
+def test_order(pairs: list[tuple[Element, Element, float]], chance: Random) -> None:
+    def allowed(a: Element, b: Element) -> bool:
+        return {a.key, b.key} != {"a", "b"}
+
+    shuffled = [(b, a, score) if chance.random() < 0.5 else (a, b, score) for a, b, score in pairs]
+    chance.shuffle(shuffled)
+    merges = group(pairs, allowed, rank_by_facts, "semantic")
+
+    assert group(shuffled, allowed, rank_by_facts, "semantic") == merges
+    assert len({merge.element.id for merge in merges}) == len(merges)
+    assert not {merge.element.id for merge in merges} & {merge.into.id for merge in merges}
+    groups = [
+        [into, *(m.element for m in merges if m.into == into)] for into in {m.into for m in merges}
+    ]
+    assert all(allowed(a, b) for group in groups for a in group for b in group)
+
+
+# A merge of what was merged goes into the last of the chain.
+def test_combined_chain() -> None:
+    merges = [Merge(A, B, "semantic", 0.97), Merge(B, C, "association", 0.995)]
+
+    assert combine(merges) == [
+        Merge(A, C, "semantic", 0.97),
+        Merge(B, C, "association", 0.995),
+    ]
+
+
+# What two stages merge into different elements brings those together.
+def test_combined_fork() -> None:
+    merges = [Merge(A, B, "semantic", 0.97), Merge(A, C, "association", 0.995)]
+
+    assert {(m.element.key, m.into.key) for m in combine(merges)} == {("a", "c"), ("b", "c")}
+
+
+# Merges that lead in a circle leave one element as it is.
+def test_combined_circle() -> None:
+    merges = combine([Merge(A, B, "semantic", 1.0), Merge(B, A, "association", 1.0)])
+
+    assert merges == [Merge(A, B, "semantic", 1.0)]
+
+
+# What is combine does not depend on the order, and combining it again changes nothing.
+def test_combined_order() -> None:
+    merges = [
+        Merge(A, B, "semantic", 0.97),
+        Merge(D, C, "semantic", 0.97),
+        Merge(B, C, "association", 0.995),
+        Merge(C, A, "association", 1.0),
+    ]
+    results = {tuple(combine(order)) for order in permutations(merges)}
+
+    assert len(results) == 1
+    (result,) = results
+    assert tuple(combine(result)) == result
+    assert len({merge.into for merge in result}) == 1
+
+
+WORDINGS = """
+hard rock | hard-rock | hardrock | co-founder | cofounder | colour | color | grey | gray | café
+cafe | Bâle | Basle | Bale | René | Rene | Jean-Paul Sartre | Jean Paul Sartre | J. R. R. Tolkien
+J.R.R. Tolkien | Dr. Watson | Dr Watson | rock & roll | rock and roll | rock 'n' roll | film | movie
+physician | doctor | the colour of money | color of money | 卡尔·马克思 | 卡尔马克思
+theatre | theater
+travelled | traveled | re-cover | recover | E-mail | email | Œuvre | oeuvre | Dvořák | Dvorak
+"""
+KEYS = sorted({normalize(one) for line in WORDINGS.splitlines() for one in line.split("|")} - {""})
+
+
+def may_be_one(one: str, other: str) -> bool:
+    """Whether the merge rules let two keys through, as names or as common words."""
+    return is_same_name(one, other) or is_same_word(one, other) or may_be_synonyms(one, other)
+
+
+# Two wordings that may be one thing share a mark, so nobody is passed over who has a partner.
+def test_partners_share_a_mark() -> None:
+    partners = [pair for pair in combinations(KEYS, 2) if may_be_one(*pair)]
+
+    assert len(partners) > 15
+    assert [
+        pair for pair in partners if blocking_keys(pair[0]).isdisjoint(blocking_keys(pair[1]))
+    ] == []
+
+
+# That holds for whatever is made of their words, signs and accents too.
+@given(*[st.lists(st.sampled_from([*KEYS, "-", ".", "é", "'s", "&"]), min_size=1, max_size=3)] * 2)
+def test_any_partners_share_a_mark(one: list[str], other: list[str]) -> None:
+    for join in ("", " ", "-"):
+        a, b = normalize(join.join(one)), normalize(" ".join(other))
+        if may_be_one(a, b):
+            assert not blocking_keys(a).isdisjoint(blocking_keys(b)), (a, b)
+
+
+# Names and phrases that are spelled otherwise share none.
+def test_strangers_share_none() -> None:
+    assert blocking_keys("danko jones").isdisjoint(blocking_keys("john smith"))
+    assert blocking_keys("hard rock band").isdisjoint(blocking_keys("hard rock trio"))
+
+
+# Two that 40 facts name, and always both, are one; the one with more facts shows it.
+def test_always_together() -> None:
+    short, full = frequent("Bennet", 101), frequent("Elizabeth Bennet", 100)
+
+    assert association_merges([(full, short, 100)]) == [
+        Merge(full, short, "association", 100 / 101)
+    ]
+
+
+# Fewer than 40 facts, or one in fifty apart, leave both alone.
+@pytest.mark.parametrize(
+    ("facts", "others", "together"), [(39, 39, 39), (100, 98, 98), (4000, 40, 40), (100, 100, 98)]
+)
+def test_not_always_together(facts: int, others: int, together: int) -> None:
+    assert not association_merges(
+        [(frequent("album", facts), frequent("studio", others), together)]
+    )
+
+
+# Numbers, dates, antonyms and two names that only share a part stay two, however often together.
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1914", "1918"), ("May 1431", "Joan"), ("3 km", "river"), ("two", "twin towns"),
+        ("第三", "军"), ("Henry IV", "Henry"), ("Romeo", "Juliet"), ("John Smith", "Mary Smith"),
+        ("Titanic", "ship"), ("husband", "wife"), ("import", "export"), ("employer", "employee"),
+        ("legal", "illegal"), ("贾宝玉", "林黛玉"),
+    ],
+)  # fmt: skip
+def test_never_associated(one: str, other: str) -> None:
+    pair = frequent(one), frequent(other)
+
+    assert not may_associate(*pair)
+    assert not may_associate(*reversed(pair))
+    assert not association_merges([(*pair, 40)])
+
+
+# Common words, and a name that holds another, may be one.
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("rock", "band"), ("Elizabeth", "Elizabeth Bennet"), ("album", "studio album"),
+     ("宝玉", "贾宝玉")],
+)  # fmt: skip
+def test_may_join(one: str, other: str) -> None:
+    assert may_associate(frequent(one), frequent(other))
+    assert may_associate(frequent(other), frequent(one))
+
+
+# In a group every two always occur together; the result is the same in any order.
+def test_groups_of_association() -> None:
+    rock, band, tour = frequent("rock"), frequent("band"), frequent("tour")
+    pairs = [(rock, band, 40), (band, tour, 40)]
+    results = {
+        tuple(association_merges(order)) for order in permutations([*pairs, (tour, rock, 40)])
+    }
+
+    assert len(results) == 1
+    assert {(m.element.key, m.into.key) for m in results.pop()} == {
+        ("rock", "band"),
+        ("tour", "band"),
+    }
+    assert len(association_merges(pairs)) == 1
+    assert len({tuple(association_merges(order)) for order in permutations(pairs)}) == 1
+
+
+# Every form and every place is a key, and a place is its own form.
+def test_place_keys() -> None:
+    forms = place_forms()
+
+    assert len(set(forms.values())) > 250
+    assert all(normalize(form) == form for form in forms)
+    assert all(forms[place] == place for place in forms.values())
+
+
+# Forms lead to their place, whatever their ending.
+@pytest.mark.parametrize(
+    ("form", "place"),
+    [
+        ("Canadian", "Canada"), ("Canadians", "Canada"), ("French", "France"),
+        ("Swiss", "Switzerland"), ("the French", "France"),
+        ("the Dutch", "Netherlands"), ("Dutch", "Netherlands"), ("Spaniards", "Spain"),
+        ("Venetian", "Venice"), ("Venetians", "Venice"), ("Englishwomen", "England"),
+        ("Danes", "Denmark"),
+        ("Nigerien", "Niger"), ("Nigerian", "Nigeria"), ("the Philippines", "Philippines"),
+        ("Filipino", "Philippines"), ("European", "Europe"), ("U.S.", "United States"),
+        ("the Soviet Union", "Soviet Union"), ("Provençal", "Provence"), ("法国人", "法国"),
+    ],
+)  # fmt: skip
+def test_place_form(form: str, place: str) -> None:
+    assert place_forms()[normalize(form)] == normalize(place)
+
+
+# What could mean several places, or a person, is no form.
+@pytest.mark.parametrize(
+    "word",
+    ["Georgian", "Korean", "Congolese", "Indian", "Roman", "America", "Guinean", "Florentine",
+     "Norman", "Finn", "Dominican", "Virginian", "Georgia", "Korea", "the Niger", "the Jordan"],
+)  # fmt: skip
+def test_ambiguous_place(word: str) -> None:
+    assert normalize(word) not in place_forms()
