@@ -15,8 +15,9 @@ demo: .venv/run.stamp
 studio: .venv/studio.stamp
 	@$(BIN)/python -m scripts.studio $(if $(PORT),--port $(PORT))
 
+# A worker a processor, each with Neo4j servers of its own; the tests of one file stay together.
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --durations=10
 
 check: .venv/test.stamp
 	$(BIN)/ruff check .
