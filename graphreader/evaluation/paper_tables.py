@@ -70,6 +70,7 @@ from graphreader.evaluation.paper_figures import (
 )
 from graphreader.evaluation.scoring import STAGES, Stage
 from graphreader.evaluation.tables import Cell, Column, Section, Table, TableRow, row
+from graphreader.evaluation.variants import SWEEP_NAME
 from graphreader.settings import OFFLINE
 
 if TYPE_CHECKING:
@@ -553,7 +554,6 @@ def _answer_text(reader: str) -> str:
 
 # ------------------------------------------------------------------ variants (table 4, figure 3, 4)
 
-_SWEEP = r"^graphreader-(nodes|chunk)-(\d{1,9})$"
 _UNCHANGED = (DEFAULT, PAPER)
 """GraphReader with all its parts; the first of these that was asked is compared with."""
 
@@ -566,7 +566,7 @@ def ablations(frame: "DataFrame") -> Table | None:
         *(READER, MODEL, WINDOW, *_VARIANT_SCORES),
         *(Column("Change", "percent"), Column("Change of")),
     )
-    changed = {one for one in frame[frame["study"]]["reader"] if not re.match(_SWEEP, one)}
+    changed = {one for one in frame[frame["study"]]["reader"] if not re.match(SWEEP_NAME, one)}
     changes: dict[tuple[str, str, str], list[float]] = {}
     sections = {}
     for key, section in by_set(frame).items():
@@ -621,7 +621,7 @@ def _ablation_rows(
 
 def _sweep(kind: str, name: str, column: str, figure: str, frame: "DataFrame") -> Table | None:
     """Scores by a number that is varied in the reader's name."""
-    matches = frame["reader"].str.extract(_SWEEP)
+    matches = frame["reader"].str.extract(SWEEP_NAME)
     varied = frame[matches[0] == kind]
     varied = varied.assign(**{column: matches.loc[matches[0] == kind, 1].astype(int)})
     first = Column(column, "count", lambda group, _: int(group[column].iat[0]))

@@ -147,7 +147,8 @@ _VARIANTS = {
 }
 
 _SWEEPS: Mapping[str, str] = {"nodes": "initial_nodes", "chunk": "chunk_tokens"}
-_SWEEP_NAME = re.compile(rf"{GRAPHREADER}-({'|'.join(_SWEEPS)})-(\d+)")
+SWEEP_NAME = rf"^{GRAPHREADER}-({'|'.join(_SWEEPS)})-(\d{{1,9}})\Z"
+"""Matches the name of a sweep, with what it changes and the number."""
 
 
 def is_graphreader(name: str) -> bool:
@@ -164,7 +165,7 @@ def variant(name: str) -> Variant:
     """The variant of that name. Raises UsageError, which lists all names, if there is none."""
     if name in _VARIANTS:
         return _VARIANTS[name]
-    if sweep := _SWEEP_NAME.fullmatch(name):
+    if sweep := re.match(SWEEP_NAME, name):
         return Variant(name, {_SWEEPS[sweep[1]]: int(sweep[2])})
     raise UsageError(
         f"There is no reader {name!r}: of GraphReader there are {', '.join(variant_names())}."

@@ -1,4 +1,4 @@
-"""The agent without a plan, and without a choice of nodes: what is left to chance, what stays."""
+"""The ablations of the agent: what is left out or random, and what stays."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -73,20 +73,20 @@ class Guild:
         self._settings, self._corpus = settings, corpus
 
     def reader(
-        self, decider: ScriptedDecider, steps: NodeSet | None, **changes: Any
+        self, decider: ScriptedDecider, nodes: NodeSet | None, **changes: Any
     ) -> GraphReader:
         settings = self._settings.model_copy(update=changes)
-        return GraphReader(self._corpus, settings=settings, decider=decider, steps=steps)
+        return GraphReader(self._corpus, settings=settings, decider=decider, nodes=nodes)
 
     def ask(
         self,
-        steps: NodeSet | None,
+        nodes: NodeSet | None,
         script: dict[Any, Any] | None = None,
         question: str = QUESTION,
         **changes: Any,
     ) -> Asked:
         decider = world.scripted({}, WANDERING if script is None else script)
-        with closing(self.reader(decider, steps, **changes)) as reader:
+        with closing(self.reader(decider, nodes, **changes)) as reader:
             *events, last = reader.stream(question)
         assert isinstance(last, QuestionAnswered)
         return Asked(last.reading, events, decider.asked)
@@ -104,9 +104,11 @@ def guild(neo4j: Settings) -> Iterator[Guild]:
         reader.delete(everything=True)
 
 
-# Without a plan nobody is asked for one: the question stands in its place, in each later step.
+# Without a plan no model is asked for one: each later step has the question in its place. The rest
+# is unchanged: nodes are chosen among candidates, neighbors by the model.
 def test_without_plan(guild: Guild) -> None:
     asked = guild.ask(WITHOUT_PLAN, {})
+    wandering = guild.ask(WITHOUT_PLAN)
 
     assert not asked.of(PlanTask)
     assert asked.of(PlanMade) == [PlanMade(QUESTION)]
@@ -116,18 +118,32 @@ def test_without_plan(guild: Guild) -> None:
     assert asked.reading.plan == QUESTION
     assert "plan" not in asked.reading.phases
     assert asked.reading.usage.calls == len(asked.tasks)
+    assert len(wandering.of(CandidatesFound)) == len(wandering.of(InitialNodesTask)) == 1
+    assert wandering.of(NeighborTask)
+    assert len(wandering.reading.paths) == 5
 
 
-# All else is as it was: nodes are chosen among candidates, neighbors by the model.
-def test_without_plan_alone(guild: Guild) -> None:
-    asked = guild.ask(WITHOUT_PLAN)
+# Without sharing the same nodes are chosen, and no path gets the results of the candidate search.
+def test_without_sharing(guild: Guild, monkeypatch: pytest.MonkeyPatch) -> None:
+    related: list[object] = []
+    facts = GraphExplorer.facts
 
-    assert len(asked.of(CandidatesFound)) == len(asked.of(InitialNodesTask)) == 1
-    assert asked.of(NeighborTask)
-    assert len(asked.reading.paths) == 5
+    async def recording(self: GraphExplorer, node: str, shared: Any = (), *more: Any) -> Any:
+        related.append(list(shared))
+        return await facts(self, node, shared, *more)
+
+    monkeypatch.setattr(GraphExplorer, "facts", recording)
+    sharing, related_of_sharing = guild.ask(NodeSet()), related.copy()
+    related.clear()
+    alone = guild.ask(WITHOUT_SHARING)
+
+    assert alone.nodes == sharing.nodes
+    assert all(related_of_sharing)
+    assert related
+    assert not any(related)
 
 
-# Nodes by chance are nodes of the graph, as many as there are paths, none twice, and nobody chose.
+# Random nodes are nodes of the graph, as many as there are paths, none twice, and no model chose.
 @pytest.mark.parametrize("paths", [1, 5, 9])
 def test_random_nodes(guild: Guild, paths: int) -> None:
     asked = guild.ask(WITHOUT_NODE_SELECTION, initial_nodes=paths)
@@ -135,67 +151,32 @@ def test_random_nodes(guild: Guild, paths: int) -> None:
     assert len(asked.nodes) == len(set(asked.nodes)) == paths
     assert set(asked.nodes) <= NAMES
     assert asked.of(NodesChosen) == [NodesChosen(tuple(asked.nodes))]
-    assert not asked.of(InitialNodesTask)
-    assert not asked.of(NeighborTask)
+    assert {type(task) for task in asked.tasks} == {PlanTask, FactsTask}
     assert "select" not in asked.reading.phases
-    assert [task.question for task in asked.of(PlanTask)] == [QUESTION]
+    assert asked.reading.usage.calls == len(asked.tasks)
 
 
-# Without sharing the same nodes are chosen, and no path hears of what was found for all of them.
-def test_without_sharing(guild: Guild, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[object] = []
-    facts = GraphExplorer.facts
-
-    async def listening(self: GraphExplorer, node: str, related: Any = (), *more: Any) -> Any:
-        heard.append(list(related))
-        return await facts(self, node, related, *more)
-
-    monkeypatch.setattr(GraphExplorer, "facts", listening)
-    sharing, heard_of = guild.ask(NodeSet()), heard.copy()
-    heard.clear()
-    alone = guild.ask(WITHOUT_SHARING)
-
-    assert alone.nodes == sharing.nodes
-    assert all(heard_of)
-    assert heard
-    assert not any(heard)
-
-
-# With one seed a question takes the same way again; another question, or seed, takes another.
-def test_seeded(guild: Guild) -> None:
+# With one seed a question takes the same way again; another question, or seed, takes another, as
+# does an agent that chooses. Neighbors have the seed as well.
+def test_seeds(guild: Guild) -> None:
     first, again = guild.ask(WITHOUT_NODE_SELECTION), guild.ask(WITHOUT_NODE_SELECTION)
-    other = guild.ask(WITHOUT_NODE_SELECTION, question="Who was taught by Person31?")
-
-    seeded = guild.ask(without_node_selection(1))
+    question = guild.ask(WITHOUT_NODE_SELECTION, question="Who was taught by Person31?")
+    seed, chosen = guild.ask(without_node_selection(1)), guild.ask(None)
+    neighbors = NodeSet(
+        planning=WITHOUT_NODE_SELECTION.planning,
+        exploration=without_node_selection(1).exploration,
+    )
+    other_neighbors = guild.ask(neighbors)
 
     assert first.ways == again.ways
-    assert seeded.ways == guild.ask(without_node_selection(1)).ways
-    assert first.nodes != other.nodes
-    assert first.ways != other.ways
-    assert set(first.nodes) != set(seeded.nodes)
+    for other in (question, seed, chosen):
+        assert set(other.nodes) != set(first.nodes)
+        assert other.ways != first.ways
+    assert other_neighbors.nodes == first.nodes
+    assert other_neighbors.ways != first.ways
 
 
-# Neighbors have the seed as well: from the same node on, another one takes another way.
-def test_seeded_neighbors(guild: Guild) -> None:
-    def steps(seed: int) -> NodeSet:
-        chosen = without_node_selection(0).planning
-        return NodeSet(planning=chosen, exploration=without_node_selection(seed).exploration)
-
-    first, other = guild.ask(steps(0)), guild.ask(steps(1))
-
-    assert first.nodes == other.nodes
-    assert first.ways != other.ways
-
-
-# Among many nodes chance takes others than those that would be chosen.
-def test_not_the_chosen(guild: Guild) -> None:
-    chosen, by_chance = guild.ask(None), guild.ask(WITHOUT_NODE_SELECTION)
-
-    assert set(by_chance.nodes) != set(chosen.nodes)
-    assert by_chance.ways != chosen.ways
-
-
-# A neighbor by chance shares a fact with its node, is no node where the path was, and is a call.
+# A random neighbor shares a fact with its node, was not visited before, and counts as a call.
 def test_random_neighbors(guild: Guild) -> None:
     asked = guild.ask(WITHOUT_NODE_SELECTION)
 
@@ -208,24 +189,16 @@ def test_random_neighbors(guild: Guild) -> None:
         assert all(any(set(pair) <= names for names in facts) for pair in pairwise(way))
 
 
-# They are no decision that is paid for: what is asked are the plan and the facts.
-def test_neighbors_are_free(guild: Guild) -> None:
-    asked = guild.ask(WITHOUT_NODE_SELECTION)
-
-    assert {type(task) for task in asked.tasks} == {PlanTask, FactsTask}
-    assert asked.reading.usage.calls == len(asked.tasks)
-
-
 # The limit of calls holds, whichever of the two kinds comes last.
-@pytest.mark.parametrize("calls", [1, 2, 3, 10])
+@pytest.mark.parametrize("calls", [1, 2, 10])
 def test_call_limit(guild: Guild, calls: int) -> None:
     asked = guild.ask(WITHOUT_NODE_SELECTION, calls=calls)
 
-    ended = {(path.calls, path.stopped) for path in asked.reading.paths}
-    assert ended == {(calls, "call_limit")}
+    ends = {(path.calls, path.stopped) for path in asked.reading.paths}
+    assert ends == {(calls, "call_limit")}
 
 
-# A path by chance ends where nothing is left, and not before: it has been at every neighbor.
+# A random path ends only when it has visited every neighbor of its node.
 def test_nothing_left(guild: Guild) -> None:
     asked = guild.ask(WITHOUT_NODE_SELECTION, initial_nodes=1, calls=100)
     (path,) = asked.reading.paths
@@ -237,7 +210,7 @@ def test_nothing_left(guild: Guild) -> None:
     assert len(set(way)) == len(way) > 7
 
 
-# Chunks are read as ever, and what a path by chance was shown is counted like any other's.
+# Chunks are read as usual, and what a random path was shown is counted like any other's.
 def test_reads(guild: Guild) -> None:
     asked = guild.ask(WITHOUT_NODE_SELECTION, {FactsTask: world.read_all}, initial_nodes=2)
 
