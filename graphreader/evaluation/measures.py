@@ -399,11 +399,11 @@ def question_scores(group: "DataFrame", name: str) -> dict[str, float]:
 
 def _by_question(group: "DataFrame", values: Iterable[float]) -> dict[str, float]:
     """The means by question. A plain loop: `DataFrame.groupby` takes ten times as long."""
-    found: dict[str, list[float]] = {}
+    by_id: dict[str, list[float]] = {}
     for id_, value in zip(group.index, values, strict=True):
         if value == value:  # NaN is not equal to itself
-            found.setdefault(id_, []).append(float(value))
-    return {id_: sum(values) / len(values) for id_, values in found.items()}
+            by_id.setdefault(id_, []).append(float(value))
+    return {id_: sum(values) / len(values) for id_, values in by_id.items()}
 
 
 def mean(group: "DataFrame", name: str) -> Interval | None:

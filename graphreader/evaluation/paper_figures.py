@@ -72,14 +72,14 @@ def paper_score_row(printed: Mapping[str, Any], paper: Mapping[str, Any]) -> Tab
     return paper_row(printed["label"], printed["window"], **cells)
 
 
-def paper_length_rows(dataset: str, what: str, lengths: Sequence[str]) -> list[TableRow]:
+def paper_length_rows(dataset: str, score_name: str, lengths: Sequence[str]) -> list[TableRow]:
     """The paper's rows, if it prints the same score."""
     cells: dict[str, dict[str, Any]] = {}
     for length in lengths:
         paper = paper_scores(dataset, length)
-        if length == NATIVE or what not in paper["columns"]:
+        if length == NATIVE or score_name not in paper["columns"]:
             continue
-        at = paper["columns"].index(what)
+        at = paper["columns"].index(score_name)
         for one in paper["rows"]:
             known = cells.setdefault(one["label"], {"window": one["window"]})
             known[length] = as_share(one["scores"][at])

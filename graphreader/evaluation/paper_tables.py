@@ -292,19 +292,19 @@ def _by_length(
     lengths = sorted({one for group in several.values() for one in group["length"]}, key=size)
     sections = {}
     for dataset, section in several.items():
-        what, aggregate = measure(section)
+        score_name, aggregate = measure(section)
         rows = []
         for group in by_reader(section).values():
             at = by_column(group, "length")
             cells = {
-                one: Cell.of(aggregate(at[one], what), questions(at[one]))
+                one: Cell.of(aggregate(at[one], score_name), questions(at[one]))
                 for one in lengths
                 if one in at
             }
             rows.append(_row((READER, MODEL, WINDOW), group, **cells))
-        rows += paper_length_rows(dataset, what, lengths)
+        rows += paper_length_rows(dataset, score_name, lengths)
         if any(one[length].value is not None for one in rows for length in lengths):
-            sections[f"{dataset}: {what}"] = rows
+            sections[f"{dataset}: {score_name}"] = rows
     columns = (READER, MODEL, WINDOW, *(_ranked(one) for one in lengths))
     return _table(name, title, columns, sections, notes, source_note("table 3", "."))
 
@@ -322,17 +322,17 @@ def _paired(
     own: Mapping[str, float], other: Mapping[str, float], names: tuple[str, str]
 ) -> dict[str, Any]:
     """Cells of two readers over the questions that both have; `names` are those of the means."""
-    found = compare(own, other)
-    if found is None:
+    comparison = compare(own, other)
+    if comparison is None:
         return {"n": 0}
     both = own.keys() & other.keys()
     means = (mean_interval(one[id_] for id_ in one if id_ in both) for one in (own, other))
     return {
         "n": len(both),
         **dict(zip(names, means, strict=True)),
-        "Difference": found.difference,
-        "p": found.p,
-        "Better / same / worse": f"{found.wins} / {found.ties} / {found.losses}",
+        "Difference": comparison.difference,
+        "p": comparison.p,
+        "Better / same / worse": f"{comparison.wins} / {comparison.ties} / {comparison.losses}",
     }
 
 
@@ -609,12 +609,12 @@ def _ablation_rows(
     rows = []
     for reader in [*reversed(base), *ablated]:
         group = readers[reader]
-        found = compare(question_scores(group, measure), before) if reader in ablated else None
+        comparison = compare(question_scores(group, measure), before) if reader in ablated else None
         cells: dict[str, Any] = {}
-        if found:
-            cells = {"Change": found.difference, "Change of": measure}
+        if comparison:
+            cells = {"Change": comparison.difference, "Change of": measure}
             key = reader, group["model"].iat[0], measure
-            changes.setdefault(key, []).append(found.difference.mean)
+            changes.setdefault(key, []).append(comparison.difference.mean)
         rows.append(_row(columns, group, **cells))
     return rows
 
@@ -724,7 +724,7 @@ def function_calls(frame: "DataFrame") -> Table | None:
             f"{'; '.join(printed_sums())}."
         )
     if unplaced:
-        notes.append(f"Calls that are told without their stage, and not counted: {unplaced:,}.")
+        notes.append(f"Calls without their stage, which are not counted: {unplaced:,}.")
     return _table("functions", "Function calls (table 7)", columns, sections, notes)
 
 

@@ -92,9 +92,9 @@ class Row:
     name: str = ""
     folder: Path | None = None
 
-    def wrong(self, what: str) -> DatasetError:
+    def wrong(self, fault: str) -> DatasetError:
         """A DatasetError that names the row's place and its fault."""
-        return DatasetError(f"{self.where}: {what}")
+        return DatasetError(f"{self.where}: {fault}")
 
     def text(self, key: str) -> str:
         """A text that must not be missing or blank."""

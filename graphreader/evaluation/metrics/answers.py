@@ -66,12 +66,12 @@ def f1(answer: str, references: Sequence[str], language: str) -> float:
     return max((overlap(answered, units(one, language)) for one in references), default=0.0)
 
 
-def overlap(answered: Sequence[str], wanted: Sequence[str]) -> float:
+def overlap(answered: Sequence[str], reference: Sequence[str]) -> float:
     """F1 of two bags of words: a word counts as often as it stands in both."""
-    common = (Counter(answered) & Counter(wanted)).total()
+    common = (Counter(answered) & Counter(reference)).total()
     if not common:
         return 0.0
-    precision, recall = common / len(answered), common / len(wanted)
+    precision, recall = common / len(answered), common / len(reference)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -158,11 +158,11 @@ def f1_star(answer: str, references: Sequence[str], keywords: str | None, langua
     if not references:
         return 0.0
     is_chinese = language == "zh"
-    answered, wanted = _words(answer, is_chinese), _words(references[0], is_chinese)
+    answered, reference = _words(answer, is_chinese), _words(references[0], is_chinese)
     gate = _words(keywords or (references[0] if is_chinese else ""), is_chinese)
     if gate and not _has_keywords(answered, gate, is_chinese):
         return 0.0
-    return overlap(answered, wanted)
+    return overlap(answered, reference)
 
 
 def _has_keywords(answered: Sequence[str], keywords: Sequence[str], is_chinese: bool) -> bool:
@@ -245,14 +245,14 @@ def _quoted_options(answered: str, options: Sequence[str], language: str) -> set
     """The indexes of options whose words stand in the answer, not within a longer such option."""
     edge = "" if language == "zh" else " "
     text = f"{edge}{answered}{edge}"
-    found = [i for i, one in enumerate(options) if one and f"{edge}{one}{edge}" in text]
+    quoted = [i for i, one in enumerate(options) if one and f"{edge}{one}{edge}" in text]
     return {
         index
-        for index in found
+        for index in quoted
         if not any(
             options[index] != options[other]
             and f"{edge}{options[index]}{edge}" in f"{edge}{options[other]}{edge}"
-            for other in found
+            for other in quoted
         )
     }
 
