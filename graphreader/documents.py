@@ -1,4 +1,4 @@
-"""What a text is made of: documents, chunks, atomic facts, key elements."""
+"""The parts of a text: documents, chunks, atomic facts, key elements (paper, section 3.2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text: one path in one corpus.
+    """A text with its metadata; a path gives one document per corpus.
 
-    `id` comes from the corpus and the path; `sha256` is that of the text in UTF-8;
-    `language` is "zh" where Chinese characters prevail, otherwise "en". `metadata` are plain JSON
-    values, such as a front matter; `page_starts` says where each page begins (page n at n - 1),
-    `headings` where each heading does, in characters of the text. `skipped` is what of the source
-    could not be read.
+    `id` follows from the corpus and the path; `sha256` is that of the text in UTF-8; `language` is
+    "zh" for mostly Chinese characters, otherwise "en". `metadata` are plain JSON values, such as a
+    front matter. `page_starts` are the positions of the pages (page n at index n - 1), `headings`
+    those of the headings with their words, in characters of the text. `skipped` are the parts of
+    the source that could not be read.
     """
 
     corpus: str
@@ -46,8 +46,8 @@ class Chunk:
     """A run of whole paragraphs of a document, at most L tokens (paper, section 3.2).
 
     `start` and `end` count characters of the document's text, and `text` is exactly that slice:
-    joined in the order of `index`, the chunks give the document back. `id` comes from the
-    document, the chunk's text and how often the same text stood before it, not from `index`.
+    joined in the order of `index`, the chunks give the document back. `id` follows from the
+    document, the chunk's text and the number of equal chunks before it, not from `index`.
     """
 
     id: str
@@ -61,9 +61,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class KeyElement:
-    """A noun, verb, adjective, name, number or date as one fact names it.
+    """A noun, verb, adjective, name, number or date in a fact.
 
-    `key` is the normalized form that makes it one node of the corpus; `surface` the wording here.
+    `key` is the normalized form, one node per corpus; `surface` is the wording in this fact.
     """
 
     id: str
@@ -73,7 +73,7 @@ class KeyElement:
 
 @dataclass(frozen=True, slots=True)
 class AtomicFact:
-    """One indivisible statement that a chunk makes, and the key elements it is about."""
+    """One indivisible statement of a chunk with its key elements."""
 
     id: str
     chunk: str

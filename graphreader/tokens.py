@@ -1,9 +1,8 @@
-"""Counting text in tokens of a model's encoding, with ranks that ship with the package.
+"""Counts text in the tokens of a model's encoding.
 
-tiktoken would download its ranks at run time; here nothing is fetched, and what is not needed is
-not read. Two encodings are here: o200k_base, and cl100k_base for older models of OpenAI. Which
-encoding other providers' models have is not known: they are counted in o200k_base. Not counted is
-the framing of chat messages: that belongs to whoever sends them.
+The ranks of o200k_base and of cl100k_base, for older OpenAI models, ship with the package, so
+nothing is downloaded. Models of other providers are counted in o200k_base, since their encodings
+are not public. The framing of chat messages is not counted.
 """
 
 import re
@@ -16,9 +15,9 @@ import tiktoken
 from tiktoken.model import encoding_name_for_model
 
 DEFAULT = "o200k_base"
-"""The encoding of OpenAI's models since gpt-4o, and ours wherever a model's own is not known."""
+"""The encoding of OpenAI's models since gpt-4o, and of every model whose encoding is not known."""
 
-# How the encodings cut text into words before merging bytes, as tiktoken defines it.
+# The patterns by which the encodings cut text into words before merging bytes, as in tiktoken.
 _WORDS = {
     "o200k_base": "|".join(
         (
@@ -47,41 +46,41 @@ _WORDS = {
     ),
 }
 
-_SAME_WORDS = {"o200k_harmony": "o200k_base"}  # they differ in special tokens only
+_EQUIVALENT = {"o200k_harmony": "o200k_base"}  # they differ in special tokens only
 
-# tiktoken panics on some 400,000 spaces in a row: such runs are counted in parts.
-_MUCH_SPACE = re.compile(r"\s{100000}")
+# tiktoken panics on about 400,000 spaces in a row: such runs are counted in parts.
+_LONG_SPACE = re.compile(r"\s{100000}")
 
 
 def count(text: str, encoding: str = DEFAULT) -> int:
-    """How many tokens `text` has. Text that looks like a special token counts as plain text.
+    """The number of tokens of `text`; special tokens in it count as plain text.
 
-    The first count in an encoding reads its ranks (about 0.4 s).
+    The first count in an encoding loads its ranks (about 0.4 s).
     """
-    encode = _opened(encoding).encode_ordinary
-    cuts = [0, *(match.end() for match in _MUCH_SPACE.finditer(text)), len(text)]
+    encode = _load_encoding(encoding).encode_ordinary
+    cuts = [0, *(match.end() for match in _LONG_SPACE.finditer(text)), len(text)]
     return sum(len(encode(text[a:b])) for a, b in pairwise(cuts))
 
 
 @cache
 def encoding_for(model: str) -> str:
-    """The encoding of a model ("openai:gpt-4o", "gpt-4"), as far as tiktoken knows and we have it.
+    """The encoding of a model ("openai:gpt-4o", "gpt-4"); DEFAULT where it is not known.
 
-    Provider, organization and the marks of a fine-tuned model are looked past.
+    Provider, organization and the suffix of a fine-tuned model are ignored.
     """
     for part in re.split("[:/]", model):
         try:
             name = encoding_name_for_model(part)
         except KeyError:
             continue
-        name = _SAME_WORDS.get(name, name)
+        name = _EQUIVALENT.get(name, name)
         return name if name in _WORDS else DEFAULT
     return DEFAULT
 
 
 @cache
-def _opened(name: str) -> tiktoken.Encoding:
-    """An encoding, read from the package once a process."""
+def _load_encoding(name: str) -> tiktoken.Encoding:
+    """Load an encoding from the package, once per process."""
     lines = (files("graphreader") / "tiktoken_ranks" / f"{name}.tiktoken").read_bytes()
     ranks = {
         b64decode(token): int(rank)
