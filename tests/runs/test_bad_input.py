@@ -206,11 +206,11 @@ def test_settings(terminal: Terminal, variables: dict[str, str], said: str) -> N
 def test_a_chunk_too_large_for_the_window(terminal: Terminal) -> None:
     sizes = {"GRAPHREADER_CHUNK_TOKENS": "2677", "GRAPHREADER_MODEL": "openai:fake"}
     terminal.set(**sizes, OPENAI_API_KEY=KEY)
-    refused = terminal.run("list", "--json")
+    refused = terminal.run("runs", "list", "--json")
     terminal.set(GRAPHREADER_CHUNK_TOKENS="2300")
-    fitting = terminal.run("list", "--json")
+    fitting = terminal.run("runs", "list", "--json")
     terminal.set(GRAPHREADER_CHUNK_TOKENS="2677", GRAPHREADER_MODEL="offline")
-    without_model = terminal.run("list", "--json")
+    without_model = terminal.run("runs", "list", "--json")
 
     numbers = ("GRAPHREADER_CHUNK_TOKENS, 2,677", "GRAPHREADER_WINDOW, 4,096")
     assert is_refused(refused, 2, *numbers, within=5)
@@ -340,9 +340,9 @@ def test_a_refused_key(terminal: Terminal, corpus: str, neo4j: Settings, status:
 def test_services_that_never_answer(
     terminal: Terminal, corpus: str, neo4j: Settings, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
-    assert max(retry.HEALTH_CHECK_TIMEOUT, connection.PATIENCE) <= 15
+    assert max(retry.HEALTH_CHECK_TIMEOUT, connection.FIRST_ANSWER_SECONDS) <= 15
     monkeypatch.setattr(retry, "HEALTH_CHECK_TIMEOUT", 1.0)
-    monkeypatch.setattr(connection, "PATIENCE", 1.0)
+    monkeypatch.setattr(connection, "FIRST_ANSWER_SECONDS", 1.0)
     with SilentService() as silent:
         address = f"127.0.0.1:{silent.port}"
         if which == "model":

@@ -259,7 +259,7 @@ def test_delete_asks_back(
     listed = terminal.run("list", "--json").json["corpora"]
 
     assert outcome.code == left
-    assert outcome.err.startswith(f"Delete the whole corpus '{corpus}'? [y/N] ")
+    assert outcome.err.startswith(f"Delete the whole corpus '{corpus}'? [y/N]:")
     assert ("Nothing was deleted." in outcome.err) == bool(left)
     assert sum(one["corpus"] == corpus for one in listed) == left
 
