@@ -245,106 +245,104 @@ class _Run:
     @classmethod
     async def open(cls, resources: Resources, request: RunRequest) -> "_Run":
         """Prepare a new run, a kept run to resume, or a fork of one."""
+        store, record = resources.run_store, None
         if request.resume:
             record = await resources.required_run_store().get(request.run or "")
-            if request.step is not None:
-                return await cls._fork(resources, request, record, request.step)
-            return await cls._resume(resources, request, record)
-        question, mode = check_question(request.question), check_mode(request.mode)
-        request = replace(request, question=question, mode=mode)
-        record_or_none = None
-        if request.run is not None and resources.run_store:
-            with suppress(RunsError):  # starting the run reports it
-                record_or_none = await resources.run_store.find(request.run)
-        if record_or_none is None:
-            return await cls._start(resources, request)
-        summary = record_or_none.summary
-        if (summary.corpus, summary.question) != (request.corpus, question):
-            raise UsageError(f"The run {request.run} is about another question: choose another id.")
-        return await cls._resume(resources, request, record_or_none)
-
-    @classmethod
-    async def _start(cls, resources: Resources, request: RunRequest) -> "_Run":
-        run = await cls._prepare(resources, request, request.run or new_run_id())
-        options = {
-            "limits": asdict(run.deps.limits),
-            "max_calls": run.deps.budget.max_calls,
-            "max_tokens": run.deps.budget.max_tokens,
-            "decider": run.deps.decider.name,
-            "keep_run": request.keep_run,
-            "mode": request.mode or resources.settings.mode,
-        }
-        if resources.run_store:
-            try:
-                await run._enter(resources.run_store, options)
-            except RunsError as error:
-                run.notes.append(unkept(error))
-        try:
-            await run._open_thread()
-            await run.thread.clear()
-        except BaseException:
-            await run.end("interrupted")
-            raise
+        else:
+            question, mode = check_question(request.question), check_mode(request.mode)
+            request = replace(request, question=question, mode=mode)
+            if request.run is not None and store:
+                with suppress(RunsError):  # starting the run reports it
+                    record = await store.find(request.run)
+            asked = (request.corpus, question)
+            if record and (record.summary.corpus, record.summary.question) != asked:
+                raise UsageError(
+                    f"The run {request.run} is about another question: choose another id."
+                )
+        id, mode = request.run or new_run_id(), request.mode
+        if record:
+            summary = record.summary
+            if record.reading and summary.status == "finished" and request.step is None:
+                return await cls._replay(resources, request, record)
+            id, mode = (summary.id, None) if request.step is None else (new_run_id(), None)
+            request = replace(
+                request,
+                corpus=summary.corpus,
+                question=summary.question,
+                keep_run=request.keep_run or record.options["keep_run"],
+            )
+        deps, notes = await prepare_agent(resources, request.corpus, request.question, mode)
+        run = cls(
+            resources,
+            id,
+            request.corpus,
+            request.question,
+            replace(deps, stream_answer=request.stream_answer),
+            notes,
+            CheckpointThread(id),
+            keep_run=request.keep_run,
+        )
+        if record is None:
+            await run._start(request.mode or resources.settings.mode)
+        elif request.step is None:
+            await run._resume(record, request.mode)
+        else:
+            await run._fork(record, request.step)
         return run
 
-    @classmethod
-    async def _resume(cls, resources: Resources, request: RunRequest, record: RunRecord) -> "_Run":
+    async def _start(self, mode: Mode) -> None:
+        options = {
+            "limits": asdict(self.deps.limits),
+            "max_calls": self.deps.budget.max_calls,
+            "max_tokens": self.deps.budget.max_tokens,
+            "decider": self.deps.decider.name,
+            "keep_run": self.keep_run,
+            "mode": mode,
+        }
+        if self.resources.run_store:
+            try:
+                await self._enter(self.resources.run_store, options)
+            except RunsError as error:
+                self.notes.append(unkept(error))
+        try:
+            await self._open_thread()
+            await self.thread.clear()
+        except BaseException:
+            await self.end("interrupted")
+            raise
+
+    async def _resume(self, record: RunRecord, mode: Mode | None) -> None:
         """Go on with a kept run as it began, with what its budget has left.
 
         A larger budget may be set meanwhile. Another mode is only noted.
         """
-        summary, options = record.summary, record.options
-        mode_note = _mode_note(options, request.mode)
-        if record.reading and summary.status == "finished":
-            return await cls._replay(resources, request, record, mode_note)
-        request = replace(
-            request,
-            corpus=summary.corpus,
-            question=summary.question,
-            mode=None,
-            keep_run=request.keep_run or options["keep_run"],
-        )
-        run = await cls._prepare(resources, request, summary.id)
-        run.notes += mode_note
-        if summary.decider != run.deps.decider.name:
-            run.notes.append(
-                f"The run was begun by {summary.decider!r}, and {run.deps.decider.name!r} went on."
+        decider = self.deps.decider.name
+        self.notes += _mode_note(record.options, mode)
+        if record.summary.decider != decider:
+            self.notes.append(
+                f"The run was begun by {record.summary.decider!r}, and {decider!r} went on."
             )
-        run.store = resources.required_run_store()
-        await run.store.take(record)
-        await run._continue(options)
-        return run
+        self.store = self.resources.required_run_store()
+        await self.store.take(record)
+        await self._continue(record.options)
 
-    @classmethod
-    async def _fork(
-        cls, resources: Resources, request: RunRequest, record: RunRecord, step: int
-    ) -> "_Run":
+    async def _fork(self, record: RunRecord, step: int) -> None:
         """Begin a new run before a step of a kept one, which stays as it is."""
-        summary = record.summary
-        request = replace(
-            request,
-            corpus=summary.corpus,
-            question=summary.question,
-            keep_run=record.options["keep_run"],
-        )
-        run = await cls._prepare(resources, request, new_run_id())
-        await run._open_thread()
-        if run.thread.saver is None:
+        await self._open_thread()
+        if self.thread.saver is None:
             raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
-        await CheckpointThread(summary.id, run.thread.saver).fork(run.agent, step, run.thread)
-        decider = run.deps.decider.name
-        options = {**record.options, "decider": decider, "from": summary.id, "step": step}
-        await run._enter(resources.required_run_store(), options)
-        await run._continue(options)
-        return run
+        kept = CheckpointThread(record.summary.id, self.thread.saver)
+        await kept.fork(self.agent, step, self.thread)
+        origin = {"decider": self.deps.decider.name, "from": kept.run, "step": step}
+        options = {**record.options, **origin}
+        await self._enter(self.resources.required_run_store(), options)
+        await self._continue(options)
 
     @classmethod
-    async def _replay(
-        cls, resources: Resources, request: RunRequest, record: RunRecord, notes: list[str]
-    ) -> "_Run":
+    async def _replay(cls, resources: Resources, request: RunRequest, record: RunRecord) -> "_Run":
         """A kept run that is over: its events and its reading."""
         assert record.reading
-        reading = record.reading
+        reading, notes = record.reading, _mode_note(record.options, request.mode)
         if request.keep_run:
             reading = await _write_into_graph(resources, record.summary.corpus, reading)
         return cls(
@@ -358,21 +356,6 @@ class _Run:
             resources.run_store,
             replayed=replay_reading(record.reading),
             finished=_with_notes(reading, *notes),
-        )
-
-    @classmethod
-    async def _prepare(cls, resources: Resources, request: RunRequest, id: str) -> "_Run":
-        deps, notes = await prepare_agent(resources, request.corpus, request.question, request.mode)
-        deps = replace(deps, stream_answer=request.stream_answer)
-        return cls(
-            resources,
-            id,
-            request.corpus,
-            request.question,
-            deps,
-            notes,
-            CheckpointThread(id),
-            keep_run=request.keep_run,
         )
 
     async def _enter(self, store: RunStore, options: Mapping[str, Any]) -> None:
