@@ -124,7 +124,7 @@ async def test_the_histogram(connection: Connection, example: GraphReader) -> No
 # What lacks something, and what no path comes to, is counted and shown.
 async def test_what_is_wrong_with_a_graph(connection: Connection) -> None:
     async with connection._driver.session() as session:
-        await session.run(
+        created = await session.run(
             """
             CREATE (d:Document {corpus: $corpus, id: $corpus + 'd', title: 'T'})
             CREATE (d)-[:HAS_CHUNK]->(:Chunk {id: $corpus + 'b', index: 1, error: 'cut off'})
@@ -145,6 +145,7 @@ async def test_what_is_wrong_with_a_graph(connection: Connection) -> None:
             """,
             corpus=EDGE,
         )
+        await created.consume()  # other sessions see it only once it is committed
         inspect = ROOT / "cypher" / "inspect"
         try:
             (missing,) = await rows(connection, inspect / "missing.cypher", corpus=EDGE)
