@@ -1,13 +1,13 @@
-"""What a reader gives back. The same shape for every reader, so that all are compared alike.
+"""The reading that every reader returns, and the coverage: how much of the texts was shown.
 
-How much of the documents was shown to whoever decides: each text counted once.
+All readers return the same type, so that they can be compared.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from graphreader import tokens as tokens_module
+from graphreader.tokens import count as count_tokens
 from graphreader.usage import Phase, Usage
 
 _TEXTS = ("facts_read", "evidence")
@@ -135,8 +135,8 @@ class Reading:
         Without the texts themselves that were read (`facts_read`, `evidence`).
         """
         claims = [{**asdict(claim), "supported": claim.supported} for claim in self.claims]
-        told = {**asdict(self), "claims": claims}
-        return {name: told[name] for name in told if name not in _TEXTS}
+        values = {**asdict(self), "claims": claims}
+        return {name: values[name] for name in values if name not in _TEXTS}
 
 
 class Reader(Protocol):
@@ -205,7 +205,7 @@ class Coverage:
         once = [_once(slices) for slices in self._passages.values()]
         verbatim = "\n".join(_folded(text) for text in once)
         derived = (text for text in self._derived if text not in verbatim)
-        return sum(tokens_module.count(text) for text in (*once, *derived))
+        return sum(count_tokens(text) for text in (*once, *derived))
 
 
 def _once(slices: dict[int, str]) -> str:

@@ -2,14 +2,13 @@
 
 The server calls a factory for every run, every schema and every drawing, and uses several event
 loops. So a graph is built once, and equal choices share one reader, whatever corpus they name. It
-is opened when first needed and works in a loop of its own.
+is opened when first needed.
 
-Who may talk to the server of LangGraph Studio: this machine, and Studio's own pages.
-
-The server knows no users, and a browser sends it whatever any page wants to be sent: that the page
-cannot read the reply does not undo what was done. So two things are refused before any route is
-reached: the requests of other pages, told by their `Origin`, and those of a page whose name was
-made to lead to this machine, told by their `Host`. Programs send no `Origin`.
+Only this machine and Studio's own pages may use the server. It has no users, and a browser sends it
+whatever any page asks it to send; that the page cannot read the reply does not undo what was done.
+So two kinds of requests are refused before any route is reached: those of other pages (by their
+`Origin`) and those of a page whose host name was made to resolve to this machine (by their `Host`).
+Programs send no `Origin`.
 """
 
 import asyncio
@@ -48,15 +47,15 @@ from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.settings import Mode, Settings, load_environment
 
 Open = SkipJsonSchema[None]
-"""Left open. A form shows the field as if there were no such case."""
+"""A field that may be left open; the form does not show that it may be None."""
 
 KEPT = 16
-"""Readers that are open at most: more than the server takes steps at once."""
+"""Readers that are open at most: more than the server runs nodes at once."""
 
 OF_THE_SERVER = re.compile(
     r"_.*|lang(graph|smith)[_-].*|x-.*|(thread|run|assistant|graph|cron|user)_id|checkpoint_.*"
 )
-"""What the server, or a client that still speaks of `configurable`, may put among the choices."""
+"""Names that the server, or a client that uses `configurable`, may add to the choices."""
 
 
 class Choices(BaseModel):
@@ -139,14 +138,14 @@ async def _context_of(runtime: Runtime[Choices]) -> ExecutionContext:
 
 
 class _Readers:
-    """The readers that are open, in the order in which they were used."""
+    """The open readers, least recently used first."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._readers: OrderedDict[frozenset[tuple[str, object]], GraphReader] = OrderedDict()
 
     def of(self, choices: Choices) -> GraphReader:
-        """The reader of these choices, at their corpus; the one unused for longest is closed."""
+        """The reader for these choices; the least recently used of too many is closed."""
         chosen = choices.of_settings()
         key = frozenset(chosen.items())
         with self._lock:
@@ -170,8 +169,8 @@ def _sentence(error: ValidationError) -> str:
     wrong = [one for one in error.errors(include_url=False) if one["type"] != "none_required"]
     if not all(one["loc"] for one in wrong):
         return "The choices are an object of names and values: give one."
-    told = [f"{one['loc'][0]}: {_fault(one)}" for one in wrong]
-    return f"A choice makes no sense. {'; '.join(told)}."
+    faults = [f"{one['loc'][0]}: {_fault(one)}" for one in wrong]
+    return f"A choice makes no sense. {'; '.join(faults)}."
 
 
 def _fault(one: ErrorDetails) -> str:
@@ -185,19 +184,19 @@ _HOST = re.compile(_LOOPBACK, re.IGNORECASE)
 _PAGE = re.compile(rf"https?://{_LOOPBACK}|https://(?:eu\.)?smith\.langchain\.com")
 
 _INSIDE = "/noauth"
-"""The root path of what the server asks itself, which comes over no network."""
+"""The root path of the server's own requests, which come over no network."""
 
 
 class OnlyFromHere:
-    """Answers 403, and in words, where a request comes from elsewhere."""
+    """Answers 403, with a sentence, to a request that comes from elsewhere."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on or refuse it."""
-        asked = scope["type"] in ("http", "websocket") and scope.get("root_path") != _INSIDE
-        refusal = _refusal(Headers(scope=scope)) if asked else None
+        """Pass the request on or refuse it."""
+        checked = scope["type"] in ("http", "websocket") and scope.get("root_path") != _INSIDE
+        refusal = _refusal(Headers(scope=scope)) if checked else None
         if refusal is None:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -207,7 +206,7 @@ class OnlyFromHere:
 
 
 def _refusal(headers: Headers) -> str | None:
-    """Why it is refused, if it is."""
+    """Why a request is refused, or None."""
     if not _HOST.fullmatch(headers.get("host", "")):
         return "This server is asked by this machine alone: call it 127.0.0.1 or localhost."
     if "origin" in headers and not _PAGE.fullmatch(headers["origin"]):

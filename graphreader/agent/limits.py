@@ -1,6 +1,6 @@
-"""Whether texts and questions fit into the window, told before anything is spent.
+"""Whether chunks and questions fit into the window, checked before anything is spent.
 
-An offline decider has no window, so nothing is checked where none of the models has one.
+An offline decider has no window; if all models are offline, nothing is checked.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from graphreader.llm.window import PromptForm, render_prompt
 from graphreader.settings import OFFLINE, Settings
 
 LEAST_QUESTION = 100
-"""Tokens of a question that always find room."""
+"""Tokens of a question for which there is always room."""
 
 LABEL_TOKENS = 60
-"""Room for the label of a chunk: a document's title and the chunk's number."""
+"""Tokens for the label of a chunk: a document's title and the chunk's number."""
 
 _SMALLEST_CHUNK = 50  # that the settings take
 
@@ -29,10 +29,10 @@ _TOKENS_A_SEAM = 2
 def room_for_question(
     chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens.DEFAULT
 ) -> int:
-    """Tokens that the largest prompt of a path leaves for its question; below 0: none, by so many.
+    """Tokens that the largest prompt of a path leaves for its question; negative if none.
 
-    It is the one that shows a whole chunk beside a full plan and a full notebook, in the form
-    that takes most. What it can do without (earlier actions, chunks that wait) is not counted.
+    That prompt shows a whole chunk beside a full plan and a full notebook, in the reply form that
+    takes most. What it can leave out (earlier actions, waiting chunks) is not counted.
     """
     bare = ChunkTask("", "", ("",) * 99, "", "", "", "", ("",) * 99).keeping(0)
     forms: tuple[ReplyForm, ...] = get_args(ReplyForm)
@@ -45,31 +45,31 @@ def room_for_question(
 def check_chunk_fits(
     chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens.DEFAULT
 ) -> None:
-    """Raise SettingsError, with the numbers, where a chunk leaves no room for a question."""
+    """Raise SettingsError, with the numbers, if a chunk leaves no room for a question."""
     room = room_for_question(chunk_tokens, window, prompts=prompts, encoding=encoding)
     lacking = LEAST_QUESTION - room
     if lacking <= 0:
         return
-    along = window - room - chunk_tokens + LEAST_QUESTION
+    other = window - room - chunk_tokens + LEAST_QUESTION
     largest = chunk_tokens - lacking
     smaller = f"GRAPHREADER_CHUNK_TOKENS to at most {largest:,} or "
     raise SettingsError(
         f"A chunk (GRAPHREADER_CHUNK_TOKENS, {chunk_tokens:,}) and what goes along with it "
-        f"({along:,} tokens) do not fit into the model's window (GRAPHREADER_WINDOW, "
+        f"({other:,} tokens) do not fit into the model's window (GRAPHREADER_WINDOW, "
         f"{window:,}): set {smaller if largest >= _SMALLEST_CHUNK else ''}GRAPHREADER_WINDOW to at "
         f"least {window + lacking:,}."
     )
 
 
 def check_chunks(settings: Settings) -> None:
-    """Raise SettingsError, with the numbers, where chunks are too large for the window."""
+    """Raise SettingsError, with the numbers, if chunks are too large for the window."""
     prompts = Prompts(settings.prompts)
     for encoding in _encodings(settings):
         check_chunk_fits(settings.chunk_tokens, settings.window, prompts=prompts, encoding=encoding)
 
 
 def check_question(settings: Settings, question: str, largest_chunk: int) -> None:
-    """Raise UsageError where a question does not fit beside the corpus's largest chunk."""
+    """Raise UsageError if a question does not fit beside the corpus's largest chunk."""
     prompts = Prompts(settings.prompts)
     for encoding in _encodings(settings):
         room = room_for_question(largest_chunk, settings.window, prompts=prompts, encoding=encoding)
@@ -91,6 +91,6 @@ def check_question(settings: Settings, question: str, largest_chunk: int) -> Non
 
 
 def _encodings(settings: Settings) -> Iterator[str]:
-    """Those of the models that are shown chunks."""
+    """The encodings of the models that are shown chunks."""
     models = {settings.model_for("extract"), settings.model_for("explore")} - {OFFLINE}
     yield from sorted({tokens.encoding_for(model) for model in models})

@@ -1,17 +1,11 @@
-"""What a decider is asked: one class a step, with what the step knows and how it is shown.
-
-The steps of a path stand in `exploring`.
+"""The tasks of the agent: what each decision is asked, and how it is shown (paper, figures 7-12).
 
 A model never sees a long id: what can be chosen is numbered from 1, and only what was shown can be
-chosen (`problem`). What may be too much for a window stands ranked, best first, in `choices`, and
-`keeping(n)` shows the best n of it and says how many more there are.
+chosen (`problem`). What may be too much for a window is ranked, best first: `choices` counts it,
+and `keeping(n)` shows the best n of it and how many more there are.
 
-Names and labels come from texts and file names: they are folded to one line, so that none of them
+Names and labels come from texts and file names. They are folded to one line, so that none of them
 can write a line of the prompt.
-
-What is asked while a path is explored: a node's facts, a chunk, a node's neighbors.
-
-Each task knows what the path knows so far. Where a decision leads is not decided here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,16 +37,16 @@ from graphreader.llm.protocols import (
 from graphreader.usage import Phase
 
 PLAN_TOKENS = 250
-"""A rational plan at most: it stands in every later prompt."""
+"""Tokens of a rational plan at most: it stands in every later prompt."""
 
 NOTEBOOK_TOKENS = 480
-"""A path's notebook at most: five of them fit into a window of 4,096 tokens with the quotes."""
+"""Tokens of a notebook at most: five of them and their quotes fit a window of 4,096 tokens."""
 
 QUOTES_AT_LEAST = 3
-"""Quotes for which notebooks are joined where they would leave no room."""
+"""Quotes for which notebooks are joined if they would leave no room for them."""
 
 NODES_WANTED = 10
-"""Initial nodes that a decider is to propose at least (paper, figure 8)."""
+"""Initial nodes that are to be proposed at least (paper, figure 8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +153,7 @@ class CondenseTask(Task[Condensed]):
 
 @dataclass(frozen=True, slots=True)
 class JoinTask(CondenseTask):
-    """The same for notebooks of several paths that are too many for one answer prompt."""
+    """Condense notebooks of several paths that are too many for one answer prompt."""
 
     phase = "answer"
 
@@ -240,10 +234,10 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class ExploringTask(Task[D]):
-    """What every step of a path knows; `actions` are the functions chosen before, in words.
+    """What every task of a path has; `actions` are the functions chosen before, in words.
 
-    Its `choices` are the actions, the latest first, and the step's own ones, in turn: neither
-    crowds out the other where the window is small. `forgotten` counts actions that are not shown.
+    Its `choices` are the actions, the latest first, and the task's own ones, in turn, so that
+    neither crowds out the other in a small window. `forgotten` counts actions that are not shown.
     """
 
     phase = "explore"
@@ -256,28 +250,28 @@ class ExploringTask(Task[D]):
 
     @property
     def own_choices(self) -> int:
-        """How many ranked things the step shows beside the actions."""
+        """How many ranked items the task shows beside the actions."""
         raise NotImplementedError
 
     def keeping_own(self, number: int) -> Self:
-        """The same task with only the best `number` of the step's own choices."""
+        """The same task with only the best `number` of its own choices."""
         raise NotImplementedError
 
     @property
     def choices(self) -> int:
-        """The actions and the step's own choices."""
+        """The actions and the task's own choices."""
         return len(self.actions) + self.own_choices
 
     def keeping(self, number: int) -> Self:
-        """The latest actions and the best of the step's own choices, half of each if there are."""
+        """The latest actions and the best of the task's own choices, half of each if possible."""
         kept = max(min(number // 2, len(self.actions)), number - self.own_choices)
         forgotten = self.forgotten + len(self.actions) - kept
         latest = self.actions[len(self.actions) - kept :]
         task = replace(self, actions=latest, forgotten=forgotten)
         return task.keeping_own(number - kept)
 
-    def so_far(self) -> dict[str, str]:
-        """What stands in every prompt of a path."""
+    def path_values(self) -> dict[str, str]:
+        """The values that every prompt of a path has."""
         forgotten = f"({self.forgotten} earlier actions are not shown.)\n" if self.forgotten else ""
         actions = bulleted(self.actions) if self.actions or not forgotten else ""
         return {
@@ -295,7 +289,7 @@ class FactGroup:
     `more` counts the facts of the same node and chunk that are not shown. `heading` is the one
     under which the chunk begins, or empty; `before` has, where a fact alone may not be understood,
     what the chunk says right before it, else "" (or it is shorter than `facts`). `holds` are the
-    words looked for that stand anywhere in the chunk; `promise` is how the chunk ranks beside the
+    words of the query that stand anywhere in the chunk; `promise` is how the chunk ranks beside the
     best of those that were not read, from 0 to 1.
     """
 
@@ -314,8 +308,8 @@ class FactGroup:
         read = " (already read)" if self.read else self._elsewhere()
         lines = [f"{folded(self.label)}{heading}{read}"]
         for fact, before in zip_longest(self.facts, self.before, fillvalue=""):
-            told = f" (right before it: {folded(before)})" if before else ""
-            lines.append(f"- {folded(fact)}{told}")
+            context = f" (right before it: {folded(before)})" if before else ""
+            lines.append(f"- {folded(fact)}{context}")
         if self.more:
             lines.append(
                 f"({self.more} more facts of this node in this chunk are on a later page.)"
@@ -323,9 +317,9 @@ class FactGroup:
         return "\n".join(lines)
 
     def _elsewhere(self) -> str:
-        """Which words looked for stand in the chunk, but in none of the facts."""
-        told = " ".join((self.label, *self.facts)).casefold()
-        others = [word for word in self.holds if word not in told]
+        """Words of the query that stand in the chunk, but in none of the facts."""
+        text = " ".join((self.label, *self.facts)).casefold()
+        others = [word for word in self.holds if word not in text]
         return f" (elsewhere in it: {', '.join(others)})" if others else ""
 
     def keeping(self, number: int) -> "FactGroup":
@@ -354,9 +348,9 @@ class FactsTask(ExploringTask[FactsDecision]):
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, node and the numbered groups of facts."""
         shown = numbered([group.shown() for group in self.groups])
-        return self.so_far() | {
+        return self.path_values() | {
             "node": folded(self.node),
-            "facts": shown + pages("facts", self.page, self.remaining) + self._unlisted(),
+            "facts": shown + page_line("facts", self.page, self.remaining) + self._unlisted(),
         }
 
     def _unlisted(self) -> str:
@@ -434,7 +428,7 @@ class ChunkTask(ExploringTask[ChunkDecision]):
         elif not self.has_subsequent:
             around.append("This is the document's last chunk.")
         around.append(f"Waiting to be read: {'; '.join(waiting) or 'nothing'}.")
-        return self.so_far() | {
+        return self.path_values() | {
             "label": folded(self.label),
             "around": " ".join(around),
             "text": self.text,
@@ -467,9 +461,9 @@ class NeighborTask(ExploringTask[NeighborDecision]):
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, node and the numbered neighbors."""
-        return self.so_far() | {
+        return self.path_values() | {
             "node": folded(self.node),
-            "neighbors": names(self.neighbors) + pages("neighbors", self.page, self.remaining),
+            "neighbors": names(self.neighbors) + page_line("neighbors", self.page, self.remaining),
         }
 
     def problem(self, decision: NeighborDecision) -> str | None:
@@ -498,8 +492,10 @@ class NeighborTask(ExploringTask[NeighborDecision]):
         return replace(self, neighbors=self.neighbors[:number], remaining=remaining)
 
 
-def pages(what: str, page: int, remaining: int) -> str:
-    """A line on the page that is shown, where it is not the only one."""
+def page_line(items: str, page: int, remaining: int) -> str:
+    """A line on the page that is shown, if it is not the only one."""
     if remaining:
-        return f"\n(Page {page}. {remaining} further {what}, less promising, are on the next page.)"
+        return (
+            f"\n(Page {page}. {remaining} further {items}, less promising, are on the next page.)"
+        )
     return f"\n(Page {page}, the last one.)" if page > 1 else ""

@@ -22,7 +22,6 @@ from rich.console import RenderableType
 from rich.spinner import Spinner
 from rich.text import Text
 
-from graphreader import runs as runs_module
 from graphreader.cli.console import JobDisplay, cost_text, plural, print_error, print_json
 from graphreader.cli.diagnostics import all_paths_failed
 from graphreader.cli.interrupt import Interrupted
@@ -38,6 +37,7 @@ from graphreader.files import atomic_write
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.retry import FATAL_ERRORS, CircuitBreaker
 from graphreader.reading import Reading
+from graphreader.runs import empty_corpus_message
 from graphreader.usage import Usage
 
 _CONTINUES = "The answers so far are kept: the same command continues."
@@ -135,7 +135,7 @@ def ask_all(
     Raises an error that every further question would meet too.
     """
     if not reader.documents():
-        raise UsageError(runs_module.empty_corpus_message(reader.corpus))
+        raise UsageError(empty_corpus_message(reader.corpus))
     questions, ids = list(runs), [run for run in runs.values() if run]
     batch = reader.batch_as_completed(
         [one.question for one in questions], runs=ids or None, keep_run=keep_run

@@ -30,14 +30,14 @@ TOOL_DESCRIPTION = (
 )
 
 
-class Asked(BaseModel):
-    """What the tool is called with."""
+class QuestionInput(BaseModel):
+    """The argument of the tool."""
 
     question: str = Field(description="A whole question, understandable by itself.")
 
 
-class Asking(Protocol):
-    """Whoever answers, in both ways."""
+class Answerer(Protocol):
+    """A reader that answers, synchronously and asynchronously."""
 
     def ask(self, question: str) -> Reading:
         """Answer and wait."""
@@ -48,7 +48,9 @@ class Asking(Protocol):
         ...
 
 
-def as_tool(reader: Asking, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
+def as_tool(
+    reader: Answerer, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION
+) -> BaseTool:
     """A tool that asks the reader: its content is the answer with quotes, its artifact the Reading.
 
     What fails is told to the agent in words: it may ask otherwise, or say so.
@@ -73,7 +75,7 @@ def as_tool(reader: Asking, name: str = TOOL_NAME, description: str = TOOL_DESCR
         aask,
         name=name,
         description=description,
-        args_schema=Asked,
+        args_schema=QuestionInput,
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
@@ -124,7 +126,7 @@ class GraphReaderRetriever(BaseRetriever):
 
     First comes what the answer cites, then what more paths have read, each in the order of the
     texts. `k` bounds how many there are; without `facts` there are only chunks. Each call is a
-    whole run with its cost, in another `mode` if one is given; what it answers is not told. The
+    whole run with its cost, in another `mode` if one is given; its answer is not returned. The
     reader stays open, and can be neither pickled nor dumped with the retriever.
 
     A document's text is the chunk, or one atomic fact. Its metadata: `kind` ("chunk" or
@@ -159,16 +161,16 @@ class GraphReaderRetriever(BaseRetriever):
         return self._documents(trail, await self.reader.apassages(trail.places))
 
     def _documents(self, trail: "_Trail", passages: Iterable[Passage]) -> list[Document]:
-        """What was seen, in the order that is promised."""
+        """The chunks and facts that were read, in the documented order."""
         in_order = sorted(passages, key=lambda one: (one.document, one.document_id, one.chunk))
-        found = [
+        documents = [
             document
             for passage in in_order
             for document in trail.of(passage)
             if self.facts or document.metadata["kind"] == "chunk"
         ]
-        found.sort(key=lambda one: (not one.metadata["cited"], -len(one.metadata["paths"])))
-        return found[: self.k]
+        documents.sort(key=lambda one: (not one.metadata["cited"], -len(one.metadata["paths"])))
+        return documents[: self.k]
 
 
 @dataclass(slots=True)
@@ -190,11 +192,11 @@ class _Trail:
 
     @property
     def places(self) -> list[Place]:
-        """All chunks in which something was seen."""
+        """The places of all chunks of which something was read."""
         return list(dict.fromkeys([*self.chunks, *self.facts]))
 
     def follow(self, event: Event) -> None:
-        """Note what the event tells."""
+        """Note what the event says was read."""
         match event:
             case ChunkRead(path=path, document_id=document, chunk=chunk):
                 self.chunks.setdefault((document, chunk), _Seen()).paths.add(path)
@@ -210,15 +212,15 @@ class _Trail:
                     self.quotes.setdefault((one.document_id, one.chunk), []).append(one.quote)
 
     def of(self, passage: Passage) -> Iterable[Document]:
-        """What was seen of a chunk: all of it, facts of it."""
+        """What was read of a chunk: the whole chunk, and facts of it."""
         place = (passage.document_id, passage.chunk)
         quotes = self.quotes.get(place, [])
         if place in self.chunks:
             yield self._document(passage, "chunk", passage.text, self.chunks[place], quotes)
         facts = self.facts.get(place, {})
         for (_, fact), seen in sorted(facts.items(), key=itemgetter(0)):
-            told = [quote for quote in quotes if _alike(quote, fact)]
-            document = self._document(passage, "atomic_fact", fact, seen, told)
+            own = [quote for quote in quotes if _alike(quote, fact)]
+            document = self._document(passage, "atomic_fact", fact, seen, own)
             document.metadata["key_elements"] = sorted(seen.nodes)
             yield document
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Container, Mapping, Sequence
 
 import numpy as np
 
-from graphreader.ingestion import report as report_module
 from graphreader.ingestion.extraction import identity
 from graphreader.ingestion.normalization import merging
 from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Element, Merge
@@ -19,6 +18,7 @@ from graphreader.ingestion.report import (
     NormalizationReport,
     NormalizationStage,
     Progress,
+    log_normalization,
     no_progress,
 )
 from graphreader.settings import STAGES
@@ -69,7 +69,7 @@ class Normalizer:
                 break
         else:
             await self._writer.settle()
-        report_module.log_normalization(report)
+        log_normalization(report)
         return report
 
     async def undo(
