@@ -1,6 +1,5 @@
 """What is chosen for a run in LangGraph Studio, and who is opened for it."""
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 
 from graphreader import studio
 from graphreader.errors import SettingsError
+from graphreader.graph_reader import GraphReader
 from graphreader.studio import Choices
 from tests.terminal import wait_for
 
@@ -55,29 +55,23 @@ def test_what_the_server_puts_there() -> None:
     assert Choices.model_validate({**own, **auth, "corpus": "c"}) == Choices(corpus="c")
 
 
-# Equal choices share one reader whatever they ask; of too many, the one unused for longest closes.
-def test_shared_readers(readers: Any, text: Path) -> None:
-    before = set(threading.enumerate())
+# Equal choices share one reader whatever they ask; the least recently used of too many is closed.
+def test_shared_readers(readers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Any] = []
+    monkeypatch.setattr(
+        GraphReader, "close", lambda reader: closed.append(reader.context.resources)
+    )
 
-    def loops() -> set[threading.Thread]:
-        return {one for one in set(threading.enumerate()) - before if one.name == "graphreader"}
-
-    def opened(window: int, corpus: str = "a") -> set[threading.Thread]:
-        """The loops that there are more when a reader of these choices was at work."""
-        there = loops()
+    def resources(window: int, corpus: str = "a") -> Any:
         reader = readers.of(Choices(corpus=corpus, window=window))
         assert reader.corpus == corpus
-        assert reader.estimate(text, known=False).documents == 1
-        return loops() - there
+        return reader.context.resources
 
-    (first,) = opened(2000)
-    (second,) = opened(3000)
-    shared = opened(2000, corpus="b")
-    (third,) = opened(4000)
-    wait_for(lambda: not second.is_alive())
+    first, second = resources(2000), resources(3000)
+    shared = resources(2000, corpus="b")
+    third = resources(4000)
+    wait_for(lambda: bool(closed))
 
-    assert shared == set()
-    assert loops() == {first, third}
-    for window in (2000, 4000):
-        readers.of(Choices(window=window)).close()
-    assert loops() == set()
+    assert shared is first
+    assert len({id(one) for one in (first, second, third)}) == 3
+    assert closed == [second]
