@@ -325,7 +325,7 @@ def test_help(terminal: Terminal) -> None:
 
     assert all(f"samples/{path.stem}" in told for path in data_files("samples"))
     assert '{"title": "...", "text": "..."}' in told
-    assert "nodes by chance" in told
+    assert "of random nodes" in told
 
 
 # A killed run leaves its graph behind: the same command throws it away, also where nothing is left
