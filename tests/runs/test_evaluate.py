@@ -507,7 +507,7 @@ def test_failing_readings(terminal: Terminal, data: str, server: OpenAIServer) -
 
     assert ended.code == 1
     assert "golden, q3: " in ended.err
-    assert "1 reading failed, and why stands in o" in ended.err
+    assert "1 reading failed; the reasons are in o. The same" in ended.err
     assert [line["id"] for line in lines if line["error"]] == ["q3"]
     assert again.code == 0
     assert "price" in again.err
@@ -522,7 +522,7 @@ def test_failing_raters(terminal: Terminal, data: str, server: OpenAIServer) -> 
     def fail(body: Body, times: int) -> Fault | None:
         asked = body["response_format"]["json_schema"]["name"]
         hit = "number 3 formed?" in json.dumps(body) and asked == "StrictRating"
-        return Fault(status=400) if broken and hit else None
+        return Fault(status=400, code="content_filter") if broken and hit else None
 
     server.script = fail
     words = ["evaluate", data, "--readers", "golden", "--out", "o", "--yes"]
