@@ -105,7 +105,7 @@ def test_refused_before_asking(shell: Shell, asked: Asked, tmp_path: Path, name:
     assert "report" in refused.err
     assert json.loads(shell("runs", "list", "--json").out)["runs"] == []
     assert many.code == 2
-    assert "--report is of one question" in many.err
+    assert "--report is for one question" in many.err
 
 
 # A run that broke off has nothing to report yet; how to go on with it is said.
