@@ -89,7 +89,7 @@ def command(
 ) -> subprocess.CompletedProcess[str]:
     """Run `graphreader ...` as a person does, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "graphreader", *arguments],
+        [sys.executable, "-P", "-m", "graphreader", *arguments],
         env={**os.environ, **environment},
         cwd=cwd or tempfile.gettempdir(),
         check=False,

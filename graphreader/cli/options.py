@@ -107,6 +107,8 @@ def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
     """
     if not paths:
         raise UsageError("Name what to read: files, folders, or - for stdin.")
+    if not all(path.strip() for path in paths):  # it would mean the working folder
+        raise UsageError("A path is empty: name a file or a folder, or leave it out.")
     if STDIN in paths and not (name and name.strip()):
         raise UsageError("The text from stdin needs a name: add --id NAME.")
     if name is not None and STDIN not in paths:

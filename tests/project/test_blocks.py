@@ -112,8 +112,8 @@ class Page:
 
 
 def variables() -> Iterator[str]:
-    """The variables of all settings, as the table of the README has them."""
-    yield from re.findall(r"^\| `([A-Z0-9_]+)` \|", read("README.md"), re.MULTILINE)
+    """The variables of all settings, as the table of the page of settings has them."""
+    yield from re.findall(r"^\| `([A-Z0-9_]+)` \|", read("docs/settings.md"), re.MULTILINE)
 
 
 def parameters(text: str) -> dict[str, Any]:

@@ -100,8 +100,8 @@ def test_what_is_told(
     assert count("INFO graphreader.ingestion: Document", "begins: 4 of its 4 chunks") == 1
     assert count("WARNING graphreader.ingestion: Document", "is incomplete: 4 chunks") == 1
     assert count("WARNING graphreader.ingestion: Document", "is refused") == 1
-    assert count("WARNING graphreader.ingestion: Chunk 2", "UnusableReply") == 1
-    assert count("WARNING graphreader.llm: A reply", "extraction is unusable: misfit") == 2
+    assert count("WARNING graphreader.ingestion: Chunk 2", "ReplyError") == 1
+    assert count("WARNING graphreader.llm", "unusable reply to extraction: misfit") == 2
     assert count("INFO graphreader.ingestion: Reading into", "1 refused, 1 incomplete") == 1
     assert count("is normalized") == 1
     assert count(f"INFO graphreader.agent: Run {reading.run} begins in corpus '{corpus}'") == 1
@@ -123,10 +123,10 @@ def test_details(
     told = lines(log, logging.DEBUG)
 
     assert "graphreader.store: read/atomic_facts: 1 rows in " in told
-    assert told.count("is asked for ") + told.count("fake is asked again in ") == asked
-    assert "openai:fake is asked by tool, streams: True, without: nothing" in told
-    assert "openai:fake is asked again in 0.0 s: broken (503: Sorry" in told
-    assert "A kept reply of openai:fake serves for answer_reasoning" in told
+    assert told.count("fake: request for ") + told.count("fake: retry in ") == asked
+    assert "openai:fake: next form tool, streaming True, rejected options: " in told
+    assert "openai:fake: retry in 0.0 s after broken (503: Sorry" in told
+    assert "openai:fake: a kept reply serves for answer_reasoning" in told
     assert "FunctionChosen(path=1, node='Anna1', call=FunctionCall(name='read_chunk'" in told
 
 
@@ -150,7 +150,7 @@ def test_failures(
             reader.ask("Whom did Alpha meet?")
     told = lines(log, logging.WARNING)
 
-    assert "graphreader.llm: openai:fake: a request is given up (broken, 503)" in told
+    assert "openai:fake: the request failed (broken, 503)" in told
     assert "failed: ModelUnavailableError" in told
     assert "Alpha" not in told
     assert "Alpha met nobody" in lines(log, logging.DEBUG)

@@ -53,8 +53,11 @@ def environment(base: Settings, **further: str) -> dict[str, str]:
 
 
 def started(corpus: str, env: Mapping[str, str]) -> StdioServerParameters:
-    """The command, as a client starts it: from a folder of no meaning."""
-    arguments = ["-m", "graphreader", "mcp", "--corpus", corpus]
+    """The command, as a client starts it: from a folder of no meaning.
+
+    What lies in that folder is not imported (`-P`): it is anybody's.
+    """
+    arguments = ["-P", "-m", "graphreader", "mcp", "--corpus", corpus]
     return StdioServerParameters(
         command=sys.executable, args=arguments, env=dict(env), cwd=tempfile.gettempdir()
     )

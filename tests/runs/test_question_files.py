@@ -375,7 +375,7 @@ def test_one_process_a_file(terminal: Terminal, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         ([], "Ask a question, or name a file of questions with --file."),
-        (["Who?", "--out", "a.jsonl"], "--out takes the answers to --file"),
+        (["Who?", "--out", "a.jsonl"], "--out is for the answers to --file"),
         (["Who?", "--file", "q.jsonl"], "--file has its own questions"),
         (["--file", "q.jsonl", "--json"], "--file has its own questions"),
         (["--file", "nowhere.jsonl"], "nowhere.jsonl cannot be opened"),

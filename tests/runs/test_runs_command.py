@@ -64,7 +64,7 @@ def broken_off(shell: Shell, corpus: str) -> str:
     raise AssertionError("it has ended")
 
 
-# A run is listed, shown, gone on with by a beginning of its id, exported and deleted.
+# A run is listed, shown, gone on with by a beginning of its id and deleted.
 def test_from_list_to_delete(shell: Shell, corpus: str) -> None:
     run = broken_off(shell, corpus)
     listed = json.loads(shell("runs", "list", "--json", nowhere=True).out)["runs"]
@@ -73,7 +73,6 @@ def test_from_list_to_delete(shell: Shell, corpus: str) -> None:
     over = shell("runs", "show", run, nowhere=True)
     details = json.loads(shell("runs", "show", run, "--json", nowhere=True).out)
     again = shell("runs", "resume", run, nowhere=True)
-    exported = shell("runs", "export", "--format", "training", nowhere=True)
     deleted = shell("runs", "delete", run, nowhere=True)
 
     assert [(one["id"], one["status"]) for one in listed] == [(run, "interrupted")]
@@ -85,10 +84,6 @@ def test_from_list_to_delete(shell: Shell, corpus: str) -> None:
     assert (details["status"], details["reading"]["answer"]) == ("finished", resumed["answer"])
     assert list(details["steps"]) == ["1", "2", "3", "4"]
     assert again.code == 0
-    lines = [json.loads(line) for line in exported.out.splitlines()]
-    assert len(lines) == resumed["usage"]["calls"]
-    assert {line["run"] for line in lines} == {run}
-    assert f"{len(lines)} decisions of 1 run written." in exported.err
     assert (deleted.code, deleted.out) == (0, "1 run deleted.\n")
     assert "No runs are kept yet" in shell("runs", "list", nowhere=True).out
 
@@ -104,32 +99,6 @@ def test_from_a_step(shell: Shell, corpus: str) -> None:
     assert {one["id"] for one in listed} == {first["run"], second["run"]}
     assert wrong.code == 2
     assert "has no step 9" in wrong.err
-
-
-# The export goes into a file; runs of another corpus are left out of it.
-def test_export_into_a_file(shell: Shell, corpus: str, tmp_path: Path) -> None:
-    shell("ask", QUESTION, "--corpus", corpus)
-    some, none = tmp_path / "some.jsonl", tmp_path / "none.jsonl"
-    export = ("runs", "export", "--format", "training")
-    shell(*export, "--corpus", corpus, "--out", str(some), nowhere=True)
-    shell(*export, "--corpus", "another", "--out", str(none), nowhere=True)
-
-    first = json.loads(some.read_text("utf-8").splitlines()[0])
-    assert [message["role"] for message in first["messages"]] == ["system", "user", "assistant"]
-    assert QUESTION in first["messages"][1]["content"]
-    assert none.read_text("utf-8") == ""
-    assert some.stat().st_mode & 0o777 == 0o600
-
-
-# A run that is not there leaves the file of an earlier export as it was.
-def test_export_of_nothing(shell: Shell, tmp_path: Path) -> None:
-    out = tmp_path / "some.jsonl"
-    out.write_text("earlier\n")
-    outcome = shell("runs", "export", "nothing", "--out", str(out), nowhere=True)
-
-    assert outcome.code == 2
-    assert "No run 'nothing' is kept" in outcome.err
-    assert out.read_text() == "earlier\n"
 
 
 # All runs, or those that rest for long, are deleted at once.
@@ -150,7 +119,6 @@ def test_delete_many(shell: Shell, corpus: str) -> None:
         (["delete", "nothing"], "No run 'nothing' is kept"),
         (["delete"], "Name runs, or use --all"),
         (["delete", "x", "--all"], "Name runs, or use --all"),
-        (["export", "x", "--corpus", "c", "--format", "training"], "not both"),
     ],
 )
 def test_wrong_usage(shell: Shell, arguments: list[str], sentence: str) -> None:

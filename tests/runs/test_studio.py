@@ -15,8 +15,6 @@ import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
-from graphreader.errors import UnknownCorpusError
-from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from scripts import studio as script
 from tests.runs import chronicle, mind
@@ -60,24 +58,6 @@ HOPELESS: list[tuple[str, Any, Any, str]] = [
     ("graphreader", QUESTION, {"mode": "slow"}, r"no sense\. mode: .* 'paper' or 'fast'\.$"),
     ("graphreader", QUESTION, {"calls": 0, "window": "x"}, r"calls: .* to 1; window: .*integer"),
     ("graphreader", QUESTION, {"modle": "x"}, r"modle: there is no such choice, only corpus, mod"),
-    ("read_agent", QUESTION, {"corpus": "nobody's"}, r"^There is no corpus .*graphreader ingest"),
-    ("read_agent", {"question": " "}, {}, r"^The question is empty: ask something"),
-    ("read_agent", QUESTION, {"reader": "rag-bm25-3"}, r"rag-bm25-3 has no gists: choose read-ag"),
-    (
-        "read_agent",
-        QUESTION,
-        {"calls": 5},
-        r"calls: there is no such choice, only corpus, model, r",
-    ),
-    ("ingest", {"sources": ["."]}, {"modle": "x"}, r"modle: there is no such choice"),
-    ("ingest", {"sources": ["/no/such"]}, {}, r"^/no/such "),
-    ("ingest", {}, {}, r"^Name at least one file or folder"),
-    ("ingest", {"sources": "a"}, {}, r"^`sources` is a list"),
-    ("ingest", {"sources": [""]}, {}, r"^A path is empty: name a file or a folder"),
-    ("ingest", {"sources": ["/no/such", " "]}, {}, r"^A path is empty"),
-    ("ingest", {"sources": [5]}, {}, r"^5 is neither a path nor a document"),
-    ("ingest", {"texts": [{"title": "", "text": "x"}]}, {}, r"^A text needs a title"),
-    ("ingest", {"texts": ["x"]}, {}, r"^A text needs a title"),
 ]
 
 
@@ -166,19 +146,11 @@ def _cases(schema: Mapping[str, Any]) -> list[Any]:
     return schema.get("anyOf") or [schema]
 
 
-# The server draws the paper's figure, and reading in as its three steps.
+# The server draws the paper's figure.
 def test_the_drawings(client: SyncLangGraphClient) -> None:
     drawn = client.assistants.get_graph("graphreader", xray=True)
-    reading_in = client.assistants.get_graph("ingest", xray=True)
 
     assert {(e["source"], e["target"], e.get("data", "")) for e in drawn["edges"]} == DRAWN
-    assert [node["id"] for node in reading_in["nodes"]] == [
-        "__start__",
-        "estimate_cost",
-        "read_in",
-        "normalize",
-        "__end__",
-    ]
 
 
 # A run shows its steps, those of each path, and what happens in them; the answer is a text.
@@ -212,24 +184,6 @@ def test_a_streamed_run(client: SyncLangGraphClient, ring: str, thread: str) -> 
     assert known["plan"]
     assert [path["path"] for path in known["paths"]] == [1, 2]
     assert all(path["functions"] for path in known["paths"])
-
-
-# ReadAgent reads the same corpus there; a gist that is edited before the look-up is what counts.
-def test_read_agent(client: SyncLangGraphClient, ring: str, thread: str) -> None:
-    context: Any = {"corpus": ring, "reader": "read-agent-p"}
-    client.runs.wait(
-        thread, "read_agent", input=QUESTION, context=context, interrupt_before=["look_up"]
-    )
-    stopped: Any = client.threads.get_state(thread)
-    gists = ["Nothing of use."] * len(stopped["values"]["gists"])
-    client.threads.update_state(thread, {"gists": gists})
-    end: Any = client.runs.wait(thread, "read_agent", input=None, context=context)
-    other: Any = client.runs.wait(None, "read_agent", input=QUESTION, context={"corpus": ring})
-
-    assert stopped["next"] == ["look_up"]
-    assert stopped["values"]["pages"][0]["start"] == 0
-    assert (end["looked_up"], end["answered"]) == ([], False)
-    assert "Beta" in other["answer"]
 
 
 # A run stops before a step, the plan is edited, and it goes on with the edited one.
@@ -363,88 +317,20 @@ def test_errors(client: SyncLangGraphClient) -> None:
         assert "\n" not in shown["message"]
 
 
-# Reading in stops after the estimate if it is to; then files and pasted texts can be asked about.
-@pytest.mark.usefixtures("cleaned")
-def test_reading_in(
-    client: SyncLangGraphClient, neo4j: Settings, corpus: str, thread: str, tmp_path: Path
-) -> None:
-    (tmp_path / "school.txt").write_text("Emil Rask founded the school of Vadby in 1933.")
-    given: Any = {
-        "sources": [str(tmp_path), str(tmp_path / "none.txt")],
-        "texts": [{"title": "teacher", "text": "Vera Holm taught Emil Rask in Oslo."}],
-    }
-    ask: Any = {"context": {"corpus": corpus}, "interrupt_before": ["read_in"]}
-    client.runs.wait(thread, "ingest", input=given, **ask)
-    before: Any = client.threads.get_state(thread)
-    with GraphReader(corpus, settings=neo4j) as reader, pytest.raises(UnknownCorpusError):
-        reader.documents()
-    parts = list(
-        client.runs.stream(
-            thread, "ingest", input=None, context={"corpus": corpus}, stream_mode=["custom"]
-        )
-    )
-    events = [part.data["event"] for part in parts if part.event == "custom"]
-    known: Any = client.threads.get_state(thread)["values"]
-    question = {"question": "Who taught Emil Rask?"}
-    answered: Any = client.runs.wait(
-        None, "graphreader", input=question, context={"corpus": corpus}
-    )
-
-    assert before["next"] == ["read_in"]
-    assert "documents: 2" in before["values"]["estimate"]
-    assert "none.txt" in before["values"]["estimate"]
-    status = {one["title"]: one["status"] for one in known["documents"]}
-    assert status == {"school": "read", "none": "refused", "teacher": "read"}
-    assert known["facts"] == 2
-    assert "facts: 2" in known["report"]
-    assert known["merged"] == []
-    assert events[0] == "SourceCount"
-    assert {"ChunkProgress", "DocumentEnd", "NormalizationStage"} <= set(events)
-    assert "Vera Holm" in answered["answer"]
-
-
-# What is put into a thread a second time is all that is read then: nothing of before comes back.
-@pytest.mark.usefixtures("cleaned")
-def test_a_thread_read_into_twice(
-    client: SyncLangGraphClient, neo4j: Settings, corpus: str, tmp_path: Path
-) -> None:
-    (tmp_path / "school.txt").write_text("Emil Rask founded the school of Vadby in 1933.")
-    first, other = (client.threads.create()["thread_id"] for _ in range(2))
-
-    def read(thread: str, given: Any, **stop: Any) -> Any:
-        context: Any = {"corpus": corpus}
-        return client.runs.wait(thread, "ingest", input=given, context=context, **stop)
-
-    read(first, {"texts": [{"title": "teacher", "text": "Vera Holm taught Emil Rask in Oslo."}]})
-    read(other, {"texts": [{"title": "teacher", "text": "Nobody taught Emil Rask in Oslo."}]})
-    left: Any = {"texts": [{"title": "left", "text": "Ida Lund left Oslo."}]}
-    read(first, left, interrupt_before=["estimate_cost"])
-    sources = {"sources": [str(tmp_path)]}
-    stopped = read(first, sources, interrupt_before=["read_in"])
-    read(first, None)
-    known: Any = client.threads.get_state(first)["values"]
-    with GraphReader(corpus, settings=neo4j) as reader:
-        titles = {one.title for one in reader.documents()}
-        taught = reader.chunk("teacher", 0).text
-
-    assert stopped["given"] == {**sources, "texts": []}
-    assert [stopped["documents"], stopped["facts"], stopped["report"]] == [[], 0, ""]
-    assert [one["title"] for one in known["documents"]] == ["school"]
-    assert "texts" not in known
-    assert titles == {"teacher", "school"}
-    assert taught == "Nobody taught Emil Rask in Oslo."
-
-
 # A page of anybody else cannot start a run, nor can one whose name leads to this machine.
 @pytest.mark.parametrize(
     "headers", [{"Origin": "https://evil.example"}, {"Host": "evil.example:2024"}]
 )
-@pytest.mark.usefixtures("cleaned")
 def test_other_pages(
-    studio: StudioServer, neo4j: Settings, corpus: str, headers: Mapping[str, str]
+    client: SyncLangGraphClient, studio: StudioServer, ring: str, headers: Mapping[str, str]
 ) -> None:
-    text = {"title": "evil", "text": "Emil Rask met Vera Holm."}
-    run = {"assistant_id": "ingest", "input": {"texts": [text]}, "context": {"corpus": corpus}}
+    before = client.threads.count()
+    run = {
+        "assistant_id": "graphreader",
+        "input": QUESTION,
+        "context": {"corpus": ring},
+        "on_completion": "keep",  # of the thread: it would be counted
+    }
     refused = httpx.post(
         f"{studio.url}/runs/wait",
         content=json.dumps(run),
@@ -452,13 +338,11 @@ def test_other_pages(
         trust_env=False,
         timeout=60,
     )
-    with GraphReader(corpus, settings=neo4j) as reader:
-        corpora = [one.corpus for one in reader.corpora()]
 
     assert refused.status_code == 403
     assert "this machine alone" in refused.json()["detail"]
     assert "access-control-allow-origin" not in refused.headers
-    assert corpus not in corpora
+    assert client.threads.count() == before
 
 
 # Studio's page may ask whatever it wants to, into the private network that this machine is.
@@ -479,11 +363,7 @@ def test_the_page_of_studio(studio: StudioServer) -> None:
     assert may.headers["access-control-allow-private-network"] == "true"
     for reply in (may, found):
         assert reply.headers["access-control-allow-origin"] == page["Origin"]
-    assert {one["graph_id"] for one in found.json()} == {
-        "graphreader",
-        "ingest",
-        "read_agent",
-    }
+    assert {one["graph_id"] for one in found.json()} == {"graphreader"}
 
 
 # Whoever asks corpora that are not there leaves nothing open; what is kept is for nobody else.

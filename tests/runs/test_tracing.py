@@ -18,12 +18,12 @@ from tests.terminal import environment_of
 TRACER_KEY = "lsv2_pt_4711_0815"
 STEPS = {
     "graphreader",
-    "graphreader > rational_plan > rational_plan",
-    "graphreader > initial_nodes > initial_nodes",
-    "graphreader > path > path > explore_atomic_facts > atomic_facts",
-    "graphreader > path > path > explore_chunks > chunk",
-    "graphreader > path > path > explore_neighbors > neighbors",
-    "graphreader > answer_reasoning > answer_reasoning",
+    "graphreader > rational_plan > decide > rational_plan",
+    "graphreader > initial_nodes > decide > initial_nodes",
+    "graphreader > path > path > explore_atomic_facts > decide > atomic_facts",
+    "graphreader > path > path > explore_chunks > decide > chunk",
+    "graphreader > path > path > explore_neighbors > decide > neighbors",
+    "graphreader > answer_reasoning > decide > answer_reasoning",
 }
 
 CALLER = """
@@ -135,7 +135,7 @@ def test_the_callers_own_run(environment: dict[str, str], corpus: str, traces: T
 
     assert found.count("my own") == 3
     assert found.count("my own > graphreader") == 3
-    assert found.count("my chain > graphreader > answer_reasoning > answer_reasoning") == 1
+    assert found.count("my chain > graphreader > answer_reasoning > decide > answer_reasoning") == 1
     assert {way.split(" > ")[0] for way in found} == {"my own", "my chain"}
 
 

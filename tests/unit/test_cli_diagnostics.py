@@ -1,6 +1,5 @@
 """Exit codes and messages of failures; signals at any moment."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -155,33 +154,6 @@ def test_signals(tmp_path: Path) -> None:
     assert first == "Interrupted SIGINT\n"
     assert process.returncode == 130
     assert time.monotonic() - began < 5
-
-
-# Ctrl-C while the command line is still being imported ends it in the same way.
-def test_interrupted_imports(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Importer:
-        def find_spec(self, name: str, *_: object) -> None:
-            if name == "graphreader.cli.app":
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(5)
-
-    from graphreader.cli.main import main  # noqa: PLC0415
-
-    before = {number: signal.getsignal(number) for number in (1, 2, 15)}
-    monkeypatch.delitem(sys.modules, "graphreader.cli.app", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Importer(), *sys.meta_path])
-    try:
-        with pytest.raises(SystemExit) as end:
-            main()
-    finally:
-        Interrupted.received = 0
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    assert end.value.code == 130
-    assert capsys.readouterr() == ("", "Stopped.\n")
 
 
 # A signal that the parent switched off (nohup, a background job) stays switched off.
