@@ -1,7 +1,6 @@
 """GraphReader: read texts into a graph once, then ask questions about them."""
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
@@ -34,7 +33,13 @@ from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.export_file import Export
 from graphreader.ingestion.extraction import key_elements
-from graphreader.ingestion.loading.sources import LangChainDocument, Source, Thing, sources_of
+from graphreader.ingestion.loading.sources import (
+    LangChainDocument,
+    Source,
+    Thing,
+    expand_home,
+    sources_of,
+)
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, NormalizationReport, Progress, no_progress
@@ -757,14 +762,7 @@ async def _sources(
     for one in things:
         if not isinstance(one, str | PathLike | LangChainDocument):
             raise UsageError(f"{one!r:.80} is neither a path nor a document: give one of them.")
-        if isinstance(one, str) and not one.strip():  # it would mean the working folder
-            raise UsageError("A path is empty: name a file or a folder, or leave it out.")
-    expanded = [
-        # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
-        os.path.expanduser(one) if isinstance(one, str | PathLike) else one
-        for one in things
-    ]
-    return await asyncio.to_thread(sources_of, expanded, include, exclude, id=id)
+    return await asyncio.to_thread(sources_of, expand_home(things), include, exclude, id=id)
 
 
 def _check_limit(limit: int) -> None:

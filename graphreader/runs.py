@@ -385,8 +385,9 @@ class _Run:
             self.deps = replace(
                 self.deps, budget=budget, limits=replace(self.deps.limits, **limits)
             )
-            self.deps = replace(self.deps, earlier=await self.thread.repair(self.agent))
-            self.snapshot = await self.thread.snapshot(self.agent)
+            agent = self.agent
+            self.deps = replace(self.deps, earlier=await self.thread.repair(agent))
+            self.snapshot = await self.thread.snapshot(agent)
             if self.snapshot:
                 budget.count(usage_of(self.snapshot))
                 self.replayed = tuple(replay(self.snapshot))

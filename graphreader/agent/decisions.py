@@ -39,7 +39,7 @@ class InitialNodes(Decision):
     """The proposed initial nodes with their scores (paper, figure 8)."""
 
     nodes: list[ProposedNode] = Field(
-        description="At least 10 different and select_diverse nodes (all, where fewer are listed), "
+        description="At least 10 different and diverse nodes (all, where fewer are listed), "
         "best first."
     )
 

@@ -1,10 +1,8 @@
 """What the nodes of a run work with: the graph, the decider, vectors, limits and the budget."""
 
-import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from hashlib import sha256
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
 
 from langgraph.errors import GraphBubbleUp
@@ -13,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from graphreader.agent.state import Costs
 from graphreader.errors import BudgetError, DecisionError, GraphReaderError
+from graphreader.llm.cache import decision_record, key_of, restore_decision
 from graphreader.llm.protocols import (
     Budget,
     Decider,
@@ -86,7 +85,7 @@ class AgentDependencies:
     `stream_answer`: the answer is streamed while it is written. `checkpointed`: the run has a
     LangGraph checkpointer, which then also keeps each decision, so that a node that is run again
     after an interruption asks for none of them twice. `earlier` has the decisions of nodes that a
-    repaired run repeats from the beginning, by the fingerprints of their tasks.
+    repaired run repeats from the beginning, by the keys of their tasks.
     """
 
     explorer: GraphExplorer
@@ -103,37 +102,32 @@ class AgentDependencies:
         if not self.checkpointed:
             result = await self.decider.decide(task, self.budget, on_token)
             return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
+        key = _key_of(task)
         while True:
             fresh: list[DecisionResult[Any]] = []
-            record = await _decide(self, task, on_token, fresh)
-            if record["prompt"] != _fingerprint(task):
+            record = await _decide(self, task, key, on_token, fresh)
+            # What a fresh result shows may be another selection than the first choices of the task.
+            result = fresh[0] if fresh else _kept_result(task, key, record)
+            if result is None:
                 continue  # kept for another prompt: the graph has changed since
-            shown = task if record["choices"] == task.choices else task.keeping(record["choices"])
-            usage = Usage(**record["usage"])
             if not fresh:
-                self.budget.count(usage)
-            decision = task.decision.model_validate(record["decision"])
-            return decision, shown, costs_of(usage, task.phase)
+                self.budget.count(result.usage)
+            return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
 
 
 async def _take_decision(
-    dependencies: AgentDependencies,
+    deps: AgentDependencies,
     task: Task[Any],
+    key: str,
     on_token: TokenCallback | None,
     fresh: list[DecisionResult[Any]],
 ) -> dict[str, Any]:
     """Take a decision and return it in plain JSON types; the result is appended to `fresh`."""
-    fingerprint = _fingerprint(task)
-    if dependencies.earlier.get(fingerprint):
-        return dependencies.earlier[fingerprint].pop(0)
-    result = await dependencies.decider.decide(task, dependencies.budget, on_token)
+    if deps.earlier.get(key):
+        return deps.earlier[key].pop(0)
+    result = await deps.decider.decide(task, deps.budget, on_token)
     fresh.append(result)
-    return {
-        "prompt": fingerprint,
-        "choices": result.task.choices,
-        "decision": result.decision.model_dump(mode="json"),
-        "usage": asdict(result.usage),
-    }
+    return {"prompt": key, **decision_record(result), "usage": asdict(result.usage)}
 
 
 _decide = cast(
@@ -143,10 +137,16 @@ _decide = cast(
 """A LangGraph task: its result is checkpointed. `fresh` stays empty if the checkpoint has it."""
 
 
-def _fingerprint(task: Task[Any]) -> str:
-    """A digest of all that a task shows."""
-    values = json.dumps([task.prompt, task.phase, sorted(task.values().items())])
-    return sha256(values.encode()).hexdigest()
+def _kept_result(task: Task[Any], key: str, record: dict[str, Any]) -> DecisionResult[Any] | None:
+    """The decision of a checkpoint, with its cost; None if it does not suit the task."""
+    result = restore_decision(task, record) if record["prompt"] == key else None
+    return replace(result, usage=Usage(**record["usage"])) if result else None
+
+
+def _key_of(task: Task[Any]) -> str:
+    """A key of all that a task shows."""
+    values = [part for pair in sorted(task.values().items()) for part in pair]
+    return key_of(task.prompt, task.phase, *values)
 
 
 def wasted_costs(error: Exception, phase: Phase) -> Costs:

@@ -3,7 +3,6 @@
 Heavy packages are imported when a corpus is opened, not with this module: `--help` stays quick.
 """
 
-import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -105,18 +104,17 @@ def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
     Raises UsageError if there is nothing to read, if stdin is a terminal, or if a name is missing
     for stdin or given without it.
     """
+    from graphreader.ingestion.loading.sources import expand_home
+
     if not paths:
         raise UsageError("Name what to read: files, folders, or - for stdin.")
-    if not all(path.strip() for path in paths):  # it would mean the working folder
-        raise UsageError("A path is empty: name a file or a folder, or leave it out.")
     if STDIN in paths and not (name and name.strip()):
         raise UsageError("The text from stdin needs a name: add --id NAME.")
     if name is not None and STDIN not in paths:
         raise UsageError("--id names the text from stdin: add - as a PATH, or leave --id out.")
     if STDIN in paths and sys.stdin and sys.stdin.isatty():  # Ctrl-C would not end the waiting
         raise UsageError("Nothing is piped in: add a file to the command, as in `< notes.txt`.")
-    # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
-    return [os.path.expanduser(path) for path in paths]
+    return expand_home(paths)
 
 
 def read_settings(**options: object) -> "Settings":

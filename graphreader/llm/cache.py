@@ -271,7 +271,7 @@ class DecisionCache:
             result = _parse(task, await self._cache.get(key))
             if result is None:
                 result = await ask()
-                await self._cache.put(key, _serialize(result), model=self._model)
+                await self._cache.put(key, json.dumps(decision_record(result)), model=self._model)
             else:
                 result = self._reuse(task, result)
         except BudgetError:
@@ -297,19 +297,17 @@ class DecisionCache:
         return replace(result, usage=Usage(reused=1))
 
 
-def _serialize(result: DecisionResult[Any]) -> str:
-    return json.dumps(
-        {"shown": result.task.choices, "decision": result.decision.model_dump(mode="json")}
-    )
+def decision_record(result: DecisionResult[Any]) -> dict[str, Any]:
+    """A decision in plain JSON types, with the number of choices that were shown for it."""
+    return {"shown": result.task.choices, "decision": result.decision.model_dump(mode="json")}
 
 
-def _parse(task: Task[D], reply: str | None) -> DecisionResult[D] | None:
-    """The decision of a kept reply, with the choices that were shown for it.
+def restore_decision(task: Task[D], record: Any) -> DecisionResult[D] | None:
+    """The decision of such a record, with the choices that were shown for it.
 
-    None where there is no reply, or one that does not suit the task (any more).
+    None if it is no record, or one that does not suit the task (any more).
     """
     try:
-        record = json.loads(reply or "")
         shown = record["shown"]
         if shown != task.choices:
             if not task.fewest <= shown < task.choices:
@@ -319,6 +317,13 @@ def _parse(task: Task[D], reply: str | None) -> DecisionResult[D] | None:
     except (KeyError, TypeError, ValueError):
         return None
     return DecisionResult(decision, task) if task.problem(decision) is None else None
+
+
+def _parse(task: Task[D], reply: str | None) -> DecisionResult[D] | None:
+    try:
+        return restore_decision(task, json.loads(reply or ""))
+    except ValueError:
+        return None
 
 
 def _without_cost(error: DecisionError) -> DecisionError:

@@ -29,6 +29,7 @@ from graphreader.agent.events import (
     QuestionAnswered,
     RunBegan,
 )
+from graphreader.agent.run_store import RunCheckpoints, RunStore
 from graphreader.agent.tasks import (
     AnswerTask,
     ChunkTask,
@@ -528,6 +529,38 @@ def test_asked_otherwise(ring: Settings, corpus: str) -> None:
         "The run was begun in the mode 'paper' and keeps it: a new id begins in 'fast'.",
     )
     assert [row["a"] for row in rows] == [first.answer]
+
+
+# Where no step can be kept, a run is known by its id all the same.
+def test_run_without_steps(ring: Settings, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_saver(store: RunStore) -> RunCheckpoints:
+        raise RunsError("There is no room.")
+
+    monkeypatch.setattr(RunStore, "saver", no_saver)
+    reader, _ = asking(ring, corpus)
+    with reader:
+        reading = reader.ask(QUESTION)
+        (run,) = reader.runs()
+
+    assert reading.run == run.id
+    assert run.status == "finished"
+
+
+# To keep a run changes nothing in it, also where a decider is shown less than the first choices.
+def test_kept_is_like_unkept(ring: Settings, corpus: str) -> None:
+    settings = ring.model_copy(update={"chunk_tokens": 120, "initial_nodes": 5})
+    readings = []
+    with GraphReader(corpus, settings=settings) as reader:
+        reader.ingest(Path(__file__).parents[2] / "notebooks" / "harbour")
+    for kept_runs in (0, 10):
+        kept = settings.model_copy(update={"kept_runs": kept_runs})
+        with GraphReader(corpus, settings=kept) as reader:
+            readings.append(
+                reader.ask("Who taught the clockmaker that built the clockwork of the lighthouse?")
+            )
+
+    assert all(path.calls for path in readings[0].paths)
+    assert plain(readings[1]) == plain(readings[0])
 
 
 # Runs of a file that is of no use are not said to be deleted.

@@ -30,7 +30,7 @@ def test_order_is_kept() -> None:
     assert rank_by_words([], str, "one") == []
 
 
-# Of those that share nothing none is kept where only the rank_shared ones are wanted.
+# Of those that share nothing none is kept where only those that share a word are wanted.
 def test_only_what_shares() -> None:
     facts = ["Nothing of it.", "A castle.", "The castle is in Toronto."]
 
@@ -64,7 +64,7 @@ def test_rankings_are_fused() -> None:
     assert fuse_rankings([], str) == []
 
 
-# A need is open_needs until the notebook has most of its words; where none is, all are looked for.
+# A need is open until the notebook has most of its words; where none is, all are looked for.
 def test_missing_needs() -> None:
     needs = ["birthplace of Anna Weber", "founding year of the town"]
     notebook = "Anna Weber's birthplace is Ulm."

@@ -156,6 +156,35 @@ def test_signals(tmp_path: Path) -> None:
     assert time.monotonic() - began < 5
 
 
+INTERRUPTED_IMPORT = """
+import os, signal, sys, time
+from graphreader.cli.main import main
+
+class Importer:
+    def find_spec(self, name, *_):
+        if name == "graphreader.cli.app":
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+
+sys.meta_path.insert(0, Importer())
+main()
+"""
+
+
+# Ctrl-C while the command line is still being imported ends it in the same way.
+def test_interrupted_imports() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=30,
+        check=False,
+    )
+
+    assert done.returncode == 130
+    assert (done.stdout, done.stderr) == ("", "Stopped.\n")
+
+
 # A signal that the parent switched off (nohup, a background job) stays switched off.
 def test_ignored_signals() -> None:
     before = {number: signal.getsignal(number) for number in (1, 2, 15)}

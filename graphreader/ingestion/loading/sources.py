@@ -14,10 +14,10 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from graphreader.documents import Document
-from graphreader.errors import DocumentError
+from graphreader.errors import DocumentError, UsageError
 from graphreader.ingestion.loading.content import (
     Content,
     Refused,
@@ -47,6 +47,8 @@ class LangChainDocument(Protocol):
 Thing = str | PathLike[str] | LangChainDocument
 """What can be named as a text: a path, "-" for standard input, a LangChain document."""
 
+T = TypeVar("T", bound=Thing)
+
 
 class Source(Protocol):
     """Something that is read in one go. `size` is in bytes, 0 where it is not known."""
@@ -57,6 +59,20 @@ class Source(Protocol):
 
     def documents(self, corpus: str) -> Iterator[Document | Refused]:
         """Read the documents one after the other. Blocks; raises nothing for bad content."""
+
+
+def expand_home(things: Sequence[T]) -> list[T]:
+    """The same things, with the person's home folder for `~` in paths.
+
+    Raises UsageError for an empty path, which would mean the working folder.
+    """
+    if any(isinstance(one, str) and not one.strip() for one in things):
+        raise UsageError("A path is empty: name a file or a folder, or leave it out.")
+    return [
+        # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
+        cast(T, os.path.expanduser(one)) if isinstance(one, str | PathLike) else one
+        for one in things
+    ]
 
 
 def sources_of(
