@@ -336,7 +336,7 @@ class _Run:
         origin = {"decider": self.deps.decider.name, "from": kept.run, "step": step}
         options = {**record.options, **origin}
         await self._enter(self.resources.required_run_store(), options)
-        await self._continue(options)
+        await self._continue(options, forked=True)
 
     @classmethod
     async def _replay(cls, resources: Resources, request: RunRequest, record: RunRecord) -> "_Run":
@@ -368,8 +368,11 @@ class _Run:
     async def _open_thread(self) -> None:
         self.thread = CheckpointThread(self.id, await self.resources.saver())
 
-    async def _continue(self, options: Mapping[str, Any]) -> None:
-        """Take up the run's kept state: its limits, its events, and what its budget has left."""
+    async def _continue(self, options: Mapping[str, Any], *, forked: bool = False) -> None:
+        """Take up the run's kept state: its limits, its events, and what its budget has left.
+
+        A fork has a whole budget of its own.
+        """
         assert self.store
         self.failures = self.store.failures
         try:
@@ -386,10 +389,14 @@ class _Run:
                 self.deps, budget=budget, limits=replace(self.deps.limits, **limits)
             )
             agent = self.agent
-            self.deps = replace(self.deps, earlier=await self.thread.repair(agent))
             self.snapshot = await self.thread.snapshot(agent)
-            if self.snapshot:
+            if self.snapshot and not forked:
                 budget.count(usage_of(self.snapshot))
+                earlier = await self.thread.repair(agent, self.snapshot)
+                if earlier is not None:
+                    self.deps = replace(self.deps, earlier=earlier)
+                    self.snapshot = await self.thread.snapshot(agent)
+            if self.snapshot:
                 self.replayed = tuple(replay(self.snapshot))
         except BaseException:
             await self.end("interrupted")

@@ -60,18 +60,19 @@ class CheckpointThread:
         snapshot = await agent.aget_state(self.config, subgraphs=True)
         return snapshot if snapshot.metadata else None
 
-    async def repair(self, agent: Agent) -> dict[str, list[dict[str, Any]]]:
+    async def repair(
+        self, agent: Agent, snapshot: StateSnapshot
+    ) -> dict[str, list[dict[str, Any]]] | None:
         """Go back to before a step that ended badly, so that resuming takes it again.
 
         These are the paths, if every one of them ended with an error, and the answer, if none could
-        be put together. Returns the decisions that were taken in it, so that none is paid for
-        twice (`AgentDependencies.earlier`).
+        be put together. Returns the decisions that the run has taken, so that none is paid for
+        twice (`AgentDependencies.earlier`); None if there was nothing to repair.
         """
-        snapshot = await self.snapshot(agent)
-        step = _failed_step(snapshot.values) if snapshot else ""
+        step = _failed_step(snapshot.values)
         before = await self._before(agent, step) if step else None
         if not before or not self.saver:
-            return {}
+            return None
         earlier = await self._decisions(self.saver)
         await self.saver.adelete_thread(self.run)
         await self._start_at(agent, before, step)

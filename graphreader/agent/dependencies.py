@@ -99,20 +99,18 @@ class AgentDependencies:
 
     async def decide(self, task: T, on_token: TokenCallback | None = None) -> tuple[Any, T, Costs]:
         """Take a decision. Returns it with the task as it was shown, and its cost."""
+        result: DecisionResult[Any] | None = None
         if not self.checkpointed:
             result = await self.decider.decide(task, self.budget, on_token)
-            return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
-        key = _key_of(task)
-        while True:
+        key = _key_of(task) if self.checkpointed else ""
+        while result is None:  # kept for another prompt: the graph has changed since
             fresh: list[DecisionResult[Any]] = []
             record = await _decide(self, task, key, on_token, fresh)
             # What a fresh result shows may be another selection than the first choices of the task.
             result = fresh[0] if fresh else _kept_result(task, key, record)
-            if result is None:
-                continue  # kept for another prompt: the graph has changed since
-            if not fresh:
+            if result and not fresh:
                 self.budget.count(result.usage)
-            return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
+        return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
 
 
 async def _take_decision(
@@ -123,8 +121,11 @@ async def _take_decision(
     fresh: list[DecisionResult[Any]],
 ) -> dict[str, Any]:
     """Take a decision and return it in plain JSON types; the result is appended to `fresh`."""
-    if deps.earlier.get(key):
-        return deps.earlier[key].pop(0)
+    while deps.earlier.get(key):
+        record = deps.earlier[key].pop(0)
+        if result := _kept_result(task, key, record):
+            fresh.append(result)  # the budget has counted it with the step that is repeated
+            return record
     result = await deps.decider.decide(task, deps.budget, on_token)
     fresh.append(result)
     return {"prompt": key, **decision_record(result), "usage": asdict(result.usage)}

@@ -70,7 +70,7 @@ def expand_home(things: Sequence[T]) -> list[T]:
         raise UsageError("A path is empty: name a file or a folder, or leave it out.")
     return [
         # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
-        cast(T, os.path.expanduser(one)) if isinstance(one, str | PathLike) else one
+        cast(T, os.path.expanduser(cast(str, one))) if isinstance(one, str | PathLike) else one
         for one in things
     ]
 
