@@ -99,11 +99,14 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
                 durability="sync" if run.thread.saver else None,
             )
             async with aclosing(cast(AsyncGenerator[Any], stream)) as items:
-                async for namespace, mode, data in items:
-                    if mode == "custom":
-                        yield data
-                    elif not namespace:
-                        result = data
+                try:
+                    async for namespace, mode, data in items:
+                        if mode == "custom":
+                            yield data
+                        elif not namespace:
+                            result = data
+                finally:
+                    await run.deps.stop()
         assert result is not None
         reading = await reading_of(
             run.question, result, run.deps, run.notes, time.monotonic() - began

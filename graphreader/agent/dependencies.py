@@ -1,5 +1,6 @@
 """What the nodes of a run work with: the graph, the decider, vectors, limits and the budget."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -85,7 +86,8 @@ class AgentDependencies:
     `stream_answer`: the answer is streamed while it is written. `checkpointed`: the run has a
     LangGraph checkpointer, which then also keeps each decision, so that a node that is run again
     after an interruption asks for none of them twice. `earlier` has the decisions of nodes that a
-    repaired run repeats from the beginning, by the keys of their tasks.
+    repaired run repeats from the beginning, by the keys of their tasks. `under_way` are the
+    decisions that are being taken or have yet to be kept; none begins once the run is `stopping`.
     """
 
     explorer: GraphExplorer
@@ -96,6 +98,8 @@ class AgentDependencies:
     stream_answer: bool = False
     checkpointed: bool = False
     earlier: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    under_way: set[asyncio.Future[DecisionResult[Any]]] = field(default_factory=set)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def decide(self, task: T, on_token: TokenCallback | None = None) -> tuple[Any, T, Costs]:
         """Take a decision. Returns it with the task as it was shown, and its cost."""
@@ -104,13 +108,26 @@ class AgentDependencies:
             result = await self.decider.decide(task, self.budget, on_token)
         key = _key_of(task) if self.checkpointed else ""
         while result is None:  # kept for another prompt: the graph has changed since
-            fresh: list[DecisionResult[Any]] = []
-            record = await _decide(self, task, key, on_token, fresh)
+            fresh = asyncio.get_running_loop().create_future()
+            self.under_way.add(fresh)
+            try:
+                record = await _decide(self, task, key, on_token, fresh)
+            finally:
+                self.under_way.discard(fresh)
             # What a fresh result shows may be another selection than the first choices of the task.
-            result = fresh[0] if fresh else _kept_result(task, key, record)
-            if result and not fresh:
+            result = fresh.result() if fresh.done() else _kept_result(task, key, record)
+            if result and not fresh.done():
                 self.budget.count(result.usage)
         return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
+
+    async def stop(self) -> None:
+        """Let no decision begin, and wait until those just taken are in the checkpoint.
+
+        LangGraph drops a result that comes in while its stream is being closed.
+        """
+        self.stopping.set()
+        while any(fresh.done() for fresh in self.under_way):
+            await asyncio.sleep(0)
 
 
 async def _take_decision(
@@ -118,16 +135,18 @@ async def _take_decision(
     task: Task[Any],
     key: str,
     on_token: TokenCallback | None,
-    fresh: list[DecisionResult[Any]],
+    fresh: asyncio.Future[DecisionResult[Any]],
 ) -> dict[str, Any]:
-    """Take a decision and return it in plain JSON types; the result is appended to `fresh`."""
+    """Take a decision and return it in plain JSON types; `fresh` gets the result itself."""
+    if deps.stopping.is_set():
+        await asyncio.Event().wait()  # until LangGraph cancels the task
     while deps.earlier.get(key):
         record = deps.earlier[key].pop(0)
         if result := _kept_result(task, key, record):
-            fresh.append(result)  # the budget has counted it with the step that is repeated
+            fresh.set_result(result)  # the budget has counted it with the step that is repeated
             return record
     result = await deps.decider.decide(task, deps.budget, on_token)
-    fresh.append(result)
+    fresh.set_result(result)
     return {"prompt": key, **decision_record(result), "usage": asdict(result.usage)}
 
 
@@ -135,7 +154,7 @@ _decide = cast(
     Callable[..., Awaitable[dict[str, Any]]],
     cast(Any, langgraph_task)(_take_decision, name="decide"),
 )
-"""A LangGraph task: its result is checkpointed. `fresh` stays empty if the checkpoint has it."""
+"""A LangGraph task: its result is checkpointed. `fresh` gets no result if the checkpoint has it."""
 
 
 def _kept_result(task: Task[Any], key: str, record: dict[str, Any]) -> DecisionResult[Any] | None:
