@@ -7,7 +7,6 @@ without discounts, batches, taxes and the cost of writing into a provider's prom
 
 import os
 import tomllib
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -65,7 +64,6 @@ class Prices:
     def __init__(self, file: Path | None = None, *, openai_base_url: str | None = None) -> None:
         self._own = _read_file(file) if file else {}
         self._openai_base_url = openai_base_url
-        _table()  # starts to load it
 
     @classmethod
     def of(cls, settings: Settings) -> "Prices":
@@ -79,7 +77,7 @@ class Prices:
 
         `cached_tokens` are the input tokens that came from the provider's prompt cache. Some
         providers charge more for long requests, so the requests of a run are priced one by one.
-        The first call may wait for the table (0.4 s); later calls take 60 microseconds.
+        The first call imports the table (0.5 s); later calls take 60 microseconds.
         """
         if name == OFFLINE:
             return 0.0
@@ -93,7 +91,7 @@ class Prices:
 
     def _listed(self, name: str, input_: int, output: int, cached: int) -> float | None:
         """The table's price of one request; None for a model that it does not know."""
-        package, providers = _table().result()
+        package, providers = _table()
         provider, _, model = name.partition(":")
         where = {"provider_id": _PROVIDERS.get(provider, provider)}
         if provider == "openai" and self._openai_base_url:
@@ -110,15 +108,8 @@ class Prices:
 
 
 @cache
-def _table() -> "Future[tuple[Any, frozenset[str]]]":
-    """The package and its providers, loaded in a thread: it would block the loop for 0.4 s."""
-    thread = ThreadPoolExecutor(1, thread_name_prefix="prices")
-    table = thread.submit(_load_table)
-    thread.shutdown(wait=False)
-    return table
-
-
-def _load_table() -> tuple[Any, frozenset[str]]:
+def _table() -> tuple[Any, frozenset[str]]:
+    """The package and the ids of its providers. Its import is slow, so a first price makes it."""
     package = import_module("genai_prices")
     snapshot = import_module("genai_prices.data_snapshot").get_snapshot()
     return package, frozenset(provider.id for provider in snapshot.providers)
