@@ -1,21 +1,21 @@
 """The readers that can answer in GraphReader's place, by their names.
 
-`KINDS` is the table of names: each row has a pattern, what the reader does, and the function that
-makes it. `make` makes a reader over documents, `ask` has one answer from a corpus.
+`KINDS` is the table of names: each row has a pattern, and the function that makes the reader.
+`make` makes a reader over documents, `ask` answers a question from the texts of a corpus.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
 
 from graphreader import sync
-from graphreader.baselines.answering import FullText, Golden, Policy
-from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
-from graphreader.baselines.read_agent.look_up import MOST_PAGES, Strategy
+from graphreader.baselines.answering import FullText, Golden
+from graphreader.baselines.chunk_reading import ChunkReader
+from graphreader.baselines.read_agent.gists import GistBuilder
 from graphreader.baselines.read_agent.pages import preset_for
 from graphreader.baselines.read_agent.reader import (
+    MOST_PAGES,
     TASK_AWARE,
     GistMemRetrieval,
     PagesRetrieval,
@@ -30,7 +30,7 @@ from graphreader.baselines.retrieval import (
     top_1_tokens,
 )
 from graphreader.baselines.search_agent import SearchAgent
-from graphreader.baselines.session import TextPassage, passages_of
+from graphreader.baselines.session import ReaderModel, TextPassage, passages_of
 from graphreader.documents import Document
 from graphreader.errors import UsageError
 from graphreader.integrations.langgraph import ExecutionContext
@@ -55,6 +55,36 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
+class ReaderSpec:
+    """What a reader is made of: the match of its name, the documents, and its models."""
+
+    match: re.Match[str]
+    material: Material
+    models: ModelRegistry
+    model: ReaderModel
+
+    @property
+    def name(self) -> str:
+        """The reader's name."""
+        return self.match[0]
+
+    def ranking(self, passages: Sequence[TextPassage]) -> Ranking:
+        """The ranking that the name asks for; by embeddings if it names none."""
+        if self.match.groupdict().get("by") == "bm25":
+            return BM25(passages)
+        return EmbeddingRanking(passages, self.models.embedder())
+
+    def gist_builder(self) -> GistBuilder:
+        """The builder of ReadAgent's pages and gists."""
+        return GistBuilder(
+            self.material.documents,
+            self.models.builder(self.model.window),
+            preset_for(self.material.tokens),
+            self.models.settings.home / "gists",
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ReaderKind:
     """A kind of reader: a row of the table of names.
 
@@ -65,8 +95,7 @@ class ReaderKind:
 
     pattern: str
     names: tuple[str, ...]
-    description: str
-    make: Callable[[re.Match[str], Material, ModelRegistry], Reader]
+    make: Callable[[ReaderSpec], Reader]
     uses_long_window: bool = False
     needs_evidence: bool = False
 
@@ -74,7 +103,9 @@ class ReaderKind:
 def make(name: str, material: Material, models: ModelRegistry) -> Reader:
     """The reader of that name over the material. Raises UsageError for an unknown name."""
     kind, match = _kind_of(name)
-    return kind.make(match, material, models)
+    window = window_of(name, models)
+    model = ReaderModel(models.asker(window), window, models.budget)
+    return kind.make(ReaderSpec(match, material, models, model))
 
 
 def window_of(name: str, models: ModelRegistry) -> int:
@@ -129,157 +160,84 @@ def _kind_of(
     raise UsageError(f"There is no reader {name!r}: choose among {', '.join(names)}.{hint}")
 
 
-def _ranking(by: str, passages: Sequence[TextPassage], models: ModelRegistry) -> Ranking:
-    return BM25(passages) if by == "bm25" else EmbeddingRanking(passages, models.embedder())
+def _retrieval(spec: ReaderSpec) -> Reader:
+    k = int(spec.match["k"])
+    limit = top_1_tokens(spec.model) if k == 1 else TOP_K_TOKENS
+    ranking = spec.ranking(passages_of(spec.material.documents, limit))
+    return Retrieval(spec.name, ranking, spec.model, k)
 
 
-def _retrieval(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    k, window = int(match["k"]), models.window
-    decider = models.asker(window)
-    limit = top_1_tokens(decider, window) if k == 1 else TOP_K_TOKENS
-    ranking = _ranking(match["by"], passages_of(material.documents, limit), models)
-    return Retrieval(match[0], ranking, decider, k=k, window=window, budget=models.budget)
+def _full_text(spec: ReaderSpec) -> Reader:
+    return FullText(spec.material.documents, spec.model, spec.match["policy"] or "head")
 
 
-def _full_text(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    policies: Mapping[str | None, Policy] = {None: "head", "middle": "middle", "refuse": "refuse"}
-    window = models.long_window
-    return FullText(
-        material.documents,
-        models.asker(window),
-        window=window,
-        policy=policies[match["policy"]],
-        budget=models.budget,
+def _chunk_reader(spec: ReaderSpec) -> Reader:
+    return ChunkReader(
+        spec.material.documents,
+        spec.model,
+        chunk_tokens=spec.models.settings.chunk_tokens,
+        with_notes=bool(spec.match["notes"]),
     )
 
 
-def _chunk_reader(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    reader = ChunkReaderWithNotes if match["notes"] else ChunkReader
-    return reader(
-        material.documents,
-        models.asker(models.window),
-        chunk_tokens=models.settings.chunk_tokens,
-        window=models.window,
-        budget=models.budget,
-    )
+def _golden(spec: ReaderSpec) -> Reader:
+    return Golden(*spec.material.golden, spec.model)
 
 
-def _golden(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    supporting, documents = material.golden
-    decider = models.asker(models.window)
-    return Golden(supporting, documents, decider, window=models.window, budget=models.budget)
+def _search_agent(spec: ReaderSpec) -> Reader:
+    model = replace(spec.model, budget=spec.models.budget_of_steps)
+    return SearchAgent(spec.material.documents, model, spec.models.embedder())
 
 
-def _search_agent(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    return SearchAgent(
-        material.documents,
-        models.asker(models.window),
-        models.embedder(),
-        window=models.window,
-        budget=models.budget_of_steps,
-    )
-
-
-def _read_agent(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    strategies: Mapping[str, Strategy] = {"p": "parallel", "s": "sequential"}
+def _read_agent(spec: ReaderSpec) -> Reader:
     return ReadAgent(
-        **_page_reader_arguments(material, models),
-        strategy=strategies[match["strategy"]],
-        max_pages=int(match["pages"] or MOST_PAGES),
-        task_aware=bool(match["task_aware"]),
+        spec.name,
+        spec.gist_builder(),
+        spec.model,
+        max_pages=int(spec.match["pages"] or MOST_PAGES),
+        in_parallel=spec.match["strategy"] == "p",
+        task_aware=bool(spec.match["task_aware"]),
     )
 
 
-def _gist_mem(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    return ReadAgent(**_page_reader_arguments(material, models), strategy="gists")
+def _gist_mem(spec: ReaderSpec) -> Reader:
+    return ReadAgent(spec.name, spec.gist_builder(), spec.model, max_pages=0)
 
 
-def _gist_mem_retrieval(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    return GistMemRetrieval(
-        **_page_reader_arguments(material, models),
-        ranking_of=lambda pages: _ranking("embedding", pages, models),
-        k=int(match["k"]),
-    )
-
-
-def _pages_retrieval(match: re.Match[str], material: Material, models: ModelRegistry) -> Reader:
-    return PagesRetrieval(
-        match[0],
-        **_page_reader_arguments(material, models),
-        ranking_of=lambda pages: _ranking(match["by"], pages, models),
-        k=int(match["k"]),
-    )
-
-
-def _page_reader_arguments(material: Material, models: ModelRegistry) -> dict[str, Any]:
-    """The arguments of all readers that cut texts into ReadAgent's pages."""
-    window = models.long_window
-    return {
-        "documents": material.documents,
-        "builder": models.builder(window),
-        "decider": models.asker(window),
-        "pages": preset_for(material.tokens),
-        "window": window,
-        "gists_home": models.settings.home / "gists",
-        "budget": models.budget,
-    }
+def _page_ranker(spec: ReaderSpec) -> Reader:
+    kind = PagesRetrieval if spec.name.startswith("rag-pages") else GistMemRetrieval
+    k = int(spec.match["k"])
+    return kind(spec.name, spec.gist_builder(), spec.model, spec.ranking, k)
 
 
 _BY, _K = r"(?P<by>bm25|embedding)", r"(?P<k>[1-9]\d?)"
 
 KINDS: tuple[ReaderKind, ...] = (
-    ReaderKind(
-        rf"rag-{_BY}-{_K}",
-        ("rag-bm25-3", "rag-embedding-3"),
-        "retrieval: the best K chunks by words, or by meaning",
-        _retrieval,
-    ),
+    ReaderKind(rf"rag-{_BY}-{_K}", ("rag-bm25-3", "rag-embedding-3"), _retrieval),
     ReaderKind(
         r"full-text(?:-(?P<policy>middle|refuse))?",
         ("full-text", "full-text-middle", "full-text-refuse"),
-        "the whole text in a large window, or as much of it as fits",
         _full_text,
         uses_long_window=True,
     ),
-    ReaderKind(
-        r"chunk-read(?P<notes>-notes)?",
-        ("chunk-read", "chunk-read-notes"),
-        "one chunk after the other, until one answers",
-        _chunk_reader,
-    ),
+    ReaderKind(r"chunk-read(?P<notes>-notes)?", ("chunk-read", "chunk-read-notes"), _chunk_reader),
     ReaderKind(
         rf"read-agent-(?P<strategy>[ps])(?:-(?P<pages>[1-9]\d?))?(?P<task_aware>{TASK_AWARE})?",
         ("read-agent-p", "read-agent-s", "read-agent-s-task-aware"),
-        "gists of pages, and up to 5 pages looked up, at once or one by one",
         _read_agent,
         uses_long_window=True,
     ),
-    ReaderKind(r"gistmem", ("gistmem",), "gists of pages alone", _gist_mem, uses_long_window=True),
+    ReaderKind("gistmem", ("gistmem",), _gist_mem, uses_long_window=True),
     ReaderKind(
-        rf"gistmem-retrieval-{_K}",
-        ("gistmem-retrieval-1",),
-        "gists, and the K pages most alike",
-        _gist_mem_retrieval,
-        uses_long_window=True,
+        rf"gistmem-retrieval-{_K}", ("gistmem-retrieval-1",), _page_ranker, uses_long_window=True
     ),
     ReaderKind(
         rf"rag-pages-{_BY}-{_K}",
         ("rag-pages-bm25-3", "rag-pages-embedding-3"),
-        "retrieval over ReadAgent's pages",
-        _pages_retrieval,
+        _page_ranker,
         uses_long_window=True,
     ),
-    ReaderKind(
-        r"search-agent",
-        ("search-agent",),
-        "an agent that searches by words and by meaning and reads chunks",
-        _search_agent,
-    ),
-    ReaderKind(
-        r"golden",
-        ("golden",),
-        "the supporting facts, where the data name them",
-        _golden,
-        needs_evidence=True,
-    ),
+    ReaderKind("search-agent", ("search-agent",), _search_agent),
+    ReaderKind("golden", ("golden",), _golden, needs_evidence=True),
 )
+"""Readers without a graph, to compare GraphReader with: all answer behind the `Reader` protocol."""

@@ -1,17 +1,23 @@
 """Readers that answer with one prompt: the whole text, or the supporting facts.
 
 Full Text Read shows as much of the text as a large window holds (GraphReader paper, appendix D).
-Golden shows the supporting facts, as an upper bound for every way of finding them ("Golden" in the
-paper's table 2): it measures answering alone.
+Golden shows the supporting facts, as an upper bound for every way to retrieve them ("Golden" in
+the paper's table 2): it measures answering alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise, takewhile
-from typing import Any, Literal
+from typing import Any
 
 from graphreader import tokens
 from graphreader.agent.citations import locate
-from graphreader.baselines.session import NO_TEXT, QuestionSession, TextPassage
+from graphreader.baselines.session import (
+    NO_TEXT,
+    BaselineReader,
+    QuestionSession,
+    ReaderModel,
+    TextPassage,
+)
 from graphreader.baselines.tasks import (
     Excerpt,
     FullTextChoiceTask,
@@ -24,29 +30,28 @@ from graphreader.baselines.tasks import (
 )
 from graphreader.documents import Document
 from graphreader.errors import WindowError
-from graphreader.ingestion.chunking import Span, chunk_spans
-from graphreader.llm.protocols import Budget, Decider
+from graphreader.ingestion.chunking import chunk_spans
 from graphreader.reading import Reading
 from graphreader.text.sentences import line_spans
 
-Policy = Literal["head", "middle", "refuse"]
 _PIECES = 8  # a paragraph larger than the window is cut into pieces of this part of it
 
 
-def excerpts_of(passages: Iterable[TextPassage]) -> list[Excerpt]:
-    """The passages as excerpts that are shown one after the other, in this order."""
+def excerpts_of(passages: Iterable[TextPassage], *, by_title: bool = False) -> list[Excerpt]:
+    """The passages as excerpts that are shown one after the other, in this order.
+
+    `by_title`: the passages of one document stand under its title as one text.
+    """
     return [
-        Excerpt(passage.label, passage.text, place, passage.document.id, passage=passage)
-        for place, passage in enumerate(passages)
+        Excerpt(one.document.title if by_title else one.label, one.text, place, passage=one)
+        for place, one in enumerate(passages)
     ]
 
 
 async def answer_from(
     session: QuestionSession,
-    options: Sequence[str],
     excerpts: Sequence[Excerpt],
     *,
-    window: int,
     full_text: bool = False,
     whole: bool = False,
 ) -> Reading:
@@ -59,9 +64,11 @@ async def answer_from(
     """
     if not excerpts:
         return session.unanswered(NO_TEXT)
-    shown = tuple(excerpts if whole else _within(window, excerpts))
-    task = _task(session.question, options, shown, full_text, whole)
-    result = await session.decide(task)
+    shown = tuple(excerpts if whole else _within(session.window, excerpts))
+    kind: type[TextTask[Any]] = FullTextTask if full_text else PassagesTask
+    if session.options:
+        kind = FullTextChoiceTask if full_text else PassagesChoiceTask
+    result = await session.decide(kind(session.question, shown, session.options, whole))
     kept = sorted(shown[: result.task.choices], key=lambda one: one.place)
     if len(kept) < len(excerpts):
         session.notes.append(
@@ -71,31 +78,15 @@ async def answer_from(
     passages = [one.passage for one in kept if one.passage]
     session.show(passages)
     decision = result.decision
-    if isinstance(decision, TextChoice):
-        answer, answered = options[decision.option - 1], True
-    else:
-        answer, answered = decision.answer, decision.answered
+    chosen = isinstance(decision, TextChoice)
     return session.reading(
-        answer,
-        answered=answered,
+        session.options[decision.option - 1] if chosen else decision.answer,
+        answered=chosen or decision.answered,
         passages=passages,
         quotes=decision.quotes,
         analysis=decision.analysis,
         evidence=show_excerpts(kept),
     )
-
-
-def _task(
-    question: str,
-    options: Sequence[str],
-    excerpts: tuple[Excerpt, ...],
-    full_text: bool,
-    whole: bool,
-) -> TextTask[Any]:
-    if options:
-        choice = FullTextChoiceTask if full_text else PassagesChoiceTask
-        return choice(question, excerpts, tuple(options), whole)
-    return (FullTextTask if full_text else PassagesTask)(question, excerpts, whole=whole)
 
 
 def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
@@ -106,50 +97,34 @@ def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
     return excerpts[: max(1, sum(1 for _ in takewhile(lambda size: size <= window, sizes)))]
 
 
-class FullText:
+class FullText(BaselineReader):
     """Answers from all documents, one after the other in their order.
 
-    The `policy` says what is done with a text larger than the window. "head" shows the longest head
+    `policy` says what happens to a text larger than the window. "head" shows the longest head
     of whole paragraphs that fits (table 3); "middle" shows head and tail and leaves paragraphs in
     the middle out; "refuse" shows nothing: the reading is unanswered, and its note says why. A
     single paragraph that is larger than the window is cut at the ends of sentences.
     """
 
     def __init__(
-        self,
-        documents: Sequence[Document],
-        decider: Decider,
-        *,
-        window: int,
-        policy: Policy = "head",
-        budget: Callable[[], Budget] = Budget,
+        self, documents: Sequence[Document], model: ReaderModel, policy: str = "head"
     ) -> None:
-        self.name = "full-text" if policy == "head" else f"full-text-{policy}"
-        self.window = window
-        self._paragraphs = [
-            paragraph for document in documents for paragraph in _paragraphs(document, window)
-        ]
-        self._decider = decider
+        super().__init__("full-text" if policy == "head" else f"full-text-{policy}", model)
         self._policy = policy
-        self._budget = budget
-
-    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Answer from what the policy shows. Raises DecisionError."""
-        session = QuestionSession(self.name, question, self._decider, self._budget())
-        # Paragraphs of one document are shown as one text.
-        excerpts = [
-            Excerpt(one.document.title, one.text, place, one.document.id, passage=one)
-            for place, one in enumerate(self._paragraphs)
+        self._paragraphs = [
+            paragraph for one in documents for paragraph in _paragraphs(one, self.window)
         ]
+
+    async def read(self, session: QuestionSession) -> Reading:
+        """Answer from what the policy shows. Raises DecisionError."""
+        excerpts = excerpts_of(self._paragraphs, by_title=True)
         if self._policy != "refuse":
             ranked = [excerpts[at] for at in self._ranking()]
-            return await answer_from(session, options, ranked, window=self.window, full_text=True)
+            return await answer_from(session, ranked, full_text=True)
         size = sum(paragraph.tokens for paragraph in self._paragraphs)
         if size <= self.window:
             try:
-                return await answer_from(
-                    session, options, excerpts, window=self.window, full_text=True, whole=True
-                )
+                return await answer_from(session, excerpts, full_text=True, whole=True)
             except WindowError:
                 pass  # with the prompt it is too large
         return session.unanswered(
@@ -173,28 +148,22 @@ class FullText:
 
 
 def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
-    """The document's paragraphs, each with the white space behind it."""
+    """The document's paragraphs, or their pieces, each with the white space behind it."""
     text = document.text
     starts = [0, *(start for start, _ in line_spans(text)[1:]), len(text)]
-    for index, (start, end, size) in enumerate(_paragraph_spans(starts, text, window)):
-        yield TextPassage(document, index, start, text[start:end], size)
-
-
-def _paragraph_spans(starts: Sequence[int], text: str, window: int) -> Iterator[Span]:
-    """Start, end and tokens of each paragraph, or of its pieces."""
+    index = 0
     for start, end in pairwise(starts):
         part = text[start:end]
-        if not part.strip():
-            continue
         size = tokens.count(part)
-        if size <= window:
-            yield start, end, size
-        else:
-            pieces = chunk_spans(part, max(64, window // _PIECES))
-            yield from ((start + a, start + b, size) for a, b, size in pieces)
+        spans = [(0, len(part), size)]
+        if size > window:
+            spans = list(chunk_spans(part, max(64, window // _PIECES)))
+        for begin, behind, piece_size in spans if part.strip() else ():
+            yield TextPassage(document, index, start + begin, part[begin:behind], piece_size)
+            index += 1
 
 
-class Golden:
+class Golden(BaselineReader):
     """Answers from `supporting`, sentences of `documents`; without any, from the documents.
 
     For data that name only the documents with the answer, give just these as `documents`. What the
@@ -204,55 +173,30 @@ class Golden:
     name = "golden"
 
     def __init__(
-        self,
-        supporting: Sequence[str],
-        documents: Sequence[Document],
-        decider: Decider,
-        *,
-        window: int,
-        budget: Callable[[], Budget] = Budget,
+        self, supporting: Sequence[str], documents: Sequence[Document], model: ReaderModel
     ) -> None:
-        self.window = window
-        self._excerpts = _supporting_facts(supporting, documents) or _whole_texts(documents)
-        self._decider = decider
-        self._budget = budget
+        super().__init__(self.name, model)
+        self._excerpts = _supporting_facts(supporting, documents) or excerpts_of(
+            (_slice(one, 0, len(one.text)) for one in documents if one.text.strip()), by_title=True
+        )
 
-    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+    async def read(self, session: QuestionSession) -> Reading:
         """Answer from the supporting facts. Raises DecisionError."""
-        session = QuestionSession(self.name, question, self._decider, self._budget())
-        return await answer_from(session, options, self._excerpts, window=self.window)
+        return await answer_from(session, self._excerpts)
 
 
 def _supporting_facts(supporting: Sequence[str], documents: Sequence[Document]) -> list[Excerpt]:
     """The sentences where they stand; one that stands in no document is shown all the same."""
     excerpts = []
     for place, sentence in enumerate(one for one in supporting if one.strip()):
-        passages = (_locate_passage(sentence, document) for document in documents)
-        passage = next((one for one in passages if one), None)
-        label, document, text = "Supporting fact", "", sentence
-        if passage:
-            label, document, text = passage.document.title, passage.document.id, passage.text
-        excerpts.append(Excerpt(label, f"{text.strip()}\n", place, document, passage=passage))
+        spans = ((document, locate(sentence, document.text)) for document in documents)
+        passage = next((_slice(document, *span) for document, span in spans if span), None)
+        label = passage.document.title if passage else "Supporting fact"
+        text = passage.text if passage else sentence
+        excerpts.append(Excerpt(label, f"{text.strip()}\n", place, passage=passage))
     return excerpts
 
 
-def _locate_passage(sentence: str, document: Document) -> TextPassage | None:
-    span = locate(sentence, document.text)
-    if span is None:
-        return None
-    text = document.text[slice(*span)]
-    return TextPassage(document, 0, span[0], text, tokens.count(text))
-
-
-def _whole_texts(documents: Sequence[Document]) -> list[Excerpt]:
-    return [
-        Excerpt(
-            document.title,
-            document.text,
-            place,
-            document.id,
-            passage=TextPassage(document, 0, 0, document.text, tokens.count(document.text)),
-        )
-        for place, document in enumerate(documents)
-        if document.text.strip()
-    ]
+def _slice(document: Document, start: int, end: int) -> TextPassage:
+    text = document.text[start:end]
+    return TextPassage(document, 0, start, text, tokens.count(text))

@@ -4,24 +4,31 @@ Reading ends with the first chunk that answers the question; if none does, the r
 (GraphReader paper, appendix D). No chunk crosses documents.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
 from graphreader import tokens
-from graphreader.baselines.session import NO_TEXT, QuestionSession, TextPassage, passages_of
+from graphreader.baselines.session import (
+    NO_TEXT,
+    BaselineReader,
+    QuestionSession,
+    ReaderModel,
+    TextPassage,
+    passages_of,
+)
 from graphreader.baselines.tasks import option_number
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ReplyError
-from graphreader.llm.protocols import Budget, Decider, Decision, Task, folded, names
+from graphreader.llm.protocols import Decision, Task, folded, names
 from graphreader.reading import Reading
 from graphreader.usage import Phase
 
 CHUNK_TOKENS = 2_000
 SUMMARY_TOKENS = 400
-"""A summary at most: it stands beside every later chunk."""
+"""The longest summary: every later prompt contains it."""
 
 BareAnswer = Annotated[
     str, Field(description="The answer alone if it is answerable, otherwise empty.")
@@ -112,7 +119,7 @@ class NotesReadTask(ReadingTask[NotesRead]):
     summary: str = ""
 
     def values(self) -> dict[str, str]:
-        """The summary beside the rest."""
+        """Summary, label, text, question and options."""
         # super() without arguments does not work in a dataclass with slots.
         return ReadingTask.values(self) | {"summary": self.summary or "(empty)"}
 
@@ -124,111 +131,68 @@ class NotesReadTask(ReadingTask[NotesRead]):
         return ReadingTask.problem(self, decision)
 
 
-@dataclass(slots=True)
-class _Progress:
-    """The chunks read so far, the quotes of them, and the summary of a reader with notes."""
+class ChunkReader(BaselineReader):
+    """Reads one chunk after the other until one answers the question.
 
-    options: tuple[str, ...]
-    summary: str = ""
-    chunks: list[TextPassage] = field(default_factory=list)
-    quotes: list[str] = field(default_factory=list)
-
-    def evidence(self) -> str:
-        """The summary and the last chunk (appendix E)."""
-        last = [chunk.text for chunk in self.chunks[-1:]]
-        return "\n\n".join(part for part in [self.summary, *last] if part)
-
-
-class ChunkReader:
-    """Reads each chunk by itself until one answers the question (figure 16).
-
-    A chunk for which the decider gives no usable reply is skipped with a note. Where the budget is
-    used up, the reading is unanswered, with a note; it is an error only if no chunk was read. An
-    unavailable model is always an error, since its answer is not known.
+    `with_notes` takes a brief summary along from chunk to chunk, so several can answer (figure 17);
+    without, each chunk is read by itself (figure 16). A chunk for which the decider gives no usable
+    reply is skipped with a note. Where the budget is used up, the reading is unanswered, with a
+    note; it is an error only if no chunk was read. An unavailable model is always an error, since
+    its answer is not known.
     """
-
-    name = "chunk-read"
 
     def __init__(
         self,
         documents: Sequence[Document],
-        decider: Decider,
+        model: ReaderModel,
         *,
         chunk_tokens: int = CHUNK_TOKENS,
-        window: int,
-        budget: Callable[[], Budget] = Budget,
+        with_notes: bool = False,
     ) -> None:
-        self.window = window
-        self._chunks = [one for one in passages_of(documents, chunk_tokens) if one.text.strip()]
-        self._decider = decider
-        self._budget = budget
+        super().__init__("chunk-read-notes" if with_notes else "chunk-read", model)
+        self._chunks = passages_of(documents, chunk_tokens)
+        self._with_notes = with_notes
 
-    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+    async def read(self, session: QuestionSession) -> Reading:
         """Read until a chunk answers. Raises DecisionError (see the class)."""
-        session = QuestionSession(self.name, question, self._decider, self._budget())
-        if not self._chunks:
-            return session.unanswered(NO_TEXT)
-        progress = _Progress(tuple(options))
-        note = "No chunk answers the question."
-        for number, chunk in enumerate(self._chunks, 1):
+        summary, evidence, quotes = "", "", list[str]()
+        read: list[TextPassage] = []
+        note = "No chunk answers the question." if self._chunks else NO_TEXT
+        for number, chunk in enumerate(self._chunks):
             try:
-                decision = await self._read(session, progress, chunk)
+                decision = await self._decide(session, chunk, summary)
             except ReplyError as error:
-                if not progress.chunks and number == len(self._chunks):
+                if not read and chunk is self._chunks[-1]:
                     raise
                 session.notes.append(f"{chunk.label} was passed over: {error}")
                 continue
             except BudgetError as error:
-                if not progress.chunks:
+                if not read:
                     raise
-                left = len(self._chunks) - number + 1
+                left = len(self._chunks) - number
                 note = f"{left} of {len(self._chunks)} chunks were not read: {error}"
                 break
-            progress.chunks.append(chunk)
-            progress.quotes += decision.quotes
+            session.show([chunk])
+            read.insert(0, chunk)
+            quotes += decision.quotes
+            if isinstance(decision, NotesRead):
+                summary = decision.summary.strip() or summary
+            evidence = f"{summary}\n\n{chunk.text}" if summary else chunk.text  # appendix E
             if decision.function == "answerable":
-                return self._answered(session, progress, decision.answer)
-        return session.unanswered(note, passages=progress.chunks, evidence=progress.evidence())
+                option = option_number(decision.answer, session.options)
+                return session.reading(
+                    session.options[option - 1] if option else decision.answer.strip(),
+                    answered=True,
+                    passages=read if self._with_notes else [chunk],
+                    quotes=quotes,
+                    evidence=evidence,
+                )
+        return session.unanswered(note, passages=read, evidence=evidence)
 
-    async def _read(
-        self, session: QuestionSession, progress: _Progress, chunk: TextPassage
+    async def _decide(
+        self, session: QuestionSession, chunk: TextPassage, summary: str
     ) -> ChunkRead | NotesRead:
-        task = ChunkReadTask(session.question, chunk.label, chunk.text, progress.options)
-        decision = (await session.decide(task)).decision
-        session.show([chunk])
-        return decision
-
-    def _answered(self, session: QuestionSession, progress: _Progress, answer: str) -> Reading:
-        number = option_number(answer, progress.options)
-        return session.reading(
-            progress.options[number - 1] if number else answer.strip(),
-            answered=True,
-            passages=self._citable(progress),
-            quotes=progress.quotes,
-            evidence=progress.evidence(),
-        )
-
-    def _citable(self, progress: _Progress) -> list[TextPassage]:
-        """The passages of the answer's quotes: the one chunk that it comes from."""
-        return progress.chunks[-1:]
-
-
-class ChunkReaderWithNotes(ChunkReader):
-    """Takes a brief summary along from chunk to chunk, so several can answer (figure 17)."""
-
-    name = "chunk-read-notes"
-
-    async def _read(
-        self, session: QuestionSession, progress: _Progress, chunk: TextPassage
-    ) -> ChunkRead | NotesRead:
-        task = NotesReadTask(
-            session.question, chunk.label, chunk.text, progress.options, progress.summary
-        )
-        decision = (await session.decide(task)).decision
-        session.show([chunk])
-        progress.summary = decision.summary.strip() or progress.summary
-        return decision
-
-    def _citable(self, progress: _Progress) -> list[TextPassage]:
-        """All chunks, the latest first."""
-        return progress.chunks[::-1]
+        values = session.question, chunk.label, chunk.text, session.options
+        if self._with_notes:
+            return (await session.decide(NotesReadTask(*values, summary))).decision
+        return (await session.decide(ChunkReadTask(*values))).decision

@@ -8,7 +8,7 @@ question.
 import asyncio
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
@@ -17,9 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphreader.baselines.answering import answer_from, excerpts_of
-from graphreader.baselines.session import QuestionSession, TextPassage
+from graphreader.baselines.session import (
+    BaselineReader,
+    QuestionSession,
+    ReaderModel,
+    TextPassage,
+)
 from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask, PassagesTask
-from graphreader.llm.protocols import Budget, Decider, Embedder
+from graphreader.llm.protocols import Embedder
 from graphreader.reading import Reading
 from graphreader.text.words import HAN_RUN, fold, han_pairs, term_of, words_of
 
@@ -67,38 +72,46 @@ class BM25:
 
 
 class EmbeddingRanking:
-    """Ranks by the cosine of embeddings.
-
-    A passage longer than 8,000 characters is embedded in parts, and the mean of their vectors
-    counts.
-    """
+    """Ranks by the cosine of embeddings."""
 
     def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
         self.passages = passages
+        self._index = VectorIndex([_titled(one) for one in passages], embedder)
+
+    async def ranked(self, question: str) -> list[TextPassage]:
+        """All passages, the likeliest first. Raises DecisionError where nothing is embedded."""
+        return _sort_by(await self._index.similarities(question), self.passages)
+
+
+class VectorIndex:
+    """The vectors of texts, which are embedded once, at the first query.
+
+    A text longer than 8,000 characters is embedded in parts, and the mean of their vectors counts.
+    """
+
+    def __init__(self, texts: Sequence[str], embedder: Embedder) -> None:
+        self._parts = [
+            [text[at : at + LONGEST_EMBEDDED] for at in range(0, len(text), LONGEST_EMBEDDED)]
+            for text in texts
+        ]
         self._embedder = embedder
         self._vectors: Vectors | None = None
         self._lock = asyncio.Lock()
 
-    async def ranked(self, question: str) -> list[TextPassage]:
-        """All passages, the likeliest first. Raises DecisionError where nothing is embedded."""
-        if not self.passages:
-            return []
+    async def similarities(self, query: str) -> Vectors:
+        """The cosine of the query with each text, none of which is empty. Raises DecisionError."""
+        if not self._parts:
+            return np.zeros(0, np.float32)
         async with self._lock:
             if self._vectors is None:
-                self._vectors = await self._embed_passages()
-        query = await unit_vectors([question], self._embedder)
-        return _sort_by(self._vectors @ query[0], self.passages)
+                vectors = await self._unit_vectors([part for one in self._parts for part in one])
+                starts = np.cumsum([0, *(len(one) for one in self._parts[:-1])])
+                self._vectors = _normalize(np.add.reduceat(vectors, starts, axis=0))
+        similarities: Vectors = self._vectors @ (await self._unit_vectors([query]))[0]
+        return similarities
 
-    async def _embed_passages(self) -> Vectors:
-        parts = [_parts(_titled(passage)) for passage in self.passages]
-        vectors = await unit_vectors([part for some in parts for part in some], self._embedder)
-        starts = np.cumsum([0, *(len(some) for some in parts[:-1])])
-        return _normalize(np.add.reduceat(vectors, starts, axis=0))
-
-
-async def unit_vectors(texts: Sequence[str], embedder: Embedder) -> Vectors:
-    """The vectors of the texts, of length 1, so that their products are cosines."""
-    return _normalize(np.asarray(await embedder.embed(texts), dtype=np.float32))
+    async def _unit_vectors(self, texts: Sequence[str]) -> Vectors:
+        return _normalize(np.asarray(await self._embedder.embed(texts), dtype=np.float32))
 
 
 def bm25_terms(text: str) -> list[str]:
@@ -127,10 +140,6 @@ def _sort_by(scores: NDArray[np.floating], passages: Sequence[TextPassage]) -> l
     return [passages[at] for at in np.argsort(-scores, kind="stable")]
 
 
-def _parts(text: str) -> list[str]:
-    return [text[at : at + LONGEST_EMBEDDED] for at in range(0, len(text), LONGEST_EMBEDDED)]
-
-
 def _normalize(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit_length: Vectors = vectors / np.maximum(lengths, 1e-12)
@@ -156,38 +165,24 @@ def _stop_words() -> frozenset[str]:
     return frozenset(import_module("bm25s.stopwords").STOPWORDS_EN)
 
 
-class Retrieval:
+class Retrieval(BaselineReader):
     """Answers from the best `k` passages of a ranking.
 
-    `window` is that of its decider. Where the passages do not all fit into it, the last ones are
-    left out, and a note says so.
+    Where they do not all fit into the window, the last ones are left out, and a note says so.
     """
 
-    def __init__(
-        self,
-        name: str,
-        ranking: Ranking,
-        decider: Decider,
-        *,
-        k: int,
-        window: int,
-        budget: Callable[[], Budget] = Budget,
-    ) -> None:
-        self.name = name
-        self.window = window
+    def __init__(self, name: str, ranking: Ranking, model: ReaderModel, k: int) -> None:
+        super().__init__(name, model)
         self._ranking = ranking
-        self._decider = decider
         self._k = k
-        self._budget = budget
 
-    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+    async def read(self, session: QuestionSession) -> Reading:
         """Rank, and answer from the best. Raises DecisionError."""
-        session = QuestionSession(self.name, question, self._decider, self._budget())
-        best = [one for one in await self._ranking.ranked(question) if one.text.strip()][: self._k]
-        return await answer_from(session, options, excerpts_of(best), window=self.window)
+        ranked = await self._ranking.ranked(session.question)
+        return await answer_from(session, excerpts_of(ranked[: self._k]))
 
 
-def top_1_tokens(decider: Decider, window: int) -> int:
+def top_1_tokens(model: ReaderModel) -> int:
     """The tokens of a chunk of which one fills the window: 3,800, or what fits.
 
     In a window of 4,096 tokens a language model's prompt, the schema of its reply and the question
@@ -196,5 +191,5 @@ def top_1_tokens(decider: Decider, window: int) -> int:
     """
     empty = (Excerpt("", "", 0),)
     tasks = PassagesTask("", empty), PassagesChoiceTask("", empty, ("",))
-    prompt = max(decider.measure(task) for task in tasks)
-    return max(1, min(TOP_1_TOKENS, window - prompt - _QUESTION_TOKENS - _LABEL_TOKENS))
+    prompt = max(model.decider.measure(task) for task in tasks)
+    return max(1, min(TOP_1_TOKENS, model.window - prompt - _QUESTION_TOKENS - _LABEL_TOKENS))

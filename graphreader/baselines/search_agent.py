@@ -8,9 +8,8 @@ earlier ones the actions with the chunks' numbers, the labels of unread chunks, 
 notes.
 """
 
-import asyncio
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, cast
 
@@ -19,12 +18,18 @@ from pydantic import Field
 
 from graphreader import tokens
 from graphreader.baselines.answering import answer_from, excerpts_of
-from graphreader.baselines.retrieval import Vectors, unit_vectors
-from graphreader.baselines.session import QuestionSession, TextPassage, passages_of
+from graphreader.baselines.retrieval import VectorIndex
+from graphreader.baselines.session import (
+    BaselineReader,
+    QuestionSession,
+    ReaderModel,
+    TextPassage,
+    passages_of,
+)
 from graphreader.baselines.tasks import Excerpt
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ReplyError, WindowError
-from graphreader.llm.protocols import Budget, Decider, Decision, Embedder, Task, folded, names
+from graphreader.llm.protocols import Decision, Embedder, Task, folded, names
 from graphreader.reading import Reading
 from graphreader.text.sentences import sentence_spans
 from graphreader.usage import Phase
@@ -144,7 +149,7 @@ class SearchStepTask(Task[SearchStep]):
         }
 
     def problem(self, decision: SearchStep) -> str | None:
-        """A search for nothing or for the same again; no chunk to read; an answer from nothing."""
+        """An empty or repeated search, no chunk to read, an answer without a chunk read."""
         length = tokens.count(decision.notes)
         if length > NOTES_TOKENS:
             return f"The notes have {length} tokens: write them anew with at most 200 words."
@@ -178,11 +183,11 @@ class SearchStepTask(Task[SearchStep]):
 
     @property
     def choices(self) -> int:
-        """The latest result and the waiting chunks."""
+        """The number of chunks of the latest result and of waiting chunks."""
         return len(self.result) + len(self.waiting)
 
     def keeping(self, number: int) -> Self:
-        """The best of the latest result, then the waiting chunks."""
+        """The task with the best of the latest result, then waiting chunks."""
         kept = min(number, len(self.result))
         return replace(
             self,
@@ -200,11 +205,13 @@ class ChunkIndex:
 
     def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
         self.passages = passages
-        self._embedder = embedder
         self._texts = [f"{one.document.title}\n{one.text}".casefold() for one in passages]
-        self._sentences: list[tuple[int, str]] = []
-        self._vectors: Vectors | None = None
-        self._lock = asyncio.Lock()
+        self._sentences = [
+            (at, passage.text[start:end])
+            for at, passage in enumerate(passages)
+            for start, end in sentence_spans(passage.text)
+        ]
+        self._vectors = VectorIndex([sentence for _, sentence in self._sentences], embedder)
 
     def by_keywords(self, words: Sequence[str]) -> list[tuple[int, str]]:
         """The chunks that contain the words, in upper or lower case."""
@@ -215,19 +222,9 @@ class ChunkIndex:
 
     async def by_meaning(self, query: str) -> list[tuple[int, str]]:
         """The chunks with the sentences most similar to the query. Raises DecisionError."""
-        async with self._lock:
-            if self._vectors is None:
-                self._sentences = [
-                    (at, passage.text[start:end])
-                    for at, passage in enumerate(self.passages)
-                    for start, end in sentence_spans(passage.text)
-                ]
-                sentences = [sentence for _, sentence in self._sentences] or [""]
-                self._vectors = await unit_vectors(sentences, self._embedder)
-        similarity = self._vectors @ (await unit_vectors([query], self._embedder))[0]
         best: dict[int, str] = {}
-        for number in np.argsort(-similarity, kind="stable"):
-            if len(best) == MOST_HITS or not self._sentences:
+        for number in np.argsort(-await self._vectors.similarities(query), kind="stable"):
+            if len(best) == MOST_HITS:
                 break
             at, sentence = self._sentences[number]
             best.setdefault(at, sentence[:SNIPPET])
@@ -251,40 +248,103 @@ def _snippet(text: str, keywords: Sequence[str]) -> str:
     return _ELLIPSIS.join(matching or sentences[:1])[:SNIPPET]
 
 
-class ChunkNumbers:
-    """Numbers chunks in the order in which they turn up; `read` are those shown in full."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[int, int] = {}
-        self.read: list[int] = []
-
-    def number(self, at: int) -> int:
-        """The number of a chunk, from 1; a new one where the chunk turns up first."""
-        return self._numbers.setdefault(at, len(self._numbers) + 1)
-
-    def unread(self) -> list[int]:
-        """The chunks that turned up and were not read, the latest first."""
-        return [at for at in reversed(self._numbers) if at not in self.read]
-
-    def chunks(self, numbers: Iterable[int]) -> list[int]:
-        """The chunks that have these numbers, each once."""
-        by_number = {number: at for at, number in self._numbers.items()}
-        return [by_number[n] for n in dict.fromkeys(numbers) if n in by_number]
-
-
 @dataclass(slots=True)
-class _SearchState:
-    """The notes, actions and latest result of one search; `best` are chunks for the answer."""
+class _Search:
+    """The search for one question: its notes, its actions and the latest result.
 
-    options: tuple[str, ...]
+    `numbers` are those of the chunks that turned up, in that order; `read` are the chunks that were
+    shown in full, `best` those that the agent names for the answer.
+    """
+
+    index: ChunkIndex
     notes: str = ""
     actions: list[SearchAction] = field(default_factory=list)
     result: list[Hit] = field(default_factory=list)
-    numbers: ChunkNumbers = field(default_factory=ChunkNumbers)
+    numbers: dict[int, int] = field(default_factory=dict)
+    read: list[int] = field(default_factory=list)
     best: list[int] = field(default_factory=list)
 
+    def task(self, session: QuestionSession, steps_left: int) -> SearchStepTask:
+        """The choice of the next step."""
+        in_result = {hit.number: hit.in_full for hit in self.result}
+        unread = [
+            (number, at)
+            for at, number in reversed(self.numbers.items())
+            if at not in self.read and not in_result.get(number)
+        ]
+        waiting = [self._hit(at, "") for number, at in unread if number not in in_result]
+        return SearchStepTask(
+            question=session.question,
+            notes=self.notes,
+            actions=tuple(self.actions),
+            result=tuple(self.result),
+            waiting=tuple(waiting[:MOST_WAITING]),
+            unread=frozenset(number for number, _ in unread),
+            steps=steps_left,
+            options=session.options,
+        )
 
-class SearchAgent:
+    def count_shown(self, session: QuestionSession, task: SearchStepTask) -> None:
+        """Count what the step really showed: a chunk that did not fit was not read."""
+        self.result = list(task.result)
+        in_full = self.chunks(hit.number for hit in task.result if hit.in_full)
+        self.read += in_full
+        session.show(self.index.passages[at] for at in in_full)
+        for hit in task.result:
+            for sentence in () if hit.in_full else hit.text.split(_ELLIPSIS):
+                session.coverage.derived(sentence)
+        if self.actions:
+            shown = tuple(hit.number for hit in task.result)
+            self.actions[-1] = replace(self.actions[-1], numbers=shown)
+
+    async def act(self, step: SearchStep) -> None:
+        """Search or read: the result is for the next step. Reading lists the adjacent chunks."""
+        chosen: list[int] = []
+        if step.function == "keyword_search":
+            matches = self.index.by_keywords(step.words)
+        elif step.function == "semantic_search":
+            matches = await self.index.by_meaning(step.argument)
+        else:
+            chosen = [at for at in self.chunks(step.chunks) if at not in self.read][:MOST_READ]
+            matches = [(at, self.index.passages[at].text) for at in chosen]
+        self.result = [self._hit(at, text, at in chosen) for at, text in matches]
+        shown = tuple(hit.number for hit in self.result)
+        self.actions.append(SearchAction(step.function, step.argument, shown))
+        for at in chosen:
+            for near in self.index.adjacent(at):
+                self._number(near)
+
+    def chunks(self, numbers: Iterable[int]) -> list[int]:
+        """The chunks that have these numbers, each once."""
+        by_number = {number: at for at, number in self.numbers.items()}
+        return [by_number[n] for n in dict.fromkeys(numbers) if n in by_number]
+
+    def excerpts(self) -> list[Excerpt]:
+        """The notes and what was read: first what the agent named, then the latest.
+
+        Chunks keep the numbers that the notes use.
+        """
+        last_result = self.chunks(hit.number for hit in self.result if hit.in_full)
+        read = list(dict.fromkeys([*self.read, *last_result]))
+        named = [at for at in self.best if at in read]
+        in_order = list(dict.fromkeys([*named, *reversed(read)]))
+        excerpts = excerpts_of(self.index.passages[at] for at in in_order)
+        notes = [Excerpt("Notes of the search", self.notes, -1)] if self.notes and read else []
+        return notes + [
+            replace(excerpt, number=self.numbers[at])
+            for at, excerpt in zip(in_order, excerpts, strict=True)
+        ]
+
+    def _number(self, at: int) -> int:
+        """The number of a chunk, from 1; a new one where the chunk turns up first."""
+        return self.numbers.setdefault(at, len(self.numbers) + 1)
+
+    def _hit(self, at: int, text: str, in_full: bool = False) -> Hit:
+        label = self.index.passages[at].label
+        return Hit(self._number(at), label, text, in_full, at in self.read)
+
+
+class SearchAgent(BaselineReader):
     """Chooses at each step to search by words, to search by meaning, to read chunks or to answer.
 
     It takes at most `max_calls` steps. Then, or where the budget is used up or a step gives no
@@ -293,124 +353,43 @@ class SearchAgent:
     once.
     """
 
-    name = "search-agent"
-
     def __init__(
         self,
         documents: Sequence[Document],
-        decider: Decider,
+        model: ReaderModel,
         embedder: Embedder,
         *,
         chunk_tokens: int = CHUNK_TOKENS,
         max_calls: int = MOST_CALLS,
-        window: int,
-        budget: Callable[[], Budget] = Budget,
     ) -> None:
-        self.window = window
-        chunks = [one for one in passages_of(documents, chunk_tokens) if one.text.strip()]
-        self._index = ChunkIndex(chunks, embedder)
-        self._decider = decider
+        super().__init__("search-agent", model)
+        self._index = ChunkIndex(passages_of(documents, chunk_tokens), embedder)
         self._max_calls = max_calls
-        self._budget = budget
 
-    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+    async def read(self, session: QuestionSession) -> Reading:
         """Search, and answer. Raises DecisionError where nothing was read, or there is no answer.
 
         An unavailable service is an error as well, since it cuts the search short.
         """
-        session = QuestionSession(self.name, question, self._decider, self._budget())
-        state = _SearchState(tuple(options))
+        search = _Search(self._index)
         try:
-            await self._search(session, state)
+            if self._index.passages:
+                await self._take_steps(session, search)
         except (BudgetError, ReplyError, WindowError) as error:
-            if not self._excerpts(state):
+            if not search.excerpts():
                 raise
             session.notes.append(f"The search ended early: {error}")
-        return await answer_from(session, options, self._excerpts(state), window=self.window)
+        return await answer_from(session, search.excerpts())
 
-    async def _search(self, session: QuestionSession, state: _SearchState) -> None:
+    async def _take_steps(self, session: QuestionSession, search: _Search) -> None:
         """Take steps until one says to answer, or there are no more."""
-        if not self._index.passages:
-            return
         for steps_left in reversed(range(self._max_calls)):
-            result = await session.decide(self._task(session.question, state, steps_left))
-            decision = result.decision
-            self._count_shown(session, state, cast(SearchStepTask, result.task))
-            state.notes = decision.notes.strip() or state.notes
-            if decision.function == "answer":
-                state.best = state.numbers.chunks(decision.chunks)
+            result = await session.decide(search.task(session, steps_left))
+            step = result.decision
+            search.count_shown(session, cast(SearchStepTask, result.task))
+            search.notes = step.notes.strip() or search.notes
+            if step.function == "answer":
+                search.best = search.chunks(step.chunks)
                 return
-            await self._act(state, decision)
+            await search.act(step)
         session.notes.append(f"The search ended after {self._max_calls} steps.")
-
-    def _task(self, question: str, state: _SearchState, steps_left: int) -> SearchStepTask:
-        numbers = state.numbers
-        in_full = {hit.number: hit.in_full for hit in state.result}
-        unread = {n: at for at in numbers.unread() if not in_full.get(n := numbers.number(at))}
-        waiting = [self._hit(numbers, at, "") for n, at in unread.items() if n not in in_full]
-        return SearchStepTask(
-            question=question,
-            notes=state.notes,
-            actions=tuple(state.actions),
-            result=tuple(state.result),
-            waiting=tuple(waiting[:MOST_WAITING]),
-            unread=frozenset(unread),
-            steps=steps_left,
-            options=state.options,
-        )
-
-    def _count_shown(
-        self, session: QuestionSession, state: _SearchState, task: SearchStepTask
-    ) -> None:
-        """Count what the step really showed: a chunk that did not fit was not read."""
-        state.result = list(task.result)
-        in_full = state.numbers.chunks(hit.number for hit in task.result if hit.in_full)
-        state.numbers.read += in_full
-        session.show(self._index.passages[at] for at in in_full)
-        for hit in task.result:
-            for sentence in () if hit.in_full else hit.text.split(_ELLIPSIS):
-                session.coverage.derived(sentence)
-        if state.actions:
-            numbers = tuple(hit.number for hit in task.result)
-            state.actions[-1] = replace(state.actions[-1], numbers=numbers)
-
-    async def _act(self, state: _SearchState, decision: SearchStep) -> None:
-        """Search or read: the result is for the next step. Reading lists the adjacent chunks."""
-        numbers, chosen = state.numbers, list[int]()
-        if decision.function == "keyword_search":
-            matches = self._index.by_keywords(decision.words)
-        elif decision.function == "semantic_search":
-            matches = await self._index.by_meaning(decision.argument)
-        else:
-            unread = (at for at in numbers.chunks(decision.chunks) if at not in numbers.read)
-            chosen = list(unread)[:MOST_READ]
-            matches = [(at, self._index.passages[at].text) for at in chosen]
-        in_full = decision.function == "read_chunk"
-        state.result = [self._hit(numbers, at, text, in_full) for at, text in matches]
-        shown = tuple(hit.number for hit in state.result)
-        state.actions.append(SearchAction(decision.function, decision.argument, shown))
-        for at in chosen:
-            for near in self._index.adjacent(at):
-                numbers.number(near)
-
-    def _hit(self, numbers: ChunkNumbers, at: int, text: str, in_full: bool = False) -> Hit:
-        label = self._index.passages[at].label
-        return Hit(numbers.number(at), label, text, in_full, at in numbers.read)
-
-    def _excerpts(self, state: _SearchState) -> list[Excerpt]:
-        """The notes and what was read: first what the agent named, then the latest.
-
-        Chunks keep the numbers that the notes use.
-        """
-        numbers = state.numbers
-        last_result = numbers.chunks(hit.number for hit in state.result if hit.in_full)
-        read = [*numbers.read, *(at for at in last_result if at not in numbers.read)]
-        named = [at for at in state.best if at in read]
-        in_order = [*named, *(at for at in reversed(read) if at not in named)]
-        excerpts = excerpts_of(self._index.passages[at] for at in in_order)
-        numbered = [
-            replace(excerpt, number=numbers.number(at))
-            for at, excerpt in zip(in_order, excerpts, strict=True)
-        ]
-        notes = [Excerpt("Notes of the search", state.notes, -1)] if state.notes else []
-        return [*notes, *numbered] if numbered else []

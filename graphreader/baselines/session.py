@@ -4,8 +4,9 @@ A session takes decisions, counts their cost and what was shown, and makes the r
 """
 
 import time
+from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -45,33 +46,50 @@ class TextPassage:
 def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
     """Chunks of whole paragraphs, as GraphReader cuts them, of at most `limit` tokens, in order.
 
-    No passage crosses documents.
+    No passage crosses documents, and none is blank.
     """
     return [
         TextPassage(document, chunk.index, chunk.start, chunk.text, chunk.tokens)
         for document in documents
         for chunk in split(document, limit)
+        if chunk.text.strip()
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderModel:
+    """The decider that reads and answers, the tokens of its window, and each question's budget."""
+
+    decider: Decider
+    window: int
+    budget: Callable[[], Budget] = Budget
 
 
 class QuestionSession:
     """Takes the decisions of one question of one reader, and makes its reading.
 
     `coverage` is what the question showed of the documents, `notes` are sentences for the person
-    who asks.
+    who asks. Without a `question` it counts what a reader builds before the first question.
     """
 
     def __init__(
-        self, reader: str, question: str, decider: Decider, budget: Budget | None = None
+        self, reader: str, model: ReaderModel, question: str = "", options: Sequence[str] = ()
     ) -> None:
         self.question = question
+        self.options = tuple(options)
+        self.window = model.window
+        self.budget = model.budget()
         self.coverage = Coverage()
         self.notes: list[str] = []
-        self.budget = budget or Budget()
         self._reader = reader
-        self._decider = decider
+        self._decider = model.decider
         self._usage: dict[Phase, Usage] = {}
         self._start = time.monotonic()
+
+    @property
+    def usage(self) -> Usage:
+        """What the question has cost so far."""
+        return sum(self._usage.values(), Usage())
 
     async def decide(self, task: Task[D]) -> DecisionResult[D]:
         """Take a decision and count its cost.
@@ -82,7 +100,7 @@ class QuestionSession:
             result = await self._decider.decide(task, self.budget)
         except DecisionError as error:
             self.count(error.spent, task.phase)
-            error.spent = sum(self._usage.values(), Usage())
+            error.spent = self.usage
             raise
         self.count(result.usage, task.phase)
         return result
@@ -118,7 +136,6 @@ class QuestionSession:
         """The reading. A quote becomes a citation if it really stands in one of `passages`."""
         citations = _citations(quotes, passages) if answered else []
         numbers = tuple(range(1, len(citations) + 1))
-        usage = sum(self._usage.values(), Usage())
         notice = [self._decider.notice] if self._decider.notice else []
         return Reading(
             question=self.question,
@@ -129,7 +146,7 @@ class QuestionSession:
             plan="",
             citations=tuple(citations),
             claims=(Claim(answer, numbers),) if answered else (),
-            usage=replace(usage, seconds=round(time.monotonic() - self._start, 3)),
+            usage=replace(self.usage, seconds=round(time.monotonic() - self._start, 3)),
             phases=dict(self._usage),
             decider=self._decider.name,
             notes=(*notice, *self.notes),
@@ -139,6 +156,23 @@ class QuestionSession:
             tokens_read=self.coverage.tokens,
             evidence=evidence,
         )
+
+
+class BaselineReader(ABC):
+    """A reader without a graph: answers each question in a session of its own."""
+
+    def __init__(self, name: str, model: ReaderModel) -> None:
+        self.name = name
+        self.window = model.window
+        self.model = model
+
+    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+        """Answer the question, or choose one of the options. Raises DecisionError."""
+        return await self.read(QuestionSession(self.name, self.model, question, options))
+
+    @abstractmethod
+    async def read(self, session: QuestionSession) -> Reading:
+        """Answer the session's question. Raises DecisionError."""
 
 
 def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[Citation]:

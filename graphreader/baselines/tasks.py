@@ -19,7 +19,6 @@ from graphreader.usage import Phase
 _GAP = "\n[...]\n"
 _MARKS = " .:,[]()\"'“”‘’。：、，（）［］【】「」"
 _NUMBERED = re.compile(r"(?P<number>\d{1,3})(?P<rest>.*)")
-D = TypeVar("D", bound=Decision)
 
 
 class TextAnswer(Decision):
@@ -53,26 +52,42 @@ class TextChoice(Decision):
     )
 
 
+A = TypeVar("A", TextAnswer, TextChoice)
+
+
+def answer_problem(decision: TextAnswer | TextChoice, options: Sequence[str]) -> str | None:
+    """Why an answer is empty, or a choice is none of the options; None if it can be taken."""
+    if isinstance(decision, TextAnswer):
+        return empty_answer_problem(decision)
+    if 1 <= decision.option <= len(options):
+        return None
+    return f"Choose an option by its number, 1 to {len(options)}."
+
+
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """Some text with the label of its source; excerpts are shown in the order of `place`.
 
-    Excerpts of one label and `document` (its id) that follow each other are shown as one text:
-    documents can have the same title. `number` is the one by which a reader already knows it; else
-    excerpts are counted. A place below 0 is that of a reader's own notes, which have no number.
-    `passage` is the slice of a document that can be cited for it, if there is one.
+    Excerpts of one label and document that follow each other are shown as one text. `number` is the
+    one by which a reader already knows it; else excerpts are counted. A place below 0 is that of a
+    reader's own notes, which have no number. `passage` is the slice of a document that can be cited
+    for it, if there is one.
     """
 
     label: str
     text: str
     place: int
-    document: str = ""
     number: int | None = None
     passage: TextPassage | None = field(default=None, compare=False)
 
+    @property
+    def source(self) -> tuple[str, str]:
+        """Label and document's id: documents can have the same title."""
+        return self.label, self.passage.document.id if self.passage else ""
+
 
 @dataclass(frozen=True, slots=True)
-class TextTask(Task[D]):
+class TextTask(Task[A]):
     """A question about excerpts, ranked best first; they are its choices.
 
     With `options` one of them is to be chosen. A `whole` task leaves no excerpt out.
@@ -97,12 +112,16 @@ class TextTask(Task[D]):
 
     @property
     def choices(self) -> int:
-        """The excerpts."""
+        """The number of excerpts."""
         return len(self.excerpts)
 
     def keeping(self, number: int) -> Self:
-        """The best excerpts."""
+        """The task with the best excerpts alone."""
         return replace(self, excerpts=self.excerpts[:number])
+
+    def problem(self, decision: A) -> str | None:
+        """See `answer_problem`."""
+        return answer_problem(decision, self.options)
 
 
 class TextAnswerTask(TextTask[TextAnswer]):
@@ -111,20 +130,12 @@ class TextAnswerTask(TextTask[TextAnswer]):
     __slots__ = ()
     decision = TextAnswer
 
-    def problem(self, decision: TextAnswer) -> str | None:
-        """An answer without words."""
-        return empty_answer_problem(decision)
-
 
 class TextChoiceTask(TextTask[TextChoice]):
     """Choose one of the options."""
 
     __slots__ = ()
     decision = TextChoice
-
-    def problem(self, decision: TextChoice) -> str | None:
-        """A number that no option has."""
-        return no_option(decision, self.options)
 
 
 class PassagesTask(TextAnswerTask):
@@ -158,16 +169,9 @@ class FullTextChoiceTask(TextChoiceTask):
 def show_excerpts(excerpts: Iterable[Excerpt]) -> str:
     """The excerpts as prompts show them: in order, numbered, with a mark where one is missing."""
     in_order = sorted(excerpts, key=lambda one: one.place)
-    runs = [list(run) for _, run in groupby(in_order, lambda one: (one.label, one.document))]
+    runs = [list(run) for _, run in groupby(in_order, lambda one: one.source)]
     first = 0 if runs and runs[0][0].place < 0 else 1  # notes come first, without a number
     return "\n\n".join(_show_run(run, number) for number, run in enumerate(runs, first))
-
-
-def no_option(decision: TextChoice, options: Sequence[str]) -> str | None:
-    """Why a choice that is none of the options cannot be taken, or None."""
-    if 1 <= decision.option <= len(options):
-        return None
-    return f"Choose an option by its number, 1 to {len(options)}."
 
 
 def option_number(answer: str, options: Sequence[str]) -> int | None:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from graphreader.baselines.read_agent.look_up import MOST_PAGES
 from graphreader.baselines.read_agent.pages import preset_for
-from graphreader.baselines.read_agent.reader import TASK_AWARE
+from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.documents import Document
 from graphreader.estimate import Spending, estimate

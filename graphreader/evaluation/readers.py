@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from graphreader import readers
 from graphreader.baselines.read_agent.reader import PagesRetrieval, ReadAgent
-from graphreader.baselines.session import NO_TEXT, QuestionSession
+from graphreader.baselines.session import NO_TEXT, QuestionSession, ReaderModel
 from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, WindowError
@@ -219,7 +219,8 @@ class _EmptyReader:
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Return an unanswered reading whose note says that there is no text."""
-        session = QuestionSession(self.name, question, self._models.asker(self.window))
+        model = ReaderModel(self._models.asker(self.window), self.window)
+        session = QuestionSession(self.name, model, question)
         return session.unanswered(NO_TEXT)
 
 

@@ -1,24 +1,22 @@
-"""What every reader promises, whichever it is: see `graphreader.reading.Reader`.
+"""What every reader promises, GraphReader and the baselines: see `graphreader.reading.Reader`.
 
-Each is built of documents and a decider that asks a chat model; the model is a function that finds
-one sentence in what it is shown. What a reader builds before it is asked is no part of a question.
+Each decides by a chat model, which is a function that looks for one sentence in what it is shown.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import pytest
+from langchain_core.documents import Document as LangChainDocument
 
-from graphreader.baselines.answering import FullText, Golden
-from graphreader.baselines.chunk_reading import ChunkReader, ChunkReaderWithNotes
-from graphreader.baselines.read_agent.pages import Pagination
-from graphreader.baselines.read_agent.reader import GistMemRetrieval, PagesRetrieval, ReadAgent
-from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Retrieval, top_1_tokens
-from graphreader.baselines.search_agent import SearchAgent
-from graphreader.baselines.session import passages_of
+from graphreader import readers
 from graphreader.documents import Document
 from graphreader.errors import ModelUnavailableError
+from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import (
     Budget,
@@ -30,9 +28,11 @@ from graphreader.llm.protocols import (
 )
 from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
+from graphreader.models import ModelRegistry
 from graphreader.offline.decider import OfflineDecider
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.reading import Reader, Reading
+from graphreader.settings import Settings
 from graphreader.testing import ChatRequest, FunctionChatModel
 from graphreader.text.sentences import sentence_spans
 from graphreader.tokens import count
@@ -41,280 +41,304 @@ from tests.runs import lighthouse
 from tests.runs.lighthouse import DOCUMENTS, KEY, OPTIONS, QUESTION, document, text_of
 
 D = TypeVar("D", bound=Decision)
-SMALL, LARGE = 4_096, 32_000
-
-Build = Callable[[Sequence[Document], Decider, int], Reader]
-
-
-def retrieval(kind: str, k: int) -> Build:
-    def build(documents: Sequence[Document], decider: Decider, window: int) -> Reader:
-        limit = top_1_tokens(decider, window) if k == 1 else 1_000
-        passages = passages_of(documents, limit)
-        ranking = (
-            BM25(passages) if kind == "bm25" else EmbeddingRanking(passages, OfflineEmbedder())
-        )
-        return Retrieval(f"rag-{kind}-{k}", ranking, decider, k=k, window=window)
-
-    return build
-
-
-def search_agent(documents: Sequence[Document], decider: Decider, window: int) -> Reader:
-    return SearchAgent(documents, decider, OfflineEmbedder(), window=window)
-
-
-def read_agent(**options: Any) -> Build:
-    def build(documents: Sequence[Document], decider: Decider, window: int) -> Reader:
-        return ReadAgent(documents, builder=decider, decider=decider, window=window, **options)
-
-    return build
-
-
-def gist_mem_retrieval(documents: Sequence[Document], decider: Decider, window: int) -> Reader:
-    return GistMemRetrieval(
-        documents,
-        builder=decider,
-        decider=decider,
-        ranking_of=lambda pages: EmbeddingRanking(pages, OfflineEmbedder()),
-        window=window,
-    )
-
-
-def pages_retrieval(documents: Sequence[Document], decider: Decider, window: int) -> Reader:
-    return PagesRetrieval(
-        "rag-pages-bm25-3",
-        documents,
-        builder=decider,
-        decider=decider,
-        ranking_of=BM25,
-        k=3,
-        pages=Pagination(),
-        window=window,
-    )
-
-
-READERS: Mapping[str, tuple[Build, int]] = {
-    "rag-bm25-1": (retrieval("bm25", 1), SMALL),
-    "rag-bm25-3": (retrieval("bm25", 3), SMALL),
-    "rag-embedding-1": (retrieval("embedding", 1), SMALL),
-    "rag-embedding-3": (retrieval("embedding", 3), SMALL),
-    "full-text": (lambda d, m, w: FullText(d, m, window=w), LARGE),
-    "full-text-middle": (lambda d, m, w: FullText(d, m, window=w, policy="middle"), LARGE),
-    "full-text-refuse": (lambda d, m, w: FullText(d, m, window=w, policy="refuse"), LARGE),
-    "chunk-read": (lambda d, m, w: ChunkReader(d, m, window=w), SMALL),
-    "chunk-read-notes": (lambda d, m, w: ChunkReaderWithNotes(d, m, window=w), SMALL),
-    "rag-pages-bm25-3": (pages_retrieval, LARGE),
-    "golden": (lambda d, m, w: Golden([KEY], d, m, window=w), SMALL),
-    "search-agent": (search_agent, SMALL),
-    "read-agent-p": (read_agent(strategy="parallel"), LARGE),
-    "read-agent-s": (read_agent(strategy="sequential"), LARGE),
-    "read-agent-s-task-aware": (read_agent(strategy="sequential", task_aware=True), LARGE),
-    "gistmem": (read_agent(strategy="gists"), LARGE),
-    "gistmem-retrieval-1": (gist_mem_retrieval, LARGE),
-}
+SMALL, LARGE = 4_096, 16_000
+BASELINES = [name for kind in readers.KINDS for name in kind.names] + ["rag-embedding-1"]
 # These read as little as they can.
-SPARING = {
-    "rag-pages-bm25-3",
-    "golden",
-    "search-agent",
-    "read-agent-p",
-    "read-agent-s",
-    "read-agent-s-task-aware",
-    "gistmem-retrieval-1",
-    "gistmem",
-}
-every_reader = pytest.mark.parametrize("name", READERS)
-# "golden" is given what is to be found.
-every_finder = pytest.mark.parametrize("name", [name for name in READERS if name != "golden"])
+SPARING = re.compile(r"golden|search-agent|read-agent.*|gistmem.*|rag-pages.*")
+BUILDING = {"Extraction", "PausePoint", "Gist"}
+
+every_reader = pytest.mark.parametrize("name", ["graphreader", *BASELINES])
+every_baseline = pytest.mark.parametrize("name", BASELINES)
+# The reader `golden` gets the evidence with the question.
+every_searcher = pytest.mark.parametrize("name", [one for one in BASELINES if one != "golden"])
 
 
-def said(request: ChatRequest) -> Mapping[str, Any]:
-    return lighthouse.reply(request.decision, request.user)
+def facts_of(text: str) -> dict[str, list[str]]:
+    """One fact of each paragraph word for word, one in other words, and the key."""
+    facts = {KEY: ["Marta Quiroga", "Valparaiso", "copper lighthouse"]} if KEY in text else {}
+    for keeper in re.finditer(r"Keeper (\w+) of the northern road counted \d+ lamps.*?\.", text):
+        facts[keeper[0]] = [f"Keeper {keeper[1]}", "northern road"]
+        facts[f"Aunt {keeper[1]} sent a letter about apples."] = [f"Aunt {keeper[1]}", "apples"]
+    return facts
 
 
-class Asked:
-    """A reader of the contract, and everything that its model was asked."""
+def reply(request: ChatRequest) -> Mapping[str, Any]:
+    """The reply of a model that looks for the lighthouse, and else reads what comes first."""
+    user, quotes = request.user, [KEY] if KEY in request.user else []
+    match request.decision:
+        case "Extraction":
+            facts = [{"fact": fact, "key_elements": of} for fact, of in facts_of(user).items()]
+            return {"facts": facts}
+        case "RationalPlan":
+            return {"plan": "Look for the lighthouse.", "needs": ["copper lighthouse"]}
+        case "InitialNodes":
+            nodes = re.findall(r"(?m)^\[(\d+)\] (.+)$", user.partition("</nodes>")[0])
+            best = ("Marta Quiroga", "Valparaiso")
+            return {"nodes": [{"number": n, "score": 9 + 91 * (one in best)} for n, one in nodes]}
+        case "FactsDecision":
+            unread = re.findall(r"(?m)^\[(\d+)\] (?!.*\(already read\))", user)[:1]
+            function = "read_chunk" if unread else "stop_and_read_neighbor"
+            return {"notebook": "Seen.", "rationale": "", "function": function, "chunks": unread}
+        case "ChunkDecision":
+            function = "termination" if quotes else "search_more"
+            notebook = "It is Valparaiso." if quotes else "Seen."
+            return {"notebook": notebook, "quotes": quotes, "rationale": "", "function": function}
+        case "NeighborDecision":
+            return {"rationale": "", "function": "termination", "neighbor": 0}
+        case "Answer":
+            claims = [{"claim": "Valparaiso", "citations": [1]}] if quotes else []
+            answer = {"answer": "Valparaiso", "answered": bool(quotes), "claims": claims}
+            return {"analysis": "", **answer, "contradictions": []}
+    return lighthouse.reply(request.decision, user)
 
-    def __init__(self, name: str, documents: Sequence[Document]) -> None:
-        build, self.window = READERS[name]
-        self.model = FunctionChatModel(function=said)
-        decider = LanguageModelDecider(
+
+class Subject:
+    """A reader over documents, and the requests that its model gets."""
+
+    def __init__(
+        self,
+        name: str,
+        documents: Sequence[Document],
+        settings: Settings,
+        decider: Decider | None = None,
+        corpus: str | None = None,
+    ) -> None:
+        self.name = name
+        self.documents = documents
+        self.model = FunctionChatModel(function=reply)
+        self.settings = settings
+        self.window = SMALL if name == "graphreader" else readers.window_of(name, self._models())
+        self.decider = decider or LanguageModelDecider(
             lambda: self.model,
             ModelService("fake:model"),
             window=self.window,
             adapter=adapter_for("openai", self.model),
         )
-        self.reader = build(documents, decider, self.window)
-        self.before = 0
+        self.titles = {one.id: one.title for one in documents}
+        self.reader: Reader = (
+            self._graph_reader(corpus) if name == "graphreader" else self._baseline()
+        )
+        self.requests: list[ChatRequest] = []
 
     async def read(self, options: Sequence[str] = ()) -> Reading:
-        if isinstance(self.reader, ReadAgent):
-            await self.reader.memory(QUESTION)
-        elif isinstance(self.reader, PagesRetrieval):
-            await self.reader.pages()
-        self.before = len(self.model.requests)
-        return await self.reader.aask(QUESTION, options=options)
-
-    @property
-    def requests(self) -> list[ChatRequest]:
-        """Those of the last question."""
-        return self.model.requests[self.before :]
-
-    @property
-    def gists(self) -> set[str]:
-        """What the model made of pages, whether it was shown or not."""
-        made = [one for one in self.model.requests if one.decision == "Gist"]
-        return {said(one)["gist"] for one in made}
+        if isinstance(self.reader, GraphReader):
+            self.titles = {one.id: one.title for one in await self.reader.adocuments()}
+        before = len(self.model.requests)
+        reading = await self.reader.aask(QUESTION, options=options)
+        self.requests = self.model.requests[before:]
+        return reading
 
     def showed(self, text: str) -> bool:
-        return lighthouse.showed(self.requests, text)
+        """Whether a prompt of the last question had the text, other than to build from it."""
+        asking = [one for one in self.requests if one.decision not in BUILDING]
+        return lighthouse.showed(asking, text)
+
+    def derived(self) -> set[str]:
+        """The facts or gists that the model made of the texts and that it was shown."""
+        if self.name == "graphreader":
+            facts = {fact for one in self.documents for fact in facts_of(one.text)}
+            return {fact for fact in facts if self.showed(f"- {fact}")}
+        gists = {reply(one)["gist"] for one in self.model.requests if one.decision == "Gist"}
+        return {gist for gist in gists if self.showed(gist)}
+
+    def _models(self, decider: Decider | None = None) -> ModelRegistry:
+        return ModelRegistry(self.settings, decider, OfflineEmbedder())
+
+    def _baseline(self) -> Reader:
+        material = readers.Material(self.documents, golden=([KEY], self.documents))
+        return readers.make(self.name, material, self._models(self.decider))
+
+    def _graph_reader(self, corpus: str | None) -> GraphReader:
+        """A reader of that corpus, or of a new one, which `delete` removes."""
+        name = corpus or f"test-{uuid4().hex[:12]}"
+        reader = GraphReader(name, settings=self.settings, decider=self.decider)
+        documents = [
+            LangChainDocument(page_content=one.text, metadata={"title": one.title}, id=one.id)
+            for one in self.documents
+        ]
+        if not corpus:
+            reader.ingest(*documents)
+        return reader
+
+    def delete(self) -> None:
+        if isinstance(self.reader, GraphReader):
+            self.reader.delete(everything=True)
+            self.reader.close()
+
+
+@pytest.fixture(scope="module")
+def settings(neo4j: Settings) -> Settings:
+    changes = {"chunk_tokens": 500, "initial_nodes": 3, "window": SMALL, "long_window": LARGE}
+    return neo4j.model_copy(update=changes)
+
+
+@pytest.fixture(scope="module")
+def graph_reader(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+    home = tmp_path_factory.mktemp("home")
+    subject = Subject("graphreader", DOCUMENTS, settings.model_copy(update={"home": home}))
+    yield subject
+    subject.delete()
+
+
+@pytest.fixture
+def subject(request: pytest.FixtureRequest, name: str, settings: Settings, tmp_path: Path) -> Any:
+    """The reader of that name over the two books; GraphReader reads them in once for all tests."""
+    if name == "graphreader":
+        return request.getfixturevalue("graph_reader")
+    return Subject(name, DOCUMENTS, settings.model_copy(update={"home": tmp_path}))
 
 
 # A question whose answer stands in the texts is answered; the reading says by whom and at what
-# cost.
+# cost, to the last token.
 @every_reader
-async def test_answers(name: str) -> None:
-    asked = Asked(name, DOCUMENTS)
-
-    reading = await asked.read()
+async def test_answers(name: str, subject: Subject) -> None:
+    reading = await subject.read()
 
     assert reading.answered
     assert reading.answer == "Valparaiso"
     assert reading.question == QUESTION
-    assert reading.corpus == "c"
-    assert reading.reader == asked.reader.name == name
-    assert asked.reader.window == asked.window
-    assert reading.usage.calls == len(asked.requests) > 0
-    assert reading.usage.input_tokens == sum(lighthouse.sizes(asked.requests))
+    assert reading.reader == subject.reader.name == name
+    assert subject.reader.window == subject.window
+    assert reading.usage.calls == len(subject.requests) > 0
+    assert reading.usage.input_tokens == sum(lighthouse.sizes(subject.requests))
     by_phase = sum(reading.phases.values(), Usage())
     assert replace(by_phase, seconds=reading.usage.seconds) == reading.usage
-    assert KEY in reading.evidence
+    assert KEY in reading.evidence or "It is Valparaiso." in reading.evidence
 
 
 # No prompt is larger than the window, however long the texts are; and it is put to use.
 @every_reader
-async def test_keeps_its_window(name: str) -> None:
-    texts = [text_of(letter, 150, 140 if letter == "C" else None) for letter in "ABCDE"]
-    asked = Asked(name, [document(n, text) for n, text in enumerate(texts)])
+async def test_keeps_its_window(name: str, settings: Settings, tmp_path: Path) -> None:
+    large = settings.model_copy(update={"home": tmp_path, "chunk_tokens": 2_000})
+    texts = [text_of(letter, 60, 50 if letter == "C" else None) for letter in "ABCDE"]
+    subject = Subject(name, [document(n, text) for n, text in enumerate(texts)], large)
 
-    await asked.read()
+    await subject.read()
+    subject.delete()
 
-    sizes = lighthouse.sizes(asked.model.requests)
-    assert all(size <= asked.window for size in sizes)
+    sizes = lighthouse.sizes(subject.model.requests)
+    assert all(size <= subject.window for size in sizes)
     if name == "full-text-refuse":
         assert not sizes
-    elif name not in SPARING:
-        assert max(sizes) > asked.window / 2
+    elif not SPARING.fullmatch(name):
+        assert max(lighthouse.sizes(subject.requests)) > subject.window / 2
 
 
 # Documents count as read if a passage of them was shown, and shown text counts in tokens, once; a
-# gist makes no document read, and counts where it says something in other words.
+# gist or fact makes no document read, and counts if no text that was shown has it word for word.
 @every_reader
-async def test_counts_what_it_read(name: str) -> None:
-    asked = Asked(name, DOCUMENTS)
+async def test_counts_what_it_shows(name: str, subject: Subject) -> None:
+    reading = await subject.read()
 
-    reading = await asked.read()
-
-    gists = {gist for gist in asked.gists if asked.showed(gist)}
-    read, seen = [], sum(count(gist) for gist in gists - {KEY})
+    derived = subject.derived()
+    read, seen = set(), 0
     for one in DOCUMENTS:
-        sentences = [one.text[a:b] for a, b in sentence_spans(one.text)]
-        shown = [sentence for sentence in sentences if asked.showed(sentence)]
-        read += [one.id] if set(shown) - gists else []
+        sentences = [one.text[start:end] for start, end in sentence_spans(one.text)]
+        shown = [sentence for sentence in sentences if subject.showed(sentence)]
+        read |= {one.title} if set(shown) - derived else set()
         seen += count(" ".join(shown))
-    assert set(reading.documents_read) == set(read)
+    seen += sum(count(text) for text in derived if not any(text in one.text for one in DOCUMENTS))
+    assert {subject.titles[id_] for id_ in reading.documents_read} == read
     assert reading.tokens_read == pytest.approx(seen, rel=0.03)
+    if name == "graphreader":
+        assert set(reading.facts_read) == derived
+        assert len(reading.facts_read) == len(derived) > 0
 
 
-# What is cited is a slice of a document that was read, at the place that the citation names.
+# A citation is a slice of a document that was read, at the place that the citation names.
 @every_reader
-async def test_cites_slices(name: str) -> None:
-    reading = await Asked(name, DOCUMENTS).read()
+async def test_cites_slices(name: str, subject: Subject) -> None:
+    reading = await subject.read()
 
-    texts = {one.id: one.text for one in DOCUMENTS}
-    quotes = [one.quote for one in reading.citations]
-    assert quotes == [KEY]
-    assert all(texts[one.document_id][one.start : one.end] == KEY for one in reading.citations)
+    (cited,) = reading.citations
+    text = next(one.text for one in DOCUMENTS if one.title == subject.titles[cited.document_id])
+    assert text[cited.start : cited.end] == cited.quote == KEY
     if name != "gistmem":  # its gist is a quote of a page that was not shown
-        assert {one.document_id for one in reading.citations} <= set(reading.documents_read)
+        assert cited.document_id in reading.documents_read
     assert [claim.citations for claim in reading.claims] == [(1,)]
 
 
-# An empty document among others changes nothing but its own absence.
+# With a model that always says the same, so does the reader; a second question starts afresh.
 @every_reader
-async def test_survives_an_empty_document(name: str) -> None:
-    documents = [document(7, ""), *DOCUMENTS, document(8, " \n\n ")]
+async def test_is_deterministic(subject: Subject) -> None:
+    await subject.read()  # builds what is built once
 
-    reading = await Asked(name, documents).read()
+    first, second = await subject.read(), await subject.read()
+
+    timeless = [
+        replace(one, run="", usage=replace(one.usage, seconds=0.0)) for one in (first, second)
+    ]
+    assert timeless[0] == timeless[1]
+
+
+# Of options one is chosen, and the answer is its own words.
+@every_reader
+async def test_chooses(subject: Subject) -> None:
+    reading = await subject.read(OPTIONS)
+
+    assert reading.answered
+    assert reading.answer == "Valparaiso"
+    assert all(subject.showed(f"[{n}] {option}") for n, option in enumerate(OPTIONS, 1))
+    assert [one.quote for one in reading.citations] == [KEY]
+
+
+# Without a model every reader answers, too, by quoting; and says that no model is in use.
+@every_reader
+async def test_offline(name: str, subject: Subject, settings: Settings, tmp_path: Path) -> None:
+    here = settings.model_copy(update={"home": tmp_path})
+    corpus = subject.reader.corpus if isinstance(subject.reader, GraphReader) else None
+    offline = Subject(name, DOCUMENTS, here, OfflineDecider(), corpus)
+
+    reading = await offline.read()
+
+    assert reading.answered
+    assert KEY in reading.answer
+    assert KEY in [one.quote for one in reading.citations]
+    assert reading.notes[0] == OfflineDecider.notice
+    facts = sum(count(fact) for fact in reading.facts_read)
+    assert 0 < reading.tokens_read <= facts + sum(count(one.text) for one in DOCUMENTS)
+    if name != "graphreader":
+        assert (await offline.read(OPTIONS)).answer == "Valparaiso"
+
+
+# An empty document among others changes nothing but its own absence.
+@every_baseline
+async def test_empty_document(name: str, settings: Settings, tmp_path: Path) -> None:
+    documents = [document(7, ""), *DOCUMENTS, document(8, " \n\n ")]
+    here = settings.model_copy(update={"home": tmp_path})
+
+    reading = await Subject(name, documents, here).read()
 
     assert reading.answer == "Valparaiso"
     assert not {"d7", "d8"} & set(reading.documents_read)
 
 
 # Without any text there is no answer, no request, and a note.
-@every_finder
-@pytest.mark.parametrize("documents", [[], [document(1, "")], [document(1, " \n")]])
-async def test_has_nothing_to_read(name: str, documents: list[Document]) -> None:
-    asked = Asked(name, documents)
+@every_searcher
+@pytest.mark.parametrize("documents", [[], [document(1, " \n")]])
+async def test_nothing_to_read(name: str, documents: list[Document], settings: Settings) -> None:
+    subject = Subject(name, documents, settings)
 
-    reading = await asked.read()
+    reading = await subject.read()
 
     assert not reading.answered
     assert reading.answer
     assert reading.notes
     assert not reading.documents_read
     assert reading.tokens_read == 0
-    assert not asked.model.requests
+    assert not subject.model.requests
 
 
 # What the texts do not tell is not answered, and nothing is cited.
-@every_finder
-async def test_does_not_find(name: str) -> None:
-    reading = await Asked(name, DOCUMENTS[:1]).read()
+@every_searcher
+async def test_no_answer(name: str, settings: Settings, tmp_path: Path) -> None:
+    here = settings.model_copy(update={"home": tmp_path})
+
+    reading = await Subject(name, DOCUMENTS[:1], here).read()
 
     assert not reading.answered
     assert reading.answer
     assert not reading.citations
-
-
-# With a model that always says the same, so does the reader; a second question starts afresh.
-@every_reader
-async def test_is_deterministic(name: str) -> None:
-    asked = Asked(name, DOCUMENTS)
-
-    first, second = await asked.read(), await asked.read()
-    other = await Asked(name, DOCUMENTS).read()
-
-    assert timeless(first) == timeless(second) == timeless(other)
-
-
-# Of options one is chosen, and the answer is its own words.
-@every_reader
-async def test_chooses(name: str) -> None:
-    asked = Asked(name, DOCUMENTS)
-
-    reading = await asked.read(OPTIONS)
-
-    assert reading.answered
-    assert reading.answer == "Valparaiso"
-    assert asked.showed("[2] Valparaiso")
-    assert [one.quote for one in reading.citations] == [KEY]
-
-
-# Without a model every reader answers, too, by quoting; and says that no model is in use.
-@every_reader
-async def test_offline(name: str) -> None:
-    build, window = READERS[name]
-    reader = build(DOCUMENTS, OfflineDecider(), window)
-
-    reading = await reader.aask(QUESTION)
-    chosen = await reader.aask(QUESTION, options=OPTIONS)
-
-    assert reading.answered
-    assert KEY in reading.answer
-    assert KEY in [one.quote for one in reading.citations]
-    assert reading.notes[0] == OfflineDecider.notice
-    assert reading.tokens_read <= count("".join(one.text for one in DOCUMENTS))
-    assert chosen.answer == "Valparaiso"
 
 
 class UnavailableModel(OfflineDecider):
@@ -335,19 +359,14 @@ class UnavailableModel(OfflineDecider):
 
 # A model that is gone at the last decision is an error, since nobody knows what it would have said;
 # the error has the cost of the whole question so far.
-@every_reader
-async def test_unavailable_model(name: str) -> None:
-    build, window = READERS[name]
-    counted = UnavailableModel(1_000)
-    await build(DOCUMENTS, counted, window).aask(QUESTION)
-    decisions = 999 - counted.left
+@every_baseline
+async def test_unavailable_model(name: str, settings: Settings, tmp_path: Path) -> None:
+    homes = [settings.model_copy(update={"home": tmp_path / str(n)}) for n in range(2)]
+    counting = UnavailableModel(1_000)
+    await Subject(name, DOCUMENTS, homes[0], counting).read()
+    decisions = 999 - counting.left
 
     with pytest.raises(ModelUnavailableError) as gone:
-        await build(DOCUMENTS, UnavailableModel(decisions), window).aask(QUESTION)
+        await Subject(name, DOCUMENTS, homes[1], UnavailableModel(decisions)).read()
 
-    if not name.startswith("rag-pages"):  # what building the pages cost is in `building`
-        assert gone.value.spent.calls == decisions
-
-
-def timeless(reading: Reading) -> Reading:
-    return replace(reading, usage=replace(reading.usage, seconds=0.0))
+    assert gone.value.spent.calls == decisions

@@ -13,7 +13,7 @@ long address, counts a word for each 40, so that no page is without end.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -21,7 +21,6 @@ from graphreader import tokens
 from graphreader.baselines.read_agent.tasks import PauseTask
 from graphreader.baselines.session import TextPassage
 from graphreader.documents import Document
-from graphreader.errors import UsageError
 from graphreader.ingestion.chunking import in_grapheme
 from graphreader.text.sentences import line_spans, sentence_spans
 
@@ -38,20 +37,10 @@ def words_in(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """The fewest and most words of a page; a document's last page can have fewer.
-
-    Raises UsageError for numbers that no page can have.
-    """
+    """The fewest and most words of a page; a document's last page can have fewer."""
 
     min_words: int = 280
     max_words: int = 600
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.min_words <= self.max_words:
-            raise UsageError(
-                f"A page cannot have {self.min_words:,} to {self.max_words:,} words: give a least "
-                "number of at least 1, and a largest that is not below it."
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,24 +111,17 @@ async def paginate(
     return pages
 
 
-PRESETS: Mapping[str, Pagination] = {
-    "longbench": Pagination(280, 600),
-    "lv-eval-64k": Pagination(1_000, 5_000),
-    "lv-eval-256k": Pagination(2_000, 10_000),
-}
-"""Sizes that the papers used: those of ReadAgent, also for LongBench, and larger ones for LV-Eval,
-so that the gists fit the window (GraphReader paper, appendix D). `lv-eval-64k` is for lengths of
-16k, 32k and 64k tokens, `lv-eval-256k` for more."""
-
 _SHORTEST_LV_EVAL = 12_000  # tokens; a context built for 16k can be shorter than that
-_ABOVE_64K = 96_000
+_ABOVE_64K = 96_000  # tokens
 
 
 def preset_for(length: int | None) -> Pagination:
-    """The preset for a context built to `length` tokens; None: the text has its native length.
+    """The sizes that the papers used for a context of so many tokens; None: its native length.
 
-    Texts of native length are read as LongBench is, however long they are.
+    Those of ReadAgent, also for LongBench and for all texts of native length, however long they
+    are; larger ones for LV-Eval, so that the gists fit the window (GraphReader paper, appendix D):
+    one size for 16k, 32k and 64k tokens, and one for more.
     """
     if length is None or length < _SHORTEST_LV_EVAL:
-        return PRESETS["longbench"]
-    return PRESETS["lv-eval-64k" if length < _ABOVE_64K else "lv-eval-256k"]
+        return Pagination(280, 600)
+    return Pagination(1_000, 5_000) if length < _ABOVE_64K else Pagination(2_000, 10_000)

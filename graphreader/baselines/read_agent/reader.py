@@ -4,168 +4,148 @@ A question takes four steps, named as in the paper: paginate, gist, look up (aga
 answer. Retrieval over ReadAgent's pages is the paper's own baseline (section 4), without gists.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from statistics import fmean
 from typing import Any, TypeVar, cast
 
 from graphreader import tokens
-from graphreader.baselines.read_agent.gists import BuildReport, GistBuilder, GistMemory
-from graphreader.baselines.read_agent.look_up import (
-    MOST_PAGES,
-    LookUpRequest,
-    LookUpStrategy,
-    RankPages,
-    RetrievalLookUp,
-    Strategy,
-    look_up_strategy,
+from graphreader.baselines.answering import answer_from, excerpts_of
+from graphreader.baselines.read_agent.gists import GistBuilder, GistMemory
+from graphreader.baselines.read_agent.tasks import (
+    LookUpTask,
+    MemoryAnswerTask,
+    MemoryChoiceTask,
+    MemoryTask,
+    NextPageTask,
 )
-from graphreader.baselines.read_agent.pages import Pagination
-from graphreader.baselines.read_agent.tasks import MemoryAnswerTask, MemoryChoiceTask, MemoryTask
-from graphreader.baselines.retrieval import Retrieval
-from graphreader.baselines.session import NO_TEXT, QuestionSession, TextPassage
-from graphreader.documents import Document
-from graphreader.errors import BudgetError, ReplyError, UsageError, WindowError
-from graphreader.llm.protocols import Budget, Decider
+from graphreader.baselines.retrieval import Ranking
+from graphreader.baselines.session import (
+    NO_TEXT,
+    BaselineReader,
+    QuestionSession,
+    ReaderModel,
+    TextPassage,
+)
+from graphreader.errors import BudgetError, ReplyError, WindowError
+from graphreader.llm.protocols import Budget
 from graphreader.reading import Reading
 from graphreader.usage import Usage
 
-WINDOW = 128_000
-"""Tokens of a prompt at most (GraphReader paper, table 2)."""
+MOST_PAGES = 5
+"""Pages to look up at most by default (the paper: look up 1-5 pages)."""
 
 TASK_AWARE = "-task-aware"
 """The end of the name of a reader that makes its gists for a question."""
 
+RankPages = Callable[[Sequence[TextPassage]], Ranking]
+"""Makes a ranking of the passages."""
+
 T = TypeVar("T", bound=MemoryTask[Any])
 
 
-class ReadAgent:
+class PageReader(BaselineReader):
+    """A reader of ReadAgent's pages, which `builder` makes at the first question or by `pages`."""
+
+    def __init__(self, name: str, builder: GistBuilder, model: ReaderModel) -> None:
+        super().__init__(name, model)
+        self.builder = builder
+
+    @property
+    def building(self) -> Usage:
+        """The cost of making pages and gists so far, also for questions."""
+        return self.builder.building
+
+    async def pages(self) -> tuple[TextPassage, ...]:
+        """The pages of the documents, without gists. Raises DecisionError."""
+        return await self.builder.pages(self._building_session())
+
+    def _building_session(self) -> QuestionSession:
+        """A session without a question and without a budget."""
+        return QuestionSession(self.name, replace(self.model, budget=Budget))
+
+
+class ReadAgent(PageReader):
     """Answers from a gist memory of its documents and the pages that it looks up in it.
 
-    `builder` paginates and makes gists, `decider` looks up and answers; both can be the same.
-    Gists are made once, at the first question or by `memory`; with `gists_home` they are kept in
-    that folder, page by page. `task_aware` makes them anew for each question. `budget` is that of
-    one question, with what it builds of the memory. With `strategy` "gists" nothing is looked up.
+    The memory is made once, at the first question or by `memory`; `task_aware` makes its gists anew
+    for each question. The cost of making it is in the reading's phases `paginate` and `gist`, and
+    in `building`. Pages are looked up one by one (ReadAgent-S), or with `in_parallel` all at once
+    (ReadAgent-P), `max_pages` at most; with 0 the gists alone are the memory (GistMem).
     """
 
     def __init__(
         self,
-        documents: Sequence[Document],
+        name: str,
+        builder: GistBuilder,
+        model: ReaderModel,
         *,
-        builder: Decider,
-        decider: Decider,
-        strategy: Strategy = "sequential",
         max_pages: int = MOST_PAGES,
-        pages: Pagination | None = None,
-        window: int = WINDOW,
-        gists_home: Path | None = None,
+        in_parallel: bool = False,
         task_aware: bool = False,
-        budget: Callable[[], Budget] = Budget,
     ) -> None:
-        if max_pages < 1:
-            raise UsageError("ReadAgent looks up at least one page: set the number to 1 or more.")
-        self.name = _name(strategy, max_pages) + (TASK_AWARE if task_aware else "")
-        self.window = window
+        super().__init__(name, builder, model)
         self.task_aware = task_aware
-        self._decider = decider
-        self._look_up: LookUpStrategy = look_up_strategy(strategy, max_pages)
-        self._builder = GistBuilder(documents, builder, pages or Pagination(), gists_home)
-        self._budget = budget
-        self._memories: dict[str, GistMemory] = {}
-        self._rates: list[float] = []
+        self._max_pages = max_pages
+        self._in_parallel = in_parallel
 
-    async def pages(self) -> tuple[TextPassage, ...]:
-        """The pages of the documents without gists; made once. Raises DecisionError."""
-        return await self._builder.pages()
+    async def memory(self) -> GistMemory:
+        """The gist memory for all questions; made once, or read from the cache.
 
-    async def memory(self, question: str = "", report: BuildReport | None = None) -> GistMemory:
-        """The gist memory of the documents; made once, or read from the cache.
-
-        A task-aware reader has one for each question. `report` gets what it cost this time. Raises
-        DecisionError.
+        Raises DecisionError.
         """
-        key = question if self.task_aware else ""
-        report = report or BuildReport()
-        pages = await self._builder.pages(report)
-        gists = await self._builder.gists(pages, key, report)
-        if key not in self._memories:
-            self._memories[key] = GistMemory(pages, gists, tuple(report.notes))
-        return self._memories[key]
+        return await self.builder.memory(self._building_session())
 
-    @property
-    def building(self) -> Usage:
-        """The cost of making the memory so far, by `memory` or by a question."""
-        return self._builder.building
-
-    @property
-    def compression(self) -> Mapping[str, float]:
-        """Sizes of the memory, and the share by which it is shorter than the texts (section 4).
-
-        `gists` is that of the gists alone, `final_query` with the pages that were looked up in
-        their places, on average of the questions asked so far; empty before the first of them.
-        """
-        if not self._rates or not self._memories:
-            return {}
-        memory = next(reversed(self._memories.values()))
-        return {**memory.sizes(), "final_query": round(fmean(self._rates), 4)}
-
-    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+    async def read(self, session: QuestionSession) -> Reading:
         """Make the memory if there is none, look up pages, answer.
 
-        The cost of making the memory is in the reading's phases `paginate` and `gist`, and in
-        `building`. Raises DecisionError; a WindowError where the memory exceeds the window.
+        Raises DecisionError; a WindowError where the memory exceeds the window.
         """
-        if not question.strip():
-            raise UsageError("The question is empty: ask something.")
-        session = QuestionSession(self.name, question, self._decider, self._budget())
-        report = BuildReport(session.budget)
-        memory = await self.memory(question, report)
-        for phase, usage in report.usage.items():
-            session.count(usage, phase)
-        session.notes += report.notes
-        looked_up = await self._choose_pages(session, memory, tuple(options))
-        reading = await self._answer(session, memory, tuple(options), looked_up)
-        rate = memory.compression(looked_up)
-        self._rates.append(rate)
-        return replace(reading, pages_looked_up=len(looked_up), compression=round(rate, 4))
-
-    async def _choose_pages(
-        self, session: QuestionSession, memory: GistMemory, options: tuple[str, ...]
-    ) -> list[int]:
-        """The numbers of the pages to look up, in the order in which they are chosen.
-
-        Where a decision fails or the budget is used up, a note says so, and the answer is drawn
-        from the pages chosen so far.
-        """
-        whole = [page for n, page in enumerate(memory.pages, 1) if memory.is_whole(n)]
-        session.show(whole)
+        memory = await self.builder.memory(session, session.question if self.task_aware else "")
+        session.show(memory.pages_without_gist())
         looked_up: list[int] = []
-        again = bool(memory.pages) and self._look_up.most > 0
-        while again:
-            request = LookUpRequest(session.question, options, memory, tuple(looked_up))
+        if most := min(self._max_pages, len(memory.pages)):
             try:
-                result = await self._look_up.choose(
-                    request, lambda task: self._decide(session, memory, task)
-                )
-            except (BudgetError, ReplyError) as error:
+                await self._look_up(session, memory, looked_up, most)
+            except (BudgetError, ReplyError) as error:  # the answer is drawn from what there is
                 session.notes.append(f"Looking up pages ended early: {error}")
-                break
-            looked_up += result.pages
-            session.notes += result.notes
-            again = result.again
-        return looked_up
+        reading = await self._answer(session, memory, looked_up)
+        compression = round(memory.compression(looked_up), 4)
+        return replace(reading, pages_looked_up=len(looked_up), compression=compression)
+
+    async def _look_up(
+        self, session: QuestionSession, memory: GistMemory, looked_up: list[int], most: int
+    ) -> None:
+        """Append the numbers of at most `most` pages to `looked_up`, as few as possible or none.
+
+        Numbers that name no page, or a page that was named before, are ignored (section 3.2).
+        """
+        pages, options = memory.remembered(), session.options
+        if self._in_parallel:
+            task = LookUpTask(session.question, pages, most, options=options)
+            decision, _ = await self._decide(session, memory, task)
+            numbers = [n for n in dict.fromkeys(decision.pages) if 1 <= n <= len(pages)]
+            looked_up += numbers[:most]
+            return
+        for left in range(most, 0, -1):
+            read = tuple(looked_up)
+            step = NextPageTask(session.question, pages, left, read=read, options=options)
+            decision, shown = await self._decide(session, memory, step)
+            if len(shown.read) < len(read):
+                session.notes.append(
+                    "A page that was looked up does not fit the window: no further one was read."
+                )
+                return
+            if decision.page in read or not 1 <= decision.page <= len(pages):
+                return
+            looked_up.append(decision.page)
 
     async def _answer(
-        self,
-        session: QuestionSession,
-        memory: GistMemory,
-        options: tuple[str, ...],
-        looked_up: Sequence[int],
+        self, session: QuestionSession, memory: GistMemory, looked_up: Sequence[int]
     ) -> Reading:
         """Answer from the memory, with the pages that were looked up in their places."""
         if not memory.pages:
             return session.unanswered(NO_TEXT)
+        options = session.options
         kind = MemoryChoiceTask if options else MemoryAnswerTask
         task: MemoryTask[Any] = kind(
             session.question, memory.remembered(), read=tuple(looked_up), options=options
@@ -219,103 +199,42 @@ class ReadAgent:
 class GistMemRetrieval(ReadAgent):
     """Gist memory plus retrieval (table 8): the `k` pages that a ranking puts first are looked up.
 
-    With `by_gists` the ranking compares gists instead of pages, as the paper does for NarrativeQA.
+    The ranking's index is made once, at the first question.
     """
 
     def __init__(
-        self,
-        documents: Sequence[Document],
-        *,
-        builder: Decider,
-        decider: Decider,
-        ranking_of: RankPages,
-        k: int = 1,
-        by_gists: bool = False,
-        pages: Pagination | None = None,
-        window: int = WINDOW,
-        gists_home: Path | None = None,
-        budget: Callable[[], Budget] = Budget,
+        self, name: str, builder: GistBuilder, model: ReaderModel, rank_pages: RankPages, k: int
     ) -> None:
-        super().__init__(
-            documents,
-            builder=builder,
-            decider=decider,
-            max_pages=k,
-            pages=pages,
-            window=window,
-            gists_home=gists_home,
-            budget=budget,
-        )
-        self.name = f"gistmem-retrieval-{k}"
-        self._look_up = RetrievalLookUp(ranking_of, k, by_gists=by_gists)
+        super().__init__(name, builder, model, max_pages=k)
+        self._rank_pages = rank_pages
+        self._ranking: Ranking | None = None
+
+    async def _look_up(
+        self, session: QuestionSession, memory: GistMemory, looked_up: list[int], most: int
+    ) -> None:
+        self._ranking = self._ranking or self._rank_pages(memory.pages)
+        best = await self._ranking.ranked(session.question)
+        looked_up += [memory.pages.index(page) + 1 for page in best[:most]]
 
 
-def _name(strategy: Strategy, most: int) -> str:
-    if strategy == "gists":
-        return "gistmem"
-    number = "" if most == MOST_PAGES else f"-{most}"
-    return f"read-agent-{strategy[0]}{number}"
-
-
-class PagesRetrieval:
-    """Answers from the `k` pages that a ranking puts first.
-
-    Pages are made once, at the first question or by `pages`, and kept as ReadAgent keeps them:
-    `builder` paginates, `decider` answers.
-    """
+class PagesRetrieval(PageReader):
+    """Answers from the `k` pages that a ranking puts first."""
 
     def __init__(
-        self,
-        name: str,
-        documents: Sequence[Document],
-        *,
-        builder: Decider,
-        decider: Decider,
-        ranking_of: RankPages,
-        k: int,
-        pages: Pagination,
-        window: int,
-        gists_home: Path | None = None,
-        budget: Callable[[], Budget] = Budget,
+        self, name: str, builder: GistBuilder, model: ReaderModel, rank_pages: RankPages, k: int
     ) -> None:
-        self.name = name
-        self.window = window
-        self._builder = GistBuilder(documents, builder, pages, gists_home)
-        self._decider = decider
-        self._ranking_of = ranking_of
+        super().__init__(name, builder, model)
+        self._rank_pages = rank_pages
         self._k = k
-        self._budget = budget
-        self._retrieval: Retrieval | None = None
+        self._ranking: Ranking | None = None
 
-    async def pages(self) -> tuple[TextPassage, ...]:
-        """The pages of the documents. Raises DecisionError."""
-        return await self._builder.pages()
-
-    @property
-    def building(self) -> Usage:
-        """The cost of making the pages so far, by `pages` or by a question."""
-        return self._builder.building
-
-    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
+    async def read(self, session: QuestionSession) -> Reading:
         """Rank, and answer from the best. Raises DecisionError.
 
         The cost of making the pages is in the reading's phase `paginate`, too.
         """
-        report = BuildReport()
-        pages = await self._builder.pages(report)
-        if self._retrieval is None:
-            self._retrieval = Retrieval(
-                self.name,
-                self._ranking_of(pages),
-                self._decider,
-                k=self._k,
-                window=self.window,
-                budget=self._budget,
-            )
-        reading = await self._retrieval.aask(question, options=options)
-        return replace(
-            reading,
-            usage=reading.usage + sum(report.usage.values(), Usage()),
-            phases={**report.usage, **reading.phases},
-            notes=(*reading.notes, *report.notes),
-        )
+        pages = await self.builder.pages(session)
+        if self._ranking is None:
+            self._ranking = self._rank_pages([page for page in pages if page.text.strip()])
+        ranked = await self._ranking.ranked(session.question)
+        return await answer_from(session, excerpts_of(ranked[: self._k]))

@@ -5,14 +5,14 @@ memory each page has its tag and its place: its gist, or the page itself where i
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self, TypeVar
 
 from pydantic import Field
 
-from graphreader.baselines.tasks import TextAnswer, TextChoice, no_option
-from graphreader.llm.protocols import Decision, Task, empty_answer_problem, folded, numbered
+from graphreader.baselines.tasks import A, TextAnswer, TextChoice, answer_problem
+from graphreader.llm.protocols import Decision, Task, folded, names
 from graphreader.usage import Phase
 
 D = TypeVar("D", bound=Decision)
@@ -77,7 +77,7 @@ class PauseTask(Task[PausePoint]):
         return {"text": "\n".join([*tagged, texts[-1]]).rstrip()}
 
     def problem(self, decision: PausePoint) -> str | None:
-        """A tag that was not shown."""
+        """A tag that is not shown."""
         if not 0 <= decision.pause < len(self.parts):
             last = len(self.parts) - 1
             return f"There is no tag <{decision.pause}>: choose one of <0> to <{last}>."
@@ -99,7 +99,7 @@ class GistTask(Task[Gist]):
         return {"text": self.text}
 
     def problem(self, decision: Gist) -> str | None:
-        """A gist without words."""
+        """An empty gist."""
         return None if decision.gist.strip() else "The gist is empty: shorten the passage."
 
 
@@ -143,7 +143,7 @@ class MemoryTask(Task[D]):
 
     def memory_values(self) -> dict[str, str]:
         """The values of all prompts over the memory."""
-        options = f"\nOptions:\n{numbered([folded(o) for o in self.options])}"
+        options = f"\nOptions:\n{names(self.options)}"
         return {
             "memory": self.remembered(),
             "question": self.question + (options if self.options else ""),
@@ -157,11 +157,11 @@ class MemoryTask(Task[D]):
 
     @property
     def choices(self) -> int:
-        """The pages that were looked up."""
+        """The number of pages in full."""
         return len(self.read)
 
     def keeping(self, number: int) -> Self:
-        """The pages that were looked up first."""
+        """The task with the pages that were looked up first."""
         return replace(self, read=self.read[:number])
 
     def _shown(self, number: int, page: MemoryPage) -> str:
@@ -196,7 +196,7 @@ class NextPageTask(MemoryTask[NextPage]):
     most: int
 
     def values(self) -> Mapping[str, str]:
-        """Memory, question, the pages that were read, and how many more may be."""
+        """Memory, question, pages in full, and how many more may be read."""
         return self.memory_values() | self.pages_in_full() | {"most": str(self.most)}
 
     def shortcoming(self, decision: NextPage) -> str | None:
@@ -209,15 +209,19 @@ class NextPageTask(MemoryTask[NextPage]):
 
 
 @dataclass(frozen=True, slots=True)
-class FinalMemoryTask(MemoryTask[D]):
+class FinalMemoryTask(MemoryTask[A]):
     """The answer from the memory, with the pages looked up in the places of their gists."""
 
     phase: ClassVar[Phase] = "answer"
     reply_tokens: ClassVar[int] = 1500
 
     def values(self) -> Mapping[str, str]:
-        """Memory, question with options if there are any, and the pages that were read."""
+        """Memory, question with options if there are any, and pages in full."""
         return self.memory_values() | self.pages_in_full()
+
+    def problem(self, decision: A) -> str | None:
+        """See `answer_problem`."""
+        return answer_problem(decision, self.options)
 
 
 class MemoryAnswerTask(FinalMemoryTask[TextAnswer]):
@@ -227,10 +231,6 @@ class MemoryAnswerTask(FinalMemoryTask[TextAnswer]):
     prompt = "memory_answer"
     decision = TextAnswer
 
-    def problem(self, decision: TextAnswer) -> str | None:
-        """An answer without words."""
-        return empty_answer_problem(decision)
-
 
 class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
     """Choose one of the options."""
@@ -238,12 +238,3 @@ class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
     __slots__ = ()
     prompt = "memory_choice"
     decision = TextChoice
-
-    def problem(self, decision: TextChoice) -> str | None:
-        """A number that no option has."""
-        return no_option(decision, self.options)
-
-
-def pages_among(numbers: Sequence[int], pages: int, read: Sequence[int] = ()) -> list[int]:
-    """The numbers that name a page which was not read yet, each once."""
-    return [n for n in dict.fromkeys(numbers) if 1 <= n <= pages and n not in read]
