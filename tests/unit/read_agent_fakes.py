@@ -1,10 +1,13 @@
-"""Documents, and deciders for ReadAgent's tests that note what they are asked."""
+"""Documents, readers and deciders for the tests of ReadAgent."""
 
 from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
+from graphreader.baselines.read_agent.gists import GistBuilder
 from graphreader.baselines.read_agent.pages import Pagination
+from graphreader.baselines.read_agent.reader import ReadAgent
 from graphreader.baselines.read_agent.tasks import (
     Gist,
     GistForTask,
@@ -18,11 +21,12 @@ from graphreader.baselines.read_agent.tasks import (
     PausePoint,
     PauseTask,
 )
+from graphreader.baselines.session import ReaderModel
 from graphreader.baselines.tasks import TextAnswer, TextChoice
 from graphreader.documents import Document
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import Decision
+from graphreader.llm.protocols import Budget, Decider, Decision
 from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
@@ -42,10 +46,38 @@ Never Too Loud is their fourth album.
 It was recorded in Los Angeles then."""
 """Six paragraphs of six or seven words: with 4 to 8 words a page each is a page of its own."""
 
+KINDS = {
+    "pause": PauseTask,
+    "gist": GistTask,
+    "gist_for_task": GistForTask,
+    "look_up": LookUpTask,
+    "next_page": NextPageTask,
+    "memory_answer": MemoryAnswerTask,
+    "memory_choice": MemoryChoiceTask,
+}
 
-def document(text: str, title: str = "a story", corpus: str = "corpus") -> Document:
+
+def document(text: str, title: str = "a story") -> Document:
     sha = sha256(text.encode(errors="surrogatepass")).hexdigest()
-    return Document(corpus, f"id of {title}", title, f"{title}.txt", text, sha, "en")
+    return Document("corpus", f"id of {title}", title, f"{title}.txt", text, sha, "en")
+
+
+def agent(
+    decider: Decider,
+    *texts: str | Document,
+    pages: Pagination = SMALL,
+    home: Path | None = None,
+    window: int = 128_000,
+    budget: Callable[[], Budget] = Budget,
+    **options: Any,
+) -> ReadAgent:
+    """ReadAgent over these texts, else over the story."""
+    documents = [
+        document(one, f"text {n}") if isinstance(one, str) else one
+        for n, one in enumerate(texts or (STORY,), 1)
+    ]
+    builder = GistBuilder(documents, decider, pages, home)
+    return ReadAgent("agent", builder, ReaderModel(decider, window, budget), **options)
 
 
 def first_words(task: GistTask) -> Gist:
@@ -53,41 +85,30 @@ def first_words(task: GistTask) -> Gist:
     return Gist(gist=" ".join(task.text.split()[:3]))
 
 
-def scripted(**functions: Callable[[Any], Decision]) -> ScriptedDecider:
+def scripted(**functions: Callable[[Any], Any]) -> ScriptedDecider:
     """Pauses at the first tag, makes gists of three words, looks nothing up, answers "Toronto"."""
-    given: dict[str, Callable[[Any], Decision]] = {
+    rules: dict[str, Callable[[Any], Decision]] = {
         "pause": lambda task: PausePoint(pause=0),
         "gist": first_words,
-        "gist_for": first_words,
+        "gist_for_task": first_words,
         "look_up": lambda task: LookUp(pages=[]),
         "next_page": lambda task: NextPage(page=0),
-        "answer": lambda task: TextAnswer(answer="Toronto", answered=True),
-        "choose": lambda task: TextChoice(option=1),
+        "memory_answer": lambda task: TextAnswer(answer="Toronto", answered=True),
+        "memory_choice": lambda task: TextChoice(option=1),
         **functions,
     }
-    kinds = {
-        "pause": PauseTask,
-        "gist": GistTask,
-        "gist_for": GistForTask,
-        "look_up": LookUpTask,
-        "next_page": NextPageTask,
-        "answer": MemoryAnswerTask,
-        "choose": MemoryChoiceTask,
-    }
-    return ScriptedDecider({kinds[name]: function for name, function in given.items()})
+    return ScriptedDecider({KINDS[name]: rule for name, rule in rules.items()})
 
 
-def kinds_of(decider: ScriptedDecider) -> list[str]:
-    """What was asked, by the names of the prompts."""
+def prompts_of(decider: ScriptedDecider) -> list[str]:
+    """The prompts of all tasks, in order."""
     return [task.prompt for task in decider.asked]
 
 
 def modelled(
-    function: Callable[[ChatRequest], Any],
-    window: int = 128_000,
-    prompts: Prompts | None = None,
+    function: Callable[[ChatRequest], Any], window: int = 128_000, prompts: Prompts | None = None
 ) -> tuple[LanguageModelDecider, FunctionChatModel]:
-    """A decider that asks a model which is that function."""
+    """A decider whose chat model is that function."""
     model = FunctionChatModel(function=function)
     decider = LanguageModelDecider(
         lambda: model,

@@ -1,40 +1,31 @@
-"""Readers that show passages in one prompt: what is shown, in which order, what is left out."""
+"""Readers that show passages in one prompt: which, in which order, what is left out."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from graphreader.baselines.answering import FullText, Golden, Policy
-from graphreader.baselines.retrieval import BM25, TOP_1_TOKENS, Retrieval, top_1_tokens
-from graphreader.baselines.session import TextPassage, passages_of
-from graphreader.baselines.tasks import (
-    PassagesChoiceTask,
-    PassagesTask,
-    TextAnswer,
-    TextChoice,
-)
+from graphreader.baselines.answering import FullText, Golden
+from graphreader.baselines.retrieval import TOP_1_TOKENS, Retrieval, top_1_tokens
+from graphreader.baselines.session import ReaderModel, TextPassage, passages_of
+from graphreader.baselines.tasks import PassagesChoiceTask, PassagesTask, TextAnswer, TextChoice
 from graphreader.documents import Document
 from graphreader.errors import WindowError
-from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import adapter_for
-from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import FunctionChatModel, ScriptedDecider
 from graphreader.tokens import count
+from tests.unit.read_agent_fakes import modelled
 
-FOUND = TextAnswer(analysis="It says so.", answer="Rome", answered=True, quotes=["It is Rome."])
+ROME = TextAnswer(analysis="It says so.", answer="Rome", answered=True, quotes=["It is Rome."])
 
 
 def document(number: int, text: str) -> Document:
     return Document("c", f"d{number}", f"Book {number}", "", text, "", "en")
 
 
-def decider_of(window: int, reply: Any = FOUND) -> tuple[LanguageModelDecider, FunctionChatModel]:
-    model = FunctionChatModel(function=lambda request: reply)
-    dialect = adapter_for("openai", model)
-    service = ModelService("fake:model")
-    return LanguageModelDecider(lambda: model, service, window=window, adapter=dialect), model
+def model_of(window: int, reply: Any = ROME) -> tuple[ReaderModel, FunctionChatModel]:
+    decider, model = modelled(lambda request: reply, window)
+    return ReaderModel(decider, window), model
 
 
 class InOrder:
@@ -54,81 +45,72 @@ def words(name: str, number: int) -> str:
 # The best k passages are shown, best first, each after its label.
 async def test_shows_the_best() -> None:
     some = passages_of([document(n, f"Text of {n}. It is Rome.") for n in range(5)], 1000)
-    decider = ScriptedDecider({PassagesTask: lambda task: FOUND})
+    decider = ScriptedDecider({PassagesTask: lambda task: ROME})
 
-    reading = await Retrieval("r", InOrder(some[::-1]), decider, k=3, window=4096).aask("Where?")
+    reading = await Retrieval("r", InOrder(some[::-1]), ReaderModel(decider, 4096), 3).aask("Who?")
 
-    task = decider.asked[0]
-    assert isinstance(task, PassagesTask)
-    assert task.values()["texts"] == (
+    shown = decider.asked[0].values()["texts"]
+    assert shown == (
         "[1] Book 4, chunk 0\nText of 4. It is Rome.\n\n"
         "[2] Book 3, chunk 0\nText of 3. It is Rome.\n\n"
         "[3] Book 2, chunk 0\nText of 2. It is Rome."
     )
     assert reading.documents_read == ("d4", "d3", "d2")
-    assert reading.evidence == task.values()["texts"]
+    assert reading.evidence == shown
     assert reading.citations[0].document_id == "d4"
     assert set(reading.phases) == {"answer"}
 
 
-# Passages for which the window has no room are left out from the end, none is cut, and it is told.
+# Passages for which the window has no room are left out from the end, none is cut, and a note says
+# so. Without a model there is no prompt, but the window still holds only so much text.
 async def test_leaves_out_what_does_not_fit() -> None:
     some = passages_of([document(n, words(f"w{n}x", 250)) for n in range(4)], 2000)
-    decider, model = decider_of(3_000)
-    room = sum(one.tokens for one in some[:2])
-    assert room < 2_300 < sum(one.tokens for one in some[:3])
+    reader_model, model = model_of(3_000)
+    offline = ReaderModel(OfflineDecider(), some[0].tokens * 3)
+    assert sum(one.tokens for one in some[:2]) < 2_300 < sum(one.tokens for one in some[:3])
 
-    reading = await Retrieval("r", InOrder(some), decider, k=4, window=3_000).aask("Where?")
+    reading = await Retrieval("r", InOrder(some), reader_model, 4).aask("Where?")
+    unasked = await Retrieval("r", InOrder(some), offline, 4).aask("Where is w0x7?")
 
     assert all(one.text in model.requests[0].user for one in some[:2])
     assert "w2x0 " not in model.requests[0].user
     assert reading.documents_read == ("d0", "d1")
     assert reading.notes == ("2 of 4 passages did not fit into the window and were left out.",)
-
-
-# Without a model there is no prompt, but the window still holds only so much text.
-async def test_the_window_counts_offline() -> None:
-    some = passages_of([document(n, words(f"w{n}x", 250)) for n in range(4)], 2000)
-    reader = Retrieval("r", InOrder(some), OfflineDecider(), k=4, window=some[0].tokens * 3)
-
-    reading = await reader.aask("Where is w0x7?")
-
-    assert reading.documents_read == ("d0", "d1", "d2")
+    assert unasked.documents_read == ("d0", "d1", "d2")
 
 
 # A passage that alone is too large for the prompt is an error that says what to do.
 async def test_one_passage_too_large() -> None:
     some = passages_of([document(1, words("w", 900))], 4000)
-    decider, _ = decider_of(2_000)
 
     with pytest.raises(WindowError, match="GRAPHREADER_WINDOW"):
-        await Retrieval("r", InOrder(some), decider, k=1, window=2_000).aask("Where?")
+        await Retrieval("r", InOrder(some), model_of(2_000)[0], 1).aask("Where?")
 
 
 # The one chunk is as large as the window allows beside prompt and question, at most 3,800 tokens.
 @pytest.mark.parametrize("window", [2_048, 4_096, 8_192])
 async def test_top_1_fills_the_window(window: int) -> None:
-    decider, model = decider_of(window, TextChoice(option=1))
-    limit = top_1_tokens(decider, window)
-    text = "\n\n".join(f"Paragraph {n} is about the number {n * 7}." for n in range(2_000))
+    reader_model, model = model_of(window, TextChoice(option=1))
+    limit = top_1_tokens(reader_model)
+    text = "\n\n".join(f"Paragraph {n} is about the number {n * 7}." for n in range(600))
     some = passages_of([document(1, text)], limit)
     question = f"Where does {words('somebody', 30)} live?"
 
-    await Retrieval("r", BM25(some), decider, k=1, window=window).aask(question, options=["a", "b"])
+    await Retrieval("r", InOrder(some), reader_model, 1).aask(question, options=["a", "b"])
 
     assert some[0].text.strip() in model.requests[0].user
-    assert limit == (TOP_1_TOKENS if window > 5_000 else limit) <= TOP_1_TOKENS
-    assert limit > window * 0.68 or limit == TOP_1_TOKENS
-    assert top_1_tokens(OfflineDecider(), window) == min(TOP_1_TOKENS, window - 260)
+    assert limit <= TOP_1_TOKENS
+    assert limit == TOP_1_TOKENS if window > 5_000 else limit > window * 0.68
+    offline = ReaderModel(OfflineDecider(), window)
+    assert top_1_tokens(offline) == min(TOP_1_TOKENS, window - 260)
 
 
 # An option is chosen by its number, and answered in its own words.
 async def test_options() -> None:
     some = passages_of([document(1, "It is Rome.")], 1000)
-    chosen = TextChoice(analysis="a", option=2, quotes=["It is Rome."])
-    decider = ScriptedDecider({PassagesChoiceTask: lambda task: chosen})
+    decider = ScriptedDecider({PassagesChoiceTask: lambda task: TextChoice(option=2)})
 
-    reading = await Retrieval("r", BM25(some), decider, k=1, window=4096).aask(
+    reading = await Retrieval("r", InOrder(some), ReaderModel(decider, 4096), 1).aask(
         "Where?", options=("Paris", "Rome, Italy")
     )
 
@@ -141,67 +123,55 @@ def paragraphs(name: str, number: int) -> str:
     return "\n\n".join(f"Paragraph {name}{n} tells of {words(name, 20)}." for n in range(number))
 
 
-async def shown_by(policy: Policy, window: int, *texts: str) -> tuple[str, tuple[str, ...], Any]:
-    decider, model = decider_of(window)
+async def shown_by(policy: str, window: int, *texts: str) -> tuple[str, Any]:
+    reader_model, model = model_of(window)
     documents = [document(n, text) for n, text in enumerate(texts)]
-    reading = await FullText(documents, decider, window=window, policy=policy).aask("Where?")
-    return model.requests[0].user if model.requests else "", reading.notes, reading
+    reading = await FullText(documents, reader_model, policy).aask("Where?")
+    return model.requests[0].user if model.requests else "", reading
 
 
 # A text that fits is shown as it stands, one document after the other.
 @pytest.mark.parametrize("policy", ["head", "middle", "refuse"])
-async def test_whole_text(policy: Policy) -> None:
+async def test_whole_text(policy: str) -> None:
     texts = [paragraphs("a", 3), " first line\nsecond line  with spaces\n\n\nlast", ""]
 
-    shown, notes, reading = await shown_by(policy, 16_000, *texts)
+    shown, reading = await shown_by(policy, 16_000, *texts)
 
     assert f"[1] Book 0\n{texts[0]}\n\n[2] Book 1\n{texts[1].strip()}\n</texts>" in shown
-    assert notes == ()
-    assert reading.documents_read == ("d0", "d1")
+    assert reading.notes == ()
     assert reading.tokens_read == pytest.approx(count(texts[0]) + count(texts[1]), abs=2)
 
 
 # Of a longer one the longest head of whole paragraphs is shown, across documents (table 3).
 async def test_head() -> None:
-    texts = [paragraphs("a", 30), paragraphs("b", 30), paragraphs("c", 30)]
-    whole = "".join(texts)
+    texts = [paragraphs(name, 30) for name in "abc"]
 
-    shown, notes, reading = await shown_by("head", 2_600, *texts)
+    shown, reading = await shown_by("head", 2_600, *texts)
 
-    told = [f"Paragraph {n}{i} " in shown for n in "abc" for i in range(30)]
-    number = told.index(False)
+    present = [f"Paragraph {name}{n} " in shown for name in "abc" for n in range(30)]
+    number = present.index(False)
     assert 30 < number < 60
-    assert not any(told[number:])
+    assert not any(present[number:])
     assert f"Paragraph b{number - 31} tells of {words('b', 20)}.\n</texts>" in shown
     assert reading.documents_read == ("d0", "d1")
-    assert reading.tokens_read < 2_600 < count(whole)
-    assert "did not fit into the window" in notes[0]
+    assert "did not fit into the window" in reading.notes[0]
     # one more paragraph would not fit
     size = reading.usage.input_tokens
     assert size <= 2_600 < size + count(f"Paragraph b{number - 30} tells of {words('b', 20)}.\n\n")
 
 
-# With truncation in the middle head and tail are shown, about as much of each, and the gap.
+# With truncation in the middle head and tail are shown, about as much of each, and the gap; the
+# documents count in the order in which they were shown.
 async def test_middle() -> None:
-    shown, _, reading = await shown_by("middle", 4_096, paragraphs("a", 90))
+    shown, reading = await shown_by("middle", 4_096, *(paragraphs(name, 18) for name in "abcde"))
 
-    told = [f"Paragraph a{i} " in shown for i in range(90)]
-    head, tail = told.index(False), told[::-1].index(False)
-    assert sum(told) == head + tail
+    present = [f"Paragraph {name}{n} " in shown for name in "abcde" for n in range(18)]
+    head, tail = present.index(False), present[::-1].index(False)
+    assert sum(present) == head + tail
     assert abs(head - tail) <= 1
-    assert shown.count("\n[...]\n") == 1
-    assert reading.documents_read == ("d0",)
-
-
-# What was read is told in the order in which it was shown, not in that in which it was chosen.
-async def test_order_of_the_middle() -> None:
-    texts = [paragraphs(name, 20) for name in "abcde"]
-
-    _, notes, reading = await shown_by("middle", 4_096, *texts)
-
-    assert notes
-    assert reading.documents_read == tuple(sorted(reading.documents_read))
-    assert len(reading.documents_read) > 3
+    assert reading.notes
+    assert reading.documents_read == ("d0", "d1", "d2", "d3", "d4")
+    assert (await shown_by("middle", 4_096, paragraphs("a", 90)))[0].count("\n[...]\n") == 1
 
 
 # With refusal a text that does not fit is not read at all, and the reading says why.
@@ -210,23 +180,21 @@ async def test_refuse(number: int) -> None:
     text = paragraphs("a", number)
     window = count(text) + 50 if number == 40 else 4_096  # the prompt alone makes it too large
 
-    shown, notes, reading = await shown_by("refuse", window, text)
+    shown, reading = await shown_by("refuse", window, text)
 
     assert shown == ""
     assert not reading.answered
-    assert f"do not fit into the window of {window:,}" in notes[0]
-    assert reading.tokens_read == 0
-    assert reading.usage.calls == 0
+    assert f"do not fit into the window of {window:,}" in reading.notes[0]
+    assert (reading.tokens_read, reading.usage.calls) == (0, 0)
 
 
 # A paragraph larger than the window, such as a text without line breaks, is cut at sentences.
 async def test_text_without_line_breaks() -> None:
     text = " ".join(f"Sentence {n} tells of {words('w', 20)}." for n in range(150))
 
-    shown, _, reading = await shown_by("head", 4_096, text)
+    shown, reading = await shown_by("head", 4_096, text)
 
-    last = shown.partition("\n</texts>")[0]
-    assert last.endswith(".")
+    assert shown.partition("\n</texts>")[0].endswith(".")
     assert 2_500 < reading.tokens_read < 4_096
 
 
@@ -234,11 +202,11 @@ async def test_text_without_line_breaks() -> None:
 async def test_golden_facts() -> None:
     texts = ["Before. It is Rome. After.", "Elsewhere it  rains\nin May. More."]
     facts = ["It is Rome.", "Elsewhere it rains in May.", "Nobody wrote this."]
-    said = FOUND.model_copy(update={"quotes": ["It is Rome.", "Nobody wrote this."]})
-    decider = ScriptedDecider({PassagesTask: lambda task: said})
+    answer = ROME.model_copy(update={"quotes": ["It is Rome.", "Nobody wrote this."]})
+    decider = ScriptedDecider({PassagesTask: lambda task: answer})
     documents = [document(n, text) for n, text in enumerate(texts)]
 
-    reading = await Golden(facts, documents, decider, window=4096).aask("Where?")
+    reading = await Golden(facts, documents, ReaderModel(decider, 4096)).aask("Where?")
 
     shown = decider.asked[0].values()["texts"]
     assert all(" ".join(fact.split()) in " ".join(shown.split()) for fact in facts)

@@ -1,12 +1,12 @@
 """Ranking passages by words and by embeddings."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking, bm25_terms
-from graphreader.baselines.session import TextPassage, passages_of
+from graphreader.baselines.session import TextPassage
 from graphreader.documents import Document
 from graphreader.offline.embedder import OfflineEmbedder
 
@@ -20,22 +20,22 @@ TEXTS = [
 
 
 def passages(texts: Sequence[tuple[str, str]]) -> list[TextPassage]:
-    documents = [
-        Document("c", f"d{n}", title, "", text, "", "en") for n, (title, text) in enumerate(texts)
+    return [
+        TextPassage(Document("c", f"d{n}", title, "", text, "", "en"), 0, 0, text, 1)
+        for n, (title, text) in enumerate(texts)
     ]
-    return passages_of(documents, 10_000)
 
 
-def likeness(some: Sequence[TextPassage]) -> Ranking:
+def by_embedding(some: Sequence[TextPassage]) -> Ranking:
     return EmbeddingRanking(some, OfflineEmbedder())
 
 
-async def order(ranking: Ranking, question: str) -> list[str]:
-    return [one.document.title for one in await ranking.ranked(question)]
+every_ranking = pytest.mark.parametrize("rank", [BM25, by_embedding])
+Rank = Callable[[Sequence[TextPassage]], Ranking]
 
 
-# Both rankings put the passage that is asked for first, and rank all of them.
-@pytest.mark.parametrize("kind", [BM25, likeness])
+# Both rankings put the best passage first, and rank all of them.
+@every_ranking
 @pytest.mark.parametrize(
     ("question", "first"),
     [
@@ -44,8 +44,8 @@ async def order(ranking: Ranking, question: str) -> list[str]:
         ("亚洲最长的河流是哪一条？", "长江"),
     ],
 )
-async def test_finds(kind: type[BM25], question: str, first: str) -> None:
-    titles = await order(kind(passages(TEXTS)), question)
+async def test_ranks(rank: Rank, question: str, first: str) -> None:
+    titles = [one.document.title for one in await rank(passages(TEXTS)).ranked(question)]
 
     assert titles[0] == first
     assert sorted(titles) == sorted(title for title, _ in TEXTS)
@@ -53,16 +53,14 @@ async def test_finds(kind: type[BM25], question: str, first: str) -> None:
 
 # The title counts as words of each passage of its document.
 async def test_title_counts() -> None:
-    titles = await order(BM25(passages(TEXTS)), "What is there to see in Lisbon?")
+    ranked = await BM25(passages(TEXTS)).ranked("What is there to see in Lisbon?")
 
-    assert set(titles[:2]) == {"Lisbon", "Coins"}
-    assert titles[0] == "Lisbon"
+    assert [one.document.title for one in ranked[:2]] == ["Lisbon", "Coins"]
 
 
 # The scores are those of BM25 with k1 1.5 and b 0.75: the order of a case worked by hand.
 async def test_bm25_by_hand() -> None:
     texts = ["red red blue", "red", "blue green green green green green", "grey"]
-    ranking = BM25(passages([("", text) for text in texts]))
     average = sum(len(text.split()) for text in texts) / len(texts)
 
     def score(text: str) -> float:
@@ -75,28 +73,26 @@ async def test_bm25_by_hand() -> None:
             total += idf * times / (times + 1.5 * (1 - 0.75 + 0.75 * length))
         return total
 
-    found = [one.text for one in await ranking.ranked("red or blue?")]
+    ranked = await BM25(passages([("", text) for text in texts])).ranked("red or blue?")
 
-    assert found == sorted(texts, key=score, reverse=True)
+    assert [one.text for one in ranked] == sorted(texts, key=score, reverse=True)
 
 
 # Passages that are equally good, or not at all, keep the order of the text.
 @pytest.mark.parametrize("question", ["xylophone", "", "the and of", "same words"])
 async def test_equals_keep_their_order(question: str) -> None:
-    ranking = BM25(passages([(f"Title {n}", "the same words") for n in range(40)]))
+    some = passages([(f"Title {n}", "the same words") for n in range(40)])
 
-    found = await ranking.ranked(question)
-
-    assert found == list(ranking.passages)
+    assert await BM25(some).ranked(question) == some
 
 
 # Nothing to rank, or texts without a single word, are no error.
-@pytest.mark.parametrize("kind", [BM25, likeness])
+@every_ranking
 @pytest.mark.parametrize("texts", [[], [("", "..."), ("", "the")]])
-async def test_nothing_to_rank(kind: type[BM25], texts: list[tuple[str, str]]) -> None:
+async def test_nothing_to_rank(rank: Rank, texts: list[tuple[str, str]]) -> None:
     some = passages(texts)
 
-    assert await kind(some).ranked("Who?") == some
+    assert await rank(some).ranked("Who?") == some
 
 
 # Words are compared without case, endings and stop words, Chinese by characters and pairs; a word
@@ -109,16 +105,16 @@ def test_terms() -> None:
 
 
 class Counting:
-    """An embedder whose vectors count the letters a and b; it keeps what it was given."""
+    """An embedder whose vectors count the letters a and b; it keeps the texts."""
 
     name = "counting"
     dimension = 2
 
     def __init__(self) -> None:
-        self.given: list[str] = []
+        self.texts: list[str] = []
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        self.given += texts
+        self.texts += texts
         return [[float(text.count("a")), float(text.count("b")) + 0.01] for text in texts]
 
     async def aclose(self) -> None:
@@ -129,9 +125,8 @@ class Counting:
 async def test_long_passages() -> None:
     embedder = Counting()
     some = passages([("", "a" * 200), ("", "a" * 8_000 + "b" * 12_000), ("", "ab" * 100)])
-    assert len(some) == 3
 
-    found = await EmbeddingRanking(some, embedder).ranked("b")
+    ranked = await EmbeddingRanking(some, embedder).ranked("b")
 
-    assert [one.document.id for one in found] == ["d1", "d2", "d0"]
-    assert max(map(len, embedder.given)) <= 8_000
+    assert [one.document.id for one in ranked] == ["d1", "d2", "d0"]
+    assert max(map(len, embedder.texts)) <= 8_000
