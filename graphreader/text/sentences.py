@@ -9,6 +9,8 @@ import re
 from itertools import pairwise
 from typing import Literal
 
+from graphreader.text.words import word_list
+
 Span = tuple[int, int]
 _HAN = "㐀-䶿一-鿿豈-﫿\U00020000-\U0003fffd"
 _CLOSING = r"[\"'”’»)\]}」』）】》〉*_]*+(?:\[(?:\d{1,3}|[a-z]|note \d{1,3})\])*"
@@ -37,31 +39,10 @@ _SAYING = re.compile(
 )
 
 
-def _words(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_NEVER_LAST = _words(
-    "mr mrs ms messrs mm dr prof st ste gen col capt lt sgt maj cmdr adm rev hon gov sen rep pres "
-    "mme mlle mgr msgr fr mt ft vs v cf viz ca approx esp incl e.g i.e eg ie"
-)
-
-_BEFORE_NUMBER = _words(
-    "no nos p pp vol vols fig figs eq ch chap sec sect art nr n para pt bk c "
-    "jan feb mar apr jun jul aug sep sept oct nov dec"
-)
-
-_RARELY_LAST = _words(
-    "u.s u.k u.n e.u u.s.a d.c a.m p.m b.c a.d ph.d m.d b.a m.a jr sr inc ltd co corp bros etc al "
-    "dept univ assn ed eds trans est ave blvd rd"
-)
-
-_FIRST_WORDS = _words(
-    "The He She It They We You I A An In On At By For From With To As But And Or So Yet This That "
-    "These Those There Then Thus When While Where After Before If Although Though Because Since "
-    "However His Her Its Their Our My Your One Some Many Most All No Not What Who Why How Which "
-    "Is Was Are Were Do Did Does Has Have Had Will Would Can Could Let Yes Well Now Here"
-)
+_NEVER_LAST = word_list("never_last")
+_BEFORE_NUMBER = word_list("before_number")
+_RARELY_LAST = word_list("rarely_last")
+_FIRST_WORDS = word_list("first_words")
 
 
 def sentence_spans(text: str) -> list[Span]:
