@@ -31,7 +31,6 @@ from graphreader.errors import (
 from graphreader.estimate import Estimate, LookUp, all_new, estimate, look_up_in
 from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
-from graphreader.ingestion.export_file import Export
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.sources import (
     LangChainDocument,
@@ -44,6 +43,7 @@ from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, NormalizationReport, Progress, no_progress
 from graphreader.ingestion.transfer import (
+    Export,
     TransferProgress,
     TransferReport,
     export_corpus,

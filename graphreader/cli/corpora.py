@@ -42,10 +42,9 @@ from graphreader.documents import check_corpus_name
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphreader.ingestion.export_file import Counts, Export
     from graphreader.ingestion.normalization.merging import Merge
     from graphreader.ingestion.report import NormalizationReport
-    from graphreader.ingestion.transfer import TransferProgress, TransferReport
+    from graphreader.ingestion.transfer import Counts, Export, TransferProgress, TransferReport
     from graphreader.settings import Settings
     from graphreader.store.catalog import DocumentSummary, Stats
 
@@ -350,7 +349,7 @@ def import_corpus(
 def _open_export(file: str) -> "Iterator[Export]":
     """The exported corpus, checked before any server is started."""
     import_driver()
-    from graphreader.ingestion.export_file import Export, open_export
+    from graphreader.ingestion.transfer import Export, open_export
 
     if file != STDIN:
         with open_export(os.path.expanduser(file)) as export:

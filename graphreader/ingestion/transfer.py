@@ -1,7 +1,11 @@
-"""Export of a corpus to a file, and import of such a file, in bounded memory.
+"""Export of a corpus to a file, and import of such a file.
 
-See `export_file` for the file. An export only reads the graph. Ids come from the content, so an
-import that was interrupted is simply run again.
+The file is JSON Lines in UTF-8: a header, then for each document a line followed by one line per
+chunk, then a line per key element with its vector, and a last line with counts, by which a file
+that was cut off is recognized. Except for the header each line is an object with one key that names
+its kind, {"chunk": {...}}. Fields with default values are left out, unknown fields are ignored. The
+file has no ids: they follow from the content, so an import that was interrupted is simply run
+again. It has no merges of key elements, only the stages of normalization.
 """
 
 import asyncio
@@ -9,35 +13,23 @@ import json
 import shlex
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import groupby, islice
 from operator import attrgetter
 from os import PathLike
-from shutil import copyfileobj
-from tempfile import SpooledTemporaryFile
-from typing import IO, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
-from graphreader.errors import EmbeddingMismatchError
-from graphreader.files import atomic_write
-from graphreader.ingestion.export_file import (
-    FORMAT,
-    ChunkRecord,
-    Counts,
-    DocumentRecord,
-    Export,
-    FactRecord,
-    Header,
-    KeyElementRecord,
-    Line,
-    open_export,
-    wrong_line,
-)
+from graphreader.errors import EmbeddingMismatchError, UsageError
+from graphreader.files import atomic_write, bounded_lines
 from graphreader.ingestion.extraction import identity
 from graphreader.ingestion.normalization.normalizer import Normalizer
+from graphreader.ingestion.normalization.rules import LONGEST
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus
 from graphreader.store.connection import Connection, Row, Run
@@ -49,11 +41,121 @@ from graphreader.store.writer import (
     check_embedding,
 )
 
-TransferProgress = Callable[[Counts], None]
+FORMAT = 1
+"""The number of the file format."""
+
+DOCUMENTS_PER_PAGE = 20
+CHUNKS_PER_PAGE = 40
+KEY_ELEMENTS_PER_PAGE = 200
+LINES_PER_BATCH = 100
+
+ATTEMPTS = 3
+"""How often a document is read that other processes change meanwhile."""
+
+_MAX_LINE = 2**26  # bytes; the lines of an export are far shorter
+
+_Count = Annotated[int, Field(ge=0, lt=2**53)]
+_Name = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
 
-def no_transfer_progress(counts: Counts) -> None:
-    """Ignore the progress."""
+class _Record(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
+
+    def line(self, kind: str) -> bytes:
+        """The record as a line of that kind."""
+        body = self.model_dump_json(exclude_defaults=True)
+        return f'{{"{kind}":{body}}}\n'.encode()
+
+
+class _Format(_Record):
+    graphreader: int
+
+
+class Header(_Record):
+    """How the corpus was made; `graphreader` is the number of the file format.
+
+    `stages` are the stages of normalization that merged key elements. An import ignores stages
+    that it does not know.
+    """
+
+    graphreader: int
+    corpus: str
+    decider: str
+    prompts: str
+    embedding: str
+    dimension: Annotated[int, Field(ge=1, le=4096)]
+    stages: tuple[str, ...] = ()
+
+
+class DocumentRecord(_Record):
+    """A document without its text, which its chunks give; `headings` are (start, text).
+
+    `arranged` is the version of the text whose chunks are in order, `read_chunks` the number of
+    chunks that have their facts.
+    """
+
+    title: str
+    source: str
+    language: str
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    chunk_tokens: _Count
+    complete: bool
+    arranged: str | None
+    read_chunks: _Count = 0
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    page_starts: tuple[_Count, ...] = ()
+    headings: tuple[tuple[_Count, str], ...] = ()
+
+
+class FactRecord(_Record):
+    """A fact; `key_elements` maps each wording to the key of its key element."""
+
+    text: Annotated[str, Field(min_length=1)]
+    key_elements: dict[_Name, _Name]
+
+
+class ChunkRecord(_Record):
+    """A chunk of the document before it; `pending` ones belong to an unfinished edit."""
+
+    index: _Count
+    start: _Count
+    end: _Count
+    tokens: _Count
+    text: str
+    error: str | None = None
+    pending: bool = False
+    facts: tuple[FactRecord, ...] = ()
+
+
+class KeyElementRecord(_Record):
+    """A key element with its vector.
+
+    `likes` maps the keys of similar key elements to the cosine similarity; a `fresh` one is still
+    to be compared with the others.
+    """
+
+    key: _Name
+    embedding: tuple[float, ...] | None = None
+    fresh: bool = False
+    likes: dict[_Name, float] = Field(default_factory=dict)
+
+
+class Counts(_Record):
+    """The numbers of exported or imported records."""
+
+    documents: _Count = 0
+    chunks: _Count = 0
+    facts: _Count = 0
+    key_elements: _Count = 0
+
+
+class Line(_Record):
+    """Any line but the header; exactly one field is set."""
+
+    document: DocumentRecord | None = None
+    chunk: ChunkRecord | None = None
+    key_element: KeyElementRecord | None = None
+    end: Counts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +181,11 @@ class TransferReport:
         return asdict(self) | {"refused": list(self.refused)}
 
 
-# Export.
+TransferProgress = Callable[[Counts], None]
 
-DOCUMENTS_PER_PAGE = 20
-CHUNKS_PER_PAGE = 40
-KEY_ELEMENTS_PER_PAGE = 200
 
-ATTEMPTS = 3
-"""How often a document is read that other processes change meanwhile."""
-
-_IN_MEMORY = 2**20
+def no_transfer_progress(counts: Counts) -> None:
+    """Ignore the progress."""
 
 
 async def export_corpus(
@@ -109,24 +206,9 @@ async def export_corpus(
         return await _Exporter(connection, corpus, out, progress).run(header)
 
 
-@dataclass(slots=True)
-class _Copy:
-    """A document as the graph had it, and its lines, kept until it is read again to compare."""
-
-    row: Row
-    lines: IO[bytes]
-    chunks: int = 0
-    facts: int = 0
-
-    def is_same(self, row: Row | None) -> bool:
-        """Whether the copy is whole and the document unchanged."""
-        return row == self.row and (self.chunks, self.facts) == (
-            len(self.row["chunks"]),
-            self.row["facts"],
-        )
-
-
 class _Exporter:
+    """Writes documents and key elements in pages; memory holds one page."""
+
     def __init__(
         self, connection: Connection, corpus: str, out: BinaryIO, progress: TransferProgress
     ) -> None:
@@ -168,17 +250,23 @@ class _Exporter:
         await asyncio.to_thread(self._out.write, data)
 
     async def _export_documents(self, ids: Sequence[str]) -> None:
-        """Write documents, those that change meanwhile once more."""
+        """Write documents; those that change while they are read are read again."""
+        changed: list[Row] = []
         for _ in range(ATTEMPTS):
-            changed = []
-            with ExitStack() as files:
-                copies = await self._copy(ids, files)
-                rows = {row["id"]: row for row in await self._rows(ids)}
-                for copy in copies:
-                    if copy.is_same(rows.get(copy.row["id"])):
-                        await self._write_copy(copy)
-                    elif copy.row["id"] in rows:
-                        changed.append(copy.row)
+            rows, changed = await self._rows(ids), []
+            chunks = await self._chunks(rows)
+            now = {row["id"]: row for row in await self._rows(ids)}
+            for row in rows:
+                own = chunks[row["id"]]
+                facts = sum(len(chunk.facts) for chunk in own)
+                is_whole = (len(own), facts) == (len(row["chunks"]), row["facts"])
+                if is_whole and row == now.get(row["id"]):
+                    lines = [_document(row).line("document"), *(one.line("chunk") for one in own)]
+                    await self._write(b"".join(lines))
+                    self._counts.update(documents=1, chunks=len(own), facts=facts)
+                    self._incomplete += not row["complete"]
+                elif row["id"] in now:
+                    changed.append(row)
             self._progress(Counts(**self._counts))
             ids = [row["id"] for row in changed]
             if not ids:
@@ -191,29 +279,15 @@ class _Exporter:
     async def _rows(self, ids: Sequence[str]) -> list[Row]:
         return await self._connection.read("read/documents_in_full", ids=ids)
 
-    async def _copy(self, ids: Sequence[str], files: ExitStack) -> list[_Copy]:
-        """Copy documents into temporary files; chunks are read in pages across documents."""
-        copies = []
-        for row in await self._rows(ids):
-            file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # closed with the others
-            lines = files.enter_context(file)
-            lines.write(_document(row).line("document"))
-            copies.append(_Copy(row, lines))
-        chunks = [(id_, copy) for copy in copies for id_ in copy.row["chunks"]]
-        for start in range(0, len(chunks), CHUNKS_PER_PAGE):
-            page = dict(chunks[start : start + CHUNKS_PER_PAGE])
+    async def _chunks(self, documents: Sequence[Row]) -> dict[str, list[ChunkRecord]]:
+        """The chunks of each document, read in pages across documents."""
+        chunks: dict[str, list[ChunkRecord]] = {row["id"]: [] for row in documents}
+        places = [(id_, row["id"]) for row in documents for id_ in row["chunks"]]
+        for start in range(0, len(places), CHUNKS_PER_PAGE):
+            page = dict(places[start : start + CHUNKS_PER_PAGE])
             for row in await self._connection.read("read/chunks_in_full", ids=list(page)):
-                copy = page[row["id"]]
-                copy.lines.write(_chunk(row).line("chunk"))
-                copy.chunks += 1
-                copy.facts += len(row["facts"])
-        return copies
-
-    async def _write_copy(self, copy: _Copy) -> None:
-        copy.lines.seek(0)
-        await asyncio.to_thread(copyfileobj, copy.lines, self._out)
-        self._counts.update(documents=1, chunks=copy.chunks, facts=copy.facts)
-        self._incomplete += not copy.row["complete"]
+                chunks[page[row["id"]]].append(_chunk(row))
+        return chunks
 
 
 def _document(row: Row) -> DocumentRecord:
@@ -253,9 +327,84 @@ def _short_numbers(vector: list[float]) -> tuple[float, ...]:
     return tuple(float(f"{number:.9g}") for number in vector)
 
 
-# Import.
+R = TypeVar("R", bound=_Record)
 
-LINES_PER_BATCH = 100
+
+class Export:
+    """Reads an exported corpus: the header at once, the other lines on demand.
+
+    Blocks. Raises UsageError for a file that is no export, of a newer format, or cut off.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._numbered = bounded_lines(file, _MAX_LINE)
+        self._number = 0
+        line = self._next_line()
+        try:
+            number = _Format.model_validate_json(line).graphreader
+        except ValidationError:
+            raise UsageError(
+                "This is not an exported corpus, its first line is no header: name a file that "
+                "`graphreader export` made."
+            ) from None
+        if number > FORMAT:
+            raise UsageError(
+                f"This export has format {number}, and this version of GraphReader reads format "
+                f"{FORMAT}: use a newer GraphReader."
+            )
+        self.header = self._parse(Header, line)
+
+    def lines(self) -> Iterator[tuple[int, Line]]:
+        """The lines after the header with their numbers, up to the one with the counts."""
+        while text := self._next_line():
+            line = self._parse(Line, text)
+            if sum(value is not None for _, value in line) != 1:
+                raise _wrong_line(
+                    self._number, "it is not one of document, chunk, key_element, end"
+                )
+            yield self._number, line
+            if line.end:
+                return
+        raise self._cut_off()
+
+    def _next_line(self) -> bytes:
+        """The next line that is not blank; empty at the end."""
+        self._number, line = next(self._numbered, (self._number, b""))
+        return line
+
+    def _parse(self, kind: type[R], text: bytes) -> R:
+        try:
+            return kind.model_validate_json(text)
+        except ValidationError as error:
+            if not text.endswith(b"\n"):
+                raise self._cut_off() from None
+            first = error.errors(include_input=False, include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            reason = f"{where}: {first['msg']}" if where else first["msg"]
+            raise _wrong_line(self._number, reason) from None
+
+    def _cut_off(self) -> UsageError:
+        return UsageError(
+            f"The export was cut off at line {self._number}: its last line is missing. Export the "
+            "corpus again."
+        )
+
+
+@contextmanager
+def open_export(path: str | PathLike[str]) -> Iterator[Export]:
+    """Open an exported corpus. Raises UsageError, also where the file cannot be opened."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115  # only opening it is inside the try
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be opened ({error.strerror}): check the path and its permissions."
+        ) from None
+    with file:
+        yield Export(file)
+
+
+def _wrong_line(number: int, reason: str) -> UsageError:
+    return UsageError(f"Line {number} of the export is wrong ({reason}): export the corpus again.")
 
 
 async def import_corpus(
@@ -266,10 +415,9 @@ async def import_corpus(
 ) -> TransferReport:
     """Read an exported corpus into the corpus of this name; no model or embedder is asked.
 
-    Documents that the corpus has already stay, also where they are further than in the file. A
-    document that it has with another text is left out, and the report says so. Documents are
-    complete only once the whole file is read. Raises EmbeddingMismatchError, and UsageError for a
-    file that is no whole export.
+    Documents that are complete in the corpus already stay. A document that it has with another text
+    is left out, and the report says so. Documents are complete only once the whole file is read.
+    Raises EmbeddingMismatchError, and UsageError for a file that is no whole export.
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
         header = export.header
@@ -289,22 +437,18 @@ async def import_corpus(
 class _DocumentImport:
     """A document of an export and its chunks so far, without their texts.
 
-    `arranged` are the chunks in order, `pending` the ids of those of an unfinished edit;
-    `is_known` says whether the graph has parts of the document already.
+    `arranged` are the chunks in order; `is_known` says whether the graph has parts of the document
+    already.
     """
 
     def __init__(self, corpus: str, line: int, record: DocumentRecord, is_known: bool) -> None:
         fields = {"title", "source", "sha256", "language", "metadata", "page_starts", "headings"}
-        self.document = Document(
-            corpus=corpus,
-            id=_document_id(corpus, record),
-            text="",
-            **record.model_dump(include=fields),
-        )
+        id_ = identity(corpus, record.source)
+        values = record.model_dump(include=fields)
+        self.document = Document(corpus=corpus, id=id_, text="", **values)
         self.record = record
         self.is_known = is_known
         self.arranged: list[Chunk] = []
-        self.pending: set[str] = set()
         self._line = line
         self._text_hash = sha256()
         self._end = 0
@@ -317,13 +461,11 @@ class _DocumentImport:
 
     def add(self, line: int, record: ChunkRecord) -> ReadChunk:
         """Take the next chunk. Raises UsageError where it does not follow the one before."""
-        follows = (record.index, record.start) == (len(self.arranged), self._end)
-        if self.record.arranged and not record.pending and not follows:
-            raise wrong_line(line, "the chunk does not follow the one before it")
+        in_order = self.record.arranged and not record.pending
+        if in_order and (record.index, record.start) != (len(self.arranged), self._end):
+            raise _wrong_line(line, "the chunk does not follow the one before it")
         if record.end - record.start != len(record.text):
-            raise wrong_line(line, "the chunk's text is not as long as it says")
-        if len({fact.text for fact in record.facts}) < len(record.facts):
-            raise wrong_line(line, "a fact stands there twice")
+            raise _wrong_line(line, "the chunk's text is not as long as it says")
         text_id = identity(record.text)
         chunk = Chunk(
             id=identity(self.document.id, record.text, str(self._texts[text_id])),
@@ -331,9 +473,7 @@ class _DocumentImport:
             **record.model_dump(include={"index", "start", "end", "text", "tokens"}),
         )
         self._texts[text_id] += 1
-        if record.pending:
-            self.pending.add(chunk.id)
-        else:
+        if not record.pending:
             self.arranged.append(replace(chunk, text=""))
             self._text_hash.update(record.text.encode())
             self._end = record.end
@@ -343,7 +483,7 @@ class _DocumentImport:
     def check(self) -> None:
         """Raise UsageError where a complete document's chunks do not give its text."""
         if self.record.complete and self._text_hash.hexdigest() != self.record.sha256:
-            raise wrong_line(self._line, "the chunks behind it are not the document's text")
+            raise _wrong_line(self._line, "the chunks behind it are not the document's text")
 
     def _fact(self, chunk: str, index: int, record: FactRecord) -> AtomicFact:
         # One wording for each key: the last one.
@@ -353,20 +493,6 @@ class _DocumentImport:
             for key, surface in surfaces.items()
         )
         return AtomicFact(identity(chunk, record.text), chunk, index, record.text, tuple(elements))
-
-
-def _document_id(corpus: str, record: DocumentRecord) -> str:
-    return identity(corpus, record.source)
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What some lines hold, to be written together."""
-
-    started: list[_DocumentImport] = field(default_factory=list)
-    chunks: list[ReadChunk] = field(default_factory=list)
-    ended: list[_DocumentImport] = field(default_factory=list)
-    key_elements: list[KeyElementRecord] = field(default_factory=list)
 
 
 class _Importer:
@@ -386,8 +512,13 @@ class _Importer:
         self._imported: Counter[str] = Counter()
         self._unchanged = 0
         self._refused: list[str] = []
-        self._to_complete: list[DocumentVersion] = []
         self._current: _DocumentImport | None = None
+        # What the lines of a batch hold, to be written together.
+        self._started: list[_DocumentImport] = []
+        self._chunks: list[ReadChunk] = []
+        self._ended: list[_DocumentImport] = []
+        self._key_elements: list[KeyElementRecord] = []
+        self._to_complete: list[DocumentVersion] = []
         self._is_only_source = False  # the corpus has no other complete documents
         self._is_settled = False
 
@@ -398,8 +529,13 @@ class _Importer:
         fields = {"decider", "prompts", "embedding", "dimension"}
         await self._writer.begin_corpus(**self._header.model_dump(include=fields))
         lines = export.lines()
-        while some := await asyncio.to_thread(lambda: list(islice(lines, LINES_PER_BATCH))):
-            await self._write(await self._batch(some))
+        while batch := await asyncio.to_thread(lambda: list(islice(lines, LINES_PER_BATCH))):
+            sources = [line.document.source for _, line in batch if line.document]
+            ids = [identity(self._corpus, source) for source in sources]
+            states = await self._status.of(ids) if ids else {}
+            for number, line in batch:
+                self._take(number, line, states)
+            await self._write()
             self._progress(Counts(**self._imported))
         complete = await self._normalize_and_complete()
         return TransferReport(
@@ -410,100 +546,74 @@ class _Importer:
             refused=tuple(self._refused),
         )
 
-    async def _batch(self, lines: Sequence[tuple[int, Line]]) -> _Batch:
-        """Sort lines by kind and check their order: documents, key elements, end."""
-        ids = [_document_id(self._corpus, line.document) for _, line in lines if line.document]
-        states = await self._status.of(ids) if ids else {}
-        read_chunks = {id_: await self._read_chunks(one) for id_, one in states.items()}
-        batch = _Batch()
-        for number, line in lines:
-            if line.chunk:
-                self._take_chunk(number, line.chunk, batch)
-                continue
+    def _take(self, number: int, line: Line, states: Mapping[str, DocumentState]) -> None:
+        """Take a line. Raises UsageError where it does not fit those before it."""
+        if chunk := line.chunk:
+            counts = {"chunks": 1, "facts": len(chunk.facts)}
+            self._read.update(counts)
             if self._current:
-                self._current.check()
-                batch.ended.append(self._current)
-                self._current = None
-            if line.document:
-                self._start_document(number, line.document, states, read_chunks, batch)
-            elif line.key_element:
-                self._take_key_element(number, line.key_element, batch)
-            elif line.end != Counts(**self._read):
-                raise wrong_line(number, "it does not count what stands before it")
-        return batch
-
-    async def _read_chunks(self, state: DocumentState) -> int:
-        """How many chunks of an incomplete document have their facts."""
-        chunks = [] if state.complete else await self._status.chunks(state.id)
-        return sum(one.error is None and not one.retired for one in chunks)
+                self._imported.update(counts)
+                self._chunks.append(self._current.add(number, chunk))
+            return
+        if self._current:
+            self._current.check()
+            self._ended.append(self._current)
+            self._current = None
+        if line.document:
+            self._read["documents"] += 1
+            self._start_document(number, line.document, states)
+        elif element := line.key_element:
+            if element.embedding and len(element.embedding) != self._header.dimension:
+                raise _wrong_line(number, f"the vector has not {self._header.dimension} numbers")
+            self._read["key_elements"] += 1
+            self._key_elements.append(element)
+        elif line.end != Counts(**self._read):
+            raise _wrong_line(number, "it does not count what stands before it")
 
     def _start_document(
-        self,
-        number: int,
-        record: DocumentRecord,
-        states: Mapping[str, DocumentState],
-        read_chunks: Mapping[str, int],
-        batch: _Batch,
+        self, number: int, record: DocumentRecord, states: Mapping[str, DocumentState]
     ) -> None:
-        self._read["documents"] += 1
-        state = states.get(_document_id(self._corpus, record))
+        state = states.get(identity(self._corpus, record.source))
         if state and state.sha256 != record.sha256:
             self._refused.append(
                 f"{record.title} is in the corpus {self._corpus!r} with another text: take that "
                 f"out with `graphreader delete {state.id} --corpus {shlex.quote(self._corpus)}` "
                 "and import again."
             )
-        elif state and (
-            state.complete or (not record.complete and read_chunks[state.id] > record.read_chunks)
-        ):
+        elif state and state.complete:
             self._unchanged += 1
         else:
             self._current = _DocumentImport(self._corpus, number, record, state is not None)
             self._imported["documents"] += 1
-            batch.started.append(self._current)
+            self._started.append(self._current)
 
-    def _take_chunk(self, number: int, record: ChunkRecord, batch: _Batch) -> None:
-        if not self._read["documents"] or self._read["key_elements"]:
-            raise wrong_line(number, "a chunk stands behind its document")
-        counts = {"chunks": 1, "facts": len(record.facts)}
-        self._read.update(counts)
-        if self._current:
-            self._imported.update(counts)
-            batch.chunks.append(self._current.add(number, record))
-
-    def _take_key_element(self, number: int, record: KeyElementRecord, batch: _Batch) -> None:
-        if record.embedding and len(record.embedding) != self._header.dimension:
-            raise wrong_line(number, f"the vector has not {self._header.dimension} numbers")
-        self._read["key_elements"] += 1
-        batch.key_elements.append(record)
-
-    async def _write(self, batch: _Batch) -> None:
+    async def _write(self) -> None:
         """Write a batch; everything comes after what it refers to."""
         by_limit = attrgetter("record.chunk_tokens")
-        for limit, started in groupby(sorted(batch.started, key=by_limit), by_limit):
+        for limit, started in groupby(sorted(self._started, key=by_limit), by_limit):
             await self._writer.begin_documents([one.document for one in started], limit)
-        await self._writer.write_chunks(batch.chunks)
-        await self._arrange([one for one in batch.ended if one.record.arranged])
-        await self._write_key_elements(batch.key_elements)
+        await self._writer.write_chunks(self._chunks)
+        await self._arrange([one for one in self._ended if one.record.arranged])
+        if self._key_elements:
+            await self._write_key_elements()
+        for batch in (self._started, self._chunks, self._ended, self._key_elements):
+            batch.clear()
 
     async def _arrange(self, documents: Sequence[_DocumentImport]) -> None:
-        """Put chunks in order and delete those of an earlier attempt that are not in the file."""
-        await self._writer.chain([one.version for one in documents if not one.is_known])
-        for one in documents:
-            if one.is_known:
-                others = await self._writer.arrange(one.version, one.arranged)
-                await self._deleter.delete_chunks([id_ for id_ in others if id_ not in one.pending])
-            if one.record.complete:
-                self._to_complete.append(one.version)
+        """Put chunks in order; a complete document loses those that are not in the file."""
+        complete = [one for one in documents if one.record.complete]
+        known = [one for one in complete if one.is_known]
+        await self._writer.chain([one.version for one in documents if one not in known])
+        for one in known:
+            await self._deleter.delete_chunks(await self._writer.arrange(one.version, one.arranged))
+        self._to_complete += [one.version for one in complete]
 
-    async def _write_key_elements(self, records: Sequence[KeyElementRecord]) -> None:
+    async def _write_key_elements(self) -> None:
         """Write vectors where there are none yet, and the similar pairs."""
-        if not records:
-            return
         if not self._is_settled:  # settling makes renamed key elements fresh: it comes first
             await self._writer.settle()
             self._is_settled = True
-        by_id = {identity(self._corpus, one.key): one for one in records}
+        by_id = {identity(self._corpus, one.key): one for one in self._key_elements}
         lacking = sorted(await self._writer.unembedded_among(sorted(by_id)))
         self._imported["key_elements"] += len(lacking)
         vectors = {id_: list(vector) for id_ in lacking if (vector := by_id[id_].embedding)}

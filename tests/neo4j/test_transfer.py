@@ -13,11 +13,10 @@ from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.errors import EmbeddingMismatchError, UnknownCorpusError, UsageError
 from graphreader.ingestion import transfer
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.export_file import Export
 from graphreader.ingestion.extraction import identity, key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.ingestion.normalization.normalizer import Normalizer
-from graphreader.ingestion.transfer import TransferReport, export_corpus, import_corpus
+from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
 from graphreader.offline.embedder import embedding_of
 from graphreader.settings import STAGES, Settings
 from graphreader.store.catalog import Catalog
