@@ -6,7 +6,7 @@ cached replies, which cost nothing; repeated requests; and dividing a chunk whos
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, PlanTask
@@ -42,47 +42,6 @@ TYPICAL_INPUT, TYPICAL_OUTPUT = 2450, 130
 
 Together they make the 52.8k tokens of a question (paper, table 5) for its 20.5 decisions. The
 output is the average of a language model's replies to seventy such prompts."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownDocument:
-    """What the graph has of a document.
-
-    `unchanged` is the number of its chunks if nothing is to be done for it; otherwise `extracted`
-    are the ids of the chunks that have facts, and `former` the chunks of its former text.
-    """
-
-    unchanged: int | None = None
-    extracted: frozenset[str] = frozenset()
-    former: tuple[ArrangedChunk, ...] = ()
-
-
-LookUp = Callable[[Document], Awaitable[KnownDocument]]
-
-
-async def all_new(document: Document) -> KnownDocument:
-    """A look-up for which every document is new."""
-    return KnownDocument()
-
-
-def look_up_in(status: DocumentStatus, chunk_tokens: int) -> LookUp:
-    """A look-up of documents in the graph, for chunks of at most `chunk_tokens`."""
-
-    async def look_up(document: Document) -> KnownDocument:
-        state = (await status.of([document.id])).get(document.id)
-        if state is None or state.deleting:
-            return KnownDocument()
-        same_size = state.chunk_tokens == chunk_tokens
-        if state.complete and same_size and state.sha256 == document.sha256:
-            return KnownDocument(unchanged=state.chunks)
-        chunks = await status.chunks(document.id)
-        former = await status.arranged(document.id) if state.arranged and same_size else []
-        return KnownDocument(
-            extracted=frozenset(chunk.id for chunk in chunks if chunk.error is None),
-            former=tuple(former),
-        )
-
-    return look_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +106,12 @@ async def estimate(
     corpus: str,
     measurer: Measurer,
     settings: Settings,
-    look_up: LookUp = all_new,
+    status: DocumentStatus | None = None,
 ) -> Estimate:
-    """Estimate the cost of what the graph lacks. Raises SettingsError for invalid prices."""
+    """Estimate the cost of what the graph lacks; without `status` every document is new.
+
+    Raises SettingsError for invalid prices.
+    """
     prices = Prices.of(settings)
     documents = chunks = missing = 0
     reading = Spending()
@@ -160,18 +122,15 @@ async def estimate(
             if isinstance(document, Refused):
                 refused.append(document.reason)
                 continue
+            number, texts = await _missing_chunks(document, settings.chunk_tokens, status)
             documents += 1
-            known = await look_up(document)
-            if known.unchanged is not None:
-                chunks += known.unchanged
-                continue
-            every = await asyncio.to_thread(rechunk, document, settings.chunk_tokens, known.former)
-            new = [one for one in every if one.id not in known.extracted]
-            chunks += len(every)
-            missing += len(new)
-            reading = await asyncio.to_thread(
-                _extractions, document, [one.text for one in new], measurer, prices, reading
-            )
+            chunks += number
+            missing += len(texts)
+            for text in texts:
+                if text.strip():  # a blank chunk is not sent
+                    reading += await asyncio.to_thread(
+                        _extraction, document, text, measurer, prices
+                    )
     calls, window = settings.path_calls, settings.window
     typical = min(TYPICAL_CALLS, calls), min(TYPICAL_INPUT, window), TYPICAL_OUTPUT
     return Estimate(
@@ -188,12 +147,22 @@ async def estimate(
     )
 
 
-def _extractions(
-    document: Document, texts: Iterable[str], measurer: Measurer, prices: Prices, before: Spending
-) -> Spending:
-    """The spending before and that of the chunks of a document; blank ones are not sent."""
-    costs = (_extraction(document, text, measurer, prices) for text in texts if text.strip())
-    return sum(costs, before)
+async def _missing_chunks(
+    document: Document, chunk_tokens: int, status: DocumentStatus | None
+) -> tuple[int, list[str]]:
+    """The number of a document's chunks, and the texts of those that have no facts yet."""
+    state = (await status.of([document.id])).get(document.id) if status else None
+    extracted: set[str] = set()
+    former: list[ArrangedChunk] = []
+    if status and state and not state.deleting:
+        same_size = state.chunk_tokens == chunk_tokens
+        if state.complete and same_size and state.sha256 == document.sha256:
+            return state.chunks, []
+        extracted = {one.id for one in await status.chunks(document.id) if one.error is None}
+        if state.arranged and same_size:
+            former = await status.arranged(document.id)
+    chunks = await asyncio.to_thread(rechunk, document, chunk_tokens, former)
+    return len(chunks), [chunk.text for chunk in chunks if chunk.id not in extracted]
 
 
 def _extraction(document: Document, text: str, measurer: Measurer, prices: Prices) -> Spending:

@@ -28,7 +28,7 @@ from graphreader.errors import (
     UnknownKeyElementError,
     UsageError,
 )
-from graphreader.estimate import Estimate, LookUp, all_new, estimate, look_up_in
+from graphreader.estimate import Estimate, estimate
 from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.extraction import key_elements
@@ -441,12 +441,11 @@ class GraphReader:
         """
         sources = await _sources(things, include, exclude, id)
         settings = self._resources.settings
-        look_up: LookUp = all_new
+        status = None
         if known:
             status = DocumentStatus(await self._resources.connection(), self._corpus)
-            look_up = look_up_in(status, settings.chunk_tokens)
         measurer = self._resources.measurer()
-        return await estimate(sources, self._corpus, measurer, settings, look_up)
+        return await estimate(sources, self._corpus, measurer, settings, status)
 
     estimate = blocking(aestimate)
 

@@ -248,22 +248,7 @@ def in_grapheme(text: str, at: int) -> bool:
 
 _LEVELS = (_lines, _sentences, _words)
 
-_HEAD_LENGTH = 32  # characters by which a former chunk is looked up in the new text
 _INSIDE_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]{2}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A former chunk with the chunks of white space after it: all are kept, or none."""
-
-    text: str
-    chunks: tuple[ArrangedChunk, ...]
-
-    def spans(self, start: int) -> Iterator[Span]:
-        for chunk in self.chunks:
-            end = start + len(chunk.text)
-            yield start, end, chunk.tokens
-            start = end
 
 
 def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> list[Chunk]:
@@ -275,12 +260,11 @@ def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> 
     kingdom"). White space that came or went belongs to the chunk before it, which is cut again.
     """
     text = document.text
-    kept = [
-        span for at, block in _kept_blocks(text, _blocks(former, limit)) for span in block.spans(at)
-    ]
+    torn = _torn_texts(former)
+    fitting = [one for one in former if one.tokens <= limit and not one.text.isspace()]
     spans: list[Span] = []
     done = 0
-    for span in [*_without_space_between(text, kept), (len(text), len(text), 0)]:
+    for span in [*_without_space_between(text, _kept_spans(text, fitting, torn)), _end_of(text)]:
         between = chunk_spans(text[done : span[0]], limit)
         spans += ((done + start, done + end, tokens) for start, end, tokens in between)
         spans.append(span)
@@ -288,72 +272,55 @@ def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> 
     return _chunks(document, spans[:-1])
 
 
-def _blocks(former: Sequence[ArrangedChunk], limit: int) -> list[_Block]:
-    """The former chunks as blocks, without blocks in which a chunk exceeds the limit."""
-    groups: list[list[ArrangedChunk]] = []
-    only_space = True
-    for chunk in former:
-        space = chunk.text.isspace()
-        if groups and (space or only_space):
-            groups[-1].append(chunk)
-        else:
-            groups.append([chunk])
-        only_space = only_space and space
-    return [
-        _Block("".join(chunk.text for chunk in group), tuple(group))
-        for group in groups
-        if all(chunk.tokens <= limit for chunk in group)
-    ]
+def _kept_spans(text: str, former: Sequence[ArrangedChunk], torn: Set[str]) -> list[Span]:
+    """The spans of the former chunks that still stand in the text, ascending.
 
-
-def _kept_blocks(text: str, blocks: list[_Block]) -> list[tuple[int, _Block]]:
-    """The blocks that still stand in the text, with their positions, both ascending.
-
-    Blocks at both ends of the text are compared in place. Those between are searched for and
+    Chunks at both ends of the text are compared in place. Those between are searched for and
     matched in order.
     """
-    torn = _torn_texts(blocks)
     first, begin = 0, 0
-    last, end = len(blocks), len(text)
-    head: list[tuple[int, _Block]] = []
-    tail: list[tuple[int, _Block]] = []
-    while first < last and _stands(text, begin, blocks[first].text, torn):
-        head.append((begin, blocks[first]))
-        begin += len(blocks[first].text)
+    last, end = len(former), len(text)
+    while first < last and _stands(text, begin, former[first].text, torn):
+        begin += len(former[first].text)
         first += 1
-    while first < last and begin <= (start := end - len(blocks[last - 1].text)):
-        if not _stands(text, start, blocks[last - 1].text, torn):
+    while first < last and begin <= (start := end - len(former[last - 1].text)):
+        if not _stands(text, start, former[last - 1].text, torn):
             break
         last, end = last - 1, start
-        tail.append((start, blocks[last]))
-    middle = blocks[first:last]
-    texts = [block.text for block in middle]
-    occurrences = _occurrences(text, begin, end, set(texts), torn)
-    matcher = SequenceMatcher(None, texts, [block for _, block in occurrences], autojunk=False)
+    middle = [one.text for one in former[first:last]]
+    occurrences = _occurrences(text, begin, end, set(middle), torn)
+    matcher = SequenceMatcher(None, middle, [one for _, one in occurrences], autojunk=False)
     matched = [
-        (occurrences[match.b + i][0], middle[match.a + i])
+        (occurrences[match.b + i][0], former[first + match.a + i])
         for match in matcher.get_matching_blocks()
         for i in range(match.size)
     ]
-    return [*head, *matched, *reversed(tail)]
+    kept = [*_placed(former[:first], 0), *matched, *_placed(former[last:], end)]
+    return [(start, start + len(one.text), one.tokens) for start, one in kept]
 
 
-def _torn_texts(blocks: list[_Block]) -> set[str]:
-    """The texts of blocks that began or ended inside a word, or may have done so."""
+def _placed(chunks: Iterable[ArrangedChunk], start: int) -> Iterator[tuple[int, ArrangedChunk]]:
+    """The chunks with their positions, one behind the other."""
+    for chunk in chunks:
+        yield start, chunk
+        start += len(chunk.text)
+
+
+def _torn_texts(former: Sequence[ArrangedChunk]) -> set[str]:
+    """The texts of chunks that began or ended inside a word, or may have done so."""
     torn = set()
-    for before, after in pairwise(blocks):
-        last = before.chunks[-1]
-        gap = after.chunks[0].start != last.start + len(last.text)
+    for before, after in pairwise(former):
+        gap = after.start != before.start + len(before.text)
         if gap or _cuts_word(before.text[-1] + after.text[0], 1):
             torn |= {before.text, after.text}
     return torn
 
 
-def _stands(text: str, at: int, block: str, torn: Set[str]) -> bool:
-    """Whether the text has a block at `at` and no word runs across its ends that did not before."""
-    if not text.startswith(block, at):
+def _stands(text: str, at: int, chunk: str, torn: Set[str]) -> bool:
+    """Whether the text has a chunk at `at` and no word runs across its ends that did not before."""
+    if not text.startswith(chunk, at):
         return False
-    return block in torn or not (_cuts_word(text, at) or _cuts_word(text, at + len(block)))
+    return chunk in torn or not (_cuts_word(text, at) or _cuts_word(text, at + len(chunk)))
 
 
 def _cuts_word(text: str, at: int) -> bool:
@@ -362,37 +329,25 @@ def _cuts_word(text: str, at: int) -> bool:
 
 
 def _occurrences(
-    text: str, begin: int, end: int, blocks: Set[str], torn: Set[str]
+    text: str, begin: int, end: int, chunks: Set[str], torn: Set[str]
 ) -> list[tuple[int, str]]:
-    """Where blocks stand between `begin` and `end`, ascending and without overlap.
+    """Where chunks stand between `begin` and `end`, ascending and without overlap.
 
     Of several at one position the longest counts.
     """
-    by_head: dict[str, tuple[str, ...]] = {}
-    for block in sorted(blocks, key=len, reverse=True):
-        head = block[:_HEAD_LENGTH]
-        by_head[head] = (*by_head.get(head, ()), block)
-    sizes = sorted({len(head) for head in by_head}, reverse=True)
-    starts = {
-        at
-        for size in sizes
-        for at in range(begin, end - size + 1)
-        if text[at : at + size] in by_head
-    }
+    places = []
+    for chunk in chunks:
+        at = text.find(chunk, begin, end)
+        while at >= 0:
+            if _stands(text, at, chunk, torn):
+                places.append((at, -len(chunk), chunk))
+            at = text.find(chunk, at + 1, end)
     occurrences: list[tuple[int, str]] = []
     done = begin
-    for at in sorted(starts):
-        if at < done:
-            continue
-        for size in sizes:
-            candidates = by_head.get(text[at : at + size], ())
-            if not text.startswith(candidates, at, end):
-                continue
-            fitting = (one for one in candidates if at + len(one) <= end)
-            if longest := next((one for one in fitting if _stands(text, at, one, torn)), None):
-                occurrences.append((at, longest))
-                done = at + len(longest)
-                break
+    for at, _, chunk in sorted(places):
+        if at >= done:
+            occurrences.append((at, chunk))
+            done = at + len(chunk)
     return occurrences
 
 
@@ -403,7 +358,7 @@ def _without_space_between(text: str, kept: list[Span]) -> list[Span]:
     """
     spans: list[Span] = []
     done = 0
-    for span in [*kept, (len(text), len(text), 0)]:
+    for span in [*kept, _end_of(text)]:
         if text[done : span[0]].isspace():
             if not spans:
                 continue
@@ -411,3 +366,7 @@ def _without_space_between(text: str, kept: list[Span]) -> list[Span]:
         spans.append(span)
         done = span[1]
     return spans[:-1]
+
+
+def _end_of(text: str) -> Span:
+    return len(text), len(text), 0

@@ -6,7 +6,6 @@ one. Metadata become plain JSON values of bounded size.
 
 import codecs
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -248,52 +247,34 @@ def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, .
     for key, value in metadata.items():
         name = clean(str(key))
         try:
-            json_value = _JsonCopy(room).copy(value, depth=20)
-        except _TooLargeError:
-            reason = f"metadata have room for {MAX_CHARACTERS:,} characters in all"
+            text = clean(_json_text(value, room - len(name)))
+        except (ValueError, TypeError, RecursionError):  # too large, endless, or an odd key
+            reason = f"metadata are JSON of at most {MAX_CHARACTERS:,} characters in all"
             left_out.append(Skipped(f"metadata {name[:100]}", reason))
             continue
-        room -= len(json.dumps({name: json_value}, ensure_ascii=False))
-        kept[name] = json_value
+        room -= len(name) + len(text)
+        kept[name] = json.loads(text, parse_constant=str)
     return kept, tuple(left_out)
 
 
-class _TooLargeError(Exception):
-    """The value is larger than the room that is left, or nested too deep."""
+def _json_text(value: Any, room: int) -> str:
+    """The value as JSON. Raises ValueError as soon as it exceeds `room` characters.
 
-
-class _JsonCopy:
-    """Copies a value into JSON types, counting characters while it copies.
-
-    A few lines of YAML can stand for millions of values, and a list can contain itself.
+    A few lines of YAML can stand for millions of values.
     """
+    pieces: list[str] = []
+    for piece in json.JSONEncoder(ensure_ascii=False, default=_json_value).iterencode(value):
+        room -= len(piece)
+        if room < 0:
+            raise ValueError("too large")
+        pieces.append(piece)
+    return "".join(pieces)
 
-    def __init__(self, room: int) -> None:
-        self._room = room
 
-    def copy(self, value: Any, depth: int) -> Any:
-        if depth == 0:
-            raise _TooLargeError
-        if isinstance(value, Mapping):
-            self._take(2)
-            return {
-                self.copy(str(key), depth - 1): self.copy(one, depth - 1)
-                for key, one in value.items()
-            }
-        if isinstance(value, (list, tuple, set, frozenset)):
-            self._take(2)
-            items = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
-            return [self.copy(one, depth - 1) for one in items]
-        if isinstance(value, (date, time)):
-            value = value.isoformat()
-        elif isinstance(value, float) and not math.isfinite(value):
-            value = str(value)
-        elif not (value is None or isinstance(value, (bool, int, float))):
-            value = clean(value if isinstance(value, str) else str(value))
-        self._take(len(json.dumps(value, ensure_ascii=False)) + 2)
-        return value
-
-    def _take(self, characters: int) -> None:
-        self._room -= characters
-        if self._room < 0:
-            raise _TooLargeError
+def _json_value(value: Any) -> Any:
+    """A value of another type in a type of JSON."""
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    return dict(value) if isinstance(value, Mapping) else str(value)

@@ -10,7 +10,7 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -70,11 +70,14 @@ def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
             raise OSError(str(error)) from None
         if stat.S_ISDIR(mode):
             os.listdir(path)  # raises where the folder cannot be opened
-            raise DocumentError(f"{shown} is a folder, not a file: name the files in it.")
+            raise DocumentError(
+                f"{shown} holds no {_FORMATS} file that is wanted: name a folder that does, other "
+                "patterns, or the files themselves."
+            )
         if path.suffix.lower() not in SUFFIXES:
             raise DocumentError(
-                f"{shown} is not a {alternatives(SUFFIXES)} file, and no other is supported: "
-                "save its text as one of these."
+                f"{shown} is not a {_FORMATS} file, and no other is supported: save its text as "
+                "one of these."
             )
         if not stat.S_ISREG(mode):
             raise DocumentError(f"{shown} is not a regular file: copy its text into one.")
@@ -87,11 +90,6 @@ def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
             f"{shown} cannot be opened ({error.strerror or error}): check the path and its "
             "permissions."
         ) from None
-
-
-def alternatives(names: Sequence[str]) -> str:
-    """The names as a sentence lists them: ".md, .pdf or .txt"."""
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 _MAX_FRONT_MATTER = 64_000  # characters: YAML is slow to parse
@@ -402,3 +400,4 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
 
 JSON_LINES = ".jsonl"  # many documents: see json_lines.py
 SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))
+_FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"

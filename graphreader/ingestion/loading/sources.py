@@ -30,7 +30,6 @@ from graphreader.ingestion.loading.formats import (
     JSON_LINES,
     MAX_BYTES,
     SUFFIXES,
-    alternatives,
     load,
 )
 from graphreader.ingestion.loading.json_lines import read_json_lines
@@ -105,14 +104,10 @@ def sources_of(
             sources.setdefault(f"\0{name}", LangChainSource(thing, name))
         elif path == "-" and id is not None:
             sources.setdefault("-", StandardInput(id))
-        elif not os.path.isdir(path):
-            file = FileSource(Path(path), _size(path))
-            sources.setdefault(_real_path(path), file)
-        elif files := files_in(Path(path), SUFFIXES, patterns):
-            for one in files:
-                sources.setdefault(_real_path(one), FileSource(one, _size(one)))
         else:
-            sources.setdefault(_real_path(path), EmptyFolder(Path(path)))
+            files = files_in(Path(path), SUFFIXES, patterns) if os.path.isdir(path) else []
+            for one in files or [Path(path)]:  # reading a folder without files is refused
+                sources.setdefault(_real_path(one), FileSource(one, _size(one)))
     return list(sources.values())
 
 
@@ -121,14 +116,14 @@ def _path(thing: Thing) -> str:
     return "" if isinstance(thing, LangChainDocument) else os.fspath(thing)
 
 
-def _real_path(path: str | Path) -> str:
+def _real_path(path: Path) -> str:
     try:
         return os.path.realpath(path)
     except ValueError:  # a NUL in the path; reading it gives the refusal
         return str(path)
 
 
-def _size(path: str | Path) -> int:
+def _size(path: Path) -> int:
     try:
         return os.stat(path).st_size
     except (OSError, ValueError):
@@ -182,23 +177,6 @@ class StandardInput:
                 "cut it into smaller parts."
             )
         return data
-
-
-@dataclass(frozen=True, slots=True)
-class EmptyFolder:
-    """A folder without a file that the patterns include."""
-
-    path: Path
-    size: int = 0
-
-    def documents(self, corpus: str) -> Iterator[Document | Refused]:
-        """Refuse the folder."""
-        shown = clean(str(self.path))
-        reason = (
-            f"{shown} holds no {alternatives(SUFFIXES)} file that is wanted: name a folder that "
-            "does, other patterns, or the files themselves."
-        )
-        yield Refused(clean(self.path.name), shown, reason)
 
 
 @dataclass(frozen=True, slots=True)
