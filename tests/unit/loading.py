@@ -1,4 +1,4 @@
-"""What the tests of loading share."""
+"""Helpers of the tests of loading."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def write(path: Path, data: bytes = b"Joan was born.\n") -> Path:
 
 
 @contextmanager
-def nobody() -> Iterator[None]:
+def without_root() -> Iterator[None]:
     """Without the rights of root, which no permission stops."""
     user = os.geteuid()
     if user == 0:
@@ -30,19 +30,17 @@ def nobody() -> Iterator[None]:
         os.seteuid(user)
 
 
-def read(*things: Thing, **given: Any) -> list[Document | Refused]:
-    return [one for source in sources_of(things, **given) for one in source.documents("c")]
+def read(*things: Thing, **options: Any) -> list[Document | Refused]:
+    return [one for source in sources_of(things, **options) for one in source.documents("c")]
 
 
-def documents(*things: Thing, **given: Any) -> list[Document]:
-    found = read(*things, **given)
-    refused = [one.reason for one in found if isinstance(one, Refused)]
-    assert refused == []
-    return [one for one in found if isinstance(one, Document)]
+def documents(*things: Thing, **options: Any) -> list[Document]:
+    assert reasons(*things, **options) == []
+    return [one for one in read(*things, **options) if isinstance(one, Document)]
 
 
-def reasons(*things: Thing, **given: Any) -> list[str]:
-    return [one.reason for one in read(*things, **given) if isinstance(one, Refused)]
+def reasons(*things: Thing, **options: Any) -> list[str]:
+    return [one.reason for one in read(*things, **options) if isinstance(one, Refused)]
 
 
 def lines(path: Path, *records: Any) -> Path:
