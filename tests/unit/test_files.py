@@ -70,18 +70,6 @@ def test_permissions(path: Path, before: int | None, mode: int, after: int) -> N
     assert path.read_bytes() == b"new"
 
 
-# Two writers at once do not mix: the last one to end wins.
-def test_two_writers(path: Path) -> None:
-    with atomic_write(path) as first:
-        first.write(b"first")
-        with atomic_write(path) as second:
-            second.write(b"second")
-        between = path.read_bytes()
-
-    assert (between, path.read_bytes()) == (b"second", b"first")
-    assert os.listdir(path.parent) == [path.name]
-
-
 # Lines keep their numbers, blank ones are passed over, and of a long one only the start is held.
 def test_bounded_lines() -> None:
     file = io.BytesIO(b"one\n \n" + b"x" * 100 + b"\ntwo")

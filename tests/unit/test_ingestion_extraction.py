@@ -1,3 +1,5 @@
+"""Facts of a chunk: dividing what is too much, errors and costs, grounded key elements."""
+
 from collections.abc import Callable
 
 import pytest
@@ -24,10 +26,6 @@ TEXT = "\n".join(SENTENCES)
 DOCUMENT = Document("demo", "d1", "Towns", "towns.txt", TEXT, "0", "en")
 
 
-def chunk_of(text: str) -> Chunk:
-    return Chunk("c1", "d1", 0, 0, len(text), text, tokens.count(text))
-
-
 def fact(text: str, *elements: str) -> ExtractedFact:
     return ExtractedFact(fact=text, key_elements=list(elements))
 
@@ -37,52 +35,52 @@ def each_sentence(task: ExtractionTask) -> Extraction:
 
 
 def limited(facts: int, error: type[ReplyError | WindowError]) -> Callable[..., Extraction]:
-    """Fails where a text holds more facts, and has then paid for 1,024 tokens."""
+    """Fails where a text holds more facts, at a cost of 1,024 tokens."""
 
-    def told(task: ExtractionTask) -> Extraction:
-        found = each_sentence(task)
-        if len(found.facts) > facts:
+    def decide(task: ExtractionTask) -> Extraction:
+        extraction = each_sentence(task)
+        if len(extraction.facts) > facts:
             failure = error("That is too much.")
             failure.spent = Usage(1, 500, 1024)
             raise failure
-        return found
+        return extraction
 
-    return told
+    return decide
 
 
 async def extracted(
-    function: Callable[..., Extraction], text: str = TEXT
+    function: Callable[..., Extraction], text: str = TEXT, budget: Budget | None = None
 ) -> tuple[ExtractionResult, ScriptedDecider]:
     decider = ScriptedDecider({ExtractionTask: function})
-    return await extract(decider, DOCUMENT, chunk_of(text)), decider
+    chunk = Chunk("c1", "d1", 0, 0, len(text), text, tokens.count(text))
+    return await extract(decider, DOCUMENT, chunk, budget), decider
 
 
 # A chunk that is too much for one reply is divided, also again, and stays one chunk with all facts.
 @pytest.mark.parametrize("error", [CutOffError, WindowError])
 async def test_dense_chunks_are_divided(error: type[ReplyError | WindowError]) -> None:
-    found, decider = await extracted(limited(20, error))
+    result, decider = await extracted(limited(20, error))
 
-    assert [one.text for one in found.read.facts] == SENTENCES
-    assert [one.index for one in found.read.facts] == list(range(60))
+    assert [one.text for one in result.read.facts] == SENTENCES
+    assert [one.index for one in result.read.facts] == list(range(60))
     assert len(decider.asked) > 4
-    assert found.read.error is None
+    assert result.read.error is None
 
 
-# What the replies that were cut off have cost is counted with the rest.
+# Replies that were cut off are counted with the rest.
 async def test_cut_off_replies_are_paid_for() -> None:
-    found, decider = await extracted(limited(40, CutOffError))
+    result, decider = await extracted(limited(40, CutOffError))
 
     assert len(decider.asked) == 3
-    assert found.usage == Usage(calls=3, input_tokens=500, output_tokens=1024)
+    assert result.usage == Usage(calls=3, input_tokens=500, output_tokens=1024)
 
 
-# What is small and still too much fails, with all that it has cost.
+# A small text is not divided; the chunk fails with all that it has cost.
 async def test_small_chunks_are_not_divided() -> None:
-    found, decider = await extracted(limited(0, CutOffError), SENTENCES[0])
+    result, decider = await extracted(limited(0, CutOffError), SENTENCES[0])
 
-    assert found.read.error == "That is too much."
-    assert found.read.facts == ()
-    assert found.usage == Usage(1, 500, 1024)
+    assert (result.read.error, result.read.facts) == ("That is too much.", ())
+    assert result.usage == Usage(1, 500, 1024)
     assert len(decider.asked) == 1
 
 
@@ -93,35 +91,33 @@ async def test_half_a_chunk_is_none() -> None:
             raise ReplyError("That makes no sense.")
         return limited(40, CutOffError)(task)
 
-    found, _ = await extracted(second_half_fails)
+    result, _ = await extracted(second_half_fails)
 
-    assert found.read.error == "That makes no sense."
-    assert found.read.facts == ()
-    assert found.usage.calls == 2
+    assert (result.read.error, result.read.facts) == ("That makes no sense.", ())
+    assert result.usage.calls == 2
 
 
-# A service that refuses everything ends more than this chunk; what was paid stands in the error.
+# A service that refuses everything ends more than this chunk.
 async def test_refusals_are_raised() -> None:
-    def refused(task: ExtractionTask) -> Extraction:
+    def refuse(task: ExtractionTask) -> Extraction:
         raise ModelRefusedError("The quota is used up.")
 
     with pytest.raises(ModelRefusedError):
-        await extracted(refused)
+        await extracted(refuse)
 
 
 # Where the budget is used up, the chunk waits for another run.
 async def test_budget() -> None:
-    decider = ScriptedDecider({ExtractionTask: each_sentence})
     budget = Budget(max_calls=1)
     budget.take(0, "extract")
 
-    found = await extract(decider, DOCUMENT, chunk_of(TEXT), budget)
+    result, _ = await extracted(each_sentence, budget=budget)
 
-    assert "max_calls is 1" in str(found.read.error)
-    assert found.usage == Usage()
+    assert "max_calls is 1" in str(result.read.error)
+    assert result.usage == Usage()
 
 
-# A key element that does not occur in its fact is dropped and counted; a fact of which none is left
+# A key element that does not occur in its fact is dropped and counted; a fact without any left
 # gets its own names.
 @pytest.mark.parametrize(
     ("extraction", "kept", "dropped"),
@@ -142,7 +138,6 @@ async def test_ungrounded_key_elements(
 
 
 FACT = "In 1920 Pope Benedict XV canonized Joan of Arc, the Maid of Orléans."
-CHINESE = "贞德于1431年在鲁昂被处死。"
 
 
 # Case, spaces, Unicode form, inflection and words in between make no difference; numbers must be
@@ -153,7 +148,7 @@ CHINESE = "贞德于1431年在鲁昂被处死。"
         (FACT, ["Joan of Arc", "joan  of arc", "1920", "canonized", "canonize"], []),
         (FACT, ["Orle\u0301ans", "Pope Benedict", "Pope XV"], []),
         (FACT, [], ["Charles VII", "1921", "19", "Rome", "Joan of Kent", "canon law", "", "  "]),
-        (CHINESE, ["贞德", "鲁昂"], ["查理七世"]),
+        ("贞德于1431年在鲁昂被处死。", ["贞德", "鲁昂"], ["查理七世"]),
     ],
 )
 def test_grounding(text: str, occurring: list[str], missing: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is named to be read in and is no text at all."""
+"""Things that are named to be read and are no text."""
 
 import os
 from pathlib import Path
@@ -22,31 +22,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# An empty path is no path, and not the working folder; what is no path at all is told as well.
+# An empty path is not the working folder, and what is no path at all is refused as well.
 @pytest.mark.parametrize(
-    ("things", "told"),
+    ("things", "message"),
     [
-        ([""], EMPTY),
-        ([" \t"], EMPTY),
         (["secret.txt", ""], EMPTY),
+        ([" \t"], EMPTY),
         ([5], "5 is neither a path nor a document: give one of them."),
-        ([None], "None is neither a path nor a document: give one of them."),
         ([b"secret.txt"], "b'secret.txt' is neither a path nor a document: give one of them."),
     ],
 )
-def test_no_texts(folder: Path, things: list[Any], told: str) -> None:
+def test_no_texts(folder: Path, things: list[Any], message: str) -> None:
     with GraphReader(settings=Settings(home=folder, model="offline")) as reader:
         for call in (reader.ingest, reader.estimate):
             with pytest.raises(UsageError) as refused:
                 call(*things)
-
-            assert str(refused.value) == told
-        named = reader.estimate(os.curdir, known=False)
-
-    assert named.documents == 1
+            assert str(refused.value) == message
+        assert reader.estimate(os.curdir, known=False).documents == 1
 
 
-# The command tells an empty path, as a shell makes one of a variable that is not set.
+# The command refuses an empty path, which a shell makes of a variable that is not set.
 def test_the_command(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,5 +49,4 @@ def test_the_command(
     terminal.set(GRAPHREADER_HOME=str(folder), GRAPHREADER_MODEL="offline")
     outcome = terminal.run("ingest", "", "--dry-run")
 
-    assert outcome.code == 2
-    assert outcome.err == f"{EMPTY}\n"
+    assert (outcome.code, outcome.err) == (2, f"{EMPTY}\n")

@@ -1,6 +1,4 @@
 import math
-import subprocess
-import sys
 
 import pytest
 
@@ -42,15 +40,8 @@ async def test_near(alike: str, one: str, unlike: str) -> None:
     assert near > far + 0.3
 
 
-# Another process computes the very same vector.
+# A vector is the same in every process and version: its hash does not depend on the process.
 async def test_stable() -> None:
-    code = (
-        "from graphreader.offline.embedder import embedding_of;"
-        "print(sum((i + 1) * v for i, v in enumerate(embedding_of('Joan of Arc 贞德'))))"
-    )
     [vector] = await OfflineEmbedder().embed(["Joan of Arc 贞德"])
-    other = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
-    )
 
-    assert float(other.stdout) == sum((i + 1) * value for i, value in enumerate(vector))
+    assert sum((i + 1) * value for i, value in enumerate(vector)) == pytest.approx(41.4186798709655)

@@ -66,34 +66,27 @@ async def neighbor_for(*names: str, notebook: str = "", actions: tuple[str, ...]
     return names[decision.neighbor - 1] if decision.neighbor else ""
 
 
-# The plan names what is looked for, in the question's language.
-async def test_plan() -> None:
-    english = (await OfflineDecider().decide(PlanTask(QUESTION))).decision.plan
-    chinese = (await OfflineDecider().decide(PlanTask("林雨桐出生于哪一年？"))).decision.plan
-
-    assert "Port Wessel" in english
-    assert "lighthouse" in english
-    assert "林雨桐" in chinese
-    assert "年份" in chinese
-
-
-# What the plan needs is each name by itself and what is asked about them; nothing, if unclear.
+# The plan needs each name by itself and what is asked about them, in the question's language;
+# nothing, if the question is unclear.
 @pytest.mark.parametrize(
-    ("question", "needs"),
+    ("question", "needs", "kind"),
     [
-        ("When was the lighthouse of Port Wessel lit?", ["Port Wessel", "lighthouse lit"]),
-        ("Who played longer, Danny or Alice?", ["Danny", "Alice", "played"]),
-        ("林雨桐是哪一年出生的？", ["林雨桐", "出生"]),
-        ("?", []),
+        ("When was the lighthouse of Port Wessel lit?", ["Port Wessel", "lighthouse lit"], "year"),
+        ("Who played longer, Danny or Alice?", ["Danny", "Alice", "played"], "a name"),
+        ("林雨桐是哪一年出生的？", ["林雨桐", "出生"], "年份"),
+        ("?", [], ""),
     ],
 )
-async def test_needs(question: str, needs: list[str]) -> None:
+async def test_plan(question: str, needs: list[str], kind: str) -> None:
     decision = (await OfflineDecider().decide(PlanTask(question))).decision
 
     assert decision.needs == needs
+    assert all(need.split()[0] in decision.plan for need in needs)
+    assert kind in decision.plan
 
 
-# Names of the question come first, then its other words, and what it lacks comes last.
+# Names of the question come first, then its other words, and what it lacks comes last; nodes with
+# the same words do not crowd out the others.
 async def test_initial_nodes_ranked() -> None:
     chosen = await nodes_for(QUESTION, "herring", "lighthouse", "Port Wessel", "winter", "designed")
     chinese = await nodes_for("林雨桐获得了什么文学奖？", "大青河", "林雨桐", "文学奖")
@@ -103,15 +96,8 @@ async def test_initial_nodes_ranked() -> None:
     assert len(chosen) == 5
     assert chinese[-1] == "大青河"
     assert len(await nodes_for(QUESTION, *(f"word{n}" for n in range(30)))) >= 10
-
-
-# Nodes that share the same words with the question do not crowd out the others.
-async def test_initial_nodes_diverse() -> None:
-    chosen = await nodes_for(
-        QUESTION, "Port Wessel", "port wessel", "PORT WESSEL", "lighthouse", "designed"
-    )
-
-    assert {"lighthouse", "designed"} & set(chosen[:3])
+    same = ("Port Wessel", "port wessel", "PORT WESSEL")
+    assert {"lighthouse", "designed"} & set((await nodes_for(QUESTION, *same, *chosen[1:3]))[:3])
 
 
 # The chunk that holds most of the question is read; those that hold less, and read ones, are not.
@@ -210,45 +196,6 @@ async def test_little_is_looked_at() -> None:
     assert shown.remaining == 4
 
 
-# Where nothing is worth reading, one fact is looked at.
-async def test_one_fact_is_looked_at() -> None:
-    facts = ("Tom Orr keeps herring.", "Tom Orr keeps salt.")
-    groups = tuple(FactGroup(f"A, chunk {n}", facts) for n in range(2))
-    decided = await OfflineDecider().decide(FactsTask(QUESTION, "", (), "", "herring", groups))
-
-    assert isinstance(decided.task, FactsTask)
-    assert [group.facts for group in decided.task.groups] == [facts[:1], ()]
-    assert decided.decision.function == "stop_and_read_neighbor"
-
-
-# From a word that is no name of the question a chunk is read if much else of it stands there, too.
-@pytest.mark.parametrize(
-    ("holds", "function"),
-    [
-        (("lighthouse", "wessel"), "stop_and_read_neighbor"),
-        (("designed", "lighthouse", "port", "wessel"), "read_chunk"),
-    ],
-)
-async def test_from_a_word(holds: tuple[str, ...], function: str) -> None:
-    group = FactGroup("A, chunk 0", ("It is a lighthouse.",), holds=holds)
-    decision = await facts_for(group, node="lighthouse")
-
-    assert decision.function == function
-
-
-# A path that went on by a word of the question reads only what is called as the question says.
-@pytest.mark.parametrize(
-    ("title", "function"), [("Notes", "stop_and_read_neighbor"), ("Port Wessel", "read_chunk")]
-)
-async def test_on_by_a_word(title: str, function: str) -> None:
-    holds = ("designed", "lighthouse", "port", "wessel")
-    group = FactGroup(f"{title}, chunk 0", ("It is a lighthouse.",), holds=holds)
-    actions = ("at winter: read_neighbor_node(lighthouse)",)
-    task = FactsTask(QUESTION, "", actions, "", "lighthouse", (group,))
-
-    assert (await OfflineDecider().decide(task)).decision.function == function
-
-
 # What was noted stays, nothing is noted twice, and the notebook does not grow without end.
 async def test_notebook() -> None:
     notebook = "- Ilse Holt designed the lighthouse of Port Wessel."
@@ -283,23 +230,21 @@ async def test_pronoun_quote() -> None:
     assert decision.quotes == [text.removesuffix(" Salt is cheap.")]
 
 
-# Reading ends when one noted sentence holds all that is asked, and goes on before that.
-async def test_termination() -> None:
-    done = await chunk_for("Ilse Holt designed the lighthouse of Port Wessel. Salt is cheap.")
-    half = await chunk_for(
-        "Salt is cheap. Port Wessel has a lighthouse. Herring is dear. So it is."
-    )
-
-    assert done.function == "termination"
-    assert half.function == "search_more"
-
-
-# The one useful sentence at a chunk's end leads to the chunk after it.
-async def test_subsequent() -> None:
-    text = "Salt is cheap. Herring is dear. Amber is rare. There is a lighthouse."
-    decision = await chunk_for(text)
-
-    assert decision.function == "read_subsequent_chunk"
+# Reading ends when one noted sentence holds everything that is asked; before that it goes on, with
+# the next chunk where the one useful sentence is the chunk's last.
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [
+        ("Ilse Holt designed the lighthouse of Port Wessel. Salt is cheap.", "termination"),
+        ("Salt is cheap. Port Wessel has a lighthouse. Herring is dear. So it is.", "search_more"),
+        (
+            "Salt is cheap. Herring is dear. Amber is rare. There is a lighthouse.",
+            "read_subsequent_chunk",
+        ),
+    ],
+)
+async def test_next_function(text: str, function: str) -> None:
+    assert (await chunk_for(text)).function == function
 
 
 # A chunk that has nothing to do with the question gives no quote and no note.
@@ -307,8 +252,7 @@ async def test_subsequent() -> None:
 async def test_irrelevant_chunk(text: str) -> None:
     decision = await chunk_for(text)
 
-    assert decision.quotes == []
-    assert decision.notebook == ""
+    assert (decision.quotes, decision.notebook) == ([], "")
 
 
 # In Chinese the sentence that shares most with the question is quoted.
@@ -370,29 +314,23 @@ async def test_condense_keeps_what_matters() -> None:
     assert 400 < tokens.count("\n".join(lines)) <= NOTEBOOK_TOKENS
 
 
-# Each sentence stands once; how many notebooks have it is told, also when they are joined again.
+# Each sentence stands once with the number of notebooks that have it, also when notebooks are
+# joined again; Chinese stays Chinese.
 async def test_votes_are_counted() -> None:
     task = JoinTask(QUESTION, "", (
         "- Ilse Holt designed it. It was lit in 1712.\n- Ilse Holt designed it.",
         "Ilse Holt designed it.",
-        "- Ilse Holt designed it. (3 notebooks)\n- It is white.",
+        "- Ilse Holt designed it. (3 notebooks)\n- 灯塔由林雨桐设计。港口冬天结冰。",
+        "灯塔由林雨桐设计。",
     ))  # fmt: skip
     decision = (await OfflineDecider().decide(task)).decision
 
     assert decision.notebook.split("\n") == [
         "- Ilse Holt designed it. (5 notebooks)",
         "- It was lit in 1712.",
-        "- It is white.",
+        "- 灯塔由林雨桐设计。（2本笔记）",
+        "- 港口冬天结冰。",
     ]
-
-
-# Chinese notebooks stay Chinese.
-async def test_condense_chinese() -> None:
-    lines = await condensed(
-        "灯塔由林雨桐设计。港口冬天结冰。", "灯塔由林雨桐设计。", question="谁设计了灯塔？"
-    )
-
-    assert lines == ["- 灯塔由林雨桐设计。（2本笔记）", "- 港口冬天结冰。"]
 
 
 # One sentence that is too long by itself keeps its beginning; empty notebooks say so.
