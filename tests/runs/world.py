@@ -39,18 +39,18 @@ RING_FACTS = {text: [RING_NAMES[n], RING_NAMES[(n + 1) % 7]] for n, text in enum
 """Seven names, each of which met the next one: a world in which all nodes hang together."""
 
 
+def extraction_of(facts: Facts) -> Extraction:
+    return Extraction(
+        facts=[ExtractedFact(fact=fact, key_elements=names) for fact, names in facts.items()]
+    )
+
+
 def extraction(facts: Facts) -> Callable[[ExtractionTask], Extraction]:
     """Those of the facts whose sentence stands in the chunk."""
 
     def extract(task: ExtractionTask) -> Extraction:
         text = " ".join(task.text.split())
-        return Extraction(
-            facts=[
-                ExtractedFact(fact=fact, key_elements=elements)
-                for fact, elements in facts.items()
-                if fact in text
-            ]
-        )
+        return extraction_of({fact: names for fact, names in facts.items() if fact in text})
 
     return extract
 
