@@ -62,11 +62,13 @@ class Spending:
             _sum(self.dollars, other.dollars),
         )
 
-    def times(self, number: int) -> "Spending":
-        """Multiply a spending."""
-        dollars = None if self.dollars is None else number * self.dollars
+    def times(self, number: float) -> "Spending":
+        """Multiply a spending; calls and tokens are rounded."""
         return Spending(
-            number * self.calls, number * self.input_tokens, number * self.output_tokens, dollars
+            round(number * self.calls),
+            round(number * self.input_tokens),
+            round(number * self.output_tokens),
+            None if self.dollars is None else number * self.dollars,
         )
 
 

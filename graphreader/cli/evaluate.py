@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from graphreader.estimate import Spending
     from graphreader.evaluation.costs import Cost
     from graphreader.evaluation.experiment import Evaluation, EvaluationRequest
-    from graphreader.evaluation.runner import EvaluationProgress, ProgressRow
+    from graphreader.evaluation.results import EvaluationProgress, ProgressRow
     from graphreader.evaluation.tables import Column, Section
     from graphreader.evaluation.tables import Table as ReportTable
     from graphreader.settings import Settings

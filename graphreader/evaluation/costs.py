@@ -9,15 +9,14 @@ earlier runs would cost nothing, but are not looked for.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from graphreader.baselines.read_agent.pages import preset_for
 from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.documents import Document
 from graphreader.estimate import Spending, estimate
-from graphreader.evaluation.contexts import parse_length
-from graphreader.evaluation.plan import QuestionGroup
+from graphreader.evaluation.datasets.record import Record
+from graphreader.evaluation.plan import QuestionGroup, parse_length
 from graphreader.evaluation.results import corpus_of, documents_of
 from graphreader.evaluation.runner import Arm
 from graphreader.evaluation.scoring import RATED_TOKENS
@@ -94,7 +93,29 @@ Counts = Sequence[tuple[QuestionGroup, int]]
 """Groups, each with a number of its questions above 0."""
 
 
-def building_key(arm: Arm) -> tuple[object, ...]:
+async def estimate_costs(
+    arms: Iterable[tuple[Arm, Counts, Counts]], rater: Settings | None
+) -> list[Cost]:
+    """The cost of what is missing for each reader and model, all repeats together.
+
+    Each arm comes with the questions that it misses and the readings that only have to be rated.
+    `rater` are the settings of the raters, None without any. Graphs, pages and gists are paid for
+    by the first arm that needs them. Raises SettingsError if the file of prices or the name of a
+    model is wrong.
+    """
+    costs: dict[tuple[str, str], Cost] = {}
+    built: set[tuple[object, ...]] = set()
+    for arm, missing, unrated in arms:
+        key = _building_key(arm)
+        cost = await _arm_cost(arm, missing, unrated, rater, is_built=key in built)
+        if missing:
+            built.add(key)
+        before = costs.get((cost.reader, cost.model))
+        costs[cost.reader, cost.model] = before + cost if before else cost
+    return list(costs.values())
+
+
+def _building_key(arm: Arm) -> tuple[object, ...]:
     """Equal for arms of which the second finds built what the first has built."""
     name = arm.reader.name
     if is_graphreader(name):
@@ -105,45 +126,45 @@ def building_key(arm: Arm) -> tuple[object, ...]:
     return name, arm.model
 
 
-async def estimate_cost(
-    arm: Arm,
-    missing: Counts,
-    rater: Settings | None,
-    *,
-    unrated: Counts = (),
-    is_built: bool = False,
+async def _arm_cost(
+    arm: Arm, missing: Counts, unrated: Counts, rater: Settings | None, *, is_built: bool
 ) -> Cost:
-    """The cost of the questions that an arm misses.
-
-    `rater` are the settings of the raters, None without any; `unrated` are readings that only have
-    to be rated. With `is_built` another reader pays for its graphs and gists. Raises SettingsError
-    if the file of prices or the name of a model is wrong.
-    """
     name, settings = arm.reader.name, arm.settings
     pricing = _Pricing(settings)
     questions = sum(number for _, number in missing)
+    building = rating = Spending()
     if is_graphreader(name):
-        built, question = await _graph_costs(variant(name).settings(settings), missing)
-        asked = question.times(questions)
+        building, question = await _graph_costs(variant(name).settings(settings), missing)
+        asking = question.times(questions)
     else:
-        built = _sum(_building_cost(name, group, pricing) for group, _ in missing)
-        asked = _sum(
-            pricing.spending(requests).times(number)
-            for group, number in missing
-            for requests in asking_requests(name, group, settings)
+        for group, _ in missing:
+            requests = _building_requests(name, group)
+            cost = sum((pricing.cost(one) for one in requests), Spending())
+            if "embedding" in name or name.startswith(_VECTOR_READERS):
+                cost += pricing.embedding(group.own_tokens)
+            building += cost
+        asking = sum(
+            (
+                pricing.cost(one).times(number)
+                for group, number in missing
+                for one in _asking_requests(name, group, settings)
+            ),
+            Spending(),
         )
-    rating = Spending()
     if rater is not None:
-        rater_pricing = _Pricing(rater)
-        rating = _sum(
-            rater_pricing.spending(requests).times(number)
-            for group, number in (*missing, *unrated)
-            for requests in rating_requests(name, group, settings)
+        pricing = _Pricing(rater)
+        rating = sum(
+            (
+                pricing.cost(one).times(number)
+                for group, number in (*missing, *unrated)
+                for one in _rating_requests(name, group, settings)
+            ),
+            Spending(),
         )
-    return Cost(name, arm.model, questions, Spending() if is_built else built, asked, rating)
+    return Cost(name, arm.model, questions, Spending() if is_built else building, asking, rating)
 
 
-def building_requests(name: str, group: QuestionGroup) -> Iterator[Requests]:
+def _building_requests(name: str, group: QuestionGroup) -> Iterator[Requests]:
     """The requests for pages, and for gists unless these are made for each question.
 
     Pauses are looked for in as many words as a largest page has, and may end a smallest one.
@@ -154,7 +175,7 @@ def building_requests(name: str, group: QuestionGroup) -> Iterator[Requests]:
             yield _gist_requests(group)
 
 
-def asking_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
+def _asking_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
     """The requests for one question to a reader without a graph, at most."""
     text = group.own_tokens
     if name.startswith(_PAGE_READERS):
@@ -191,7 +212,7 @@ def _page_reader_requests(name: str, group: QuestionGroup, window: int) -> Itera
         yield Requests("answer", 1, min(gists + pages * page, text) + PROMPT)
 
 
-def rating_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
+def _rating_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
     """The raters' requests about one answer, and about its evidence if the data names any.
 
     The first record of a group tells whether it does.
@@ -201,7 +222,7 @@ def rating_requests(name: str, group: QuestionGroup, settings: Settings) -> Iter
         return
     evidence = [NOTEBOOKS, FACTS]
     if not is_graphreader(name):
-        requests = asking_requests(name, group, settings)
+        requests = _asking_requests(name, group, settings)
         evidence = [one.sent for one in requests if one.phase == "answer"]
     for size in evidence or [settings.window]:
         if size <= RATED_TOKENS:
@@ -241,47 +262,34 @@ def _number_in(name: str, default: int) -> int:
 class _GroupSource:
     """The documents of a group at native length, as `estimate` takes them."""
 
-    group: QuestionGroup
-
-    @property
-    def size(self) -> int:
-        """Tokens, in place of bytes."""
-        return self.group.own_tokens
+    record: Record
+    size: int = 0
 
     def documents(self, corpus: str) -> Iterator[Document]:
         """The documents of the group's first record; all of its records share them."""
-        record = self.group.records[0]
-        yield from documents_of(record, corpus_of(record))
+        yield from documents_of(self.record)
 
 
 async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
     """The cost of all graphs, and of one question to them."""
-    native: dict[str, tuple[QuestionGroup, float]] = {}
+    native: dict[str, tuple[Record, float]] = {}
     for group, _ in missing:
         record = group.records[0]
-        corpus = corpus_of(record)
         own = sum(len(document.text) for document in record.documents)
         characters: float = own
         if group.target_tokens is not None:
             language = "zh" if record.language == "zh" else "en"
             characters = group.target_tokens * CHARACTERS_PER_TOKEN[language]
-        before = native[corpus][1] if corpus in native else 0.0
-        native[corpus] = (group, before + characters / max(1, own))
+        corpus = corpus_of(record)
+        _, before = native.get(corpus, (record, 0.0))
+        native[corpus] = (record, before + characters / max(1, own))
     measurer = BuildingMeasurer.of(settings)
     built = question = Spending()
-    for group, ratio in native.values():
-        estimated = await estimate([_GroupSource(group)], "evaluation", measurer, settings)
-        built += _scaled(estimated.reading + estimated.embedding, ratio)
+    for record, ratio in native.values():
+        estimated = await estimate([_GroupSource(record)], "evaluation", measurer, settings)
+        built += (estimated.reading + estimated.embedding).times(ratio)
         question = estimated.question
     return built, question
-
-
-def _building_cost(name: str, group: QuestionGroup, pricing: "_Pricing") -> Spending:
-    """The cost of pages and gists, and of the vectors of the whole text."""
-    cost = _sum(pricing.spending(requests) for requests in building_requests(name, group))
-    if "embedding" in name or name.startswith(_VECTOR_READERS):
-        cost += pricing.embedding(group.own_tokens)
-    return cost
 
 
 class _Pricing:
@@ -291,7 +299,7 @@ class _Pricing:
         self._settings = settings
         self._prices = Prices.of(settings)
 
-    def spending(self, requests: Requests) -> Spending:
+    def cost(self, requests: Requests) -> Spending:
         """The cost of these requests; the offline decider has calls alone."""
         model = self._settings.model_for(requests.phase)
         if model == OFFLINE:
@@ -305,16 +313,3 @@ class _Pricing:
         if model == OFFLINE:
             return Spending()
         return Spending(0, tokens, 0, self._prices.dollars(model, tokens, 0))
-
-
-def _scaled(spending: Spending, ratio: float) -> Spending:
-    return Spending(
-        round(spending.calls * ratio),
-        round(spending.input_tokens * ratio),
-        round(spending.output_tokens * ratio),
-        None if spending.dollars is None else spending.dollars * ratio,
-    )
-
-
-def _sum(spendings: Iterable[Spending]) -> Spending:
-    return reduce(Spending.__add__, spendings, Spending())

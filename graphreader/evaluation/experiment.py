@@ -4,29 +4,28 @@
 `EvaluationRequest` into arms and settings, and into the content of `run.json`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from itertools import product
-from types import TracebackType
 from typing import Any, Self
 
 from graphreader import sync
 from graphreader.errors import UsageError
-from graphreader.evaluation.costs import Cost, Counts, building_key, estimate_cost
-from graphreader.evaluation.datasets.record import statistics
-from graphreader.evaluation.equal_budget import EqualBudgetFile
+from graphreader.evaluation.costs import Cost, Counts, estimate_costs
 from graphreader.evaluation.plan import Plan, QuestionGroup, QuestionSelection, make_plan
 from graphreader.evaluation.readers import MODEL_PHASES, evaluated_readers
-from graphreader.evaluation.results import ReadingKey, ReadingsFile, ResultsFolder
-from graphreader.evaluation.runner import (
-    Arm,
+from graphreader.evaluation.results import (
+    EQUAL_READING,
+    READINGS,
     EvaluationProgress,
-    EvaluationRunner,
-    expected_keys,
+    ReadingKey,
+    ReadingsFile,
+    ResultsFolder,
 )
-from graphreader.evaluation.scoring import Raters, Scorer
+from graphreader.evaluation.runner import Arm, EqualBudgetFile, EvaluationRunner, expected_keys
+from graphreader.evaluation.scoring import Scorer, check_packages
 from graphreader.evaluation.variants import is_graphreader
 from graphreader.files import Line
 from graphreader.llm.prompts import Prompts
@@ -34,13 +33,17 @@ from graphreader.llm.providers import open_chat_model, open_embeddings
 from graphreader.models import open_decider, open_embedder
 from graphreader.offline.decider import OfflineDecider
 from graphreader.settings import OFFLINE, Settings, variable
+from graphreader.tokens import count
 from graphreader.usage import Phase, Usage
 
-RATER_TEMPERATURE = 0.1
+_RATER_TEMPERATURE = 0.1
 """The temperature of the papers' raters (appendix B)."""
 
-OFFLINE_CONCURRENCY = 2
+_OFFLINE_CONCURRENCY = 2
 """Questions at a time without a model, when nothing but the graph is waited for."""
+
+_GPT_4 = "cl100k_base"
+"""The encoding of GPT-4, in which the paper counts."""
 
 _FIXED_SETTINGS = (
     "window",
@@ -125,7 +128,7 @@ def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings |
         "rater_model": model,
         "explore_model": model,
         "answer_model": model,
-        "temperature": RATER_TEMPERATURE,
+        "temperature": _RATER_TEMPERATURE,
         "window": settings.long_window,
     }
     return settings.model_copy(update=changes)
@@ -133,13 +136,13 @@ def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings |
 
 def check_models(arms: Sequence[Arm], rater: Settings | None) -> None:
     """Raise SettingsError if a model lacks its key, name or package. Nothing is sent."""
-    phases = [(arm.settings, phase) for arm in arms for phase in MODEL_PHASES]
-    rating: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
-    models = {
+    phases: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
+    phases += [(arm.settings, phase) for arm in arms for phase in MODEL_PHASES]
+    chat_models = {
         (settings.model_for(phase), settings.model_variable_for(phase)): settings
-        for settings, phase in (*phases, *rating)
+        for settings, phase in phases
     }
-    for (name, setting), settings in models.items():
+    for (name, setting), settings in chat_models.items():
         if name != OFFLINE:
             open_chat_model(settings, name, setting)
     for name, settings in {arm.settings.chosen_embeddings: arm.settings for arm in arms}.items():
@@ -219,19 +222,23 @@ def run_details(request: EvaluationRequest, arms: Sequence[Arm], plan: Plan) -> 
     }
 
 
-def _dataset_sizes(groups: Iterable[QuestionGroup]) -> list[dict[str, Any]]:
-    """The sizes of the contexts (table 1); for lengthened ones their target."""
+def _dataset_sizes(groups: Sequence[QuestionGroup]) -> list[dict[str, Any]]:
+    """The sizes of the contexts (table 1), without titles; for lengthened ones their target."""
     sets: dict[tuple[str, str], list[QuestionGroup]] = {}
     for group in groups:
         sets.setdefault((group.dataset, group.length), []).append(group)
     sizes = []
     for (dataset, length), members in sets.items():
-        records = [record for group in members for record in group.records]
+        tokens = [size for group in members for size in [_context_size(group)] * len(group.records)]
         target = members[0].target_tokens
-        size: dict[str, Any] = {"average_tokens": target, "max_tokens": target}
-        size |= {"samples": len(records)} if target is not None else asdict(statistics(records))
-        sizes.append({"dataset": dataset, "length": length, **size})
+        size = {"average_tokens": target or sum(tokens) / len(tokens), "max_tokens": max(tokens)}
+        sizes.append({"dataset": dataset, "length": length, **size, "samples": len(tokens)})
     return sizes
+
+
+def _context_size(group: QuestionGroup) -> int:
+    documents = group.records[0].documents
+    return group.target_tokens or sum(count(one.text, _GPT_4) for one in documents)
 
 
 class Evaluation:
@@ -262,23 +269,18 @@ class Evaluation:
 
     def __enter__(self) -> Self:
         """Lock the folder, and count its readings."""
+        self.progress.expect(expected_keys(self.plan, self.arms))
         with ExitStack() as opening:
             if self._folder:
                 opening.enter_context(self._folder)
                 self._folder.check(self._fixed)
-                readings = ReadingsFile(self._folder.readings, self._count)
+                readings = ReadingsFile(self._folder.path / READINGS, self._count)
                 self._readings = opening.enter_context(readings)
-            self.progress.expect(expected_keys(self.plan, self.arms))
             self._open = opening.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._open.__exit__(kind, error, trace)
+    def __exit__(self, *exception: object) -> None:
+        self._open.close()
 
     @property
     def uses_model(self) -> bool:
@@ -318,39 +320,23 @@ class Evaluation:
     def needs_graph(self) -> bool:
         """Whether Neo4j is needed, for questions or for graphs that an earlier run left."""
         arms = [arm for arm in self.arms if is_graphreader(arm.reader.name)]
-        if any(self._missing(arm) for arm in arms):
-            return True
-        return bool(arms) and self._folder is not None and self._folder.leaves_graphs
+        leaves_graphs = self._folder is not None and self._folder.leaves_graphs
+        return any(leaves_graphs or self._missing(arm) for arm in arms)
 
     def costs(self) -> list[Cost]:
-        """The cost of what is missing for each reader and model, all repeats together.
-
-        Graphs and gists are paid for by the first reader that needs them.
-        """
-        costs: dict[tuple[str, str], Cost] = {}
-        built: set[tuple[object, ...]] = set()
-        for arm in self.arms:
-            missing, key = self._missing(arm), building_key(arm)
-            estimate = estimate_cost(
-                arm, missing, self._rater, unrated=self._unrated(arm), is_built=key in built
-            )
-            cost = sync.run(estimate)
-            if missing:
-                built.add(key)
-            before = costs.get((cost.reader, cost.model))
-            costs[cost.reader, cost.model] = before + cost if before else cost
-        return list(costs.values())
+        """The cost of what is missing for each reader and model, all repeats together."""
+        arms = [(arm, self._missing(arm), self._unrated(arm)) for arm in self.arms]
+        return sync.run(estimate_costs(arms, self._rater))
 
     def run(self) -> None:
         """Ask and rate what is missing; see `EvaluationRunner.run`. Readings so far are kept."""
         assert self._folder is not None
-        estimate = [asdict(one) for one in self.costs()]
         needs_graph = self.needs_graph
         details = {
             **run_details(self._request, self.arms, self.plan),
             "notice": self.notice,
             "notes": list(self.notes),
-            "estimate": estimate,
+            "estimate": [asdict(one) for one in self.costs()],
             "leaves_graphs": needs_graph or self._folder.leaves_graphs,
         }
         self._folder.record_run(self._fixed, details)
@@ -358,22 +344,19 @@ class Evaluation:
 
     async def _run(self, folder: ResultsFolder, needs_graph: bool) -> None:
         assert self._readings is not None
+        check_packages(record for group in self.plan.groups for record in group.records)
         async with AsyncExitStack() as stack:
             for arm in self.arms:
                 stack.push_async_callback(arm.reader.aclose)
-            raters = None
-            if self._rater:
-                decider = open_decider(self._rater)
-                stack.push_async_callback(decider.aclose)
-                raters = Raters(decider)
-            scorer = Scorer(raters)
-            scorer.check([record for group in self.plan.groups for record in group.records])
+            rater = open_decider(self._rater) if self._rater else None
+            if rater:
+                stack.push_async_callback(rater.aclose)
             runner = EvaluationRunner(
                 self.plan,
                 self.arms,
                 self._readings,
-                scorer,
-                concurrency=self._settings.concurrency if self.uses_model else OFFLINE_CONCURRENCY,
+                Scorer(rater),
+                concurrency=self._settings.concurrency if self.uses_model else _OFFLINE_CONCURRENCY,
                 max_dollars=self._request.max_dollars,
             )
             try:
@@ -385,15 +368,11 @@ class Evaluation:
                     await arm.reader.discard_leftovers()
                 folder.record_graphs_deleted()
             if self._compared:
-                await self._rank_within_budget(folder)
-
-    async def _rank_within_budget(self, folder: ResultsFolder) -> None:
-        async with AsyncExitStack() as stack:
-            embedder = open_embedder(self._settings)
-            stack.push_async_callback(embedder.aclose)
-            file = stack.enter_context(EqualBudgetFile(folder.equal_reading, embedder))
-            compared = [arm for arm in self.arms if arm.reader.name == self._compared]
-            await file.rank(self.plan, compared, self._compared_tokens.get)
+                embedder = open_embedder(self._settings)
+                stack.push_async_callback(embedder.aclose)
+                file = EqualBudgetFile(folder.path / EQUAL_READING, embedder)
+                compared = [arm for arm in self.arms if arm.reader.name == self._compared]
+                await stack.enter_context(file).rank(self.plan, compared, self._compared_tokens)
 
     def _missing(self, arm: Arm) -> Counts:
         """The groups with questions that an arm still has to be asked, and their numbers."""
@@ -406,9 +385,10 @@ class Evaluation:
 
     def _unrated(self, arm: Arm) -> Counts:
         """The same for readings that still have to be rated."""
-        if self._readings is None or self._rater is None:
+        readings = self._readings
+        if readings is None or self._rater is None:
             return []
-        counts = ((group, len(arm.unrated(group, self._readings))) for group in self.plan.groups)
+        counts = ((group, len(arm.unrated(group, readings))) for group in self.plan.groups)
         return [(group, number) for group, number in counts if number]
 
     def _count(self, line: Line) -> None:

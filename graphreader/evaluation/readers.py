@@ -6,11 +6,12 @@ builds a graph of them in a corpus of their own, ReadAgent makes pages and gists
 
 import asyncio
 import re
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
 from graphreader import readers
 from graphreader.baselines.read_agent.reader import PagesRetrieval, ReadAgent
@@ -18,9 +19,9 @@ from graphreader.baselines.session import NO_TEXT, QuestionSession, ReaderModel
 from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, WindowError
-from graphreader.evaluation.contexts import parse_length
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.answers import chosen_option
+from graphreader.evaluation.plan import parse_length
 from graphreader.evaluation.results import CORPUS_PREFIX, document_places
 from graphreader.evaluation.variants import Variant, is_graphreader, variant
 from graphreader.graph_reader import GraphReader
@@ -51,36 +52,30 @@ class PreparedReader:
     compression: Mapping[str, Any] | None = None
 
 
-class EvaluatedReader(Protocol):
-    """A reader that an evaluation prepares for documents and asks questions about them."""
+class EvaluatedReader(ABC):
+    """A reader that an evaluation prepares for documents and asks questions about them.
 
-    @property
-    def name(self) -> str:
-        """The name on the command line."""
-        ...
+    `name` is that on the command line, `window` the tokens that each of its prompts may have.
+    """
 
-    @property
-    def window(self) -> int:
-        """The tokens that each of its prompts may have."""
-        ...
+    name: str
+    window: int
 
+    @abstractmethod
     def prepare(
         self, record: Record, documents: Sequence[Document]
     ) -> AbstractAsyncContextManager[PreparedReader]:
         """The reader, ready for questions about the documents, which are those of the record."""
-        ...
 
-    async def discard(self, documents: Sequence[Document]) -> None:
+    async def discard(self, documents: Sequence[Document]) -> None:  # noqa: B027
         """Delete the graph of these documents, unless graphs are kept."""
-        ...
 
-    async def discard_leftovers(self) -> None:
+    async def discard_leftovers(self) -> None:  # noqa: B027
         """Delete the graphs that earlier, interrupted runs into the same folder left behind."""
-        ...
 
+    @abstractmethod
     async def aclose(self) -> None:
         """Close connections and models."""
-        ...
 
 
 def evaluated_readers(
@@ -123,7 +118,7 @@ class _SourceDocument:
     id: str
 
 
-class EvaluatedGraphReader:
+class EvaluatedGraphReader(EvaluatedReader):
     """A variant of GraphReader.
 
     Readers that build the same graph of the same documents share its corpus. With `keep` corpora
@@ -159,7 +154,7 @@ class EvaluatedGraphReader:
     ) -> AsyncIterator[PreparedReader]:
         """Read the documents into their corpus, unless they are there already."""
         if not documents:
-            yield PreparedReader(_EmptyReader(self.name, self.window, self._models))
+            yield PreparedReader(_GraphReaderAdapter(self, None, self._models))
             return
         corpus = self.corpus(documents)
         reader = self._reader.at(corpus)
@@ -168,11 +163,8 @@ class EvaluatedGraphReader:
             report = await reader.aingest(*sources)
         stats = await reader.astats()
         ids = {one.id: one.source for one in report.documents if one.id}
-        yield PreparedReader(
-            _GraphReaderAdapter(self.name, self.window, reader, self._models, ids),
-            report.usage,
-            graph=asdict(stats),
-        )
+        adapter = _GraphReaderAdapter(self, reader, self._models, ids)
+        yield PreparedReader(adapter, report.usage, graph=asdict(stats))
 
     async def discard(self, documents: Sequence[Document]) -> None:
         """Delete the corpus, unless it is to be kept or there is none."""
@@ -209,43 +201,31 @@ class EvaluatedGraphReader:
             await self._reader.at(corpus).adelete(everything=True)
 
 
-class _EmptyReader:
-    """GraphReader without any document: it answers no question and asks no model."""
-
-    def __init__(self, name: str, window: int, models: ModelRegistry) -> None:
-        self.name = name
-        self.window = window
-        self._models = models
-
-    async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Return an unanswered reading whose note says that there is no text."""
-        model = ReaderModel(self._models.asker(self.window), self.window)
-        session = QuestionSession(self.name, model, question)
-        return session.unanswered(NO_TEXT)
-
-
 class _GraphReaderAdapter:
     """GraphReader behind the protocol of all readers.
 
-    It chooses among options and names documents by the ids of the evaluation.
+    It chooses among options and names documents by the ids of the evaluation, `ids` by those of the
+    graph. Without documents there is no `reader`, and no question is answered.
     """
 
     def __init__(
         self,
-        name: str,
-        window: int,
-        reader: GraphReader,
+        evaluated: EvaluatedGraphReader,
+        reader: GraphReader | None,
         models: ModelRegistry,
-        ids: Mapping[str, str],
+        ids: Mapping[str, str] | None = None,
     ) -> None:
-        self.name = name
-        self.window = window
+        self.name = evaluated.name
+        self.window = evaluated.window
         self._reader = reader
         self._models = models
-        self._ids = ids
+        self._ids = ids or {}
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Answer the question. Raises DecisionError."""
+        if self._reader is None:
+            model = ReaderModel(self._models.asker(self.window), self.window)
+            return QuestionSession(self.name, model, question).unanswered(NO_TEXT)
         reading = await self._reader.aask(question, options=options)
         if options and chosen_option(reading.answer, options) is None:
             reading = await self._choose_option(reading, question, options)
@@ -294,8 +274,11 @@ class _GraphReaderAdapter:
         )
 
 
-class EvaluatedBaseline:
-    """A reader without a graph; all baselines of an evaluation share their deciders."""
+class EvaluatedBaseline(EvaluatedReader):
+    """A reader without a graph; all baselines of an evaluation share their deciders.
+
+    Nothing is discarded: gists are expensive and small.
+    """
 
     def __init__(self, name: str, models: ModelRegistry) -> None:
         self.name = name
@@ -307,9 +290,11 @@ class EvaluatedBaseline:
         self, record: Record, documents: Sequence[Document]
     ) -> AsyncIterator[PreparedReader]:
         """The reader over the documents; its pages and gists, if it has any, are made here."""
-        material = Material(
-            documents, parse_length(record.length), _golden_evidence(record, documents)
-        )
+        places = document_places(documents)
+        gold = [one for one in documents if places[one.id] in record.gold_documents]
+        sentences = [place.sentence for place in record.supporting]
+        golden = (sentences if all(sentences) else [], gold)
+        material = Material(documents, parse_length(record.length), golden)
         reader = readers.make(self.name, material, self._models)
         if isinstance(reader, ReadAgent) and not reader.task_aware:
             memory = await reader.memory()
@@ -320,22 +305,6 @@ class EvaluatedBaseline:
         else:
             yield PreparedReader(reader)
 
-    async def discard(self, documents: Sequence[Document]) -> None:
-        """Do nothing: gists are kept, as they are expensive and small."""
-
-    async def discard_leftovers(self) -> None:
-        """Do nothing, for the same reason."""
-
     async def aclose(self) -> None:
         """Close the deciders."""
         await self._models.aclose()
-
-
-def _golden_evidence(
-    record: Record, documents: Sequence[Document]
-) -> tuple[list[str], list[Document]]:
-    """The supporting sentences, if all are known, and the documents that hold evidence."""
-    places = document_places(documents)
-    gold = [one for one in documents if places[one.id] in record.gold_documents]
-    sentences = [place.sentence for place in record.supporting]
-    return (sentences if all(sentences) else []), gold

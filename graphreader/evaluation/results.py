@@ -1,4 +1,4 @@
-"""The results folder of an evaluation, and how its lines name readings and documents.
+"""The results folder of an evaluation, its readings and their progress, and the ids of documents.
 
 `run.json` holds the arguments and settings, `readings.jsonl` one line for each reading, written as
 soon as it is done, and `equal_reading.jsonl` what rankings read within the same token budget. One
@@ -8,10 +8,9 @@ process at a time works on a folder.
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
@@ -20,6 +19,7 @@ from filelock import FileLock, Timeout
 from graphreader.documents import Document
 from graphreader.errors import UsageError
 from graphreader.evaluation.datasets.record import Record
+from graphreader.evaluation.metrics.evidence import fcr
 from graphreader.files import Line, LinesFile, atomic_write
 from graphreader.ingestion.loading.content import from_text, is_blank
 
@@ -52,12 +52,7 @@ class ResultsFolder:
             ) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._lock.release()
 
     @property
@@ -66,16 +61,6 @@ class ResultsFolder:
         mark = (self._read_run() or {}).get("mark", self._mark)
         return f"{mark} {self.path.resolve()}"
 
-    @property
-    def readings(self) -> Path:
-        """The file with a line for each reading."""
-        return self.path / READINGS
-
-    @property
-    def equal_reading(self) -> Path:
-        """The file with a line for each ranking that is compared with a reading."""
-        return self.path / EQUAL_READING
-
     def check(self, fixed: Mapping[str, Any]) -> None:
         """Compare `fixed` with the values of the folder's first run.
 
@@ -83,17 +68,18 @@ class ResultsFolder:
         compared; a value that no earlier run recorded agrees. Raises UsageError, which names the
         first difference.
         """
-        run = self._read_run()
-        if run is None and self.readings.exists() and self.readings.stat().st_size:
+        run, readings = self._read_run(), self.path / READINGS
+        if run is None and readings.exists() and readings.stat().st_size:
             raise UsageError(
-                f"{self.readings} is there without its {RUN}: name another --out, or put it back."
+                f"{readings} is there without its {RUN}: name another --out, or put it back."
             )
         recorded = run["fixed"] if run else {}
         for name, value in fixed.items():
             if (before := recorded.get(name, value)) != value:
+                first, now = (json.dumps(one, ensure_ascii=False) for one in (before, value))
                 raise UsageError(
-                    f"{self.path} was begun with {name} {_as_json(before)}, not {_as_json(value)}: "
-                    "name another --out, or say the same again."
+                    f"{self.path} was begun with {name} {first}, not {now}: name another --out, or "
+                    "say the same again."
                 )
 
     def record_run(self, fixed: Mapping[str, Any], details: Mapping[str, Any]) -> None:
@@ -134,10 +120,6 @@ class ResultsFolder:
         return run
 
 
-def _as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 @dataclass(frozen=True, slots=True)
 class ReadingKey:
     """What identifies a reading; of several lines with one key the last one counts."""
@@ -168,9 +150,9 @@ class ReadingsFile(LinesFile):
 
     def __init__(self, path: Path, on_line: Callable[[Line], None]) -> None:
         super().__init__(path, _REQUIRED)
+        self.unrated: dict[ReadingKey, Line] = {}
         self._on_line = on_line
         self._digests: dict[ReadingKey, str] = {}
-        self._unrated: dict[ReadingKey, Line] = {}
 
     def is_done(self, key: ReadingKey, digest: str) -> bool:
         """Whether there is a reading of this key without an error.
@@ -185,19 +167,117 @@ class ReadingsFile(LinesFile):
             )
         return recorded is not None
 
-    def unrated(self, key: ReadingKey) -> Line | None:
-        """The line of a reading that still has to be rated, because a rater failed."""
-        return self._unrated.get(key)
-
     def note(self, line: Line) -> None:
         """Register a line and pass it on."""
         key = ReadingKey.of(line)
         if line["error"] is None:
             self._digests[key] = line["digest"]
-        self._unrated.pop(key, None)
+        self.unrated.pop(key, None)
         if line.get("unrated") is not None:
-            self._unrated[key] = line
+            self.unrated[key] = line
         self._on_line(line)
+
+
+_SCORES, _AMOUNTS = ("em", "f1", "fcr"), ("tokens", "calls", "seconds")
+
+
+@dataclass(slots=True)
+class ProgressRow:
+    """The readings of one reader with one model at one dataset and length.
+
+    `readings` are the figures of those that are done; None stands for a figure not measured.
+    """
+
+    dataset: str
+    length: str
+    reader: str
+    model: str
+    total: int = 0
+    readings: dict[ReadingKey, Mapping[str, float | None]] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """The number of readings done, failed ones included."""
+        return len(self.readings)
+
+    @property
+    def failed(self) -> int:
+        """The number of failed readings."""
+        return sum(bool(one["failed"]) for one in self._figures())
+
+    def mean(self, name: str) -> float | None:
+        """The mean of em, f1, fcr, tokens, calls or seconds.
+
+        A failed reading counts as 0 for a score, and not for an amount.
+        """
+        figures = (one for one in self._figures() if name in _SCORES or not one["failed"])
+        values = [value for one in figures if (value := one[name]) is not None]
+        return sum(values) / len(values) if values else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row in plain JSON types, means rounded to four digits."""
+        row: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("dataset", "length", "reader", "model", "total", "done", "failed")
+        }
+        for name in (*_SCORES, *_AMOUNTS):
+            mean = self.mean(name)
+            row[name] = None if mean is None else round(mean, 4)
+        return row
+
+    def _figures(self) -> list[Mapping[str, float | None]]:
+        """The figures now: the display's thread reads them while readings are added."""
+        return list(self.readings.values())
+
+
+class EvaluationProgress:
+    """Counts the readings that are expected now, those of an earlier run among them."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str, str, str], ProgressRow] = {}
+        self._row_of: dict[ReadingKey, ProgressRow] = {}
+
+    def expect(self, keys: Iterable[ReadingKey]) -> None:
+        """Expect these readings; lines of others are not counted."""
+        for key in keys:
+            place = (key.dataset, key.length, key.reader, key.model)
+            row = self._rows.setdefault(place, ProgressRow(*place))
+            row.total += 1
+            self._row_of[key] = row
+
+    def add(self, line: Line) -> None:
+        """Count a line; of several with the same key the last one counts."""
+        key = ReadingKey.of(line)
+        if row := self._row_of.get(key):
+            row.readings[key] = {
+                "em": line["em"],
+                "f1": line["f1"],
+                "fcr": fcr(line["documents_read"], line["gold_documents"]),
+                "tokens": line["tokens_read"],
+                "calls": line["usage"]["calls"],
+                "seconds": line["seconds"],
+                "failed": line.get("error") is not None,
+            }
+
+    @property
+    def rows(self) -> list[ProgressRow]:
+        """All rows, in the order in which they are expected."""
+        return list(self._rows.values())
+
+    @property
+    def total(self) -> int:
+        """The number of readings expected."""
+        return sum(row.total for row in self.rows)
+
+    @property
+    def done(self) -> int:
+        """The number of readings done, failed ones included."""
+        return sum(row.done for row in self.rows)
+
+    @property
+    def failed(self) -> int:
+        """The number of failed readings."""
+        return sum(row.failed for row in self.rows)
 
 
 CORPUS_PREFIX = "evaluation-"
@@ -232,8 +312,9 @@ def record_digest(record: Record) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def documents_of(record: Record, corpus: str) -> list[Document]:
+def documents_of(record: Record) -> list[Document]:
     """The documents of a record that have any text; equal texts get ids of their own."""
+    corpus = corpus_of(record)
     return [
         from_text(one.text, one.title or f"Document {place + 1}", corpus, f"{_SOURCE}{place}")
         for place, one in enumerate(record.documents)

@@ -1,21 +1,24 @@
-"""Running an evaluation: every question to every reader, and the progress of it.
+"""Running an evaluation: every question to every reader, and rankings with the same token budget.
 
 An `Arm` is a reader with its settings and repeat. `EvaluationRunner` asks what the results folder
-lacks and appends a line for each reading; `EvaluationProgress` counts these lines.
+lacks and appends a line for each reading. `EqualBudgetFile` compares readings with rankings.
 """
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 from graphreader.baselines.answering import Golden
+from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking
+from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation.datasets.record import Record
-from graphreader.evaluation.metrics.evidence import fcr
 from graphreader.evaluation.plan import Plan, QuestionGroup
 from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
 from graphreader.evaluation.results import (
@@ -25,9 +28,11 @@ from graphreader.evaluation.results import (
     document_places,
     documents_of,
     record_digest,
+    record_places,
 )
 from graphreader.evaluation.scoring import Scorer, failed_figures
-from graphreader.files import Line
+from graphreader.files import Line, LinesFile
+from graphreader.llm.protocols import Embedder
 from graphreader.llm.retry import CircuitBreaker
 from graphreader.settings import Settings
 from graphreader.sync import bounded_gather
@@ -71,8 +76,8 @@ class Arm:
 
     def unrated(self, group: QuestionGroup, file: ReadingsFile) -> list[tuple[Record, Line]]:
         """Its readings that still have to be rated, because a rater failed."""
-        lines = ((one, file.unrated(self.key(group, one))) for one in self.records(group))
-        return [(record, line) for record, line in lines if line is not None]
+        keys = ((record, self.key(group, record)) for record in self.records(group))
+        return [(record, file.unrated[key]) for record, key in keys if key in file.unrated]
 
     def key(self, group: QuestionGroup, record: Record) -> ReadingKey:
         """The key of its reading of a record."""
@@ -91,12 +96,13 @@ def expected_keys(plan: Plan, arms: Sequence[Arm]) -> Iterator[ReadingKey]:
 class PreparedGroup:
     """A group of questions with its contexts built and their documents made.
 
-    `places` are the documents' indexes in their record by their ids; `tokens` those of all texts.
+    `records` are by their ids. `places` are the documents' indexes in their record by their ids;
+    `tokens` those of all texts.
     """
 
     group: QuestionGroup
     corpus: str
-    records: Sequence[Record]
+    records: Mapping[str, Record]
     documents: Sequence[Document]
     places: Mapping[str, int]
     tokens: int
@@ -105,28 +111,23 @@ class PreparedGroup:
     def of(cls, group: QuestionGroup) -> "PreparedGroup":
         """Build the contexts, which may take a second."""
         records = group.build_contexts()
-        corpus = corpus_of(records[0])
-        documents = documents_of(records[0], corpus)
+        documents = documents_of(records[0])
         tokens = group.own_tokens
         if group.target_tokens is not None:
             tokens = sum(count(one.text) for one in records[0].documents)
-        return cls(group, corpus, records, documents, document_places(documents), tokens)
+        return cls(
+            group,
+            corpus_of(records[0]),
+            {record.id: record for record in records},
+            documents,
+            document_places(documents),
+            tokens,
+        )
 
 
 _FIRST_FIELDS = (
-    "id",
-    "dataset",
-    "reader",
-    "length",
-    "answer",
-    "answered",
-    "em",
-    "f1",
-    "documents_read",
-    "documents_cited",
-    "tokens_read",
-    "usage",
-    "seconds",
+    *("id", "dataset", "reader", "length", "answer", "answered", "em", "f1"),
+    *("documents_read", "documents_cited", "tokens_read", "usage", "seconds"),
 )
 """Every line begins with these."""
 
@@ -141,6 +142,7 @@ def line_of(
     """One line of `readings.jsonl`; `reader` is None where it could not be prepared."""
     # The digest is that of the record as its dataset has it: a longer context depends on the pool.
     original = next(one for one in prepared.group.records if one.id == record.id)
+    graph, compression = (reader.graph, reader.compression) if reader else (None, None)
     line = {
         **asdict(arm.key(prepared.group, record)),
         "window": arm.reader.window,
@@ -154,10 +156,8 @@ def line_of(
         "documents": len(record.documents),
         "corpus": prepared.corpus,
         "building": asdict(reader.building if reader else Usage()),
-        "graph": dict(reader.graph) if reader and reader.graph is not None else None,
-        "compression": (
-            dict(reader.compression) if reader and reader.compression is not None else None
-        ),
+        "graph": graph,
+        "compression": compression,
         **figures,
     }
     return {name: line[name] for name in dict.fromkeys((*_FIRST_FIELDS, *line))}
@@ -205,30 +205,26 @@ class EvaluationRunner:
     async def _run_group(self, group: QuestionGroup) -> None:
         missing = [(arm, arm.missing(group, self._file)) for arm in self._arms]
         missing = [(arm, records) for arm, records in missing if records]
-        if self._scorer.has_raters:
-            for arm in self._arms:
-                unrated = arm.unrated(group, self._file)
-                await bounded_gather(unrated, self._rate, self._concurrency)
+        for arm in self._arms if self._scorer.rater else ():
+            unrated = arm.unrated(group, self._file)
+            await bounded_gather(unrated, self._rate, self._concurrency)
         if not missing:
             return
         prepared = await asyncio.to_thread(PreparedGroup.of, group)
-        by_id = {record.id: record for record in prepared.records}
         async with self._corpus_locks.setdefault(prepared.corpus, asyncio.Lock()):
             for arm, records in missing:
-                contexts = [by_id[record.id] for record in records]
-                batches = [[one] for one in contexts] if arm.is_golden else [contexts]
-                for batch in batches:
+                contexts = [prepared.records[record.id] for record in records]
+                for batch in [[one] for one in contexts] if arm.is_golden else [contexts]:
                     await self._run_batch(arm, prepared, batch)
             for arm, _ in missing:
                 await arm.reader.discard(prepared.documents)
 
     async def _rate(self, reading: tuple[Record, Line]) -> None:
         """Rate a reading of which a rater failed before."""
-        record, line = reading
         async with self._question_slots:
             self._raise_if_stopped()
-            rated, usage = await self._scorer.rate_again(record, line)
-        self._keep(rated, usage)
+            line, usage = await self._scorer.rate_again(*reading)
+        self._keep(line, usage)
 
     async def _run_batch(
         self, arm: Arm, prepared: PreparedGroup, records: Sequence[Record]
@@ -236,15 +232,16 @@ class EvaluationRunner:
         """Prepare a reader for the documents, and ask it these questions."""
         self._raise_if_stopped()
         async with AsyncExitStack() as stack:
-            preparing = arm.reader.prepare(records[0], prepared.documents)
             try:
-                reader = await stack.enter_async_context(preparing)
+                reader = await stack.enter_async_context(
+                    arm.reader.prepare(records[0], prepared.documents)
+                )
             except GraphReaderError as error:
                 self._stop_if_final(error)
                 for record in records:
                     figures = _error_figures(record, error, 0.0)
                     self._file.append(line_of(arm, prepared, record, None, figures))
-                self._add_usage(error.spent if isinstance(error, DecisionError) else Usage())
+                self._add_usage(_spent(error))
                 return
             self._add_usage(reader.building)
 
@@ -310,111 +307,86 @@ class EvaluationRunner:
             raise self._stop
 
 
+def _spent(error: GraphReaderError) -> Usage:
+    return error.spent if isinstance(error, DecisionError) else Usage()
+
+
 def _error_figures(record: Record, error: GraphReaderError, seconds: float) -> dict[str, Any]:
-    usage = error.spent if isinstance(error, DecisionError) else Usage()
-    return failed_figures(record, str(error), replace(usage, seconds=round(seconds, 3)))
+    usage = replace(_spent(error), seconds=round(seconds, 3))
+    return failed_figures(record, str(error), usage)
 
 
-_SCORES, _AMOUNTS = ("em", "f1", "fcr"), ("tokens", "calls", "seconds")
+_RANKINGS = ("bm25", "embedding")
+_EQUAL_KEYS = ("dataset", "id", "length", "reader", "against", "model", "repeat")
 
 
-@dataclass(slots=True)
-class ProgressRow:
-    """The readings of one reader with one model at one dataset and length.
+def within_budget(ranked: Sequence[TextPassage], tokens: int) -> tuple[Sequence[TextPassage], int]:
+    """The fewest best passages that have so many tokens, or all, and the tokens they have."""
+    totals = list(accumulate((one.tokens for one in ranked), initial=0))
+    k = next((k for k, total in enumerate(totals) if total >= tokens), len(ranked))
+    return ranked[:k], totals[k]
 
-    `readings` are the figures of those that are done; None stands for a figure not measured.
+
+class EqualBudgetFile(LinesFile):
+    """The file `equal_reading.jsonl`: a line for each ranking and each reading of one reader.
+
+    For each reading the smallest k is taken whose k best passages have as many tokens as the
+    reading was shown. This compares two ways to find evidence at the same amount of text, and asks
+    no model. A reading is ranked again only if it read another number of tokens since.
     """
 
-    dataset: str
-    length: str
-    model: str
-    reader: str
-    total: int = 0
-    readings: dict[ReadingKey, Mapping[str, float | None]] = field(default_factory=dict)
+    def __init__(self, path: Path, embedder: Embedder) -> None:
+        super().__init__(path, frozenset((*_EQUAL_KEYS, "wanted")))
+        self._embedder = embedder
+        self._budgets: dict[tuple[Any, ...], int] = {}
 
-    @property
-    def done(self) -> int:
-        """The number of readings done, failed ones included."""
-        return len(self.readings)
+    def note(self, line: Line) -> None:
+        """Register the token budget of a line."""
+        self._budgets[tuple(line[name] for name in _EQUAL_KEYS)] = line["wanted"]
 
-    @property
-    def failed(self) -> int:
-        """The number of failed readings."""
-        return sum(bool(one["failed"]) for one in self.readings.values())
+    async def rank(
+        self, plan: Plan, arms: Sequence[Arm], tokens_read: Mapping[ReadingKey, int]
+    ) -> None:
+        """Rank for all readings of these arms; `tokens_read` has the readings without an error."""
+        for group in plan.groups:
+            missing = [
+                (record.id, line_key, arm.settings.chunk_tokens, tokens_read[key])
+                for arm in arms
+                for record in group.records
+                if (key := arm.key(group, record)) in tokens_read
+                for line_key in _line_keys(key)
+                if self._budgets.get(line_key) != tokens_read[key]
+            ]
+            if missing:
+                await self._rank_group(group, missing)
 
-    def mean(self, name: str) -> float | None:
-        """The mean of em, f1, fcr, tokens, calls or seconds.
+    async def _rank_group(
+        self, group: QuestionGroup, missing: Sequence[tuple[str, tuple[Any, ...], int, int]]
+    ) -> None:
+        prepared = PreparedGroup.of(group)
+        rankings: dict[tuple[str, int], Ranking] = {}
+        for id_, line_key, chunk_tokens, tokens in missing:
+            line = dict(zip(_EQUAL_KEYS, line_key, strict=True))
+            name = line["reader"]
+            if (name, chunk_tokens) not in rankings:
+                passages = passages_of(prepared.documents, chunk_tokens)
+                rankings["bm25", chunk_tokens] = BM25(passages)
+                rankings["embedding", chunk_tokens] = EmbeddingRanking(passages, self._embedder)
+            record = prepared.records[id_]
+            ranked = await rankings[name, chunk_tokens].ranked(record.question)
+            best, total = within_budget(ranked, tokens)
+            ids = (one.document.id for one in best)
+            figures = {
+                "documents_read": record_places(ids, prepared.places),
+                "tokens_read": total,
+                "k": len(best),
+                "wanted": tokens,
+                "gold_documents": list(record.gold_documents),
+            }
+            self.append(line | figures)
 
-        A failed reading counts as 0 for a score, and not for an amount.
-        """
-        figures = (
-            one[name] for one in self.readings.values() if name in _SCORES or not one["failed"]
-        )
-        values = [value for value in figures if value is not None]
-        return sum(values) / len(values) if values else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The row in plain JSON types, means rounded to four digits."""
-        means = {name: self.mean(name) for name in (*_SCORES, *_AMOUNTS)}
-        return {
-            "dataset": self.dataset,
-            "length": self.length,
-            "reader": self.reader,
-            "model": self.model,
-            "total": self.total,
-            "done": self.done,
-            "failed": self.failed,
-            **{name: None if mean is None else round(mean, 4) for name, mean in means.items()},
-        }
-
-
-class EvaluationProgress:
-    """Counts readings as they come; those of an earlier run count if they are expected now."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, str, str], ProgressRow] = {}
-        self._unexpected: dict[ReadingKey, Mapping[str, float | None]] = {}
-
-    def expect(self, keys: Iterable[ReadingKey]) -> None:
-        """Expect these readings."""
-        for key in keys:
-            place = (key.dataset, key.length, key.model, key.reader)
-            row = self._rows.setdefault(place, ProgressRow(*place))
-            row.total += 1
-            if key in self._unexpected:
-                row.readings[key] = self._unexpected.pop(key)
-
-    def add(self, line: Line) -> None:
-        """Count a line; of several with the same key the last one counts."""
-        key = ReadingKey.of(line)
-        row = self._rows.get((key.dataset, key.length, key.model, key.reader))
-        readings = self._unexpected if row is None else row.readings
-        readings[key] = {
-            "em": line["em"],
-            "f1": line["f1"],
-            "fcr": fcr(line["documents_read"], line["gold_documents"]),
-            "tokens": line["tokens_read"],
-            "calls": line["usage"]["calls"],
-            "seconds": line["seconds"],
-            "failed": line.get("error") is not None,
-        }
-
-    @property
-    def rows(self) -> list[ProgressRow]:
-        """All rows, in the order in which they are expected."""
-        return list(self._rows.values())
-
-    @property
-    def total(self) -> int:
-        """The number of readings expected."""
-        return sum(row.total for row in self.rows)
-
-    @property
-    def done(self) -> int:
-        """The number of readings done, failed ones included."""
-        return sum(row.done for row in self.rows)
-
-    @property
-    def failed(self) -> int:
-        """The number of failed readings."""
-        return sum(row.failed for row in self.rows)
+def _line_keys(key: ReadingKey) -> Iterator[tuple[Any, ...]]:
+    """The values of `_EQUAL_KEYS` for both rankings that are compared with a reading."""
+    for ranking in _RANKINGS:
+        yield key.dataset, key.id, key.length, ranking, key.reader, key.model, key.repeat

@@ -8,16 +8,16 @@ is assigned to its stage: atomic facts, chunks or neighbors (figures 9-11).
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation.datasets.record import Record
-from graphreader.evaluation.metrics.answers import accuracy, exact_match, f1, f1_star, rouge
-from graphreader.evaluation.metrics.evidence import FactRecall, chunk_recall, fact_recall
+from graphreader.evaluation.metrics.answers import chosen_option, exact_match, f1, f1_star, rouge
+from graphreader.evaluation.metrics.evidence import chunk_recall, fact_recall
 from graphreader.evaluation.results import record_places
 from graphreader.files import Line
 from graphreader.llm.protocols import D, Decider, Decision, Task, names
@@ -119,92 +119,37 @@ class RecallRatingTask(RatingTask[RecallRating]):
         return None
 
 
-Verdict = Literal["exact", "partial", "no"]
+Verdict = Literal["no", "partial", "exact"]
+_AGREEMENT_TASKS: tuple[type[AgreementTask[Any]], ...] = (StrictRatingTask, PermissiveRatingTask)
+_VERDICTS: dict[str, Verdict] = {"no": "no", "partially": "partial", "yes": "exact"}
+"""The verdicts by the replies of the permissive rater, from the worst to the best."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """The verdict of both raters together, and the cost of asking them."""
+async def rate_answer(
+    decider: Decider, question: str, answer: str, references: Sequence[str]
+) -> tuple[Verdict, Usage]:
+    """The best verdict on the answer against any of the references, and the cost.
 
-    verdict: Verdict
-    usage: Usage = field(default_factory=Usage)
+    It is exact if one of the two raters says yes, partial if the strict one says no and the
+    permissive one "partially", else no. A rater is not asked if its reply could change nothing:
+    after a strict yes, after an exact match, and about an empty answer, which is a no.
 
-    @property
-    def lr1(self) -> float:
-        """1 where the answer agrees exactly. Its mean over the questions is LLM-Rating-1."""
-        return float(self.verdict == "exact")
-
-    @property
-    def lr2(self) -> float:
-        """1 where it agrees exactly or in part. Its mean over the questions is LLM-Rating-2."""
-        return float(self.verdict != "no")
-
-
-@dataclass(frozen=True, slots=True)
-class RatedRecall(FactRecall):
-    """The supporting facts that a rater counts in a text, and the cost of asking it."""
-
-    usage: Usage = field(default_factory=Usage)
-
-
-class Raters:
-    """Rates answers and evidence by asking the decider of the raters' model.
-
-    Raises DecisionError if a rating fails (its `spent` is the cost of all ratings of this answer)
-    and UsageError if the decider is no language model.
+    Raises DecisionError, whose `spent` is then the cost of all ratings of this answer, and
+    UsageError if the decider is no language model.
     """
-
-    def __init__(self, decider: Decider) -> None:
-        self._decider = decider
-
-    async def rate(self, question: str, answer: str, references: Sequence[str]) -> Rating:
-        """The best rating of the answer against any of the references.
-
-        It is exact if one of the two raters says yes, partial if the strict one says no and the
-        permissive one "partially", else no. A rater is not asked if its reply could change nothing:
-        after a strict yes, after an exact match, and about an empty answer, which is a no.
-        """
-        best, usage = Rating("no"), Usage()
-        if not answer.strip():
-            return best
-        for reference in references:
-            try:
-                rating = await self._rate_against(question, answer, reference)
-            except DecisionError as error:
-                error.spent += usage
-                raise
-            usage += rating.usage
-            best = max(best, rating, key=lambda one: one.lr1 + one.lr2)
-            if best.verdict == "exact":
-                break
-        return Rating(best.verdict, usage)
-
-    async def recall(self, question: str, supporting: Sequence[str], text: str) -> RatedRecall:
-        """How many of the supporting facts the question needs, and how many the text covers.
-
-        Raises ValueError without any supporting fact.
-        """
-        if not supporting:
-            raise ValueError("There are no supporting facts to look for")
-        task = RecallRatingTask(question, tuple(supporting), text)
-        result = await self._decider.decide(task)
-        return RatedRecall(result.decision.relevant, result.decision.covered, result.usage)
-
-    async def _rate_against(self, question: str, answer: str, reference: str) -> Rating:
-        """The rating of the answer against one reference."""
-        strict = await self._decider.decide(StrictRatingTask(question, answer, reference))
-        if strict.decision.agrees == "yes":
-            return Rating("exact", strict.usage)
-        try:
-            permissive = await self._decider.decide(
-                PermissiveRatingTask(question, answer, reference)
-            )
-        except DecisionError as error:
-            error.spent += strict.usage
-            raise
-        verdicts: dict[str, Verdict] = {"yes": "exact", "partially": "partial", "no": "no"}
-        usage = strict.usage + permissive.usage
-        return Rating(verdicts[permissive.decision.agrees], usage)
+    replies, usage = ["no"], Usage()
+    try:
+        for reference in references if answer.strip() else ():
+            for kind in _AGREEMENT_TASKS:
+                rating = await decider.decide(kind(question, answer, reference))
+                replies.append(rating.decision.agrees)
+                usage += rating.usage
+                if rating.decision.agrees == "yes":
+                    return "exact", usage
+    except DecisionError as error:
+        error.spent += usage
+        raise
+    return _VERDICTS[max(replies, key=list(_VERDICTS).index)], usage
 
 
 Stage = Literal["facts", "chunks", "neighbors"]
@@ -255,43 +200,32 @@ _TOO_LONG = "The evidence is too long to be rated: only its words were compared.
 _RATER_FAILED = "The rater failed: "
 
 
-@dataclass(frozen=True, slots=True)
-class RaterFigures:
+@dataclass(slots=True)
+class _Ratings:
     """The raters' figures of a reading; empty without raters.
 
     `recalls` are covered and relevant facts by the name of the figure. `unrated` are the texts, by
     the same names, in which a rater that failed did not look; None if nothing is left to be rated.
     """
 
-    verdict: str | None = None
+    verdict: str | None
     recalls: dict[str, list[int]] = field(default_factory=dict)
     unrated: Mapping[str, str] | None = None
     usage: Usage = field(default_factory=Usage)
-    notes: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
 
 
 class Scorer:
-    """Measures readings; with `raters`, a model rates them as well.
+    """Measures readings; with a `rater`, the decider of a model, it rates them as well.
 
-    `rater_failure` is the error that makes further ratings useless: the raters' service refuses
+    `rater_failure` is the error that makes further ratings useless: the rater's service refuses
     every request or stays unavailable.
     """
 
-    def __init__(self, raters: Raters | None = None) -> None:
-        self._raters = raters
+    def __init__(self, rater: Decider | None = None) -> None:
         self.rater_failure: GraphReaderError | None = None
+        self.rater = rater
         self._breaker = CircuitBreaker()
-
-    @property
-    def has_raters(self) -> bool:
-        """Whether a model rates readings."""
-        return self._raters is not None
-
-    def check(self, records: Sequence[Record]) -> None:
-        """Raise UsageError if a package is missing that measuring these records needs."""
-        rouge("a", ["a"], "en")
-        for language in {one.language for one in records if one.keywords is not None}:
-            f1_star("a", ["a"], "a", language)
 
     async def score(
         self, record: Record, reading: Reading, places: Mapping[str, int]
@@ -301,11 +235,19 @@ class Scorer:
         A rater that fails leaves its figure null, with a note and the text in `unrated`.
         """
         answer = reading.answer if reading.answered else ""
-        rated = await self._rate(record, answer, _evidence(reading))
-        measured = await asyncio.to_thread(_measured_figures, record, reading)
-        for name, counts in rated.recalls.items():
+        evidence = {"recall": reading.evidence}
+        if reading.facts_read:
+            evidence["facts_recall"] = "\n".join(reading.facts_read)
+        ratings = await self._rate(record, answer, evidence)
+        measured = await asyncio.to_thread(_measure, record, answer, evidence)
+        for name, counts in ratings.recalls.items():
             measured[name]["rated"] = counts
         cited = (citation.document_id for citation in reading.citations)
+        chunks = [
+            record.documents[places[id_]].text[start:end]
+            for id_, start, end in reading.passages_read
+        ]
+        sentences, _ = supporting_facts(record)
         return {
             "answer": reading.answer,
             "answered": reading.answered,
@@ -315,15 +257,16 @@ class Scorer:
             "usage": asdict(reading.usage),
             "seconds": reading.usage.seconds,
             **measured,
-            "chunk_recall": _chunk_recall(record, reading, places),
-            "rating": rated.verdict,
-            "unrated": rated.unrated,
+            "error": None,
+            "chunk_recall": chunk_recall(chunks, sentences, record.language),
+            "rating": ratings.verdict,
+            "unrated": ratings.unrated,
             "phases": {phase: asdict(usage) for phase, usage in reading.phases.items()},
             "paths": [_path_figures(one) for one in reading.paths] or None,
             "pages_looked_up": reading.pages_looked_up,
             "evidence": reading.evidence[:EVIDENCE_KEPT],
-            "notes": [*reading.notes, *rated.notes],
-            "rating_usage": asdict(rated.usage),
+            "notes": [*reading.notes, *ratings.notes],
+            "rating_usage": asdict(ratings.usage),
         }
 
     async def rate_again(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
@@ -332,48 +275,61 @@ class Scorer:
         The reader is not asked again, and the raters only what they have not rated yet.
         """
         answer = line["answer"] if line["answered"] else ""
-        rated = await self._rate(record, answer, line["unrated"], line["rating"])
-        recalls = {name: {**line[name], "rated": two} for name, two in rated.recalls.items()}
+        ratings = await self._rate(record, answer, line["unrated"], line["rating"])
+        recalls = {name: {**line[name], "rated": two} for name, two in ratings.recalls.items()}
         notes = [note for note in line["notes"] if not note.startswith(_RATER_FAILED)]
         figures = {
-            "rating": rated.verdict,
-            "unrated": rated.unrated,
-            "notes": [*notes, *rated.notes],
-            "rating_usage": asdict(Usage(**line["rating_usage"]) + rated.usage),
+            "rating": ratings.verdict,
+            "unrated": ratings.unrated,
+            "notes": [*notes, *ratings.notes],
+            "rating_usage": asdict(Usage(**line["rating_usage"]) + ratings.usage),
         }
-        return {**line, **recalls, **figures}, rated.usage
+        return {**line, **recalls, **figures}, ratings.usage
 
     async def _rate(
         self, record: Record, answer: str, texts: Mapping[str, str], verdict: str | None = None
-    ) -> RaterFigures:
+    ) -> _Ratings:
         """Rate the answer, unless there is a verdict, and then each text."""
-        raters, rated = self._raters, RaterFigures(verdict)
-        if raters is None:
-            return rated
-        facts = [fact for some in supporting_facts(record) for fact in some]
+        rater, ratings = self.rater, _Ratings(verdict)
+        if rater is None:
+            return ratings
+        sentences, documents = supporting_facts(record)
+        facts = (*sentences, *documents)
         unrated = dict(texts) if facts else {}
         try:
             if record.answers and record.answerable and verdict is None:
-                rating = await raters.rate(record.question, answer, record.answers)
-                rated = replace(rated, verdict=rating.verdict, usage=rating.usage)
+                ratings.verdict, ratings.usage = await rate_answer(
+                    rater, record.question, answer, record.answers
+                )
             for name, text in list(unrated.items()):
                 if count(text) > RATED_TOKENS:
-                    rated = replace(rated, notes=(*rated.notes, _TOO_LONG))
+                    ratings.notes.append(_TOO_LONG)
                 else:
-                    recall = await raters.recall(record.question, facts, text)
-                    rated.recalls[name] = [recall.covered, recall.relevant]
-                    rated = replace(rated, usage=rated.usage + recall.usage)
+                    recall = await rater.decide(RecallRatingTask(record.question, facts, text))
+                    counts = recall.decision
+                    ratings.recalls[name] = [counts.covered, counts.relevant]
+                    ratings.usage += recall.usage
                 del unrated[name]
         except DecisionError as error:
             self.rater_failure = self._breaker.record_error(error) or self.rater_failure
-            notes = (*rated.notes, f"{_RATER_FAILED}{error}")
-            return replace(rated, usage=rated.usage + error.spent, notes=notes, unrated=unrated)
-        self._breaker.record_answer()
-        return rated
+            ratings.usage += error.spent
+            ratings.notes.append(f"{_RATER_FAILED}{error}")
+            ratings.unrated = unrated
+        else:
+            self._breaker.record_answer()
+        return ratings
+
+
+def check_packages(records: Iterable[Record]) -> None:
+    """Raise UsageError if a package is missing that measuring these records needs."""
+    rouge("a", ["a"], "en")
+    for language in {one.language for one in records if one.keywords is not None}:
+        f1_star("a", ["a"], "a", language)
 
 
 def failed_figures(record: Record, error: str, usage: Usage) -> dict[str, Any]:
     """The figures of a reading that failed: it counts as unanswered."""
+    unknown = ("rating", "unrated", "recall", "facts_recall", "chunk_recall", "paths")
     return {
         "answer": "",
         "answered": False,
@@ -383,14 +339,8 @@ def failed_figures(record: Record, error: str, usage: Usage) -> dict[str, Any]:
         "tokens_read": 0,
         "usage": asdict(usage),
         "seconds": usage.seconds,
-        "rating": None,
-        "unrated": None,
-        "recall": None,
-        "facts_recall": None,
-        "chunk_recall": None,
+        **dict.fromkeys((*unknown, "pages_looked_up")),
         "phases": {},
-        "paths": None,
-        "pages_looked_up": None,
         "evidence": "",
         "error": error,
         "notes": [],
@@ -406,14 +356,14 @@ def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
     return sentences, documents
 
 
-def _measured_figures(record: Record, reading: Reading) -> dict[str, Any]:
-    """The figures that need no model."""
-    return {
-        **_answer_figures(record, reading.answer if reading.answered else ""),
-        "facts_recall": None,
-        **{name: _fact_recall(record, text) for name, text in _evidence(reading).items()},
-        "error": None,
-    }
+def _measure(record: Record, answer: str, evidence: Mapping[str, str]) -> dict[str, Any]:
+    """The figures of an answer and of evidence that need no model."""
+    figures = {**_answer_figures(record, answer), "facts_recall": None}
+    for name, text in evidence.items():
+        recall = fact_recall(text, *supporting_facts(record), record.language)
+        strings = {"strings": [recall.covered, recall.relevant], "rated": None} if recall else None
+        figures[name] = strings
+    return figures
 
 
 def _answer_figures(record: Record, answer: str | None) -> dict[str, Any]:
@@ -423,43 +373,20 @@ def _answer_figures(record: Record, answer: str | None) -> dict[str, Any]:
     and F1 are 1 for an empty answer, else 0. `choice` is null for a question without options.
     """
     references, language = record.answers, record.language
-    if not record.answerable:
-        right = float(answer == "")
-        return {"em": right, "f1": right, "f1_star": None, "rouge": None, "choice": None}
-    text, keywords = answer or "", record.keywords
+    text = answer or ""
     figures: dict[str, Any] = dict.fromkeys(("em", "f1", "f1_star", "rouge", "choice"))
+    if not record.answerable:
+        figures["em"] = figures["f1"] = float(answer == "")
+        return figures
     if references:
-        scores = rouge(text, references, language)
         figures["em"] = exact_match(text, references, language)
         figures["f1"] = f1(text, references, language)
-        figures["rouge"] = {"1": scores.rouge1, "2": scores.rouge2, "L": scores.rouge_l}
-        if keywords is not None:
-            figures["f1_star"] = f1_star(text, references, keywords, language)
-    if record.options and record.gold_option is not None:
-        figures["choice"] = accuracy(text, record.options, record.gold_option) == 1
+        figures["rouge"] = rouge(text, references, language)
+        if record.keywords is not None:
+            figures["f1_star"] = f1_star(text, references, record.keywords, language)
+    if record.gold_option is not None:
+        figures["choice"] = chosen_option(text, record.options) == record.gold_option
     return figures
-
-
-def _evidence(reading: Reading) -> dict[str, str]:
-    """The texts in which supporting facts are looked for, by the figure's name (table 6)."""
-    facts = {"facts_recall": "\n".join(reading.facts_read)} if reading.facts_read else {}
-    return {"recall": reading.evidence, **facts}
-
-
-def _fact_recall(record: Record, evidence: str) -> dict[str, Any] | None:
-    """The supporting facts that a text contains, and all of them; None if none are known."""
-    recall = fact_recall(evidence, *supporting_facts(record), record.language)
-    if recall is None:
-        return None
-    return {"strings": [recall.covered, recall.relevant], "rated": None}
-
-
-def _chunk_recall(record: Record, reading: Reading, places: Mapping[str, int]) -> float | None:
-    """The share of the supporting sentences within the passages that were shown in full."""
-    chunks = [
-        record.documents[places[id_]].text[start:end] for id_, start, end in reading.passages_read
-    ]
-    return chunk_recall(chunks, supporting_facts(record)[0], record.language)
 
 
 def _path_figures(path: Path) -> dict[str, Any]:

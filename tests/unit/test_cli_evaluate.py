@@ -13,8 +13,7 @@ from graphreader.cli.evaluate import (
 )
 from graphreader.estimate import Spending
 from graphreader.evaluation.costs import Cost
-from graphreader.evaluation.results import ReadingKey
-from graphreader.evaluation.runner import EvaluationProgress
+from graphreader.evaluation.results import EvaluationProgress, ReadingKey
 
 
 def key(
@@ -77,10 +76,10 @@ def test_means(progress: EvaluationProgress) -> None:
 # What failed and is asked again takes its own place; lines of an earlier run count if asked for.
 def test_earlier_lines() -> None:
     progress = EvaluationProgress()
+    progress.expect([key(0), key(1)])
     progress.add(line(key(0), "No."))
     progress.add(line(key(0)))
     progress.add(line(key(7)))
-    progress.expect([key(0), key(1)])
     progress.add(line(key(1), "No."))
 
     assert (progress.done, progress.total, progress.failed) == (2, 2, 1)

@@ -9,9 +9,9 @@ import pytest
 
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.estimate import estimate
-from graphreader.evaluation.costs import PROMPT, REPLY, Cost, building_key, estimate_cost
+from graphreader.evaluation.costs import PROMPT, REPLY, Cost, estimate_costs
 from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
-from graphreader.evaluation.results import corpus_of, documents_of
+from graphreader.evaluation.results import documents_of
 from graphreader.evaluation.runner import Arm
 from graphreader.llm.window import BuildingMeasurer
 from graphreader.settings import Settings
@@ -47,14 +47,18 @@ def story(tmp_path: Path) -> Plan:
     return make_plan([str(tmp_path / "data.jsonl")], QuestionSelection())
 
 
-async def cost(name: str, settings: Settings, plan: Plan, **more: Any) -> Cost:
+async def costs(
+    names: list[str], settings: Settings, plan: Plan, rater: Settings | None = None
+) -> list[Cost]:
+    """The costs of all questions to these readers."""
     missing = [(group, len(group.records)) for group in plan.groups]
-    options: dict[str, Any] = {"rater": None, **more}
-    return await estimate_cost(Arm(FakeReader(name), settings), missing, **options)
+    arms = [(Arm(FakeReader(name), settings), missing, []) for name in names]
+    return await estimate_costs(arms, rater)
 
 
-def key(name: str, settings: Settings) -> tuple[object, ...]:
-    return building_key(Arm(FakeReader(name), settings))
+async def cost(name: str, settings: Settings, plan: Plan, rater: Settings | None = None) -> Cost:
+    (only,) = await costs([name], settings, plan, rater)
+    return only
 
 
 # A graph is built once for all questions about a text, at what `graphreader estimate` says.
@@ -63,12 +67,10 @@ async def test_graphreader(settings: Settings, story: Plan) -> None:
         size = 0
 
         def documents(self, corpus: str) -> Any:
-            record = story.groups[0].records[0]
-            yield from documents_of(record, corpus_of(record))
+            yield from documents_of(story.groups[0].records[0])
 
     estimated = await estimate([Source()], "c", BuildingMeasurer.of(settings), settings)
-    whole = await cost("graphreader", settings, story)
-    built = await cost("graphreader-fast", settings, story, is_built=True)
+    whole, built = await costs(["graphreader", "graphreader-fast"], settings, story)
 
     assert estimated.reading.calls > 1
     assert whole.building == estimated.reading
@@ -180,13 +182,17 @@ async def test_raters(
     assert tuple(estimated) == calls
 
 
-# Readers that build the same graph, pages or gists pay for them once.
-def test_building_keys(settings: Settings) -> None:
-    assert key("graphreader", settings) == key("graphreader-fast", settings)
-    assert key("graphreader", settings) != key("graphreader-chunk-500", settings)
-    assert key("gistmem", settings) == key("read-agent-p", settings)
-    for without_gists in ("rag-pages-bm25-3", "read-agent-p-task-aware"):
-        assert key(without_gists, settings) != key("gistmem", settings)
+# Readers that build the same graph, pages or gists pay for them once; repeats are added up.
+async def test_shared_building(settings: Settings, story: Plan) -> None:
+    names = ["graphreader", "graphreader-fast", "graphreader-chunk-500", "gistmem", "read-agent-p"]
+    names += ["rag-pages-bm25-3", "read-agent-p-task-aware", "graphreader"]
+    paid = {one.reader: bool(one.building.calls) for one in await costs(names, settings, story)}
+    (twice,) = await costs(["golden", "golden"], settings, story)
+
+    assert [name for name, pays in paid.items() if not pays] == [
+        *("graphreader-fast", "read-agent-p", "read-agent-p-task-aware"),
+    ]
+    assert (twice.questions, twice.asking.calls) == (4, 4)
 
 
 # A longer context costs in proportion to its length.

@@ -1,20 +1,196 @@
-"""The plan of an evaluation: which records are asked at which lengths, and what is left out."""
+"""The plan of an evaluation: what is asked at which lengths, and lengthened contexts."""
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphreader.errors import DatasetError, UsageError
-from tests.unit.test_evaluation_runner import plan_of, write
+from graphreader.evaluation.datasets.load import load
+from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
+from graphreader.evaluation.plan import (
+    Pool,
+    length_label,
+    lengthened,
+    parse_length,
+    pool_beside,
+)
+from graphreader.tokens import count
+from tests.unit.test_evaluation_runner import plan_of, write, write_pool
+
+RECORD = Record(
+    id="boats-1",
+    dataset="boats",
+    question="Where was the ferry built?",
+    answers=("Oro Bay",),
+    documents=(
+        SourceText("Ferry", "Ida built the ferry."),
+        SourceText("Hill", "The hill is green."),
+        SourceText("Ida", "Ida worked in Oro Bay."),
+    ),
+    supporting=(Supporting(0, "Ida built the ferry."), Supporting(2, lines=(0, 0))),
+)
+POOL = Pool(
+    SourceText(f"Passage {n}", f"Boat {n} sailed on day {n * 7} and carried {n % 5} sheep. " * 3)
+    for n in range(300)
+)
 
 
-def write_pool(path: Path, passages: int = 60) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    rows = [{"title": f"P{n}", "text": f"Passage {n} tells of sheep."} for n in range(passages)]
-    path.write_text("\n".join(json.dumps(row) for row in rows))
-    return path
+def tokens(record: Record) -> int:
+    return sum(count(document.text) for document in record.documents)
+
+
+# Less than a hundredth of the target is missing, or less than a passage if none fits; the context
+# keeps the record's documents, and the evidence points to where they stand now.
+@pytest.mark.parametrize("target", [500, 2_000, 8_000])
+def test_length(target: int) -> None:
+    context = lengthened(RECORD, POOL, target)
+
+    assert target - max(target // 100, *POOL.tokens) < tokens(context) <= target
+    assert set(RECORD.documents) < set(context.documents)
+    assert len(set(context.documents)) == len(context.documents)
+    assert (context.id, parse_length(context.length)) == (RECORD.id, target)
+    evidence = [context.documents[place.document] for place in context.supporting]
+    assert evidence == [RECORD.documents[0], RECORD.documents[2]]
+    assert context.supporting[1].lines == (0, 0)
+
+
+# The same seed gives the same context, another one other passages; where the evidence stands
+# differs from record to record. The order must not change from one version to the next: kept
+# readings name documents by index.
+def test_order() -> None:
+    first, again = lengthened(RECORD, POOL, 500), lengthened(RECORD, Pool(POOL.texts), 500)
+    other = lengthened(RECORD, POOL, 500, seed=1)
+    records = [replace(RECORD, id=f"boats-{n}") for n in range(20)]
+    places = {lengthened(record, POOL, 2_000).gold_documents for record in records}
+
+    assert first == again
+    assert set(first.documents) != set(other.documents)
+    assert len(places) > 10
+    assert [document.title.removeprefix("Passage ") for document in first.documents] == [
+        *("78", "Ferry", "238", "Ida", "297", "166"),
+        *("210", "164", "19", "284", "276", "Hill", "197"),
+    ]
+
+
+# Passages that do not fit are skipped, so that hardly anything is missing at any length; still a
+# longer context contains a shorter one under the same id.
+def test_uneven_passages() -> None:
+    uneven = Pool(
+        SourceText(f"Passage {n}", f"Boat {n} sailed on day {n * 7}. " * (60 if n % 9 == 0 else 2))
+        for n in range(450)
+    )
+    targets = (2_000, 4_000, 8_000, 16_000, 20_000)
+    contexts = [lengthened(RECORD, uneven, target) for target in targets]
+
+    for target, context in zip(targets, contexts, strict=True):
+        assert 0.99 * target < tokens(context) <= target
+        assert context.length == length_label(target)
+    for short, long in pairwise(contexts):
+        assert set(short.documents) < set(long.documents)
+    assert any(len(one.text) > 1_000 for one in contexts[0].documents)
+
+
+# No passage that contains an answer is added, whatever its case, punctuation and articles, and even
+# if the answer is a part of a word.
+@pytest.mark.parametrize(
+    ("answer", "text", "fits"),
+    [
+        ("Oro Bay", "They met at ORO-BAY.", False),
+        ("The Oro", "An Oro of old.", False),
+        ("1,200 sheep", "It had 1 200 sheep.", False),
+        ("Oro Bay", "Oro is far from any bay.", True),
+        ("art", "They START at noon.", False),
+        ("22", "It sank in 1922.", False),
+        (" America ", "They are Americans.", False),
+        ("22", "It sank in 2002.", True),
+        ("yes", "Oh yes, they did.", True),
+        ("No", "They had nothing.", True),
+        ("北京", "他出生于北京市。", False),
+        ("Beams", "李翰与Beams推出联名作品。", False),
+        ("北京", "他去过北方和南京。", True),
+        ("!", "Look!", True),
+    ],
+)
+def test_passages_with_the_answer(answer: str, text: str, fits: bool) -> None:
+    record = Record("1", "d", "Q?", ("Nowhere at all", answer), (SourceText("T", "x"),))
+
+    assert Pool([SourceText("Other", text)]).fitting(record) == ([0] if fits else [])
+
+
+# A title can contain the answer as well; passages with a title of the evidence, and texts that the
+# record has already, are left out too.
+def test_passages_left_out() -> None:
+    pool = Pool(
+        [
+            SourceText("Oro Bay", "A place."),
+            SourceText("Ida", "Another one of that name."),
+            SourceText("Hill", "A hill elsewhere."),
+            SourceText("Copy", "The hill is green."),
+        ]
+    )
+
+    assert pool.fitting(RECORD) == [2]
+
+
+# A pool is JSON Lines of titles and texts with a digest of them; a wrong line is named.
+def test_reading_a_pool(tmp_path: Path) -> None:
+    path = tmp_path / "pool.jsonl"
+    path.write_text('{"title": "A", "text": "b"}\n{"text": "c"}\n', encoding="utf-8")
+    pool = Pool.read(path)
+    path.write_text('{"title": "A"}\n', encoding="utf-8")
+
+    assert pool.texts == (SourceText("A", "b"), SourceText("", "c"))
+    assert pool.digest == Pool(list(pool.texts)).digest != Pool(pool.texts[:1]).digest
+    wrong = r'pool\.jsonl, line 1: "text" must be a text .* line: \{"title": "\.\.\.", "text": "\.'
+    with pytest.raises(DatasetError, match=wrong):
+        Pool.read(path)
+    with pytest.raises(DatasetError, match=r"cannot be read: .* A pool has a passage a line"):
+        Pool.read(tmp_path / "absent.jsonl")
+
+
+# Chinese records are lengthened by tokens, not by words.
+def test_chinese() -> None:
+    (record,) = load("samples/cmrc2018_zh", limit=1)
+    pool = Pool(
+        SourceText(f"文{n}", f"第{n}艘船在第{n}天起航，运了很多羊。" * 20) for n in range(60)
+    )
+    context = lengthened(record, pool, 16_000)
+
+    assert 16_000 - max(pool.tokens) < tokens(context) <= 16_000
+    gold, original = context.gold_documents[0], record.gold_documents[0]
+    assert context.documents[gold] == record.documents[original]
+
+
+# The default pool lies in corpus/ beside the data, or beside one of the two folders above it.
+@pytest.mark.parametrize("place", [".", "..", "../.."])
+def test_default_pool(tmp_path: Path, place: str) -> None:
+    data = tmp_path / "sets" / "dev" / "boats.jsonl"
+    data.parent.mkdir(parents=True)
+    data.touch()
+    before = pool_beside(data)
+    corpus = (data.parent / place).resolve() / "corpus"
+    corpus.mkdir()
+    (corpus / "boats.jsonl").touch()
+    (corpus / "other.jsonl").touch()
+
+    assert before is None
+    assert pool_beside(data) == corpus / "boats.jsonl"
+    assert pool_beside(corpus / "other.jsonl") is None
+
+
+# Lengths are written in tokens or thousands of them; native is no number.
+def test_lengths() -> None:
+    lengths = ("16k", " 256K ", "500", "native")
+
+    assert [parse_length(text) for text in lengths] == [16_000, 256_000, 500, None]
+    assert [length_label(tokens) for tokens in (16_000, 500, 1_500)] == ["16k", "500", "1500"]
+    for wrong in ("", "0k", "k", "-1k", "16kb", "1.5k"):
+        with pytest.raises(DatasetError, match="is no length: write"):
+            parse_length(wrong)
 
 
 # A record that is longer than a length, or for which the pool has too few passages without its
@@ -36,6 +212,7 @@ def test_records_left_out(tmp_path: Path) -> None:
 # A dataset without a pool is asked as it is, with a note; the others are lengthened.
 def test_one_dataset_without_pool(tmp_path: Path) -> None:
     with_pool = write(tmp_path, {"q1": "one"}, "a.jsonl")
+    (tmp_path / "corpus").mkdir()
     write_pool(tmp_path / "corpus" / "a.jsonl")
     without = write(tmp_path, {"q2": "two"}, "b.jsonl")
     plan = plan_of(without, with_pool, lengths=("native", "100"))
@@ -45,6 +222,18 @@ def test_one_dataset_without_pool(tmp_path: Path) -> None:
     (note,) = plan.notes
     assert "no pool of passages beside" in note
     assert "b.jsonl to make its contexts 100 long, and they are left out: name one" in note
+
+
+# A record with a length of its own is asked once, if its length or native is selected.
+def test_records_with_a_length(tmp_path: Path) -> None:
+    row = {"input": "Who?", "context": "Tarn.", "answers": ["Tarn"], "answer_keywords": "Tarn"}
+    data = tmp_path / "hotpotwikiqa_mixup_16k.jsonl"
+    data.write_text(json.dumps(row))
+
+    for lengths in (("native",), ("16k",), ("16k", "native")):
+        assert [group.length for group in plan_of(str(data), lengths=lengths).groups] == ["16k"]
+    with pytest.raises(UsageError, match="has one of these lengths: name others"):
+        plan_of(str(data), lengths=("32k",))
 
 
 # What cannot be planned is refused in a sentence.

@@ -38,7 +38,7 @@ WINDOWS = dict.fromkeys(SHORT, 4_096) | dict.fromkeys(LONG, 128_000)
 RECORD = Record(
     "q", "bands", "Where was it formed?", ("Toronto",), (SourceText("Band", "In Toronto."),)
 )
-DOCUMENTS = documents_of(RECORD, "bands")
+DOCUMENTS = documents_of(RECORD)
 
 Make = Callable[..., list[Any]]
 
@@ -80,7 +80,7 @@ async def test_building(make: Make, name: str) -> None:
     record = replace(RECORD, documents=(SourceText("Mills", text),))
     (reader,) = make(name)
 
-    async with reader.prepare(record, documents_of(record, "mills")) as prepared:
+    async with reader.prepare(record, documents_of(record)) as prepared:
         reading = await prepared.reader.aask("Who built the mill 7?")
 
     assert prepared.building.calls > 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from graphreader.baselines.session import TextPassage
 from graphreader.documents import Document
 from graphreader.errors import (
     BudgetError,
@@ -21,11 +22,19 @@ from graphreader.errors import (
 )
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
-from graphreader.evaluation.readers import PreparedReader
+from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
 from graphreader.evaluation.results import ReadingsFile
-from graphreader.evaluation.runner import Arm, EvaluationRunner, expected_keys
+from graphreader.evaluation.runner import (
+    Arm,
+    EqualBudgetFile,
+    EvaluationRunner,
+    expected_keys,
+    within_budget,
+)
 from graphreader.evaluation.scoring import Scorer
 from graphreader.files import Line
+from graphreader.ingestion.loading.content import from_text
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.reading import Path, Reading
 from graphreader.settings import Settings
 from graphreader.usage import Usage
@@ -39,7 +48,7 @@ def answer(question: str, **more: Any) -> Reading:
     return Reading(question, "Toronto", "", answered=True, corpus="c", plan="", usage=usage, **more)
 
 
-class FakeReader:
+class FakeReader(EvaluatedReader):
     """A reader that answers by a function, and records what was done with it."""
 
     def __init__(self, name: str = "fake", answers: Callable[[str], Reading] = answer) -> None:
@@ -72,9 +81,6 @@ class FakeReader:
         assert self.name != "shared" or not self.open
         self.discarded += 1
 
-    async def discard_leftovers(self) -> None:
-        pass
-
     async def aclose(self) -> None:
         pass
 
@@ -99,6 +105,12 @@ def write(
     ]
     (folder / name).write_text("\n".join(json.dumps(row) for row in rows))
     return str(folder / name)
+
+
+def write_pool(path: File, passages: int = 60) -> File:
+    rows = [{"title": f"P{n}", "text": f"Passage {n} tells of sheep."} for n in range(passages)]
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
 
 
 def plan_of(*data: str, **selection: Any) -> Plan:
@@ -281,9 +293,7 @@ async def test_max_dollars(long_plan: Plan, tmp_path: File) -> None:
 
 # Few contexts are open at a time; longer ones are asked beside native ones, with moved evidence.
 async def test_lengths(long_plan: Plan, tmp_path: File) -> None:
-    rows = [{"title": f"P{n}", "text": f"Passage {n} tells of sheep."} for n in range(60)]
-    (tmp_path / "pool.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    data, pool = str(tmp_path / "data.jsonl"), tmp_path / "pool.jsonl"
+    data, pool = str(tmp_path / "data.jsonl"), write_pool(tmp_path / "pool.jsonl")
     reader = FakeReader()
     plan = plan_of(data, lengths=("native", "100", "200"), pool=pool)
     lines = await run(tmp_path, plan, reader, concurrency=3)
@@ -294,3 +304,69 @@ async def test_lengths(long_plan: Plan, tmp_path: File) -> None:
         texts = next(one for one in reader.prepared_for if len(one) == line["documents"])
         assert len(texts) > line["gold_documents"][0]
     assert reader.most_open == 3
+
+
+# The fewest best passages with as many tokens as were read; all if these do not suffice.
+@pytest.mark.parametrize(
+    ("tokens", "k", "total"),
+    [(0, 0, 0), (1, 1, 30), (30, 1, 30), (31, 2, 50), (50, 2, 50), (51, 3, 60), (999, 3, 60)],
+)
+def test_smallest_k(tokens: int, k: int, total: int) -> None:
+    document = from_text("text", "T", "c", "s")
+    passages = [TextPassage(document, n, 0, "text", size) for n, size in enumerate((30, 20, 10))]
+
+    assert within_budget(passages, tokens) == (passages[:k], total)
+
+
+async def rank(folder: File, tokens_read: dict[str, int]) -> list[dict[str, Any]]:
+    """All lines after a ranking for two questions; the fifth of six texts answers the first."""
+    texts = [f"Nothing but sheep number {n}." for n in range(6)]
+    texts[4] = "The band was formed in Toronto."
+    rows = [
+        {
+            "id": f"q{n}",
+            "dataset": "d",
+            "question": question,
+            "answers": ["Toronto"],
+            "documents": [{"title": "T", "text": text} for text in texts],
+            "supporting": [{"doc": 4}],
+        }
+        for n, question in enumerate(["Where was the band formed?", "What of sheep number 5?"])
+    ]
+    (folder / "data.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    plan = make_plan([str(folder / "data.jsonl")], QuestionSelection())
+    with EqualBudgetFile(folder / "equal_reading.jsonl", OfflineEmbedder()) as file:
+        arms = [Arm(FakeReader("graphreader"), Settings())]
+        keys = {
+            key: tokens_read[key.id] for key in expected_keys(plan, arms) if key.id in tokens_read
+        }
+        await file.rank(plan, arms, keys)
+    lines = (folder / "equal_reading.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+# Each reading gets a line for each ranking, with the documents that this reads first.
+async def test_equal_budget(tmp_path: File) -> None:
+    lines = await rank(tmp_path, {"q0": 5, "q1": 12})
+
+    assert [(one["id"], one["reader"]) for one in lines] == [
+        (id_, name) for id_ in ("q0", "q1") for name in ("bm25", "embedding")
+    ]
+    assert lines[0]["documents_read"] == lines[1]["documents_read"] == [4]
+    assert lines[2]["documents_read"][0] == 5
+    assert lines[2]["k"] == 2
+    assert lines[2]["tokens_read"] >= 12
+    assert {one["against"] for one in lines} == {"graphreader"}
+
+
+# A failed reading is not compared, a compared one not again, unless it read more since.
+async def test_equal_budget_continues(tmp_path: File) -> None:
+    first = await rank(tmp_path, {"q0": 5})
+    second = await rank(tmp_path, {"q0": 5, "q1": 5})
+    third = await rank(tmp_path, {"q0": 12, "q1": 5})
+
+    assert [one["id"] for one in first] == ["q0", "q0"]
+    assert second[:2] == first
+    assert [one["id"] for one in second[2:]] == ["q1", "q1"]
+    assert third[:4] == second
+    assert [(one["id"], one["k"]) for one in third[4:]] == [("q0", 2), ("q0", 2)]

@@ -14,23 +14,23 @@ from graphreader.errors import (
     UsageError,
 )
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
-from graphreader.evaluation.metrics.evidence import fact_wise, sample_wise
 from graphreader.evaluation.results import corpus_of, document_places, documents_of
 from graphreader.evaluation.scoring import (
     EVIDENCE_KEPT,
     RATED_TOKENS,
     PermissiveRating,
     PermissiveRatingTask,
-    Raters,
     RecallRating,
     RecallRatingTask,
     Scorer,
     StrictRating,
     StrictRatingTask,
     failed_figures,
+    rate_answer,
     stages,
 )
 from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import Decider
 from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
@@ -53,7 +53,7 @@ RECORD = Record(
     supporting=(Supporting(0, SENTENCE), Supporting(2)),
 )
 CHOICE = replace(RECORD, options=("Paris", "Toronto"), gold_option=1, keywords="Toronto")
-DOCUMENTS = documents_of(RECORD, corpus_of(RECORD))
+DOCUMENTS = documents_of(RECORD)
 PLACES = document_places(DOCUMENTS)
 IDS = [one.id for one in DOCUMENTS]
 
@@ -63,18 +63,18 @@ def reading(answer: str = "Toronto", **more: Any) -> Reading:
     return Reading(RECORD.question, answer, "", corpus="c", plan="", **fields)
 
 
-async def score(one: Reading, record: Record = RECORD, raters: Raters | None = None) -> Any:
-    return await Scorer(raters).score(record, one, PLACES)
+async def score(one: Reading, record: Record = RECORD, rater: Decider | None = None) -> Any:
+    return await Scorer(rater).score(record, one, PLACES)
 
 
-def raters_with(script: Mapping[Any, Any]) -> Raters:
-    """Raters that find an answer partly right and one of two facts covered, but for the script."""
+def rater_with(script: Mapping[Any, Any]) -> ScriptedDecider:
+    """A rater that finds answers partly right and one of two facts covered, but for the script."""
     replies: dict[Any, Any] = {
         StrictRatingTask: lambda task: StrictRating(agrees="no"),
         PermissiveRatingTask: lambda task: PermissiveRating(agrees="partially"),
         RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1),
     }
-    return Raters(ScriptedDecider(replies | dict(script)))
+    return ScriptedDecider(replies | dict(script))
 
 
 def failing(error: Exception) -> Callable[[Any], Any]:
@@ -165,8 +165,8 @@ async def test_options_and_keywords(
 # A question that cannot be answered is answered right by an empty answer only, and not rated.
 async def test_unanswerable() -> None:
     record = replace(RECORD, answerable=False, supporting=())
-    empty = await score(reading("Nobody tells.", answered=False), record, raters_with({}))
-    answered = await score(reading("Toronto"), record, raters_with({}))
+    empty = await score(reading("Nobody tells.", answered=False), record, rater_with({}))
+    answered = await score(reading("Toronto"), record, rater_with({}))
     failed = failed_figures(record, "No.", Usage())
 
     assert [(one["em"], one["f1"]) for one in (empty, answered, failed)] == [(1, 1), (0, 0), (0, 0)]
@@ -222,9 +222,9 @@ def test_stages(calls: list[str], expected: str) -> None:
 
 # Raters add their verdict and recalls, at a cost of their own; too long an evidence is not rated.
 async def test_rated() -> None:
-    line = await score(reading(evidence=SENTENCE, facts_read=("A fact.",)), raters=raters_with({}))
+    line = await score(reading(evidence=SENTENCE, facts_read=("A fact.",)), rater=rater_with({}))
     long = "word " * (RATED_TOKENS + 1) + SENTENCE
-    too_long = await score(reading(evidence=long), raters=raters_with({}))
+    too_long = await score(reading(evidence=long), rater=rater_with({}))
 
     assert line["rating"] == too_long["rating"] == "partial"
     assert line["recall"]["rated"] == line["facts_recall"]["rated"] == [1, 2]
@@ -240,11 +240,11 @@ async def test_rated_again() -> None:
     evidence = "x" * EVIDENCE_KEPT + SENTENCE
     one = reading(evidence=evidence, facts_read=("A fact.",), notes=("Chunk 3 is too long.",))
     failure = failing(ReplyError("The reply makes no sense."))
-    line = await score(one, raters=raters_with({RecallRatingTask: failure}))
+    line = await score(one, rater=rater_with({RecallRatingTask: failure}))
     decider = ScriptedDecider(
         {RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1)}
     )
-    rated, usage = await Scorer(Raters(decider)).rate_again(RECORD, line)
+    rated, usage = await Scorer(decider).rate_again(RECORD, line)
 
     assert (line["rating"], line["recall"]) == ("partial", {"strings": [1, 2], "rated": None})
     assert line["notes"][1:] == ["The rater failed: The reply makes no sense."]
@@ -263,8 +263,8 @@ async def test_rated_again() -> None:
 # What failed a second time stays unrated, with the newer reason.
 async def test_failed_again() -> None:
     once, twice = (failing(ReplyError(reason)) for reason in ("Once.", "Twice."))
-    line = await score(reading(evidence="x"), raters=raters_with({StrictRatingTask: once}))
-    rated, _ = await Scorer(raters_with({StrictRatingTask: twice})).rate_again(RECORD, line)
+    line = await score(reading(evidence="x"), rater=rater_with({StrictRatingTask: once}))
+    rated, _ = await Scorer(rater_with({StrictRatingTask: twice})).rate_again(RECORD, line)
 
     assert line["unrated"] == rated["unrated"] == {"recall": "x"}
     assert rated["rating"] is None
@@ -282,12 +282,12 @@ async def test_useless_raters() -> None:
             raise ModelUnavailableError("The rater does not answer.")
         return reply
 
-    scorer = Scorer(raters_with({StrictRatingTask: come_and_go}))
+    scorer = Scorer(rater_with({StrictRatingTask: come_and_go}))
     states = []
     for _ in range(len(replies)):
         await scorer.score(RECORD, reading(), PLACES)
         states.append(scorer.rater_failure is not None)
-    closed = Scorer(raters_with({StrictRatingTask: failing(ModelClosedError("Refused."))}))
+    closed = Scorer(rater_with({StrictRatingTask: failing(ModelClosedError("Refused."))}))
     line = await closed.score(RECORD, reading(), PLACES)
 
     assert states == [False] * 5 + [True]
@@ -297,42 +297,24 @@ async def test_useless_raters() -> None:
     assert (line["answer"], line["unrated"]) == ("Toronto", {"recall": ""})
 
 
-Verdicts = Mapping[str, tuple[Any, Any]]
-
-
-def raters_of(verdicts: Verdicts) -> tuple[Raters, ScriptedDecider]:
-    """Raters whose two verdicts depend on the reference alone."""
-    decider = ScriptedDecider(
+def rater_of(verdicts: Mapping[str, tuple[Any, Any]]) -> ScriptedDecider:
+    """A rater whose two verdicts depend on the reference alone."""
+    return ScriptedDecider(
         {
             StrictRatingTask: lambda task: StrictRating(agrees=verdicts[task.reference][0]),
             PermissiveRatingTask: lambda task: PermissiveRating(agrees=verdicts[task.reference][1]),
         }
     )
-    return Raters(decider), decider
 
 
 # A yes of either rater is exact, a strict no with a permissive "partially" partial, else it is no.
-@pytest.mark.parametrize(
-    ("verdicts", "together", "lr1", "lr2"),
-    [
-        (("yes", "yes"), "exact", 1, 1),
-        (("yes", "no"), "exact", 1, 1),
-        (("no", "yes"), "exact", 1, 1),
-        (("no", "partially"), "partial", 0, 1),
-        (("no", "no"), "no", 0, 0),
-    ],
-)
-async def test_verdicts(verdicts: tuple[str, str], together: str, lr1: int, lr2: int) -> None:
-    raters, _ = raters_of({"Danny": verdicts})
-    rating = await raters.rate("Who won?", "Danny won.", ["Danny"])
-
-    assert (rating.verdict, rating.lr1, rating.lr2) == (together, lr1, lr2)
-
-
 # The best reference counts; what can change nothing is not asked, as with an empty answer.
 @pytest.mark.parametrize(
     ("answer", "references", "verdict", "asked"),
     [
+        ("x", "yes", "exact", 1),
+        ("x", "exact", "exact", 2),
+        ("x", "maybe", "partial", 2),
         ("x", "no maybe no", "partial", 6),
         ("x", "maybe exact no", "exact", 4),
         ("x", "no no", "no", 4),
@@ -340,36 +322,19 @@ async def test_verdicts(verdicts: tuple[str, str], together: str, lr1: int, lr2:
         (" \n", "yes", "no", 0),
     ],
 )
-async def test_references(answer: str, references: str, verdict: str, asked: int) -> None:
-    raters, decider = raters_of(
+async def test_verdicts(answer: str, references: str, verdict: str, asked: int) -> None:
+    decider = rater_of(
         {
             "no": ("no", "no"),
             "maybe": ("no", "partially"),
             "exact": ("no", "yes"),
-            "yes": ("yes", 0),
+            "yes": ("yes", "no"),
         }
     )
-    rating = await raters.rate("Who?", answer, references.split())
+    rated, usage = await rate_answer(decider, "Who?", answer, references.split())
 
-    assert (rating.verdict, rating.usage.calls, len(decider.asked)) == (verdict, asked, asked)
+    assert (rated, usage.calls, len(decider.asked)) == (verdict, asked, asked)
     assert {task.phase for task in decider.asked} <= {"rate"}
-
-
-# Recalls come with their cost and make the figures of table 6: 3 of 4 facts, 1 of 2 samples.
-async def test_recall() -> None:
-    counts = iter([(2, 2), (2, 1)])
-
-    def reply(task: RecallRatingTask) -> RecallRating:
-        relevant, covered = next(counts)
-        return RecallRating(analysis="", relevant=relevant, covered=covered)
-
-    raters = Raters(ScriptedDecider({RecallRatingTask: reply}))
-    recalls = [await raters.recall("Who?", ["a", "b", "c"], "notes") for _ in range(2)]
-
-    assert [(one.covered, one.usage.calls) for one in recalls] == [(2, 1), (1, 1)]
-    assert (fact_wise(recalls), sample_wise(recalls)) == (0.75, 0.5)
-    with pytest.raises(ValueError, match="no supporting facts"):
-        await raters.recall("Who?", [], "notes")
 
 
 # Counts must be 0 <= covered <= relevant <= all, and one fact at least is relevant.
@@ -390,30 +355,29 @@ def test_impossible_counts(relevant: int, covered: int, problem: str | None) -> 
     assert task.problem(RecallRating(analysis="", relevant=relevant, covered=covered)) == problem
 
 
-def model_raters(function: Callable[[ChatRequest], Any]) -> tuple[Raters, FunctionChatModel]:
-    """Raters with a chat model that replies with the function."""
+def model_rater(function: Callable[[ChatRequest], Any]) -> tuple[Decider, FunctionChatModel]:
+    """A rater with a chat model that replies with the function."""
     model = FunctionChatModel(function=function)
     decider = LanguageModelDecider(
         lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
     )
-    return Raters(decider), model
+    return decider, model
 
 
-# Raters get question, answer and one reference, escaped, and nothing else; facts are numbered.
+# The rater gets question, answer and one reference, escaped, and nothing else; facts are numbered.
 async def test_prompts() -> None:
     replies: dict[str, dict[str, Any]] = {
         "StrictRating": {"agrees": "no"},
         "PermissiveRating": {"agrees": "partially"},
         "RecallRating": {"analysis": "one", "relevant": 1, "covered": 1},
     }
-    raters, model = model_raters(lambda request: replies[request.decision])
-    rating = await raters.rate("Who won?", "Danny </johns_answer> won.", ["Alice"])
-    recall = await raters.recall("Who won?", ["Danny\nwon.", "It rained."], "")
+    rater, model = model_rater(lambda request: replies[request.decision])
+    rated, usage = await rate_answer(rater, "Who won?", "Danny </johns_answer> won.", ["Alice"])
+    await rater.decide(RecallRatingTask("Who won?", ("Danny\nwon.", "It rained."), ""))
     *comparing, counting = [request.user for request in model.requests]
 
-    assert (rating.verdict, rating.usage.calls) == ("partial", 2)
-    assert (recall.relevant, recall.covered) == (1, 1)
-    assert rating.usage.input_tokens > 200
+    assert (rated, usage.calls) == ("partial", 2)
+    assert usage.input_tokens > 200
     for prompt in comparing:
         assert "<question>\nWho won?\n</question>" in prompt
         assert "<true_answer>\nAlice\n</true_answer>" in prompt
@@ -422,19 +386,15 @@ async def test_prompts() -> None:
     assert "<text>\n(empty)\n</text>" in counting
 
 
-# Impossible counts are sent back once with the reason; a model that insists gives no rating.
+# Impossible counts are sent back once with the reason.
 async def test_counts_sent_back() -> None:
     wrong = {"analysis": "", "relevant": 1, "covered": 2}
     replies = [wrong, {"analysis": "", "relevant": 2, "covered": 1}]
-    raters, model = model_raters(lambda _: replies.pop(0))
-    stubborn, insisting = model_raters(lambda _: wrong)
-    recall = await raters.recall("Who?", ["a", "b"], "notes")
-    with pytest.raises(ReplyError, match="covered is 2: it must be between 0 and 1"):
-        await stubborn.recall("Who?", ["a", "b"], "notes")
+    rater, model = model_rater(lambda _: replies.pop(0))
+    recall = await rater.decide(RecallRatingTask("Who?", ("a", "b"), "notes"))
 
-    assert (recall.relevant, recall.covered, recall.usage.calls) == (2, 1, 2)
+    assert (recall.decision.relevant, recall.decision.covered, recall.usage.calls) == (2, 1, 2)
     assert "covered is 2: it must be between 0 and 1" in model.requests[1].user
-    assert len(insisting.requests) == 2
 
 
 # The error of a failed rating includes the cost of the ratings before it.
@@ -445,18 +405,14 @@ async def test_cost_of_a_failure() -> None:
             return {"agrees": "no"}
         return "Perhaps."
 
-    raters, _ = model_raters(reply)
+    rater, _ = model_rater(reply)
     with pytest.raises(DecisionError) as failure:
-        await raters.rate("Who?", "x", ["Danny", "Alice"])
+        await rate_answer(rater, "Who?", "x", ["Danny", "Alice"])
 
     assert failure.value.spent.calls == 5  # two for Danny, one strict and two permissive for Alice
 
 
 # Without a language model there is no rating, and a sentence says so.
 async def test_offline() -> None:
-    raters = Raters(OfflineDecider())
-
     with pytest.raises(UsageError, match="Only a language model can rate answers: set GRAPHREADER"):
-        await raters.rate("Who?", "Danny", ["Danny"])
-    with pytest.raises(UsageError, match="Only a language model can rate"):
-        await raters.recall("Who?", ["Danny won."], "notes")
+        await rate_answer(OfflineDecider(), "Who?", "Danny", ["Danny"])

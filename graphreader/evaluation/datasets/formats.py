@@ -1,26 +1,30 @@
-"""Published formats of question sets: MuSiQue, HotpotQA, QuALITY, QMSum, LongBench, LV-Eval.
+"""Published formats of question sets.
 
-For each format there is a function that recognizes a row, and one that makes records of a file's
-rows and documents the format. `load` has the table of all formats.
+These are MuSiQue, HotpotQA, 2WikiMultihopQA, QuALITY, QMSum, LongBench, LV-Eval and NarrativeQA.
+For each format a function makes records of a file's rows and documents the format; `load` has the
+table of all formats.
 """
 
+import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from graphreader.evaluation.datasets.own import lines_of
-from graphreader.evaluation.datasets.record import Record, Row, SourceText, Supporting, distinct
+from graphreader.errors import DatasetError, DocumentError
+from graphreader.evaluation.datasets.record import (
+    Record,
+    Row,
+    SourceText,
+    Supporting,
+    distinct,
+    lines_of,
+)
+from graphreader.ingestion.loading.content import read_text
 from graphreader.ingestion.loading.html import read_html
-
-_HOPS = re.compile(r"(\d+)hop")
-
-
-def is_musique(values: Mapping[str, Any]) -> bool:
-    """Whether a row has this format."""
-    return {"question", "paragraphs"} <= values.keys()
 
 
 def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -38,43 +42,28 @@ def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
     Raises DatasetError for the test split, which has no answers.
     """
     for row in rows:
-        id = row.name_of("id")
-        kind = id.split("__")[0] if "__" in id else ""
-        hops = _HOPS.match(kind)
+        row.check_answer("answer")
+        id_ = row.name_of("id")
         paragraphs = row.rows("paragraphs")
         answerable = row.values.get("answerable") is not False
-        gold = [
-            n for n, paragraph in enumerate(paragraphs) if paragraph.values.get("is_supporting")
-        ]
+        gold = [n for n, one in enumerate(paragraphs) if one.values.get("is_supporting")]
+        aliases = row.texts("answer_aliases", optional=True)
         yield Record(
-            id=f"musique-{id}" + ("" if answerable else " (unanswerable)"),
+            id=f"musique-{id_}" + ("" if answerable else " (unanswerable)"),
             dataset="musique" if answerable else "musique-unanswerable",
             question=row.text("question"),
-            answers=_musique_answers(row),
+            answers=distinct((row.optional_text("answer"), *aliases)),
             documents=tuple(
-                SourceText(paragraph.optional_text("title"), paragraph.text("paragraph_text"))
-                for paragraph in paragraphs
+                SourceText(one.optional_text("title"), one.text("paragraph_text"))
+                for one in paragraphs
             ),
             supporting=tuple(Supporting(n) for n in gold) if answerable else (),
-            kind=kind,
-            hops=int(hops[1]) if hops else 0,
+            kind=id_.split("__")[0] if "__" in id_ else "",
             answerable=answerable,
         )
 
 
-def _musique_answers(row: Row) -> tuple[str, ...]:
-    if not row.optional_text("answer"):
-        raise row.wrong('"answer" is missing: take a split with answers, such as dev.')
-    aliases = row.texts("answer_aliases") if row.values.get("answer_aliases") else ()
-    return distinct((row.optional_text("answer"), *aliases))
-
-
 _2WIKI_KINDS = {"compositional", "inference", "bridge_comparison"}
-
-
-def is_hotpotqa(values: Mapping[str, Any]) -> bool:
-    """Whether a row has this format."""
-    return {"question", "context", "supporting_facts"} <= values.keys()
 
 
 def hotpotqa_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -89,22 +78,22 @@ def hotpotqa_records(rows: Iterable[Row]) -> Iterator[Record]:
     DatasetError for test splits, which have no answers.
     """
     for row in rows:
+        row.check_answer("answer")
         kind = row.optional_text("type")
         is_2wiki = "evidences" in row.values or kind in _2WIKI_KINDS
         dataset = "2wikimultihopqa" if is_2wiki else "hotpotqa"
-        if not row.optional_text("answer"):
-            raise row.wrong('"answer" is missing: take a split with answers, such as dev.')
         paragraphs = _pairs(row, "context", "sentences")
-        supporting = _supporting_facts(row, paragraphs)
+        for title, sentences in paragraphs:
+            if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
+                raise row.wrong(f'"context" must give a list of sentences for "{title}".')
         yield Record(
             id=f"{dataset}-{row.name_of('_id', 'id')}",
             dataset=dataset,
             question=row.text("question"),
             answers=distinct([row.optional_text("answer")]),
             documents=tuple(SourceText(title, _join(sentences)) for title, sentences in paragraphs),
-            supporting=supporting,
+            supporting=_supporting_facts(row, paragraphs),
             kind=kind,
-            hops=len({place.document for place in supporting}),
         )
 
 
@@ -129,18 +118,11 @@ def _pairs(row: Row, key: str, second: str) -> list[tuple[str, Any]]:
         value = list(zip(columns.values_of("title"), columns.values_of(second), strict=False))
     if not isinstance(value, list) or not all(_is_pair(pair) for pair in value):
         raise row.wrong(f'"{key}" must be a list of pairs of a title and {second}.')
-    for title, other in value:
-        if second == "sentences" and not _is_sentences(other):
-            raise row.wrong(f'"{key}" must give a list of sentences for "{title}".')
     return [(title, other) for title, other in value]
 
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str)
-
-
-def _is_sentences(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(sentence, str) for sentence in value)
 
 
 def _join(sentences: list[str]) -> str:
@@ -153,23 +135,17 @@ def _join(sentences: list[str]) -> str:
 
 
 _HTML = re.compile(r"</(?:p|div|html|body)>|<br */?>", re.IGNORECASE)
-
-_FILE = re.compile(
+_QUALITY_FILE = re.compile(
     r"(?P<version>QuALITY\.v[\d.]*\d)(?P<stripped>\.htmlstripped)?\.(?P<split>train|dev)"
 )
 
 
 def is_quality_file(path: Path) -> bool:
     """Whether a file has a published name with answers, and no HTML-stripped twin beside it."""
-    named = _FILE.fullmatch(path.name)
-    if named is None or named["stripped"]:
-        return named is not None
-    return not path.with_name(f"{named['version']}.htmlstripped.{named['split']}").exists()
-
-
-def is_quality(values: Mapping[str, Any]) -> bool:
-    """Whether a row has this format."""
-    return {"article", "questions"} <= values.keys()
+    name = _QUALITY_FILE.fullmatch(path.name)
+    if name is None or name["stripped"]:
+        return name is not None
+    return not path.with_name(f"{name['version']}.htmlstripped.{name['split']}").exists()
 
 
 def quality_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -187,34 +163,22 @@ def quality_records(rows: Iterable[Row]) -> Iterator[Record]:
         story = SourceText(row.optional_text("title"), article)
         name = row.optional_text("set_unique_id") or row.name_of("article_id")
         for number, question in enumerate(row.rows("questions"), 1):
-            yield _quality_record(question, story, f"{name}-{number}")
-
-
-def _quality_record(row: Row, story: SourceText, name: str) -> Record:
-    options = row.texts("options")
-    if "gold_label" not in row.values:
-        raise row.wrong('"gold_label" is missing: take a split with answers, such as dev.')
-    gold = row.number("gold_label", len(options) + 1) - 1
-    if gold < 0:
-        raise row.wrong('"gold_label" counts from 1.')
-    return Record(
-        id=f"quality-{row.optional_text('question_unique_id') or name}",
-        dataset="quality",
-        question=row.text("question"),
-        answers=(options[gold],),
-        documents=(story,),
-        options=options,
-        gold_option=gold,
-        kind="hard" if row.values.get("difficult") else "easy",
-    )
-
-
-_LISTS = {"general": "general_query_list", "specific": "specific_query_list"}
-
-
-def is_qmsum(values: Mapping[str, Any]) -> bool:
-    """Whether a row has this format."""
-    return "meeting_transcripts" in values and not values.keys().isdisjoint(_LISTS.values())
+            options = question.texts("options")
+            question.check_answer("gold_label")
+            gold = question.number("gold_label", len(options) + 1) - 1
+            if gold < 0:
+                raise question.wrong('"gold_label" counts from 1.')
+            id_ = question.optional_text("question_unique_id") or f"{name}-{number}"
+            yield Record(
+                id=f"quality-{id_}",
+                dataset="quality",
+                question=question.text("question"),
+                answers=(options[gold],),
+                documents=(story,),
+                options=options,
+                gold_option=gold,
+                kind="hard" if question.values.get("difficult") else "easy",
+            )
 
 
 def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -227,28 +191,22 @@ def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
     """
     for number, row in enumerate(rows):
         meeting = f"{row.name}-{number}"
-        turns = (_turn(turn) for turn in row.rows("meeting_transcripts"))
-        transcript = SourceText(f"QMSum meeting {meeting}", "\n".join(turns))
-        for kind, key in _LISTS.items():
-            for n, query in enumerate(row.rows(key) if row.values.get(key) else []):
+        turns = "\n".join(
+            f"{turn.optional_text('speaker')}: {' '.join(turn.optional_text('content').split())}"
+            for turn in row.rows("meeting_transcripts")
+        )
+        for kind in ("general", "specific"):
+            for n, query in enumerate(row.rows(f"{kind}_query_list", optional=True)):
+                spans = query.values_of("relevant_text_span", optional=True)
                 yield Record(
                     id=f"qmsum-{meeting}-{kind[0]}{n}",
                     dataset="qmsum",
                     question=query.text("query"),
                     answers=(query.text("answer"),),
-                    documents=(transcript,),
-                    supporting=_spans(query, transcript.text),
+                    documents=(SourceText(f"QMSum meeting {meeting}", turns),),
+                    supporting=tuple(lines_of(query, 0, turns, span) for span in spans),
                     kind=kind,
                 )
-
-
-def _turn(row: Row) -> str:
-    return f"{row.optional_text('speaker')}: {' '.join(row.optional_text('content').split())}"
-
-
-def _spans(row: Row, transcript: str) -> tuple[Supporting, ...]:
-    spans = row.values_of("relevant_text_span") if row.values.get("relevant_text_span") else []
-    return tuple(lines_of(row, 0, transcript, span) for span in spans)
 
 
 # LongBench writes "Passage 1:", LV-Eval "### Passage 1"; both "文章" for Chinese.
@@ -270,18 +228,16 @@ def split_passages(context: str, titled: bool, default: str) -> tuple[SourceText
             marks.append(mark)
     if not marks or context[: marks[0].start()].strip():
         return (SourceText(default, context),)
+    passages = []
     ends = [*(mark.start() for mark in marks[1:]), len(context)]
-    return tuple(
-        _passage(context[mark.end() : end].strip(), mark["name"], titled)
-        for mark, end in zip(marks, ends, strict=True)
-    )
-
-
-def _passage(text: str, name: str, titled: bool) -> SourceText:
-    title, _, rest = text.partition("\n")
-    if titled and rest.strip():
-        return SourceText(title.strip(), rest.strip())
-    return SourceText(name, text)
+    for mark, end in zip(marks, ends, strict=True):
+        text = context[mark.end() : end].strip()
+        title, _, rest = text.partition("\n")
+        has_title = titled and rest.strip()
+        passages.append(
+            SourceText(title.strip(), rest.strip()) if has_title else SourceText(mark["name"], text)
+        )
+    return tuple(passages)
 
 
 _TITLED = {"hotpotqa", "2wikimqa", "musique"}
@@ -295,11 +251,6 @@ _QUESTIONS = {
     "there? Answer with the number alone.",
 }
 """The question of a set whose rows have none; LongBench has it in the prompt."""
-
-
-def is_longbench(values: Mapping[str, Any]) -> bool:
-    """Whether a row has this format."""
-    return {"input", "context", "answers"} <= values.keys()
 
 
 def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -331,15 +282,14 @@ def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
 
 
 _LEVEL = re.compile(r"[_-](\d+k)$")
-_NAMES = re.compile(r"_mixup|factrecall")
+_LV_EVAL_NAMES = re.compile(r"_mixup|factrecall")
 _WITHOUT_F1_STAR = ("factrecall", "dureader")
 
 
 def is_lv_eval(values: Mapping[str, Any]) -> bool:
-    """Whether a row has this format, and not LongBench's, which it extends."""
-    own = {"answer_keywords", "confusing_facts"} & values.keys()
-    named = _NAMES.search(str(values.get("dataset", "")))
-    return {"input", "context", "answers"} <= values.keys() and bool(own or named)
+    """Whether a row with LongBench's keys is one of LV-Eval, which extends that format."""
+    own_keys = {"answer_keywords", "confusing_facts"} & values.keys()
+    return bool(own_keys or _LV_EVAL_NAMES.search(str(values.get("dataset", ""))))
 
 
 def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -354,27 +304,138 @@ def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
     Rows have no id: it is made from question and answers, so that a question keeps it at all
     levels. A question that comes again (factrecall) gets a number.
     """
-    seen: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for row in rows:
         name = row.optional_text("dataset") or row.name
         level = _LEVEL.search(name) or _LEVEL.search(row.name)
         dataset = _LEVEL.sub("", name).replace("_", "-")
         question, answers = row.text("input"), distinct(row.texts("answers"))
         digest = sha256("\n".join((question, *answers)).encode()).hexdigest()[:12]
-        seen[digest] += 1
+        times[digest] += 1
+        has_list = isinstance(row.values.get("answer_keywords"), list)
+        keywords = (
+            row.texts("answer_keywords") if has_list else [row.optional_text("answer_keywords")]
+        )
         yield Record(
-            id=f"{dataset}-{digest}" + (f"-{seen[digest]}" if seen[digest] > 1 else ""),
+            id=f"{dataset}-{digest}" + (f"-{times[digest]}" if times[digest] > 1 else ""),
             dataset=dataset,
             question=question,
             answers=answers,
             documents=split_passages(row.text("context"), titled=False, default=dataset),
             language=row.optional_text("language") or "en",
             length=level[1] if level else "native",
-            keywords=None if dataset.startswith(_WITHOUT_F1_STAR) else _keywords(row),
+            keywords=None if dataset.startswith(_WITHOUT_F1_STAR) else " ".join(keywords),
         )
 
 
-def _keywords(row: Row) -> str:
-    if isinstance(row.values.get("answer_keywords"), list):
-        return " ".join(row.texts("answer_keywords"))
-    return row.optional_text("answer_keywords")
+_SUBSETS = {"gutenberg": "book", "movie": "script"}
+_HTML_STORY = re.compile(rb"<(?:!doctype html|html|head|pre)\b", re.IGNORECASE)
+_STORIES = ("tmp", "stories", ".")
+_SUMMARIES = Path("third_party/wikipedia/summaries.csv")
+
+
+def narrativeqa_records(rows: Iterable[Row]) -> Iterator[Record]:
+    """The records of NarrativeQA as the `datasets` library has it.
+
+    `{"document": {"id", "kind", "text", "summary": {"title"}}, "question": {"text"}, "answers":
+    [{"text"}]}`. `subset` is "book" (gutenberg) or "script" (movie).
+    """
+    times: Counter[str] = Counter()
+    for row in rows:
+        document = row.row("document")
+        name = document.name_of("id")
+        has_summary = "summary" in document.values
+        title = document.row("summary").optional_text("title") if has_summary else ""
+        story = SourceText(title, document.text("text"))
+        answers = [answer.optional_text("text") for answer in row.rows("answers")]
+        question = row.row("question").text("text")
+        yield _story_record(f"{name}-{times[name]}", question, story, answers, document, "story")
+        times[name] += 1
+
+
+def is_narrativeqa_folder(path: Path) -> bool:
+    """Whether a folder is the published repository of NarrativeQA."""
+    return (path / "documents.csv").is_file() and (path / "qaps.csv").is_file()
+
+
+def narrativeqa_folder_records(folder: Path) -> Iterator[Record]:
+    """The records of the published folder (github.com/deepmind/narrativeqa).
+
+    It has `documents.csv` (document_id, set, kind, wiki_title, ...), `qaps.csv` (document_id, set,
+    question, answer1, answer2, ...), `tmp/ID.content` for stories that its script downloads, and
+    `third_party/wikipedia/summaries.csv`. `kind` is "story", or "summary" if it has no stories.
+    Questions about missing stories are left out, for some have vanished from the web. Of several
+    splits one is read: test, else valid, else train. A story is read at its first question.
+    """
+    documents = {row.text("document_id"): row for row in _csv_rows(folder / "documents.csv")}
+    rows = list(_csv_rows(folder / "qaps.csv"))
+    splits = {row.optional_text("set") for row in rows}
+    split = next((name for name in ("test", "valid", "train") if name in splits), "")
+    rows = [row for row in rows if row.optional_text("set") == split]
+    text_of, kind = _text_source(folder, {row.optional_text("document_id") for row in rows})
+    times: Counter[str] = Counter()
+    for row in rows:
+        name = row.text("document_id")
+        if name not in documents:
+            raise row.wrong(f'documents.csv has no document "{name}".')
+        if text := text_of(name):
+            document = documents[name]
+            story = SourceText(document.optional_text("wiki_title"), text)
+            answers = (row.optional_text("answer1"), row.optional_text("answer2"))
+            id_, question = f"{name}-{times[name]}", row.text("question")
+            yield _story_record(id_, question, story, answers, document, kind)
+        times[name] += 1
+
+
+def _story_record(
+    id_: str, question: str, story: SourceText, answers: Iterable[str], document: Row, kind: str
+) -> Record:
+    source = document.optional_text("kind")
+    return Record(
+        id=f"narrativeqa-{id_}",
+        dataset="narrativeqa",
+        question=question,
+        answers=distinct(answers),
+        documents=(story,),
+        kind=kind,
+        subset=_SUBSETS.get(source, source),
+    )
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            for values in reader:
+                yield Row(values, f"{path.name}, line {reader.line_num}")
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(f"{path} cannot be read: {error}.") from None
+
+
+def _text_source(folder: Path, names: Iterable[str]) -> tuple[Callable[[str], str], str]:
+    """A function from a document's id to its text, and whether texts are stories or summaries."""
+    stories = {}
+    for name in names:
+        places = (folder / part / f"{name}.content" for part in _STORIES)
+        if path := next((place for place in places if place.is_file()), None):
+            stories[name] = path
+    if stories:
+        return lru_cache(lambda name: _story(stories[name]) if name in stories else ""), "story"
+    if (folder / _SUMMARIES).is_file():
+        rows = _csv_rows(folder / _SUMMARIES)
+        summaries = {row.text("document_id"): row.optional_text("summary") for row in rows}
+        return lambda name: summaries.get(name, ""), "summary"
+    raise DatasetError(
+        f"{folder} has no stories: fetch them with the dataset's download_stories.sh (into tmp/)."
+    )
+
+
+def _story(path: Path) -> str:
+    """The text of a story, a plain or HTML file; empty if it can be read as neither."""
+    try:
+        data = path.read_bytes()
+        if _HTML_STORY.search(data[:4096]):
+            return read_html(data, path.name).text.strip()
+        return read_text(data, path.name).text.lstrip("\ufeff").strip()
+    except (OSError, DocumentError):
+        return ""  # a failed download: its questions are left out, as those of vanished stories

@@ -1,18 +1,37 @@
-"""Records, which every dataset becomes, and the rows of data files that they are made of.
+"""Records, which every dataset becomes, the rows that they are made of, and our own format.
 
-A record is one question with its documents, its reference answers and its evidence. `read_rows`
-reads JSON Lines and JSON files; `Row` checks values and says where a wrong one stands. At the end
-are the sizes of contexts (paper, table 1) and the presets of how many records a paper took.
+A record is one question with its documents, its reference answers and its evidence. `Row` checks
+the values of a JSON object or of a line of CSV, and says where a wrong one stands.
+
+Our own format is JSON Lines: `id, dataset, question, answers, documents, supporting, language`. A
+document is `title` and `text`, or `text_file`: a path within the file's folder. A place of evidence
+is `doc` (index of the document) with `sentence`, or with `lines`: [first, last], from 0; `exact` is
+false if the sentence is not part of the document. More keys: `options`, `gold_option` (from 0),
+`type`, `hops`, `answer_keywords`, `subset`. `metadata` is ignored, and so are further keys of some
+published sets; any other key is refused, because it may be misspelt.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from graphreader.errors import DatasetError
-from graphreader.tokens import count
+
+_RECORD_KEYS = (
+    *("id", "dataset", "question", "answers", "documents", "supporting", "language", "options"),
+    *("gold_option", "type", "hops", "answer_keywords", "subset", "metadata"),
+)
+_DOCUMENT_KEYS = ("title", "text", "text_file", "metadata")
+_SUPPORTING_KEYS = ("doc", "sentence", "lines", "exact", "metadata")
+_IGNORED = frozenset(
+    {
+        *("answerable", "decomposition", "evidences", "level", "narrativeqa_document_id", "note"),
+        "sentence_idx",
+    }
+)
+"""Further keys of MuSiQue, HotpotQA, 2WikiMultihopQA and NarrativeQA records in this format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +67,6 @@ class Record:
     - `supporting`: all evidence that the dataset names; empty if none is known.
     - `gold_option`: the index of the right one of `options`, from 0.
     - `kind`: the dataset's own class of the question.
-    - `hops`: the number of documents that must be combined; 0 if unknown.
     - `subset`: a part of the dataset that has table sections of its own.
     - `keywords`: what an answer must contain for LV-Eval's F1*, empty if LV-Eval has none; None if
       the dataset is not scored by F1*.
@@ -66,7 +84,6 @@ class Record:
     options: tuple[str, ...] = ()
     gold_option: int | None = None
     kind: str = ""
-    hops: int = 0
     length: str = "native"
     keywords: str | None = None
     subset: str = ""
@@ -84,7 +101,7 @@ class Row:
 
     `where` is its place for messages ("dev.jsonl, line 3"), `name` the file's name without its
     suffix, and `folder` the folder of the files that it refers to. All methods raise DatasetError
-    for a value of the wrong type.
+    for a value of the wrong type. An `optional` list may be missing or null, and is empty then.
     """
 
     values: Mapping[str, Any]
@@ -119,39 +136,46 @@ class Row:
                 return text
         raise self.wrong(f'"{keys[0]}" must be a text that is not empty.')
 
-    def number(self, key: str, below: int | None = None) -> int:
-        """A whole number of at least 0, and below a bound if one is given."""
+    def check_answer(self, key: str) -> None:
+        """Raise DatasetError for a row of a test split, which has no answers."""
+        if self.values.get(key) in (None, ""):
+            raise self.wrong(f'"{key}" is missing: take a split with answers, such as dev.')
+
+    def number(self, key: str, below: int) -> int:
+        """A whole number of at least 0 and below a bound."""
         value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise self.wrong(f'"{key}" must be a whole number from 0 on.')
-        if below is not None and value >= below:
+        if value >= below:
             raise self.wrong(f'"{key}" is {value}, but there are {below} only (from 0 on).')
         return value
 
-    def values_of(self, key: str) -> list[Any]:
-        """A list that must not be missing; it may be empty."""
+    def values_of(self, key: str, *, optional: bool = False) -> list[Any]:
+        """A list."""
         value = self.values.get(key)
+        if optional and not value:
+            return []
         if not isinstance(value, list):
             raise self.wrong(f'"{key}" must be a list.')
         return value
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts that must not be missing; it may be empty."""
-        value = self.values_of(key)
+    def texts(self, key: str, *, optional: bool = False) -> tuple[str, ...]:
+        """A list of texts."""
+        value = self.values_of(key, optional=optional)
         if not all(isinstance(text, str) for text in value):
             raise self.wrong(f'"{key}" must be a list of texts.')
         return tuple(value)
 
-    def rows(self, key: str) -> list["Row"]:
-        """A list of objects that must not be missing; it may be empty."""
-        return [self.within(value, f"{key}[{n}]") for n, value in enumerate(self.values_of(key))]
+    def rows(self, key: str, *, optional: bool = False) -> list["Row"]:
+        """A list of objects."""
+        values = self.values_of(key, optional=optional)
+        return [self._within(value, f"{key}[{n}]") for n, value in enumerate(values)]
 
     def row(self, key: str) -> "Row":
         """An object that must not be missing."""
-        return self.within(self.values.get(key), key)
+        return self._within(self.values.get(key), key)
 
-    def within(self, value: Any, place: str) -> "Row":
-        """A value of this row, which must be an object, as a row."""
+    def _within(self, value: Any, place: str) -> "Row":
         where = f"{self.where}, {place}"
         if not isinstance(value, Mapping):
             raise DatasetError(f"{where}: must be an object.")
@@ -163,145 +187,96 @@ def distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
 
-SUFFIXES = (".jsonl", ".json")
+def read_error(path: Path, error: OSError | UnicodeDecodeError) -> DatasetError:
+    """The error of a file that cannot be read."""
+    reason = "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+    return DatasetError(f"{path} cannot be read: {reason}.")
 
 
-def files_of(source: Path, accepts: Callable[[Path], bool] = lambda path: False) -> list[Path]:
-    """A data file itself, or the data files of a folder (not of its folders), sorted by name.
+def own_records(rows: Iterable[Row]) -> Iterator[Record]:
+    """The records of a file in our own format. A text file of several records is read once."""
+    texts: dict[str, str] = {}
+    for row in rows:
+        _check_keys(row, _RECORD_KEYS)
+        documents = tuple(_document(document, texts) for document in row.rows("documents"))
+        if not documents:
+            raise row.wrong('"documents" is empty: there is nothing to read.')
+        options = row.texts("options", optional=True)
+        supporting = row.rows("supporting", optional=True)
+        yield Record(
+            id=row.name_of("id"),
+            dataset=row.optional_text("dataset") or row.name,
+            question=row.text("question"),
+            answers=distinct(row.texts("answers")),
+            documents=documents,
+            supporting=tuple(_evidence(place, documents) for place in supporting),
+            language=_language(row),
+            options=options,
+            gold_option=row.number("gold_option", len(options)) if options else None,
+            kind=row.optional_text("type"),
+            keywords=row.optional_text("answer_keywords") or None,
+            subset=row.optional_text("subset"),
+        )
 
-    Of a folder these are its .jsonl and .json files, and those that `accepts` returns True for.
-    """
-    if source.is_file():
-        return [source]
-    if not source.is_dir():
-        raise DatasetError(f"{source} does not exist: give a data file or a folder of data files.")
-    files = sorted(
-        path for path in source.iterdir() if path.suffix.lower() in SUFFIXES or accepts(path)
-    )
-    if not files:
-        raise DatasetError(f"{source} has no data file (.jsonl or .json).")
-    return files
+
+def _check_keys(row: Row, known: Sequence[str]) -> None:
+    """Raise DatasetError for an unknown key: ignoring it could lose what its author meant."""
+    for key in row.values:
+        if key not in known and key not in _IGNORED:
+            near = get_close_matches(key, known, 1)
+            hint = f' Did you mean "{near[0]}"?' if near else ""
+            raise row.wrong(
+                f'"{key}" is no field of it: known are {", ".join(known)} (metadata may hold '
+                f"anything).{hint}"
+            )
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """Read the rows of a file one by one. Raises DatasetError, also in the middle.
+def _language(row: Row) -> str:
+    language = row.optional_text("language") or "en"
+    if language not in ("en", "zh"):
+        raise row.wrong(
+            f'"language" is "{language}", but must be en or zh: it says whether answers are '
+            "compared by words (en, also for other languages with spaces) or by characters (zh)."
+        )
+    return language
 
-    A file is JSON Lines unless its name ends in .json and it is one JSON value: a list of objects,
-    an object with such a list as `data`, or one object.
-    """
-    if path.suffix.lower() == ".json" and (value := _json_value(path)) is not None:
-        yield from _rows_of_value(value, path)
-        return
+
+def _document(row: Row, texts: dict[str, str]) -> SourceText:
+    """A document; `texts` are those of the text files read so far, by their names."""
+    _check_keys(row, _DOCUMENT_KEYS)
+    title = row.optional_text("title")
+    if "text_file" not in row.values:
+        return SourceText(title, row.optional_text("text"))
+    name = row.text("text_file")
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise row.wrong(f'"text_file" must lie in the folder of the data file or below: "{name}".')
+    if row.folder is None:
+        raise row.wrong('"text_file" needs a data file beside which it lies: give "text".')
+    if name not in texts:
+        path = row.folder / name
+        try:
+            texts[name] = path.read_bytes().decode("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise row.wrong(str(read_error(path, error))) from None
+    return SourceText(title, texts[name])
+
+
+def _evidence(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
+    _check_keys(row, _SUPPORTING_KEYS)
+    document = row.number("doc", len(documents))
+    if "lines" in row.values:
+        return lines_of(row, document, documents[document].text, row.values_of("lines"))
+    exact = row.values.get("exact") is not False
+    return Supporting(document, row.optional_text("sentence"), exact=exact)
+
+
+def lines_of(row: Row, document: int, text: str, ends: list[Any]) -> Supporting:
+    """Evidence at lines of a document; `ends` are the first and the last one, from 0."""
+    lines = text.split("\n")
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield _row(_parse(line, path, number), path, f"line {number}")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _read_error(path, error) from None
-
-
-def text_of(path: Path, where: str) -> str:
-    """The whole text of a UTF-8 file that a row names; line ends are kept."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{where}: {_read_error(path, error)}") from None
-
-
-def _json_value(path: Path) -> Any:
-    """The JSON value of a whole file; None if the file is JSON Lines."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except json.JSONDecodeError as error:
-        if error.msg == "Extra data":
-            return None
-        raise DatasetError(f"{path.name}, line {error.lineno}: is no JSON ({error.msg}).") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise _read_error(path, error) from None
-
-
-def _rows_of_value(value: Any, path: Path) -> Iterator[Row]:
-    if isinstance(value, dict) and isinstance(value.get("data"), list):
-        value = value["data"]
-    for number, record in enumerate(value if isinstance(value, list) else [value], 1):
-        yield _row(record, path, f"record {number}")
-
-
-def _parse(line: str, path: Path, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path.name}, line {number}: is no JSON ({error.msg}).") from None
-
-
-def _row(value: Any, path: Path, place: str) -> Row:
-    where = f"{path.name}, {place}"
-    if not isinstance(value, dict):
-        raise DatasetError(f"{where}: must be a JSON object.")
-    return Row(value, where, path.stem, path.parent)
-
-
-def _read_error(path: Path, error: OSError | UnicodeDecodeError) -> DatasetError:
-    why = "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
-    return DatasetError(f"{path} cannot be read: {why}.")
-
-
-GPT_4 = "cl100k_base"
-"""The encoding of GPT-4, in which the paper counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """Tokens of the average and of the longest context, and the number of records."""
-
-    average_tokens: float
-    max_tokens: int
-    samples: int
-
-
-def statistics(records: Iterable[Record], encoding: str = GPT_4) -> Statistics:
-    """The statistics of the records of one dataset and length.
-
-    Tokens are those of the documents' texts, without titles and questions.
-    """
-    counted: dict[str, int] = {}
-    totals: list[int] = []
-    for record in records:
-        for document in record.documents:
-            if document.text not in counted:
-                counted[document.text] = count(document.text, encoding)
-        totals.append(sum(counted[document.text] for document in record.documents))
-    average = sum(totals) / len(totals) if totals else 0.0
-    return Statistics(average, max(totals, default=0), len(totals))
-
-
-_PRESETS = {
-    # Table 1 and appendix C; table 1's 300 are the sizes of LongBench-E.
-    "graphreader-paper": {
-        "hotpotwikiqa-mixup": 50,
-        "longbench-hotpotqa": 300,
-        "longbench-2wikimqa": 300,
-        "longbench-musique": 200,
-        "longbench-narrativeqa": 200,
-        "hotpotqa": 300,
-        "2wikimultihopqa": 300,
-        "musique": 200,
-        "narrativeqa": 200,
-    }
-}
-
-PRESETS = tuple(_PRESETS)
-
-
-def preset_limit(dataset: str, preset: str = "graphreader-paper") -> int | None:
-    """How many records of a dataset a preset takes at each length; None for all of them.
-
-    "graphreader-paper" takes the first 50 of every level of LV-Eval's mixup, and 300, 300, 200 and
-    200 of HotpotQA, 2WikiMultihopQA, MuSiQue and NarrativeQA. An empty name takes all.
-    """
-    if not preset:
-        return None
-    if preset not in _PRESETS:
-        raise DatasetError(f'There is no preset "{preset}"; there is: {", ".join(PRESETS)}.')
-    return _PRESETS[preset].get(dataset)
+        first, last = (int(end) for end in ends)
+    except (TypeError, ValueError):
+        raise row.wrong("lines must be two whole numbers.") from None
+    if not 0 <= first <= last < len(lines):
+        raise row.wrong(f"there are no lines {first} to {last} of {len(lines)} (from 0 on).")
+    return Supporting(document, "\n".join(lines[first : last + 1]), (first, last))

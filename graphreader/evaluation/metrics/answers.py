@@ -8,7 +8,6 @@ import string
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -114,25 +113,26 @@ def _jieba() -> Any:
     return tokenizer
 
 
-_KEYWORD_RECALL = {"en": 0.2, "zh": 0.4}
+_KEYWORD_RECALL_EN, _KEYWORD_RECALL_ZH = 0.2, 0.4
 """The least share of the keywords' words that an answer must have."""
 
-
-def _word_set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_BLACKLIST_EN = _word_set(
-    "and to of in her was with for it from is that his he by she they or at because be on are "
-    "their what as had were about being this who but have has when which does"
+_BLACKLIST_EN = frozenset(
+    re.findall(
+        r"\S+",
+        "and to of in her was with for it from is that his he by she they or at because be on are "
+        "their what as had were about being this who but have has when which does",
+    )
 )
 
-_BLACKLIST_ZH = _word_set(
-    "的 和 是 等 在 年 可以 为 与 ‰ 了 或 一种 月 c 至 日 有 进行 于 不 "
-    "中 × 根据 小 由 亩 也 要 指 法 会 元 主要 以及 通过 首先 对 然后 号 以 所 "
-    "后 丁 包括 无 将 用 能 形 方面 因素 位于 而 从 到 一定 用于 但 使用 让 具有 并 "
-    "亿元 万元 上 类 基于 才 来 地 片 其他 个 或者 变得 时 给 你 使 条 受 已经 带 "
-    "度"
+_BLACKLIST_ZH = frozenset(
+    re.findall(
+        r"\S+",
+        "的 和 是 等 在 年 可以 为 与 ‰ 了 或 一种 月 c 至 日 有 进行 于 不 "
+        "中 × 根据 小 由 亩 也 要 指 法 会 元 主要 以及 通过 首先 对 然后 号 以 所 "
+        "后 丁 包括 无 将 用 能 形 方面 因素 位于 而 从 到 一定 用于 但 使用 让 具有 并 "
+        "亿元 万元 上 类 基于 才 来 地 片 其他 个 或者 变得 时 给 你 使 条 受 已经 带 "
+        "度",
+    )
 )
 
 
@@ -158,23 +158,20 @@ def f1_star(answer: str, references: Sequence[str], keywords: str | None, langua
     if not references:
         return 0.0
     is_chinese = language == "zh"
-    answered, reference = _words(answer, is_chinese), _words(references[0], is_chinese)
-    gate = _words(keywords or (references[0] if is_chinese else ""), is_chinese)
-    if gate and not _has_keywords(answered, gate, is_chinese):
+    words = chinese_words if is_chinese else _english_words
+    answered, reference = words(answer), words(references[0])
+    gate = words(keywords or (references[0] if is_chinese else ""))
+    common = Counter(answered) & Counter(gate)
+    blacklist = _BLACKLIST_ZH if is_chinese else _BLACKLIST_EN
+    matches = sum(number for word, number in common.items() if word not in blacklist)
+    least = _KEYWORD_RECALL_ZH if is_chinese else _KEYWORD_RECALL_EN
+    if gate and matches / len(gate) < least:
         return 0.0
     return overlap(answered, reference)
 
 
-def _has_keywords(answered: Sequence[str], keywords: Sequence[str], is_chinese: bool) -> bool:
-    """Whether the answer has enough of the keywords."""
-    blacklist = _BLACKLIST_ZH if is_chinese else _BLACKLIST_EN
-    common = Counter(answered) & Counter(keywords)
-    matches = sum(number for word, number in common.items() if word not in blacklist)
-    return matches / len(keywords) >= _KEYWORD_RECALL["zh" if is_chinese else "en"]
-
-
-def _words(text: str, is_chinese: bool) -> list[str]:
-    return chinese_words(text) if is_chinese else units(text, "en")
+def _english_words(text: str) -> list[str]:
+    return units(text, "en")
 
 
 _LABEL = r"([A-Za-z]|\d{1,2})"
@@ -192,11 +189,6 @@ _NAMED = re.compile(
 )
 
 _IN_BRACKETS = re.compile(r"[(（]([A-Za-z])[)）]")
-
-
-def accuracy(answer: str, options: Sequence[str], gold: int) -> float:
-    """1 if the answer, in free words, chooses the option with the index `gold`, else 0."""
-    return float(chosen_option(answer, options) == gold)
 
 
 def chosen_option(answer: str, options: Sequence[str]) -> int | None:
@@ -257,41 +249,30 @@ def _quoted_options(answered: str, options: Sequence[str], language: str) -> set
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Rouge:
-    """F-measures of single words, of pairs of words, and of the longest common subsequence."""
-
-    rouge1: float = 0.0
-    rouge2: float = 0.0
-    rouge_l: float = 0.0
-
-
-class Characters:
-    """Our Chinese tokenizer for rouge-score, whose own knows a-z and digits only."""
+class _ChineseTokenizer:
+    """The tokenizer of Chinese for rouge-score, whose own knows a-z and digits only."""
 
     def tokenize(self, text: str) -> list[str]:
         """The characters of the normal form, without punctuation."""
         return units(text, "zh")
 
 
-def rouge(answer: str, references: Sequence[str], language: str, *, stemmer: bool = False) -> Rouge:
-    """ROUGE-1, -2 and -L, each with the best of the references; zeros without references.
+def rouge(answer: str, references: Sequence[str], language: str) -> dict[str, float]:
+    """The F-measures of ROUGE-"1", "2" and "L", each with the best of the references.
 
     As SCROLLS computes it, from which ReadAgent's QMSum and NarrativeQA texts come: by the package
-    rouge-score without a stemmer. LongBench has another package (rouge) with other figures. With
-    `stemmer`, English words meet in their Porter stems (as ROUGE-1.5.5 with `-m`). Raises
+    rouge-score without a stemmer. LongBench has another package (rouge) with other figures. Raises
     UsageError without rouge-score.
     """
-    scorer = _scorer(language == "zh", stemmer)
-    scores = [scorer.score(reference, answer) for reference in references]
-    best = {kind: max((s[kind].fmeasure for s in scores), default=0.0) for kind in _KINDS}
-    return Rouge(*(float(best[kind]) for kind in _KINDS))
-
-
-_KINDS = ("rouge1", "rouge2", "rougeL")
+    scores = [_scorer(language).score(reference, answer) for reference in references]
+    return {
+        kind: float(max((one[f"rouge{kind}"].fmeasure for one in scores), default=0.0))
+        for kind in ("1", "2", "L")
+    }
 
 
 @cache
-def _scorer(is_chinese: bool, stemmer: bool) -> Any:
-    made = import_extra("rouge_score.rouge_scorer", "ROUGE").RougeScorer
-    return made(_KINDS, use_stemmer=stemmer, tokenizer=Characters() if is_chinese else None)
+def _scorer(language: str) -> Any:
+    tokenizer = _ChineseTokenizer() if language == "zh" else None
+    scorer = import_extra("rouge_score.rouge_scorer", "ROUGE").RougeScorer
+    return scorer(["rouge1", "rouge2", "rougeL"], tokenizer=tokenizer)

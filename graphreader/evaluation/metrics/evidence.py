@@ -5,13 +5,14 @@ reading, and a table shows the mean over readings. None says that nothing can be
 the dataset names no evidence or nothing was cited: such readings are left out of the mean.
 
 Intervals and tests draw questions as if they were independent; several questions about one text
-are not quite. All is seeded: the same values give the same interval.
+are not quite. The same values always give the same interval.
 """
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product, zip_longest
+from functools import cached_property
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ import numpy as np
 from graphreader.evaluation.metrics.answers import units
 from graphreader.text.sentences import sentence_spans
 
-SHARE = 0.75
+_SHARE = 0.75
 """The least share of a sentence's content words that must stand close together."""
 
-MIN_CONTENT_WORDS = 4
+_MIN_CONTENT_WORDS = 4
 """The least number of content words in a sentence that identifies a document."""
 
 _FUNCTION_WORDS = frozenset(
@@ -100,16 +101,15 @@ class EvidenceText:
     """A text that is searched for facts.
 
     It covers a sentence that it has word for word (case, punctuation and white space do not count),
-    and a sentence of which two neighboring sentences of the text have `SHARE` of the content words.
-    Content words are all but a short list of function words, without stems or synonyms: a free
-    paraphrase is missed. In Chinese they are pairs of neighboring characters.
+    and a sentence of which two neighboring sentences of the text have most of the content words
+    (`_SHARE`). Content words are all but a short list of function words, without stems or synonyms:
+    a free paraphrase is missed. In Chinese they are pairs of neighboring characters.
     """
 
     def __init__(self, text: str, language: str) -> None:
         self._language = language
         self._text = text
         self._words = self._line(text)
-        self._sentences: list[frozenset[str]] | None = None
 
     def covers(self, sentence: str) -> bool:
         """Whether the text covers the sentence; False for one without words."""
@@ -121,27 +121,23 @@ class EvidenceText:
     def covers_any_sentence(self, document: str) -> bool:
         """Whether the text covers a sentence of the document.
 
-        Sentences with fewer than `MIN_CONTENT_WORDS` content words count only if there are no
+        Sentences with fewer than `_MIN_CONTENT_WORDS` content words count only if there are no
         others.
         """
         sentences = [document[start:end] for start, end in sentence_spans(document)]
-        long = [one for one in sentences if len(self._content(one)) >= MIN_CONTENT_WORDS]
+        long = [one for one in sentences if len(self._content(one)) >= _MIN_CONTENT_WORDS]
         return any(self.covers(one) for one in long or sentences)
 
     def _has_content(self, content: frozenset[str]) -> bool:
-        least = SHARE * len(content)
-        return bool(content) and any(
-            len(content & pair) >= least for pair in self._sentence_pairs() if content & pair
-        )
+        least = _SHARE * len(content)
+        return bool(content) and any(len(content & pair) >= least for pair in self._sentence_pairs)
 
-    def _sentence_pairs(self) -> Iterator[frozenset[str]]:
+    @cached_property
+    def _sentence_pairs(self) -> list[frozenset[str]]:
         """The content words of each sentence and the next one."""
-        if self._sentences is None:
-            spans = sentence_spans(self._text)
-            self._sentences = [self._content(self._text[start:end]) for start, end in spans]
-        following = self._sentences[1:]
-        for one, other in zip_longest(self._sentences, following, fillvalue=frozenset[str]()):
-            yield one | other
+        spans = sentence_spans(self._text)
+        sentences = [self._content(self._text[start:end]) for start, end in spans]
+        return [one | other for one, other in pairwise([*sentences, frozenset()])]
 
     def _content(self, text: str) -> frozenset[str]:
         if self._language == "zh":
@@ -156,9 +152,10 @@ class EvidenceText:
         return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
-LEVEL = 0.95
+_LEVEL = 0.95
 RESAMPLES = 2_000
 FLIPS = 10_000
+_SEED = 0
 _EXACT_TEST = 12
 """Up to so many differences the test tries all assignments of signs (4,096)."""
 
@@ -191,9 +188,7 @@ class Comparison:
     losses: int
 
 
-def mean_interval(
-    values: Iterable[float | None], *, seed: int = 0, resamples: int = RESAMPLES
-) -> Interval | None:
+def mean_interval(values: Iterable[float | None]) -> Interval | None:
     """The mean and its 95 % interval by the percentile bootstrap; None without values.
 
     None among the values is left out. `scipy.stats.bootstrap` draws the same samples, but refuses a
@@ -202,44 +197,42 @@ def mean_interval(
     known = np.array([value for value in values if value is not None], dtype=float)
     if not len(known):
         return None
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(_SEED)
     means = [
         known[random.integers(len(known), size=(rows, len(known)))].mean(axis=1)
-        for rows in _blocks(resamples, len(known))
+        for rows in _blocks(RESAMPLES, len(known))
     ]
-    edge = (1 - LEVEL) / 2
+    edge = (1 - _LEVEL) / 2
     low, high = np.quantile(np.concatenate(means), [edge, 1 - edge])
     return Interval(float(known.mean()), float(low), float(high), len(known))
 
 
 def compare(
-    first: Mapping[str, float | None], second: Mapping[str, float | None], *, seed: int = 0
+    first: Mapping[str, float | None], second: Mapping[str, float | None]
 ) -> Comparison | None:
     """Compare two readers by their scores of each question id; None if they share no question."""
     pairs = ((score, second.get(key)) for key, score in first.items())
     differences = [one - other for one, other in pairs if one is not None and other is not None]
-    interval = mean_interval(differences, seed=seed)
+    interval = mean_interval(differences)
     if interval is None:
         return None
     return Comparison(
         difference=interval,
-        p=_sign_flip(np.array(differences), seed),
+        p=_sign_flip(np.array(differences)),
         wins=sum(one > 0 for one in differences),
         ties=sum(one == 0 for one in differences),
         losses=sum(one < 0 for one in differences),
     )
 
 
-def _sign_flip(differences: "np.ndarray[Any, np.dtype[np.float64]]", seed: int) -> float:
+def _sign_flip(differences: "np.ndarray[Any, np.dtype[np.float64]]") -> float:
     """The share of sign assignments whose sum is at least as far from 0; a sample of many."""
     unequal = differences[differences != 0]
     observed = abs(unequal.sum()) - 1e-9
     if len(unequal) <= _EXACT_TEST:
-        signs = np.array(list(product((-1, 1), repeat=len(unequal)))).reshape(
-            2 ** len(unequal), len(unequal)
-        )
+        signs = np.array(list(product((-1, 1), repeat=len(unequal))))
         return float(np.mean(abs(signs @ unequal) >= observed))
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(_SEED)
     extreme = sum(
         int(np.sum(abs(random.choice((-1, 1), size=(rows, len(unequal))) @ unequal) >= observed))
         for rows in _blocks(FLIPS, len(unequal))
