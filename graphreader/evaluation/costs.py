@@ -29,23 +29,12 @@ from graphreader.usage import Phase
 PROMPT, REPLY = 400, 130
 """Tokens of a prompt around the text that it shows, and of a reply."""
 
-TOKENS_PER_WORD = 1.33
-CHARACTERS_PER_TOKEN = {"zh": 1.5, "en": 4.5}
-
-GIST = 0.3
-"""The tokens of a gist per token of its page (ReadAgent paper: compression of 66 to 97 %)."""
-
-RATER_CALLS, RATER_PROMPT, RATER_REPLY = 2, 300, 20
-"""Both raters are asked about one reference, unless the first says yes."""
-
-RECALL_PROMPT, RECALL_REPLY = 700, 200
-"""Tokens around a text in which a rater counts the supporting facts: these and instructions."""
-
-NOTEBOOKS, FACTS = 600, 2_000
-"""Tokens of GraphReader's evidence, and of the atomic facts that it was shown."""
-
-TOP_CHUNK, CHUNK = 3_800, 1_000
-"""Tokens of the one chunk of rag-...-1, and of each of several."""
+_TOKENS_PER_WORD = 1.33
+_CHARACTERS_PER_TOKEN = {"zh": 1.5, "en": 4.5}
+_GIST = 0.3  # tokens of a gist per token of its page (ReadAgent paper: compression of 66 to 97 %)
+_RECALL_PROMPT = 700  # tokens around a text in which a rater counts facts: these and instructions
+_NOTEBOOKS, _FACTS = 600, 2_000  # tokens of GraphReader's evidence, and of the facts it was shown
+_TOP_CHUNK, _CHUNK = 3_800, 1_000  # tokens of the one chunk of rag-...-1, and of each of several
 
 _PAGE_READERS = ("read-agent", "gistmem", "rag-pages")
 _VECTOR_READERS = ("search-agent", "gistmem-retrieval")
@@ -77,17 +66,6 @@ class Cost:
         """Building, asking and rating together."""
         return self.building + self.asking + self.rating
 
-    def __add__(self, other: "Cost") -> "Cost":
-        """The cost together with that of another repeat."""
-        return Cost(
-            self.reader,
-            self.model,
-            self.questions + other.questions,
-            self.building + other.building,
-            self.asking + other.asking,
-            self.rating + other.rating,
-        )
-
 
 Counts = Sequence[tuple[QuestionGroup, int]]
 """Groups, each with a number of its questions above 0."""
@@ -106,12 +84,19 @@ async def estimate_costs(
     costs: dict[tuple[str, str], Cost] = {}
     built: set[tuple[object, ...]] = set()
     for arm, missing, unrated in arms:
-        key = _building_key(arm)
-        cost = await _arm_cost(arm, missing, unrated, rater, is_built=key in built)
+        reader, model, key = arm.reader.name, arm.model, _building_key(arm)
+        building, asking = await _building_and_asking(arm, missing)
+        rating = _rating(arm, (*missing, *unrated), rater) if rater else Spending()
+        questions = sum(number for _, number in missing)
+        if key in built:
+            building = Spending()
         if missing:
             built.add(key)
-        before = costs.get((cost.reader, cost.model))
-        costs[cost.reader, cost.model] = before + cost if before else cost
+        if before := costs.get((reader, model)):
+            questions += before.questions
+            building, asking = before.building + building, before.asking + asking
+            rating = before.rating + rating
+        costs[reader, model] = Cost(reader, model, questions, building, asking, rating)
     return list(costs.values())
 
 
@@ -126,42 +111,77 @@ def _building_key(arm: Arm) -> tuple[object, ...]:
     return name, arm.model
 
 
-async def _arm_cost(
-    arm: Arm, missing: Counts, unrated: Counts, rater: Settings | None, *, is_built: bool
-) -> Cost:
+async def _building_and_asking(arm: Arm, missing: Counts) -> tuple[Spending, Spending]:
     name, settings = arm.reader.name, arm.settings
-    pricing = _Pricing(settings)
-    questions = sum(number for _, number in missing)
-    building = rating = Spending()
     if is_graphreader(name):
         building, question = await _graph_costs(variant(name).settings(settings), missing)
-        asking = question.times(questions)
-    else:
-        for group, _ in missing:
-            requests = _building_requests(name, group)
-            cost = sum((pricing.cost(one) for one in requests), Spending())
-            if "embedding" in name or name.startswith(_VECTOR_READERS):
-                cost += pricing.embedding(group.own_tokens)
-            building += cost
-        asking = sum(
-            (
-                pricing.cost(one).times(number)
-                for group, number in missing
-                for one in _asking_requests(name, group, settings)
-            ),
-            Spending(),
-        )
-    if rater is not None:
-        pricing = _Pricing(rater)
-        rating = sum(
-            (
-                pricing.cost(one).times(number)
-                for group, number in (*missing, *unrated)
-                for one in _rating_requests(name, group, settings)
-            ),
-            Spending(),
-        )
-    return Cost(name, arm.model, questions, Spending() if is_built else building, asking, rating)
+        return building, question.times(sum(number for _, number in missing))
+    prices = Prices.of(settings)
+    building = asking = Spending()
+    for group, number in missing:
+        cost = Spending()
+        for requests in _building_requests(name, group):
+            cost += _cost(requests, settings, prices)
+        embeddings = settings.chosen_embeddings
+        has_vectors = "embedding" in name or name.startswith(_VECTOR_READERS)
+        if has_vectors and embeddings != OFFLINE:
+            tokens = group.own_tokens
+            cost += Spending(0, tokens, 0, prices.dollars(embeddings, tokens, 0))
+        building += cost
+        for requests in _asking_requests(name, group, settings):
+            asking += _cost(requests, settings, prices).times(number)
+    return building, asking
+
+
+def _rating(arm: Arm, counts: Counts, rater: Settings) -> Spending:
+    prices = Prices.of(rater)
+    rating = Spending()
+    for group, number in counts:
+        for requests in _rating_requests(arm.reader.name, group, arm.settings):
+            rating += _cost(requests, rater, prices).times(number)
+    return rating
+
+
+def _cost(requests: Requests, settings: Settings, prices: Prices) -> Spending:
+    """The cost of these requests; the offline decider has calls alone."""
+    model = settings.model_for(requests.phase)
+    if model == OFFLINE:
+        return Spending(requests.number)
+    dollars = prices.dollars(model, requests.sent, requests.received)
+    return Spending(1, requests.sent, requests.received, dollars).times(requests.number)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordSource:
+    """The documents of a record as `estimate` takes them."""
+
+    record: Record
+    size: int = 0
+
+    def documents(self, corpus: str) -> Iterator[Document]:
+        yield from documents_of(self.record)
+
+
+async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
+    """The cost of all graphs, and of one question to them."""
+    native: dict[str, tuple[Record, float]] = {}
+    for group, _ in missing:
+        record = group.records[0]
+        own = sum(len(document.text) for document in record.documents)
+        characters: float = own
+        if group.target_tokens is not None:
+            language = "zh" if record.language == "zh" else "en"
+            characters = group.target_tokens * _CHARACTERS_PER_TOKEN[language]
+        corpus = corpus_of(record)
+        _, before = native.get(corpus, (record, 0.0))
+        native[corpus] = (record, before + characters / max(1, own))
+    measurer = BuildingMeasurer.of(settings)
+    built = question = Spending()
+    for record, ratio in native.values():
+        estimated = await estimate([_RecordSource(record)], "evaluation", measurer, settings)
+        built += (estimated.reading + estimated.embedding).times(ratio)
+        question = estimated.question
+    return built, question
 
 
 def _building_requests(name: str, group: QuestionGroup) -> Iterator[Requests]:
@@ -177,28 +197,27 @@ def _building_requests(name: str, group: QuestionGroup) -> Iterator[Requests]:
 
 def _asking_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
     """The requests for one question to a reader without a graph, at most."""
-    text = group.own_tokens
+    text, window = group.own_tokens, settings.window
     if name.startswith(_PAGE_READERS):
         yield from _page_reader_requests(name, group, settings.long_window)
     elif name.startswith("full-text"):
         yield Requests("answer", 1, min(text + PROMPT, settings.long_window))
     elif name.startswith("chunk-read"):
-        chunks = max(1, math.ceil(text / settings.chunk_tokens))
-        yield Requests("read", chunks, settings.window)
+        yield Requests("read", max(1, math.ceil(text / settings.chunk_tokens)), window)
     elif name.startswith("rag-"):
         k = _number_in(name, 1)
-        yield Requests("answer", 1, min(k * (TOP_CHUNK if k == 1 else CHUNK), text) + PROMPT)
+        yield Requests("answer", 1, min(k * (_TOP_CHUNK if k == 1 else _CHUNK), text) + PROMPT)
     elif name == "search-agent":
-        yield Requests("read", MOST_CALLS, settings.window)
-        yield Requests("answer", 1, settings.window)
+        yield Requests("read", MOST_CALLS, window)
+        yield Requests("answer", 1, window)
     else:
-        yield Requests("answer", 1, min(text, CHUNK) + PROMPT)
+        yield Requests("answer", 1, min(text, _CHUNK) + PROMPT)
 
 
 def _page_reader_requests(name: str, group: QuestionGroup, window: int) -> Iterator[Requests]:
     """The same for a reader with pages: it is shown gists each time, and some pages."""
     text, page = group.own_tokens, _page_tokens(group)
-    gists = min(round(GIST * text), window)
+    gists = min(round(_GIST * text), window)
     if name.startswith("rag-pages"):
         yield Requests("answer", 1, min(_number_in(name, 1) * page + PROMPT, window))
     elif name.startswith("gistmem"):
@@ -215,18 +234,18 @@ def _page_reader_requests(name: str, group: QuestionGroup, window: int) -> Itera
 def _rating_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
     """The raters' requests about one answer, and about its evidence if the data names any.
 
-    The first record of a group tells whether it does.
+    Both raters are asked about one reference. A group's first record tells if it names evidence.
     """
-    yield Requests("rate", RATER_CALLS, RATER_PROMPT, RATER_REPLY)
+    yield Requests("rate", 2, 300, 20)
     if not group.records[0].supporting:
         return
-    evidence = [NOTEBOOKS, FACTS]
+    evidence = [_NOTEBOOKS, _FACTS]
     if not is_graphreader(name):
         requests = _asking_requests(name, group, settings)
         evidence = [one.sent for one in requests if one.phase == "answer"]
     for size in evidence or [settings.window]:
         if size <= RATED_TOKENS:
-            yield Requests("rate", 1, size + RECALL_PROMPT, RECALL_REPLY)
+            yield Requests("rate", 1, size + _RECALL_PROMPT, 200)
 
 
 def _shares_gists(name: str) -> bool:
@@ -237,79 +256,22 @@ def _shares_gists(name: str) -> bool:
 def _page_tokens(group: QuestionGroup) -> int:
     """The tokens of a largest page."""
     words = preset_for(parse_length(group.length)).max_words
-    return min(group.own_tokens, round(words * TOKENS_PER_WORD))
+    return min(group.own_tokens, round(words * _TOKENS_PER_WORD))
 
 
 def _most_pages(group: QuestionGroup) -> int:
     """The number of pages if each is a smallest one."""
     words = preset_for(parse_length(group.length)).min_words
-    return max(1, math.ceil(group.own_tokens / TOKENS_PER_WORD / words))
+    return max(1, math.ceil(group.own_tokens / _TOKENS_PER_WORD / words))
 
 
 def _gist_requests(group: QuestionGroup) -> Requests:
     pages = _most_pages(group)
     page = math.ceil(group.own_tokens / pages)
-    return Requests("gist", pages, page + PROMPT, round(GIST * page))
+    return Requests("gist", pages, page + PROMPT, round(_GIST * page))
 
 
 def _number_in(name: str, default: int) -> int:
     """The number at the end of a reader's name."""
     last = name.rpartition("-")[2]
     return int(last) if last.isdecimal() else default
-
-
-@dataclass(frozen=True, slots=True)
-class _GroupSource:
-    """The documents of a group at native length, as `estimate` takes them."""
-
-    record: Record
-    size: int = 0
-
-    def documents(self, corpus: str) -> Iterator[Document]:
-        """The documents of the group's first record; all of its records share them."""
-        yield from documents_of(self.record)
-
-
-async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
-    """The cost of all graphs, and of one question to them."""
-    native: dict[str, tuple[Record, float]] = {}
-    for group, _ in missing:
-        record = group.records[0]
-        own = sum(len(document.text) for document in record.documents)
-        characters: float = own
-        if group.target_tokens is not None:
-            language = "zh" if record.language == "zh" else "en"
-            characters = group.target_tokens * CHARACTERS_PER_TOKEN[language]
-        corpus = corpus_of(record)
-        _, before = native.get(corpus, (record, 0.0))
-        native[corpus] = (record, before + characters / max(1, own))
-    measurer = BuildingMeasurer.of(settings)
-    built = question = Spending()
-    for record, ratio in native.values():
-        estimated = await estimate([_GroupSource(record)], "evaluation", measurer, settings)
-        built += (estimated.reading + estimated.embedding).times(ratio)
-        question = estimated.question
-    return built, question
-
-
-class _Pricing:
-    """The models of some settings and their prices."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._prices = Prices.of(settings)
-
-    def cost(self, requests: Requests) -> Spending:
-        """The cost of these requests; the offline decider has calls alone."""
-        model = self._settings.model_for(requests.phase)
-        if model == OFFLINE:
-            return Spending(requests.number)
-        dollars = self._prices.dollars(model, requests.sent, requests.received)
-        return Spending(1, requests.sent, requests.received, dollars).times(requests.number)
-
-    def embedding(self, tokens: int) -> Spending:
-        """The cost of the vectors of so many tokens."""
-        model = self._settings.chosen_embeddings
-        if model == OFFLINE:
-            return Spending()
-        return Spending(0, tokens, 0, self._prices.dollars(model, tokens, 0))

@@ -1,10 +1,10 @@
 """An evaluation from data, readers and models to a results folder.
 
-`Evaluation` is what `graphreader evaluate` runs. The functions beside it turn an
-`EvaluationRequest` into arms and settings, and into the content of `run.json`.
+`Evaluation` is what `graphreader evaluate` runs. The functions above it turn an
+`EvaluationRequest` into arms and settings.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -36,26 +36,13 @@ from graphreader.settings import OFFLINE, Settings, variable
 from graphreader.tokens import count
 from graphreader.usage import Phase, Usage
 
-_RATER_TEMPERATURE = 0.1
-"""The temperature of the papers' raters (appendix B)."""
-
-_OFFLINE_CONCURRENCY = 2
-"""Questions at a time without a model, when nothing but the graph is waited for."""
-
-_GPT_4 = "cl100k_base"
-"""The encoding of GPT-4, in which the paper counts."""
+_RATER_TEMPERATURE = 0.1  # of the papers' raters (appendix B)
+_OFFLINE_CONCURRENCY = 2  # questions at a time when nothing but the graph is waited for
+_GPT_4 = "cl100k_base"  # the encoding in which the paper counts
 
 _FIXED_SETTINGS = (
-    "window",
-    "long_window",
-    "chunk_tokens",
-    "mode",
-    "initial_nodes",
-    "calls",
-    "max_calls",
-    "max_tokens",
-    "normalize",
-    "temperature",
+    *("window", "long_window", "chunk_tokens", "mode", "initial_nodes", "calls"),
+    *("max_calls", "max_tokens", "normalize", "temperature"),
 )
 """Settings that must not change within a folder, or its figures could not be compared."""
 
@@ -124,13 +111,8 @@ def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings |
         )
     if model is None or request.rate is False:
         return None
-    changes = {
-        "rater_model": model,
-        "explore_model": model,
-        "answer_model": model,
-        "temperature": _RATER_TEMPERATURE,
-        "window": settings.long_window,
-    }
+    changes: dict[str, Any] = dict.fromkeys(("rater_model", "explore_model", "answer_model"), model)
+    changes |= {"temperature": _RATER_TEMPERATURE, "window": settings.long_window}
     return settings.model_copy(update=changes)
 
 
@@ -150,76 +132,22 @@ def check_models(arms: Sequence[Arm], rater: Settings | None) -> None:
             open_embeddings(settings, name, variable("embeddings"))
 
 
-def compared_reader(request: EvaluationRequest, arms: Sequence[Arm]) -> str | None:
+def compared_reader(request: EvaluationRequest) -> str | None:
     """The reader whose token budget rankings get; None if nothing is compared."""
     if request.against is None:
         return None
-    names = list(dict.fromkeys(arm.reader.name for arm in arms))
-    if request.against:
-        if request.against not in names:
-            raise UsageError(
-                f"{request.against} takes no part, so nothing is compared with it: name it in "
-                "--readers."
-            )
-        return request.against
-    if variants := [name for name in names if is_graphreader(name)]:
-        return variants[0]
-    raise UsageError(
-        "--equal-reading compares rankings with graphreader, which takes no part: name it in "
-        "--readers, or another reader with --against."
-    )
-
-
-def fixed_values(
-    request: EvaluationRequest,
-    settings: Settings,
-    rater: Settings | None,
-    arms: Sequence[Arm],
-    plan: Plan,
-) -> Mapping[str, Any]:
-    """What must be the same for all readings of a folder.
-
-    Models for building and pools count only where they take part. Raises SettingsError if the
-    prompt files cannot be used.
-    """
-    building = {
-        f"the building model of {arm.model}": arm.settings.model_for("extract") for arm in arms
-    }
-    pools = {
-        f"the pool of {group.dataset}": group.pool.digest for group in plan.groups if group.pool
-    }
-    return {
-        "seed": request.selection.seed,
-        "rater": rater.model_for("rate") if rater else None,
-        "embeddings": settings.chosen_embeddings,
-        "prompts": Prompts(settings.prompts).version,
-        **{name: getattr(settings, name) for name in _FIXED_SETTINGS},
-        **building,
-        **pools,
-    }
-
-
-def run_details(request: EvaluationRequest, arms: Sequence[Arm], plan: Plan) -> Mapping[str, Any]:
-    """The command with its arguments, the readers, and the sizes of the datasets."""
-    arguments = asdict(request)
-    selection = arguments.pop("selection")
-    pool = selection.pop("pool")
-    return {
-        "command": arguments.pop("command"),
-        "version": version("graphreader"),
-        "arguments": {**arguments, "wanted": selection, "pool": str(pool) if pool else None},
-        "readers": [
-            {
-                "reader": arm.reader.name,
-                "model": arm.model,
-                "building": arm.settings.model_for("extract"),
-                "window": arm.reader.window,
-            }
-            for arm in arms
-            if not arm.repeat
-        ],
-        "datasets": _dataset_sizes(plan.groups),
-    }
+    if request.against and request.against not in request.readers:
+        raise UsageError(
+            f"{request.against} takes no part, so nothing is compared with it: name it in "
+            "--readers."
+        )
+    name = request.against or next(filter(is_graphreader, request.readers), None)
+    if name is None:
+        raise UsageError(
+            "--equal-reading compares rankings with graphreader, which takes no part: name it in "
+            "--readers, or another reader with --against."
+        )
+    return name
 
 
 def _dataset_sizes(groups: Sequence[QuestionGroup]) -> list[dict[str, Any]]:
@@ -258,11 +186,11 @@ class Evaluation:
         self._request = request
         self._settings = settings
         self._rater = rater_settings(request, settings)
-        self._compared = compared_reader(request, self.arms)
+        self._compared = compared_reader(request)
         if out is not None:
             check_models(self.arms, self._rater)
         self.plan: Plan = make_plan(request.sources, request.selection)
-        self._fixed = fixed_values(request, settings, self._rater, self.arms, self.plan)
+        self._fixed = self._fixed_values()
         self._readings: ReadingsFile | None = None
         self._compared_tokens: dict[ReadingKey, int] = {}
         self._open = ExitStack()
@@ -332,14 +260,10 @@ class Evaluation:
         """Ask and rate what is missing; see `EvaluationRunner.run`. Readings so far are kept."""
         assert self._folder is not None
         needs_graph = self.needs_graph
-        details = {
-            **run_details(self._request, self.arms, self.plan),
-            "notice": self.notice,
-            "notes": list(self.notes),
-            "estimate": [asdict(one) for one in self.costs()],
-            "leaves_graphs": needs_graph or self._folder.leaves_graphs,
-        }
-        self._folder.record_run(self._fixed, details)
+        leaves_graphs = needs_graph or self._folder.leaves_graphs
+        self._folder.record_run(
+            self._fixed, {**self._run_details(), "leaves_graphs": leaves_graphs}
+        )
         sync.run(self._run(self._folder, needs_graph))
 
     async def _run(self, folder: ResultsFolder, needs_graph: bool) -> None:
@@ -374,22 +298,66 @@ class Evaluation:
                 compared = [arm for arm in self.arms if arm.reader.name == self._compared]
                 await stack.enter_context(file).rank(self.plan, compared, self._compared_tokens)
 
+    def _fixed_values(self) -> dict[str, Any]:
+        """What must be the same for all readings of a folder.
+
+        Models for building and pools count only where they take part. Raises SettingsError if the
+        prompt files cannot be used.
+        """
+        settings, groups = self._settings, self.plan.groups
+        building = {
+            f"the building model of {arm.model}": arm.settings.model_for("extract")
+            for arm in self.arms
+        }
+        return {
+            "seed": self._request.selection.seed,
+            "rater": self._rater.model_for("rate") if self._rater else None,
+            "embeddings": settings.chosen_embeddings,
+            "prompts": Prompts(settings.prompts).version,
+            **{name: getattr(settings, name) for name in _FIXED_SETTINGS},
+            **building,
+            **{f"the pool of {one.dataset}": one.pool.digest for one in groups if one.pool},
+        }
+
+    def _run_details(self) -> dict[str, Any]:
+        """The command with its arguments, the readers, the sizes of the datasets, and the costs."""
+        arguments = asdict(self._request)
+        selection = arguments.pop("selection")
+        pool = selection.pop("pool")
+        return {
+            "command": arguments.pop("command"),
+            "version": version("graphreader"),
+            "arguments": {**arguments, "wanted": selection, "pool": str(pool) if pool else None},
+            "readers": [
+                {
+                    "reader": arm.reader.name,
+                    "model": arm.model,
+                    "building": arm.settings.model_for("extract"),
+                    "window": arm.reader.window,
+                }
+                for arm in self.arms
+                if not arm.repeat
+            ],
+            "datasets": _dataset_sizes(self.plan.groups),
+            "notice": self.notice,
+            "notes": list(self.notes),
+            "estimate": [asdict(one) for one in self.costs()],
+        }
+
     def _missing(self, arm: Arm) -> Counts:
         """The groups with questions that an arm still has to be asked, and their numbers."""
-        readings = self._readings
-        counts = (
-            (group, len(arm.missing(group, readings) if readings else arm.records(group)))
-            for group in self.plan.groups
-        )
-        return [(group, number) for group, number in counts if number]
+        readings, counts = self._readings, []
+        for group in self.plan.groups:
+            records = arm.missing(group, readings) if readings else arm.records(group)
+            counts += [(group, len(records))] if records else []
+        return counts
 
     def _unrated(self, arm: Arm) -> Counts:
         """The same for readings that still have to be rated."""
-        readings = self._readings
-        if readings is None or self._rater is None:
+        if self._readings is None or self._rater is None:
             return []
-        counts = ((group, len(arm.unrated(group, readings))) for group in self.plan.groups)
-        return [(group, number) for group, number in counts if number]
+        unrated = [(group, arm.unrated(group, self._readings)) for group in self.plan.groups]
+        return [(group, len(records)) for group, records in unrated if records]
 
     def _count(self, line: Line) -> None:
         if line.get("error") is None and line["reader"] == self._compared:
