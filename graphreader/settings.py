@@ -191,6 +191,9 @@ class Settings(BaseSettings):
     neo4j_page_cache: str = Field(
         "128m", pattern=r"^\d+[mg]$", description="page cache of the embedded server"
     )
+    neo4j_java_options: str = Field(
+        "-XX:+UseG1GC", description="further options of the embedded server's Java"
+    )
     maven_mirror: str | None = Field(
         None, description="address of a Maven repository to download the embedded server from"
     )

@@ -67,7 +67,7 @@ def test_patterns_are_for_folders(tmp_path: Path) -> None:
     file = write(tmp_path / "a.txt")
     write(tmp_path / "closed" / "b.txt")
     (tmp_path / "closed").chmod(0)
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+    for folder in (tmp_path, *(one for one in tmp_path.parents if "pytest" in str(one))):
         folder.chmod(0o755)
 
     assert len(documents(file, exclude=["a.txt"])) == 1

@@ -458,7 +458,7 @@ def _options(home: ServerHome, settings: Settings) -> list[str]:
         # Small at first: about 400 MB resident when idle instead of 630 with all of it.
         "-Xms64m",
         f"-Xmx{settings.neo4j_heap}",
-        "-XX:+UseG1GC",
+        *settings.neo4j_java_options.split(),
         "-XX:+ExitOnOutOfMemoryError",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
         "--enable-native-access=ALL-UNNAMED",
