@@ -31,8 +31,8 @@ from benchmarks.ingest import opened
 from benchmarks.measured import Clock
 from benchmarks.sides import Bench
 from graphreader.agent.exploration import MAX_NEIGHBORS
-from graphreader.agent.fact_pages import CHUNKS_PER_PAGE
 from graphreader.agent.planning import MAX_RELATED, SEARCH_LIMIT, SMALL_GRAPH
+from graphreader.agent.ranking import CHUNKS_PER_PAGE
 from graphreader.ingestion.extraction import key_elements
 from graphreader.settings import load_environment
 from graphreader.store.catalog import Catalog

@@ -1,29 +1,45 @@
 """What a reader holds open: the database, the deciders, the embedder and the kept runs.
 
-Each is opened when it is first needed, all in the process's event loop (`graphreader.sync`).
+Each is opened when it is first needed, all in the process's event loop (`graphreader.sync`). Before
+anything is spent, it is checked that chunks and questions fit the model's window.
 """
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, suppress
+from typing import get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from graphreader import tokens
 from graphreader.agent.checkpoints import Saver
 from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
 from graphreader.agent.graph import NodeSet
-from graphreader.agent.limits import check_chunks, check_question
 from graphreader.agent.run_store import RunStore
-from graphreader.agent.tasks import AnswerTask
-from graphreader.errors import RunsError, UnknownRunError, UsageError
+from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, AnswerTask, ChunkTask
+from graphreader.errors import RunsError, SettingsError, UnknownRunError, UsageError
+from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Decider, Embedder
-from graphreader.llm.window import BuildingMeasurer, Measurer
+from graphreader.llm.structured_output import ReplyForm
+from graphreader.llm.window import BuildingMeasurer, Measurer, PromptForm, render_prompt
 from graphreader.models import ModelRegistry, open_decider, open_embedder
-from graphreader.settings import Mode, Settings
+from graphreader.settings import OFFLINE, Mode, Settings
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
+
+LEAST_QUESTION = 100
+"""Tokens of a question for which there is always room."""
+
+LABEL_TOKENS = 60
+"""Tokens for the label of a chunk: a document's title and the chunk's number."""
+
+_SMALLEST_CHUNK = 50  # tokens that the settings allow
+
+# Where one text goes on in another, words merge otherwise than counted apart: a token or two.
+_TOKENS_A_SEAM = 2
 
 
 class Resources:
@@ -46,13 +62,18 @@ class Resources:
         self.nodes = nodes
         if decider is None:
             check_chunks(settings)
+        if checkpointer and type(checkpointer).aput is BaseCheckpointSaver.aput:
+            raise UsageError(
+                f"{type(checkpointer).__name__} has only synchronous methods: give GraphReader the "
+                "asynchronous saver of the same package."
+            )
         self._passed_in = decider, embedder
         self._decider = self._building_decider = decider
         self._embedder = embedder
         self._progress = progress
         self._connection: Connection | None = None
         self._lost_connection: Connection | None = None
-        self._checkpointer = _check_asynchronous(checkpointer)
+        self._checkpointer = checkpointer
         self._models: ModelRegistry | None = None
         self._run_store: RunStore | None = None
         self._schema_ready = False
@@ -124,11 +145,6 @@ class Resources:
         """Tells the size of prompts; no model is opened for it."""
         return self._passed_in[0] or BuildingMeasurer.of(self.settings)
 
-    def check_question(self, question: str, largest_chunk: int) -> None:
-        """Raise UsageError if the question does not fit beside the corpus's largest chunk."""
-        if self._passed_in[0] is None:
-            check_question(self.settings, question, largest_chunk)
-
     @property
     def run_store(self) -> RunStore | None:
         """The store of kept runs; None if none are to be kept."""
@@ -155,29 +171,46 @@ class Resources:
         settings = self.settings
         if mode:
             settings = settings.model_copy(update={"mode": mode})
+        answer_tokens = settings.window + AnswerTask.reply_tokens
         return AgentDependencies(
             GraphExplorer(await self.connection(), corpus),
             self.decider(),
             QueryVectors(self.embedder()),
             Limits(settings.paths, settings.path_calls, settings.window),
-            Budget(
-                settings.max_calls, settings.max_tokens, settings.window + AnswerTask.reply_tokens
-            ),
+            Budget(settings.max_calls, settings.max_tokens, answer_tokens),
         )
+
+    def check_question(self, question: str, largest_chunk: int) -> None:
+        """Raise UsageError if the question does not fit beside the corpus's largest chunk."""
+        if self._passed_in[0] is not None:
+            return
+        window, prompts = self.settings.window, Prompts(self.settings.prompts)
+        for encoding in _encodings(self.settings):
+            room = room_for_question(largest_chunk, window, prompts=prompts, encoding=encoding)
+            size = tokens.count(question, encoding)
+            if size <= room:
+                continue
+            if room < LEAST_QUESTION:
+                raise UsageError(
+                    f"The corpus has chunks of {largest_chunk:,} tokens, too large for a window of "
+                    f"{window:,}: set GRAPHREADER_WINDOW to at least "
+                    f"{window - room + max(size, LEAST_QUESTION):,}, or read the texts again with "
+                    "a smaller GRAPHREADER_CHUNK_TOKENS."
+                )
+            raise UsageError(
+                f"The question has {size:,} tokens, but only {room:,} fit into the window "
+                f"({window:,}) beside a chunk of {largest_chunk:,}: ask a shorter one, or set "
+                f"GRAPHREADER_WINDOW to at least {window - room + size:,}."
+            )
 
     async def aclose(self) -> None:
         """Close what was opened here. What is needed later is opened anew."""
-        opened = [
-            self._lost_connection,
-            self._connection,
-            self._models,
-            *(
-                one
-                for one in (self._building_decider, self._decider, self._embedder)
-                if one not in self._passed_in
-            ),
-            self._run_store,
+        own = [
+            one
+            for one in (self._building_decider, self._decider, self._embedder)
+            if one not in self._passed_in
         ]
+        opened = [self._lost_connection, self._connection, self._models, *own, self._run_store]
         self._lost_connection = self._connection = self._models = self._run_store = None
         self._decider, self._embedder = self._passed_in
         self._building_decider = self._decider
@@ -188,11 +221,51 @@ class Resources:
                     stack.push_async_callback(one.aclose)
 
 
-def _check_asynchronous(saver: Saver | None) -> Saver | None:
-    """Return the saver if it has asynchronous methods. Raises UsageError."""
-    if saver is not None and type(saver).aput is BaseCheckpointSaver.aput:
-        raise UsageError(
-            f"{type(saver).__name__} has only synchronous methods: give GraphReader the "
-            "asynchronous saver of the same package."
-        )
-    return saver
+def check_chunks(settings: Settings) -> None:
+    """Raise SettingsError, with the numbers, if chunks are too large for the window.
+
+    An offline decider has no window; if all models are offline, nothing is checked.
+    """
+    prompts = Prompts(settings.prompts)
+    for encoding in _encodings(settings):
+        check_chunk_fits(settings.chunk_tokens, settings.window, prompts=prompts, encoding=encoding)
+
+
+def check_chunk_fits(
+    chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens.DEFAULT
+) -> None:
+    """Raise SettingsError, with the numbers, if a chunk leaves no room for a question."""
+    room = room_for_question(chunk_tokens, window, prompts=prompts, encoding=encoding)
+    lacking = LEAST_QUESTION - room
+    if lacking <= 0:
+        return
+    other = window - room - chunk_tokens + LEAST_QUESTION
+    largest = chunk_tokens - lacking
+    smaller = f"GRAPHREADER_CHUNK_TOKENS to at most {largest:,} or "
+    raise SettingsError(
+        f"A chunk (GRAPHREADER_CHUNK_TOKENS, {chunk_tokens:,}) and what goes along with it "
+        f"({other:,} tokens) do not fit into the model's window (GRAPHREADER_WINDOW, "
+        f"{window:,}): set {smaller if largest >= _SMALLEST_CHUNK else ''}GRAPHREADER_WINDOW to at "
+        f"least {window + lacking:,}."
+    )
+
+
+def room_for_question(
+    chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens.DEFAULT
+) -> int:
+    """Tokens that the largest prompt of a path leaves for its question; negative if none.
+
+    That prompt shows a whole chunk beside a full plan and a full notebook, in the reply form that
+    takes most. What it can leave out (earlier actions, waiting chunks) is not counted.
+    """
+    bare = ChunkTask("", "", ("",) * 99, "", "", "", "", ("",) * 99).keeping(0)
+    forms: tuple[ReplyForm, ...] = get_args(ReplyForm)
+    largest = max(render_prompt(bare, PromptForm(form, prompts, encoding)).tokens for form in forms)
+    seams = _TOKENS_A_SEAM * len(bare.values())
+    return window - (largest + seams + chunk_tokens + NOTEBOOK_TOKENS + PLAN_TOKENS + LABEL_TOKENS)
+
+
+def _encodings(settings: Settings) -> Iterator[str]:
+    """The encodings of the models that are shown chunks."""
+    models = {settings.model_for("extract"), settings.model_for("explore")} - {OFFLINE}
+    yield from sorted({tokens.encoding_for(model) for model in models})

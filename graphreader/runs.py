@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from langgraph.types import StateSnapshot
 
+from graphreader.agent.answering import reading_of
 from graphreader.agent.checkpoints import Agent, CheckpointThread, Saver, failure_of, usage_of
 from graphreader.agent.dependencies import AgentDependencies, Limits
 from graphreader.agent.events import (
@@ -29,7 +30,6 @@ from graphreader.agent.events import (
     replay_reading,
 )
 from graphreader.agent.graph import build_agent
-from graphreader.agent.results import reading_of
 from graphreader.agent.run_store import (
     RunCheckpoints,
     RunRecord,

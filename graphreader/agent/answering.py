@@ -1,37 +1,46 @@
-"""Answer reasoning (paper, section 3.4): one answer out of all notebooks, with citations."""
+"""Answer reasoning (paper, section 3.4): one answer out of all notebooks, and its reading.
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+The reading is the run's final state with citations, costs, and how much of the texts was shown.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
+from graphreader.agent.citations import NO_CITATIONS, cite, distinct_quotes
 from graphreader.agent.decisions import Answer
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import AnswerToken
 from graphreader.agent.notebook import join
 from graphreader.agent.state import (
+    AgentOutput,
     Costs,
     PathResult,
     Quote,
     RunState,
-    Statement,
+    Seen,
     add_costs,
+    add_seen,
     label,
     total_usage,
 )
 from graphreader.agent.tasks import AnswerTask, Evidence
-from graphreader.errors import DecisionError, WindowError
+from graphreader.errors import DecisionError, StoreError, WindowError
 from graphreader.llm.protocols import TokenCallback
+from graphreader.reading import (
+    Citation,
+    Claim,
+    Contradiction,
+    Coverage,
+    FunctionCall,
+    Path,
+    Reading,
+)
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.records import ShownChunk
 from graphreader.text.sentences import language_of
-
-NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
-
-CONTRADICTION_QUOTES = 2
-"""Quotes that a contradiction must cite: one of each side."""
-
-CLAIMS_IN_NOTE = 3
-"""Unsupported claims that a note quotes; of the others it gives the number."""
+from graphreader.usage import Usage
 
 NOT_IN_THE_TEXTS = {"en": "The texts do not tell.", "zh": "文中没有提到。"}
 
@@ -70,26 +79,21 @@ class Answering:
             raise error
         notes = _early_end_notes(paths)
         language = language_of(state["question"])
+        unanswered = {"answered": False, **NO_CITATIONS, "notes": notes}
         if not has_notes:
             in_budget = all(path["stopped"] != "budget" for path in paths)
-            return {
-                "answer": (NOT_IN_THE_TEXTS if in_budget else BUDGET_USED_UP)[language],
-                "analysis": "No path found anything about the question.",
-                "answered": False,
-                **NO_CITATIONS,
-                "notes": notes,
-            }
-        quotes = _distinct_quotes(paths)
+            answer = (NOT_IN_THE_TEXTS if in_budget else BUDGET_USED_UP)[language]
+            analysis = "No path found anything about the question."
+            return {"answer": answer, "analysis": analysis, **unanswered}
+        quotes = distinct_quotes(paths)
         try:
             decision, task, costs = await self._decide(state, paths, quotes, on_token)
         except DecisionError as error:
             return {
+                **unanswered,
                 "unjoined": str(error),
-                "answer": "\n\n".join(p["notebook"] for p in paths if p["notebook"].strip()),
+                "answer": _all_notebooks(paths),
                 "analysis": f"The notebooks stand as they are, no answer was put together: {error}",
-                "answered": False,
-                **NO_CITATIONS,
-                "notes": notes,
                 "costs": wasted_costs(error, "answer"),
             }
         citations, citation_notes = cite(decision, task, quotes)
@@ -110,11 +114,12 @@ class Answering:
         on_token: TokenCallback | None,
     ) -> tuple[Answer, AnswerTask, Costs]:
         """Take the decision; notebooks that are too many for one prompt are joined before."""
+        question, plan = state["question"], state["plan"]
         evidence = tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
         notebooks = [path["notebook"] for path in paths]
         costs: Costs = {}
         while True:
-            task = AnswerTask(state["question"], state["plan"], tuple(notebooks), evidence)
+            task = AnswerTask(question, plan, tuple(notebooks), evidence)
             try:
                 decision, shown, cost = await self._deps.decide(task, on_token)
                 return decision, shown, add_costs(costs, cost)
@@ -126,9 +131,7 @@ class Answering:
             except DecisionError as error:
                 error.spent += total_usage(costs)
                 raise
-            notebooks, costs = await join(
-                self._deps, state["question"], state["plan"], notebooks, costs
-            )
+            notebooks, costs = await join(self._deps, question, plan, notebooks, costs)
 
 
 class AnswerStream:
@@ -159,51 +162,8 @@ def all_failed_message(paths: Sequence[PathResult]) -> str:
     return f"Every path failed, the first one so: {paths[0]['error']}"
 
 
-def cite(
-    decision: Answer, task: AnswerTask, quotes: Sequence[Quote]
-) -> tuple[Mapping[str, Any], list[str]]:
-    """The citations, claims and contradictions of the decision, and notes on them for a person.
-
-    `task` is what was shown; `quotes` begin with those of its evidence. Numbers of quotes that were
-    not shown are dropped. A claim without a quote is kept, and a note names it. A contradiction
-    that does not cite both sides is dropped. An answer without claims is one claim.
-    """
-    if not decision.answered:
-        return NO_CITATIONS, []
-    claims = [(one.claim.strip(), task.shown(one.citations)) for one in decision.claims]
-    claims = [claim for claim in claims if claim[0]] or [(decision.answer.strip(), [])]
-    stated = [(one.about.strip(), task.shown(one.citations)) for one in decision.contradictions]
-    contradictions = [
-        (text, numbers) for text, numbers in stated if text and len(numbers) >= CONTRADICTION_QUOTES
-    ]
-    cited = dict.fromkeys(n for _, numbers in (*claims, *contradictions) for n in numbers)
-    places = {number: place for place, number in enumerate(cited, 1)}
-
-    def statements(items: Sequence[tuple[str, list[int]]]) -> list[Statement]:
-        return [
-            {"text": text, "citations": [places[number] for number in numbers]}
-            for text, numbers in items
-        ]
-
-    citations = {
-        "citations": [quotes[number - 1] for number in cited],
-        "claims": statements(claims),
-        "contradictions": statements(contradictions),
-    }
-    unsupported = [text for text, numbers in claims if not numbers]
-    return citations, _unsupported_note(unsupported, len(claims))
-
-
-def _unsupported_note(unsupported: Sequence[str], claims: int) -> list[str]:
-    """A note on claims without a quote, if there are any."""
-    if not unsupported:
-        return []
-    one = len(unsupported) == 1
-    verbs = "has no quote that supports it" if one else "have no quotes that support them"
-    named = "; ".join(unsupported[:CLAIMS_IN_NOTE])
-    rest = len(unsupported) - CLAIMS_IN_NOTE
-    more = f"; and {rest} more" if rest > 0 else ""
-    return [f"{len(unsupported)} of {claims} claims {verbs}: {named}{more}"]
+def _all_notebooks(paths: Sequence[PathResult]) -> str:
+    return "\n\n".join(path["notebook"] for path in paths if path["notebook"].strip())
 
 
 def _early_end_notes(paths: list[PathResult]) -> list[str]:
@@ -220,26 +180,86 @@ def _early_end_notes(paths: list[PathResult]) -> list[str]:
     return notes
 
 
-def _distinct_quotes(paths: list[PathResult]) -> list[Quote]:
-    """Every quote once: those that several paths found first, then in the order of the paths.
+async def reading_of(
+    question: str,
+    result: AgentOutput,
+    deps: AgentDependencies,
+    notes: Sequence[str],
+    seconds: float,
+) -> Reading:
+    """Make the reading of a finished run; `notes` stand before the run's own.
 
-    A quote that lies within another one counts for the larger one.
+    `seconds` is how long the run took. If the database can no longer say what was read, a note
+    says so.
     """
-    quotes = [quote for path in paths for quote in path["quotes"]]
-    longest_first = sorted(quotes, key=lambda quote: quote["start"] - quote["end"])
-    widened = [next(one for one in longest_first if _contains(one, quote)) for quote in quotes]
-    frequency = Counter(_span(quote) for quote in widened)
-    distinct = {_span(quote): quote for quote in widened}
-    return sorted(distinct.values(), key=lambda quote: -frequency[_span(quote)])
+    paths = sorted(result.get("paths", []), key=lambda path: path["path"])
+    reading = Reading(
+        question=question,
+        answer=result["answer"],
+        analysis=result["analysis"],
+        answered=result["answered"],
+        corpus=deps.explorer.corpus,
+        plan=result["plan"],
+        citations=tuple(Citation(**quote) for quote in result["citations"]),
+        claims=tuple(Claim(one["text"], tuple(one["citations"])) for one in result["claims"]),
+        contradictions=tuple(
+            Contradiction(one["text"], tuple(one["citations"])) for one in result["contradictions"]
+        ),
+        paths=tuple(_path(path) for path in paths),
+        usage=replace(total_usage(result["costs"]), seconds=round(seconds, 3)),
+        phases={phase: Usage(**cost) for phase, cost in result["costs"].items()},
+        decider=deps.decider.name,
+        notes=(*notes, *result.get("notes", [])),
+        evidence=_all_notebooks(paths),
+    )
+    return await _with_coverage(reading, paths, deps.explorer)
 
 
-def _span(quote: Quote) -> tuple[str, int, int]:
-    return quote["document_id"], quote["start"], quote["end"]
+async def _with_coverage(
+    reading: Reading, paths: Sequence[PathResult], explorer: GraphExplorer
+) -> Reading:
+    """Add the documents, passages and facts that the paths were shown, and their tokens."""
+    try:
+        texts = await explorer.shown_texts(_shown_chunks(paths))
+    except StoreError as error:
+        note = f"How much of the texts was read could not be counted: {error}"
+        return replace(reading, notes=(*reading.notes, note))
+    coverage = Coverage()
+    facts = tuple(fact for one in texts for fact in one.facts)
+    for one in texts:
+        if one.text is not None:
+            coverage.passage(one.document_id, one.start, one.text)
+    for fact in facts:
+        coverage.derived(fact)
+    return replace(
+        reading,
+        documents_read=coverage.documents,
+        passages_read=coverage.passages,
+        facts_read=facts,
+        tokens_read=coverage.tokens,
+    )
 
 
-def _contains(outer: Quote, inner: Quote) -> bool:
-    return (
-        inner["document_id"] == outer["document_id"]
-        and outer["start"] <= inner["start"]
-        and inner["end"] <= outer["end"]
+def _shown_chunks(paths: Sequence[PathResult]) -> dict[str, ShownChunk]:
+    """What the paths were shown, each chunk once: first those read in full, in reading order."""
+    seen: Seen = {}
+    for path in paths:
+        seen = add_seen(seen, path.get("seen", {}))
+    read = dict.fromkeys(id_ for path in paths for id_ in path.get("read", ()))
+    return {
+        id_: ShownChunk(id_ in read, seen.get(id_, ())) for id_ in dict.fromkeys((*read, *seen))
+    }
+
+
+def _path(path: PathResult) -> Path:
+    functions = tuple(FunctionCall(**function) for function in path["functions"])
+    return Path(
+        initial_node=path["initial_node"],
+        notebook=path["notebook"],
+        calls=len(functions),
+        stopped=path["stopped"],
+        error=path["error"],
+        functions=functions,
+        usage=total_usage(path["costs"]),
+        node_id=path["node_id"],
     )

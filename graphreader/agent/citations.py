@@ -1,9 +1,22 @@
-"""Citations: where the quotes of a model really stand in a chunk."""
+"""Citations: where a model's quotes really stand in a chunk, and which of them an answer cites."""
 
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from graphreader.agent.state import Quote
+from graphreader.agent.decisions import Answer
+from graphreader.agent.state import PathResult, Quote, Statement
+from graphreader.agent.tasks import AnswerTask
 from graphreader.store.records import StoredChunk
+
+NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
+
+CONTRADICTION_QUOTES = 2
+"""Quotes that a contradiction must cite: one of each side."""
+
+CLAIMS_IN_NOTE = 3
+"""Unsupported claims that a note quotes; of the others it gives the number."""
 
 _EDGES = re.compile(r"^[\s.…\"'“”‘’「」『』]+|[\s…\"'“”‘’「」『』]+$")
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
@@ -75,3 +88,75 @@ def _pattern(quote: str) -> str:
     if first.lower() != first.upper():
         signs[0] = f"[{re.escape(first.lower() + first.upper())}]"
     return "".join(signs)
+
+
+def distinct_quotes(paths: list[PathResult]) -> list[Quote]:
+    """Every quote once: those that several paths found first, then in the order of the paths.
+
+    A quote that lies within another one counts for the larger one.
+    """
+    quotes = [quote for path in paths for quote in path["quotes"]]
+    longest_first = sorted(quotes, key=lambda quote: quote["start"] - quote["end"])
+    widened = [next(one for one in longest_first if _contains(one, quote)) for quote in quotes]
+    frequency = Counter(_span(quote) for quote in widened)
+    distinct = {_span(quote): quote for quote in widened}
+    return sorted(distinct.values(), key=lambda quote: -frequency[_span(quote)])
+
+
+def _span(quote: Quote) -> tuple[str, int, int]:
+    return quote["document_id"], quote["start"], quote["end"]
+
+
+def _contains(outer: Quote, inner: Quote) -> bool:
+    return (
+        inner["document_id"] == outer["document_id"]
+        and outer["start"] <= inner["start"]
+        and inner["end"] <= outer["end"]
+    )
+
+
+def cite(
+    decision: Answer, task: AnswerTask, quotes: Sequence[Quote]
+) -> tuple[Mapping[str, Any], list[str]]:
+    """The citations, claims and contradictions of the decision, and notes on them for a person.
+
+    `task` is what was shown; `quotes` begin with those of its evidence. Numbers of quotes that were
+    not shown are dropped. A claim without a quote is kept, and a note names it. A contradiction
+    that does not cite both sides is dropped. An answer without claims is one claim.
+    """
+    if not decision.answered:
+        return NO_CITATIONS, []
+    claims = [(one.claim.strip(), task.shown(one.citations)) for one in decision.claims]
+    claims = [claim for claim in claims if claim[0]] or [(decision.answer.strip(), [])]
+    stated = [(one.about.strip(), task.shown(one.citations)) for one in decision.contradictions]
+    contradictions = [
+        (text, numbers) for text, numbers in stated if text and len(numbers) >= CONTRADICTION_QUOTES
+    ]
+    cited = dict.fromkeys(n for _, numbers in (*claims, *contradictions) for n in numbers)
+    places = {number: place for place, number in enumerate(cited, 1)}
+
+    def statements(items: Sequence[tuple[str, list[int]]]) -> list[Statement]:
+        return [
+            {"text": text, "citations": [places[number] for number in numbers]}
+            for text, numbers in items
+        ]
+
+    citations = {
+        "citations": [quotes[number - 1] for number in cited],
+        "claims": statements(claims),
+        "contradictions": statements(contradictions),
+    }
+    unsupported = [text for text, numbers in claims if not numbers]
+    return citations, _unsupported_note(unsupported, len(claims))
+
+
+def _unsupported_note(unsupported: Sequence[str], claims: int) -> list[str]:
+    """A note on claims without a quote, if there are any."""
+    if not unsupported:
+        return []
+    one = len(unsupported) == 1
+    verbs = "has no quote that supports it" if one else "have no quotes that support them"
+    named = "; ".join(unsupported[:CLAIMS_IN_NOTE])
+    rest = len(unsupported) - CLAIMS_IN_NOTE
+    more = f"; and {rest} more" if rest > 0 else ""
+    return [f"{len(unsupported)} of {claims} claims {verbs}: {named}{more}"]

@@ -114,14 +114,14 @@ class Condensed(Decision):
     )
 
 
-class Claim(Decision):
+class CitedClaim(Decision):
     """One thing that the answer states (ours: the paper's answer has no citations)."""
 
     claim: str = Field(description="One thing that the answer states.")
     citations: list[int] = Field(description="Numbers of the quotes that bear it out, if any do.")
 
 
-class Contradiction(Decision):
+class CitedContradiction(Decision):
     """What two texts say differently (ours: the paper only lets the majority decide)."""
 
     about: str = Field(description="Which text says what, in one sentence.")
@@ -138,9 +138,9 @@ class Answer(Decision):
         description="The answer alone, or a sentence that says that the texts do not tell."
     )
     answered: bool = Field(description="Whether the notebooks really answer the question.")
-    claims: list[Claim] = Field(
+    claims: list[CitedClaim] = Field(
         default_factory=list, description="What the answer states; empty if not answered."
     )
-    contradictions: list[Contradiction] = Field(
+    contradictions: list[CitedContradiction] = Field(
         default_factory=list, description="Where quotes contradict each other."
     )

@@ -1,7 +1,6 @@
 """What the nodes of a run work with: the graph, the decider, vectors, limits and the budget."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
@@ -32,9 +31,6 @@ Update = Mapping[str, Any]
 NOT_OURS = (GraphBubbleUp, AssertionError)
 """Exceptions that end no path: LangGraph's interrupts, and mistakes in the program."""
 
-CACHED_VECTORS = 256
-"""Vectors that are kept; a question with its plan and needs has about ten."""
-
 
 class NodeFunction(Protocol):
     """A node of the agent's graph, as LangGraph calls it."""
@@ -58,20 +54,14 @@ class QueryVectors:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._cache: OrderedDict[str, list[float]] = OrderedDict()
+        self._cache: dict[str, list[float]] = {}
 
     async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector per text, in the same order. Raises DecisionError on failure."""
-        vectors = {text: self._cache[text] for text in texts if text in self._cache}
-        new = [text for text in dict.fromkeys(texts) if text not in vectors]
+        new = [text for text in dict.fromkeys(texts) if text not in self._cache]
         if new:
-            vectors |= zip(new, await self._embedder.embed(new), strict=True)
-        for text, vector in vectors.items():
-            self._cache[text] = vector
-            self._cache.move_to_end(text)
-        while len(self._cache) > CACHED_VECTORS:
-            self._cache.popitem(last=False)
-        return [vectors[text] for text in texts]
+            self._cache |= zip(new, await self._embedder.embed(new), strict=True)
+        return [self._cache[text] for text in texts]
 
     async def mean(self, texts: Sequence[str]) -> list[float]:
         """Return the mean of the texts' vectors. Raises DecisionError on failure."""

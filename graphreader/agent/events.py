@@ -154,14 +154,13 @@ def replay(snapshot: StateSnapshot) -> Iterator[Event]:
         yield PlanMade(values["plan"], tuple(values.get("needs", ())))
     if "nodes" in values:
         yield NodesChosen(tuple(node["name"] for node in values["nodes"]))
-    ended = {notes["path"]: notes for notes in values.get("paths", ())}
-    for notes in ended.values():
-        yield from _replay_path(notes["path"], notes["initial_node"], notes, ended=True)
-    for state in _paths_under_way(snapshot):
-        if state["path"] not in ended:
-            yield from _replay_path(
-                state["path"], state["initial_node"]["name"], state, ended="paths" in state
-            )
+    ended = {result["path"]: result for result in values.get("paths", ())}
+    for result in ended.values():
+        yield from _replay_path(result, result["initial_node"], ended=True)
+    for task in snapshot.tasks:  # paths that have not returned yet
+        state = task.state.values if isinstance(task.state, StateSnapshot) else {}
+        if "functions" in state and state["path"] not in ended:
+            yield from _replay_path(state, state["initial_node"]["name"], ended="paths" in state)
 
 
 def replay_reading(reading: Reading) -> Iterator[Event]:
@@ -169,34 +168,25 @@ def replay_reading(reading: Reading) -> Iterator[Event]:
     yield PlanMade(reading.plan)
     yield NodesChosen(tuple(path.initial_node for path in reading.paths))
     for number, path in enumerate(reading.paths, 1):
-        yield from _replay_calls(number, path.initial_node, path.functions)
-        yield from _replay_notebook(number, path.notebook)
+        yield from _replay_calls(number, path.initial_node, path.functions, path.notebook)
         yield PathEnded(number, path.stopped, path.notebook, path.error)
 
 
-def _paths_under_way(snapshot: StateSnapshot) -> Iterator[Any]:
-    """The states of the paths that have not returned yet."""
-    for task in snapshot.tasks:
-        if isinstance(task.state, StateSnapshot) and "functions" in task.state.values:
-            yield task.state.values
-
-
-def _replay_path(path: int, node: str, state: Any, *, ended: bool) -> Iterator[Event]:
-    yield from _replay_calls(path, node, [FunctionCall(**one) for one in state["functions"]])
-    yield from _replay_notebook(path, state["notebook"])
+def _replay_path(state: Any, node: str, *, ended: bool) -> Iterator[Event]:
+    path, notebook = state["path"], state["notebook"]
+    functions = [FunctionCall(**one) for one in state["functions"]]
+    yield from _replay_calls(path, node, functions, notebook)
     if ended:
-        stopped: Stopped = state["stopped"] or "nothing_left"
-        yield PathEnded(path, stopped, state["notebook"], state["error"])
+        yield PathEnded(path, state["stopped"] or "nothing_left", notebook, state["error"])
 
 
-def _replay_calls(path: int, node: str, functions: Iterable[FunctionCall]) -> Iterator[Event]:
+def _replay_calls(
+    path: int, node: str, functions: Iterable[FunctionCall], notebook: str
+) -> Iterator[Event]:
     for call in functions:
         yield FunctionChosen(path, node, call)
         if call.name == "read_neighbor_node":
             node = call.argument
-
-
-def _replay_notebook(path: int, notebook: str) -> Iterator[Event]:
     if notebook:
         yield NoteTaken(path, notebook)
 
@@ -247,17 +237,13 @@ def logged(node: NodeFunction) -> NodeFunction:
         run = state.get("run") or (info.thread_id if info else None) or "-"
 
         def write(event: Event) -> None:
-            _log_event(run, event)
+            if isinstance(event, PathEnded):
+                level = logging.WARNING if event.stopped == "error" else logging.INFO
+                logger.log(level, "Run %s: path %d ended by %s", run, event.path, event.stopped)
+            if not isinstance(event, AnswerToken):  # the whole answer is logged at the end
+                logger.debug("Run %s: %s", run, event)
             runtime.stream_writer(event)
 
         return await node(state, runtime=runtime.override(stream_writer=write))
 
     return logging_node
-
-
-def _log_event(run: str, event: Event) -> None:
-    if isinstance(event, PathEnded):
-        level = logging.WARNING if event.stopped == "error" else logging.INFO
-        logger.log(level, "Run %s: path %d ended by %s", run, event.path, event.stopped)
-    if not isinstance(event, AnswerToken):  # the whole answer is logged at the end
-        logger.debug("Run %s: %s", run, event)

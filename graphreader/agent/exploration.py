@@ -23,9 +23,16 @@ from graphreader.agent.events import (
     NoteTaken,
     PathEnded,
 )
-from graphreader.agent.fact_pages import FactPage, FactPart, add_context, page_of_facts
 from graphreader.agent.notebook import condense
-from graphreader.agent.ranking import fuse_rankings, open_needs, rank_shared, word_stems
+from graphreader.agent.ranking import (
+    FactPart,
+    add_context,
+    fuse_rankings,
+    open_needs,
+    page_of_facts,
+    rank_shared,
+    word_stems,
+)
 from graphreader.agent.state import (
     ChunkRef,
     Costs,
@@ -72,20 +79,22 @@ class Exploration:
         if all(group.chunk in state["read"] for group in records.groups):
             return FIRST_PAGE
         name = state["node"]["name"]
-        page = page_of_facts(records.groups, query, state["shown"], state["read"], name)
-        groups = await add_context(self._deps.explorer, page.parts, state["read"])
-        task = FactsTask(
-            *_task_context(state), name, groups, page.remaining, state["page"], records.unlisted
-        )
+        parts, remaining = page_of_facts(records.groups, query, state["shown"], state["read"], name)
+        groups = await add_context(self._deps.explorer, parts, state["read"])
+        context, page = _task_context(state), state["page"]
+        task = FactsTask(*context, name, groups, page, records.unlisted, remaining=remaining)
         decision: FactsDecision
         decision, task, costs = await self._deps.decide(task)
-        facts_read, seen = _facts_read(state, page, task)
+        facts_read, seen = _facts_read(state, parts, task)
         runtime.stream_writer(facts_read)
         queue: list[ChunkRef] = []
         if decision.function == "read_chunk":
-            chosen = [n for n in decision.chunks if 1 <= n <= len(task.groups)]
+            chosen = [parts[n - 1].source for n in decision.chunks if 1 <= n <= len(task.groups)]
             # Facts of one chunk may stand in several groups.
-            refs = {page.parts[n - 1].chunk: _chunk_ref(page.parts[n - 1]) for n in chosen}
+            refs: dict[str, ChunkRef] = {
+                one.chunk: {"id": one.chunk, "document": one.document, "index": one.index}
+                for one in chosen
+            }
             queue = [ref for id_, ref in refs.items() if id_ not in state["read"]]
         argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
         function = chosen_function(state, decision, argument)
@@ -138,22 +147,20 @@ class Exploration:
         names = tuple(node.name for node in nodes[:NEIGHBORS_PER_PAGE])
         remaining = len(nodes) - len(names)
         here = state["node"]["name"]
-        task = NeighborTask(*_task_context(state), here, names, remaining, state["page"])
+        context = _task_context(state)
+        task = NeighborTask(*context, here, names, state["page"], remaining=remaining)
         runtime.stream_writer(NeighborsSeen(state["path"], here, names))
         decision: NeighborDecision
         decision, task, costs = await self._deps.decide(task)
         update = {"costs": costs, **_page_after(state, decision.function, task.own_choices)}
-        if decision.function != "read_neighbor_node":
-            function = chosen_function(state, decision)
-            return {**self.count_call(state, function, runtime), **update}
-        node = nodes[decision.neighbor - 1]
-        function = chosen_function(state, decision, node.name)
-        return {
-            **self.count_call(state, function, runtime),
-            **update,
-            "node": {"id": node.id, "name": node.name},
-            "visited": [*state["visited"], node.id],
-        }
+        argument = ""
+        if decision.function == "read_neighbor_node":
+            node = nodes[decision.neighbor - 1]
+            argument = node.name
+            update["node"] = {"id": node.id, "name": node.name}
+            update["visited"] = [*state["visited"], node.id]
+        function = chosen_function(state, decision, argument)
+        return {**self.count_call(state, function, runtime), **update}
 
     async def end_path(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Return what the path has found to the run."""
@@ -317,7 +324,7 @@ def _queue_adjacent(
     return name, [first, *(ref for ref in queue if ref["id"] != target[0])]
 
 
-def _facts_read(state: PathState, page: FactPage, task: FactsTask) -> tuple[FactsRead, Seen]:
+def _facts_read(state: PathState, parts: list[FactPart], task: FactsTask) -> tuple[FactsRead, Seen]:
     """The event for the facts that were really shown, and their indexes by chunk.
 
     The task shows the first groups of the page, and of the last one perhaps only its first facts.
@@ -326,15 +333,12 @@ def _facts_read(state: PathState, page: FactPage, task: FactsTask) -> tuple[Fact
     labels = tuple(dict.fromkeys(group.label for group in task.groups))
     places: list[tuple[str, int, int]] = []
     seen: Seen = {}
-    for part, group in zip(page.parts, task.groups, strict=False):
+    for part, group in zip(parts, task.groups, strict=False):
+        chunk = part.source
         indexes = [fact.index for fact in part.facts[: len(group.facts)]]
-        places += [(part.document_id, part.index, index) for index in indexes]
+        places += [(chunk.document_id, chunk.index, index) for index in indexes]
         # The facts right before these, which explain them, were shown as well.
         explaining = [n - 1 for n, before in zip(indexes, group.before, strict=False) if before]
         if indexes:
-            seen[part.chunk] = sorted({*seen.get(part.chunk, ()), *indexes, *explaining})
+            seen[chunk.chunk] = sorted({*seen.get(chunk.chunk, ()), *indexes, *explaining})
     return FactsRead(state["path"], state["node"]["name"], facts, labels, tuple(places)), seen
-
-
-def _chunk_ref(part: FactPart) -> ChunkRef:
-    return {"id": part.chunk, "document": part.document, "index": part.index}

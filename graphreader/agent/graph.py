@@ -3,7 +3,7 @@
 The node functions are in `planning`, `exploration` and `answering`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -26,28 +26,25 @@ from graphreader.agent.exploration import Exploration, initial_path_state
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import AgentInput, AgentOutput, PathOutput, PathState, RunState
 
-# The labels of the edges: the functions, and other reasons, that lead along them. A drawing shows
-# one edge between two nodes, so functions that lead to the same node share a label.
-READ_CHUNK = "read_chunk"
-TO_NEIGHBORS = "stop_and_read_neighbor"
-NEXT_PAGE = "next_page"
-READ_ON = "search_more, read_previous_chunk, read_subsequent_chunk"
-QUEUE_EMPTY = "search_more, queue empty"
-READ_NEIGHBOR = "read_neighbor_node"
-END_OF_PATH = "termination, call limit, nothing left, budget, error"
-
-EXPLORING_NODES = ["explore_atomic_facts", "explore_chunks", "explore_neighbors"]
+EXPLORING_NODES = ("explore_atomic_facts", "explore_chunks", "explore_neighbors")
 """The nodes in which a path chooses a function."""
 
 PATH_NODES = (*EXPLORING_NODES, "end_path")
+NODES = ("rational_plan", "initial_nodes", *PATH_NODES, "answer_reasoning")
+
+# Where a path goes on, by the labels of the edges: the functions, and other reasons, that lead
+# along them. A drawing shows one edge between two nodes, so such functions share a label.
+END_OF_PATH = "termination, call limit, nothing left, budget, error"
 
 AFTER_FACTS: dict[Any, str] = {
-    READ_CHUNK: "explore_chunks",
-    TO_NEIGHBORS: "explore_neighbors",
-    NEXT_PAGE: "explore_atomic_facts",
+    "read_chunk": "explore_chunks",
+    "stop_and_read_neighbor": "explore_neighbors",
+    "next_page": "explore_atomic_facts",
     END_OF_PATH: "end_path",
 }
 
+READ_ON = "search_more, read_previous_chunk, read_subsequent_chunk"
+QUEUE_EMPTY = "search_more, queue empty"
 AFTER_CHUNK: dict[Any, str] = {
     READ_ON: "explore_chunks",
     QUEUE_EMPTY: "explore_neighbors",
@@ -55,8 +52,8 @@ AFTER_CHUNK: dict[Any, str] = {
 }
 
 AFTER_NEIGHBORS: dict[Any, str] = {
-    READ_NEIGHBOR: "explore_atomic_facts",
-    NEXT_PAGE: "explore_neighbors",
+    "read_neighbor_node": "explore_atomic_facts",
+    "next_page": "explore_neighbors",
     END_OF_PATH: "end_path",
 }
 
@@ -70,33 +67,36 @@ class NodeSet:
     answering: Callable[[AgentDependencies], Answering] = Answering
 
 
-@dataclass(frozen=True, slots=True)
-class AgentNodes:
-    """The node functions, by the names of the nodes."""
+def node_functions(
+    deps: AgentDependencies, node_set: NodeSet | None = None
+) -> dict[str, NodeFunction]:
+    """The node functions of a node set (default: the paper's), logged, by the nodes' names.
 
-    rational_plan: NodeFunction
-    initial_nodes: NodeFunction
-    explore_atomic_facts: NodeFunction
-    explore_chunks: NodeFunction
-    explore_neighbors: NodeFunction
-    end_path: NodeFunction
-    answer_reasoning: NodeFunction
+    A failure in an exploring node ends its path with the notebook; the other paths go on.
+    """
+    node_set = node_set or NodeSet()
+    planning, path = node_set.planning(deps), node_set.exploration(deps)
+    exploring = {name: _ending_path_on_error(getattr(path, name)) for name in EXPLORING_NODES}
+    functions = {
+        "rational_plan": planning.rational_plan,
+        "initial_nodes": planning.initial_nodes,
+        **exploring,
+        "end_path": path.end_path,
+        "answer_reasoning": node_set.answering(deps).answer_reasoning,
+    }
+    return {name: logged(function) for name, function in functions.items()}
 
-    @classmethod
-    def of(cls, deps: AgentDependencies, node_set: NodeSet | None = None) -> "AgentNodes":
-        """The nodes of a node set (default: the paper's) with these dependencies, logged."""
-        node_set = node_set or NodeSet()
-        planning, path = node_set.planning(deps), node_set.exploration(deps)
-        functions = (
-            planning.rational_plan,
-            planning.initial_nodes,
-            ending_path_on_error(path.explore_atomic_facts),
-            ending_path_on_error(path.explore_chunks),
-            ending_path_on_error(path.explore_neighbors),
-            path.end_path,
-            node_set.answering(deps).answer_reasoning,
-        )
-        return cls(*map(logged, functions))
+
+def _ending_path_on_error(node: NodeFunction) -> NodeFunction:
+    async def guarded(state: PathState, runtime: Runtime[Any]) -> Update:
+        try:
+            return await node(state, runtime=runtime)
+        except NOT_OURS:
+            raise
+        except Exception as error:
+            return {**end_with_error(error), "costs": wasted_costs(error, "explore")}
+
+    return guarded
 
 
 def build_agent(
@@ -109,63 +109,41 @@ def build_agent(
     """
     if deps and checkpointer:
         deps = replace(deps, checkpointed=True)
-    return wire(AgentNodes.of(cast(AgentDependencies, deps), nodes), checkpointer)
+    return wire(node_functions(cast(AgentDependencies, deps), nodes), checkpointer)
 
 
 def wire(
-    nodes: AgentNodes,
+    nodes: Mapping[str, Any],
     checkpointer: Checkpointer = None,
     context_schema: type[Any] | None = None,
     *,
     step_by_step: bool = False,
 ) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
-    """Compile a graph of the given nodes.
+    """Compile a graph of the given node functions, by their names.
 
     With `step_by_step` the paths stop before each of their nodes, until the run is resumed.
     """
+    path = StateGraph(PathState, context_schema, output_schema=PathOutput)
+    for name in PATH_NODES:
+        path.add_node(name, nodes[name])
+    path.add_edge(START, "explore_atomic_facts")
+    path.add_conditional_edges("explore_atomic_facts", after_facts, AFTER_FACTS)
+    path.add_conditional_edges("explore_chunks", after_chunk, AFTER_CHUNK)
+    path.add_conditional_edges("explore_neighbors", after_neighbors, AFTER_NEIGHBORS)
+    path.add_edge("end_path", END)
+    stops = list(EXPLORING_NODES) if step_by_step else []
+
     graph = StateGraph(RunState, context_schema, input_schema=AgentInput, output_schema=AgentOutput)
-    graph.add_node("rational_plan", nodes.rational_plan)
-    graph.add_node("initial_nodes", nodes.initial_nodes)
-    graph.add_node("path", _path(nodes, context_schema, step_by_step))
-    graph.add_node("answer_reasoning", nodes.answer_reasoning)
+    graph.add_node("rational_plan", nodes["rational_plan"])
+    graph.add_node("initial_nodes", nodes["initial_nodes"])
+    graph.add_node("path", path.compile(name="path", interrupt_before=stops))
+    graph.add_node("answer_reasoning", nodes["answer_reasoning"])
     graph.add_edge(START, "rational_plan")
     graph.add_edge("rational_plan", "initial_nodes")
     graph.add_conditional_edges("initial_nodes", send_paths, ["path", "answer_reasoning"])
     graph.add_edge("path", "answer_reasoning")
     graph.add_edge("answer_reasoning", END)
     return graph.compile(name="graphreader", checkpointer=checkpointer)
-
-
-def _path(
-    nodes: AgentNodes, context_schema: type[Any] | None, step_by_step: bool
-) -> CompiledStateGraph[PathState, Any, PathState, PathOutput]:
-    """The subgraph of one path; its edges are labelled with the paper's function names."""
-    graph = StateGraph(PathState, context_schema, output_schema=PathOutput)
-    graph.add_node("explore_atomic_facts", nodes.explore_atomic_facts)
-    graph.add_node("explore_chunks", nodes.explore_chunks)
-    graph.add_node("explore_neighbors", nodes.explore_neighbors)
-    graph.add_node("end_path", nodes.end_path)
-    graph.add_edge(START, "explore_atomic_facts")
-    graph.add_conditional_edges("explore_atomic_facts", after_facts, AFTER_FACTS)
-    graph.add_conditional_edges("explore_chunks", after_chunk, AFTER_CHUNK)
-    graph.add_conditional_edges("explore_neighbors", after_neighbors, AFTER_NEIGHBORS)
-    graph.add_edge("end_path", END)
-    stops = EXPLORING_NODES if step_by_step else []
-    return graph.compile(name="path", interrupt_before=stops)
-
-
-def ending_path_on_error(node: NodeFunction) -> NodeFunction:
-    """Let a failure of the node end its path with the notebook; the other paths go on."""
-
-    async def guarded(state: PathState, runtime: Runtime[Any]) -> Update:
-        try:
-            return await node(state, runtime=runtime)
-        except NOT_OURS:
-            raise
-        except Exception as error:
-            return {**end_with_error(error), "costs": wasted_costs(error, "explore")}
-
-    return guarded
 
 
 def send_paths(state: RunState) -> list[Send] | str:
@@ -181,8 +159,8 @@ def after_facts(state: PathState) -> str:
     if state["stopped"]:
         return END_OF_PATH
     if state["page"] > 1:
-        return NEXT_PAGE
-    return READ_CHUNK if state["queue"] else TO_NEIGHBORS
+        return "next_page"
+    return "read_chunk" if state["queue"] else "stop_and_read_neighbor"
 
 
 def after_chunk(state: PathState) -> str:
@@ -196,4 +174,4 @@ def after_neighbors(state: PathState) -> str:
     """Where the function chosen at the neighbors leads."""
     if state["stopped"]:
         return END_OF_PATH
-    return NEXT_PAGE if state["page"] > 1 else READ_NEIGHBOR
+    return "next_page" if state["page"] > 1 else "read_neighbor_node"

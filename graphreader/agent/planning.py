@@ -6,11 +6,10 @@ no window, so the best of several searches are shown, and all of them only in a 
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from graphreader.agent.decisions import InitialNodes, RationalPlan
+from graphreader.agent.decisions import RationalPlan
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
 from graphreader.agent.ranking import fuse_rankings
@@ -37,15 +36,6 @@ MAX_NEEDS = 8
 """Information needs that are searched for on their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateNodes:
-    """Candidates, best first; `related` are the ids of the best ones that the searches returned."""
-
-    nodes: list[Node]
-    related: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-
 class Planning:
     """The two nodes before the exploration."""
 
@@ -70,39 +60,44 @@ class Planning:
 
         If the scores cannot be used, or name too few nodes, the order of the searches counts.
         """
-        candidates = await self._candidates(state)
-        if not candidates.nodes:
+        candidates, related, notes = await self._candidates(state)
+        if not candidates:
             return {"nodes": [], "notes": ["The corpus has nothing to start from."]}
-        names = tuple(node.name for node in candidates.nodes)
+        names = tuple(node.name for node in candidates)
         runtime.stream_writer(CandidatesFound(names))
-        profiles = await self._deps.explorer.profiles([node.id for node in candidates.nodes])
+        profiles = await self._deps.explorer.profiles([node.id for node in candidates])
         aliases = tuple(
             tuple(sorted(profiles[node.id].aliases)) if node.id in profiles else ()
-            for node in candidates.nodes
+            for node in candidates
         )
         task = InitialNodesTask(state["question"], state["plan"], names, aliases)
-        notes, proposed = list(candidates.notes), list[Node]()
+        proposed: list[Node] = []
         try:
             decision, shown, costs = await self._deps.decide(task)
-            proposed, unknown = _proposed_nodes(decision, candidates.nodes[: len(shown.nodes)])
-            notes += _unknown_nodes_note(unknown)
+            # A score above 100 counts as 100.
+            best_first = sorted(decision.nodes, key=lambda node: -min(node.score, 100))
+            numbers = [node.number for node in best_first]
+            valid = [number for number in numbers if 1 <= number <= len(shown.nodes)]
+            proposed = [candidates[number - 1] for number in valid]
+            notes += _unknown_nodes_note(len(numbers) - len(valid))
         except (ReplyError, WindowError, BudgetError) as error:
             costs = wasted_costs(error, task.phase)
             notes.append(f"The initial nodes were taken in the order of the searches: {error}")
-        ranked = list(dict.fromkeys([*proposed, *candidates.nodes]))
+        ranked = list(dict.fromkeys([*proposed, *candidates]))
         nodes = select_diverse(ranked, profiles, self._deps.limits.initial_nodes)
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         return {
             "nodes": [{"id": node.id, "name": node.name} for node in nodes],
-            "related": list(candidates.related),
+            "related": related,
             "costs": costs,
             "notes": notes,
         }
 
-    async def _candidates(self, state: RunState) -> CandidateNodes:
+    async def _candidates(self, state: RunState) -> tuple[list[Node], list[str], list[str]]:
         """The best of searches for the question, the plan and each need, by words and by meaning.
 
-        In a small graph the key elements with the most facts come after them.
+        In a small graph the key elements with the most facts come after them. Returns with them the
+        ids of the best ones that the searches returned, and notes.
         """
         texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
         by_words, (by_meaning, notes) = await asyncio.gather(
@@ -113,14 +108,14 @@ class Planning:
         if len(nodes) < MAX_CANDIDATES and await self._deps.explorer.has_at_most(SMALL_GRAPH):
             others = await self._deps.explorer.busiest_nodes(MAX_CANDIDATES)
             nodes = list(dict.fromkeys([*nodes, *others]))[:MAX_CANDIDATES]
-        return CandidateNodes(nodes, tuple(node.id for node in ranked[:MAX_RELATED]), notes)
+        return nodes, [node.id for node in ranked[:MAX_RELATED]], notes
 
-    async def _search_vectors(self, texts: list[str]) -> tuple[list[list[Node]], tuple[str, ...]]:
+    async def _search_vectors(self, texts: list[str]) -> tuple[list[list[Node]], list[str]]:
         try:
             vectors = await self._deps.vectors.vectors(texts)
         except DecisionError as error:
-            return [], (f"Initial nodes were searched for by words alone: {error}",)
-        return await self._deps.explorer.nearest(vectors, SEARCH_LIMIT), ()
+            return [], [f"Initial nodes were searched for by words alone: {error}"]
+        return await self._deps.explorer.nearest(vectors, SEARCH_LIMIT), []
 
 
 def select_diverse(
@@ -163,16 +158,6 @@ def _default_plan(question: str) -> str:
         return question
     plans = {"en": "Find what the question asks for.", "zh": "找出问题所问的内容。"}
     return plans[language_of(question)]
-
-
-def _proposed_nodes(decision: InitialNodes, shown: list[Node]) -> tuple[list[Node], int]:
-    """The proposed nodes that were shown, best score first, and how many others were proposed.
-
-    A score above 100 counts as 100.
-    """
-    best_first = sorted(decision.nodes, key=lambda node: -min(node.score, 100))
-    valid = [node for node in best_first if 1 <= node.number <= len(shown)]
-    return [shown[node.number - 1] for node in valid], len(best_first) - len(valid)
 
 
 def _unknown_nodes_note(number: int) -> list[str]:

@@ -82,6 +82,8 @@ class InitialNodesTask(Task[InitialNodes]):
     decision = InitialNodes
     phase = "select"
     reply_tokens = 1000
+    ranked = "nodes"
+    fewest = 1
     question: str
     plan: str
     nodes: tuple[str, ...]
@@ -107,20 +109,6 @@ class InitialNodesTask(Task[InitialNodes]):
 
     def _chosen(self, decision: InitialNodes) -> set[int]:
         return {node.number for node in decision.nodes if 1 <= node.number <= len(self.nodes)}
-
-    @property
-    def fewest(self) -> int:
-        """One at least."""
-        return 1
-
-    @property
-    def choices(self) -> int:
-        """The nodes."""
-        return len(self.nodes)
-
-    def keeping(self, number: int) -> Self:
-        """The best nodes."""
-        return replace(self, nodes=self.nodes[:number])
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +156,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTask(Task[Answer]):
-    """Answer from the notebooks of all paths and the quotes that they found (figure 12)."""
+    """Answer from the notebooks of all paths and the quotes that they found (figure 12).
+
+    Notebooks are always shown whole; the quotes are the choices.
+    """
 
     prompt = "answer_reasoning"
     decision = Answer
     phase = "answer"
     reply_tokens = LONGEST_REPLY
     streamed = True
+    ranked = "evidence"
     question: str
     plan: str
     notebooks: tuple[str, ...]
@@ -219,15 +211,6 @@ class AnswerTask(Task[Answer]):
         """Some quotes, as long as notebooks can be joined to make room for them."""
         return min(QUOTES_AT_LEAST, len(self.evidence)) if len(self.notebooks) > 1 else 0
 
-    @property
-    def choices(self) -> int:
-        """The quotes; the notebooks are always shown whole."""
-        return len(self.evidence)
-
-    def keeping(self, number: int) -> Self:
-        """The first quotes."""
-        return replace(self, evidence=self.evidence[:number])
-
 
 D = TypeVar("D", bound=Decision)
 
@@ -237,7 +220,8 @@ class ExploringTask(Task[D]):
     """What every task of a path has; `actions` are the functions chosen before, in words.
 
     Its `choices` are the actions, the latest first, and the task's own ones, in turn, so that
-    neither crowds out the other in a small window. `forgotten` counts actions that are not shown.
+    neither crowds out the other in a small window. `forgotten` counts actions that are not shown,
+    `remaining` the task's own choices that are not, or that are on later pages.
     """
 
     phase = "explore"
@@ -247,15 +231,18 @@ class ExploringTask(Task[D]):
     notebook: str
     node: str
     forgotten: int = field(default=0, kw_only=True)
+    remaining: int = field(default=0, kw_only=True)
 
     @property
     def own_choices(self) -> int:
         """How many ranked items the task shows beside the actions."""
-        raise NotImplementedError
+        return len(getattr(self, self.ranked))
 
     def keeping_own(self, number: int) -> Self:
         """The same task with only the best `number` of its own choices."""
-        raise NotImplementedError
+        items = getattr(self, self.ranked)
+        remaining = self.remaining + len(items) - number
+        return replace(self, **{self.ranked: items[:number], "remaining": remaining})
 
     @property
     def choices(self) -> int:
@@ -332,31 +319,27 @@ class FactGroup:
 class FactsTask(ExploringTask[FactsDecision]):
     """Look at a page of a node's atomic facts, grouped by chunk, best group first (figure 9).
 
-    Its own choices are the facts; the last group that is shown may lack some of its own.
-    `remaining` counts the facts of the pages that follow, `page` from 1; `unlisted` those of a hub
-    that are on no page.
+    Its own choices are the facts; the last group that is shown may lack some of its own. `page`
+    counts from 1; `unlisted` are the facts of a hub that are on no page.
     """
 
     prompt = "atomic_facts"
     decision = FactsDecision
     reply_tokens = 1200
+    fewest = 1
     groups: tuple[FactGroup, ...]
-    remaining: int = 0
     page: int = 1
     unlisted: int = 0
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, node and the numbered groups of facts."""
         shown = numbered([group.shown() for group in self.groups])
+        unlisted = f"\n({self.unlisted:,} more facts of this node are not listed.)"
+        unlisted = unlisted if self.unlisted else ""
         return self.path_values() | {
             "node": folded(self.node),
-            "facts": shown + page_line("facts", self.page, self.remaining) + self._unlisted(),
+            "facts": shown + page_line("facts", self.page, self.remaining) + unlisted,
         }
-
-    def _unlisted(self) -> str:
-        if not self.unlisted:
-            return ""
-        return f"\n({self.unlisted:,} more facts of this node are not listed.)"
 
     def problem(self, decision: FactsDecision) -> str | None:
         """read_chunk without a chunk that was shown and is not read yet; a page that is not."""
@@ -372,11 +355,6 @@ class FactsTask(ExploringTask[FactsDecision]):
                 else "All of these chunks are read already: choose stop_and_read_neighbor."
             )
         return None
-
-    @property
-    def fewest(self) -> int:
-        """One at least."""
-        return 1
 
     @property
     def own_choices(self) -> int:
@@ -400,26 +378,27 @@ class FactsTask(ExploringTask[FactsDecision]):
 
 @dataclass(frozen=True, slots=True)
 class ChunkTask(ExploringTask[ChunkDecision]):
-    """Read one chunk in full (figure 10). `queued` are the labels of the chunks that wait.
+    """Read one chunk in full (figure 10).
 
-    They are its own choices, the next one first; `left_out` counts those that are not shown.
+    `queued` are the labels of the chunks that wait, the next one first: its own choices.
     """
 
     prompt = "chunk"
     decision = ChunkDecision
     reply_tokens = 1600
+    ranked = "queued"
     label: str
     text: str
     queued: tuple[str, ...] = ()
     has_previous: bool = True
     has_subsequent: bool = True
-    left_out: int = 0
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, the chunk, and what lies around it."""
         waiting = [folded(label) for label in self.queued]
-        if self.left_out:
-            waiting.append(f"{self.left_out} more chunks" if waiting else f"{self.left_out} chunks")
+        if self.remaining:
+            more = "more chunks" if waiting else "chunks"
+            waiting.append(f"{self.remaining} {more}")
         around = []
         if not self.has_previous and not self.has_subsequent:
             around.append("This chunk is the whole document.")
@@ -434,29 +413,20 @@ class ChunkTask(ExploringTask[ChunkDecision]):
             "text": self.text,
         }
 
-    @property
-    def own_choices(self) -> int:
-        """The chunks that wait."""
-        return len(self.queued)
-
-    def keeping_own(self, number: int) -> Self:
-        """The chunks that are next."""
-        out = self.left_out + len(self.queued) - number
-        return replace(self, queued=self.queued[:number], left_out=out)
-
 
 @dataclass(frozen=True, slots=True)
 class NeighborTask(ExploringTask[NeighborDecision]):
     """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11).
 
-    `remaining` counts the neighbors of the pages that follow, `page` from 1.
+    `page` counts from 1.
     """
 
     prompt = "neighbors"
     decision = NeighborDecision
     reply_tokens = 400
+    ranked = "neighbors"
+    fewest = 1
     neighbors: tuple[str, ...]
-    remaining: int = 0
     page: int = 1
 
     def values(self) -> Mapping[str, str]:
@@ -475,21 +445,6 @@ class NeighborTask(ExploringTask[NeighborDecision]):
         ):
             return f"read_neighbor_node needs the number of a node, 1 to {len(self.neighbors)}."
         return None
-
-    @property
-    def fewest(self) -> int:
-        """One at least."""
-        return 1
-
-    @property
-    def own_choices(self) -> int:
-        """The neighbors."""
-        return len(self.neighbors)
-
-    def keeping_own(self, number: int) -> Self:
-        """The best neighbors."""
-        remaining = self.remaining + len(self.neighbors) - number
-        return replace(self, neighbors=self.neighbors[:number], remaining=remaining)
 
 
 def page_line(items: str, page: int, remaining: int) -> str:

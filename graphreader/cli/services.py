@@ -138,8 +138,8 @@ async def _check_database(settings: "Settings") -> str:
 
 
 async def _check_model(settings: "Settings") -> str:
-    from graphreader.agent.limits import check_chunks
     from graphreader.models import open_decider
+    from graphreader.resources import check_chunks
 
     check_chunks(settings)
     explores, builds = settings.model_for("explore"), settings.model_for("extract")

@@ -7,7 +7,7 @@ and the model clients live.
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -16,8 +16,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction, QueryVectors, Update
-from graphreader.agent.events import Event, as_plain, log_end, log_failure, log_start
-from graphreader.agent.graph import PATH_NODES, AgentNodes, wire
+from graphreader.agent.events import as_plain, log_end, log_failure, log_start
+from graphreader.agent.graph import NODES, PATH_NODES, node_functions, wire
 from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
 from graphreader.llm.protocols import Budget
 from graphreader.resources import Resources
@@ -26,8 +26,6 @@ from graphreader.sync import arun
 
 MAX_SHARED_RUNS = 1_000
 """Runs whose budget and vectors are kept; a later step of an older run starts from its state."""
-
-FIRST_NODE, LAST_NODE = "rational_plan", "answer_reasoning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +39,8 @@ class ExecutionContext:
 ContextOf = Callable[[Runtime[Any]], Awaitable[ExecutionContext]]
 """Gives the execution context for what a run was given as its LangGraph context."""
 
+State = dict[str, Any]
+
 
 def agent_graph(
     context_of: ContextOf, context_schema: type[Any] | None = None, *, step_by_step: bool = False
@@ -52,7 +52,7 @@ def agent_graph(
     `step_by_step` the paths stop before each of their nodes, until the run is resumed.
     """
     hosted = _HostedNodes(context_of)
-    nodes = AgentNodes(**{one.name: hosted.node(one.name) for one in fields(AgentNodes)})
+    nodes = {name: hosted.node(name) for name in NODES}
     return wire(nodes, context_schema=context_schema, step_by_step=step_by_step)
 
 
@@ -78,18 +78,20 @@ class _HostedNodes:
 
     def node(self, name: str) -> NodeFunction:
         """The node of that name, as LangGraph calls it."""
+        work = self._begin if name == "rational_plan" else self._continue
 
-        async def node(state: dict[str, Any], runtime: Runtime[Any]) -> Update:
+        async def node(state: State, runtime: Runtime[Any]) -> Update:
             context = await self._context_of(runtime)
-            plain = runtime.override(stream_writer=_plain_writer(runtime))
-            if name == FIRST_NODE:
-                return await arun(self._begin(context, state, plain))
-            return await arun(self._continue(name, context, state, plain))
+            # Events reach the custom stream in plain JSON types.
+            plain = runtime.override(
+                stream_writer=lambda event: runtime.stream_writer(as_plain(event))
+            )
+            return await arun(work(name, context, state, plain))
 
         return node
 
     async def _begin(
-        self, context: ExecutionContext, state: dict[str, Any], runtime: Runtime[Any]
+        self, name: str, context: ExecutionContext, state: State, runtime: Runtime[Any]
     ) -> Update:
         """Run the first node; what an earlier question left in the state is overwritten."""
         question, run = check_question(state.get("question")), uuid4().hex
@@ -97,7 +99,7 @@ class _HostedNodes:
         self._remember((run, context), _Shared(deps.budget, deps.vectors))
         log_start(run, question, deps)
         state = {**state, "run": run, "question": question}
-        update = await self._run(FIRST_NODE, context, deps, state, runtime)
+        update = await _run(name, context, deps, state, runtime)
         return {
             **_EMPTY_OUTPUT,
             **update,
@@ -109,11 +111,7 @@ class _HostedNodes:
         }
 
     async def _continue(
-        self,
-        name: str,
-        context: ExecutionContext,
-        state: dict[str, Any],
-        runtime: Runtime[Any],
+        self, name: str, context: ExecutionContext, state: State, runtime: Runtime[Any]
     ) -> Update:
         """Run a later node; the run may have begun in another process, or be a fork."""
         run = state.get("run", "")
@@ -123,36 +121,16 @@ class _HostedNodes:
             deps, _ = await prepare_agent(context.resources, context.corpus, state["question"])
         shared = self._share(name, (run, context), state, deps)
         deps = replace(deps, budget=shared.budget, vectors=shared.vectors)
-        update = await self._run(name, context, deps, state, runtime)
-        if name == LAST_NODE:
+        update = await _run(name, context, deps, state, runtime)
+        if name == "answer_reasoning":
             self._shared.pop((run, context), None)
             costs = add_costs(state.get("costs", {}), update.get("costs", {}))
             seconds = time.monotonic() - shared.began
             log_end(run, {**state, **update, "costs": costs}, seconds)
         return update
 
-    async def _run(
-        self,
-        name: str,
-        context: ExecutionContext,
-        deps: AgentDependencies,
-        state: dict[str, Any],
-        runtime: Runtime[Any],
-    ) -> Update:
-        nodes = AgentNodes.of(replace(deps, stream_answer=True), context.resources.nodes)
-        node: NodeFunction = getattr(nodes, name)
-        try:
-            return await node(state, runtime=runtime)
-        except Exception as error:
-            log_failure(state.get("run", ""), error)
-            raise
-
     def _share(
-        self,
-        name: str,
-        key: tuple[str, ExecutionContext],
-        state: dict[str, Any],
-        deps: AgentDependencies,
+        self, name: str, key: tuple[str, ExecutionContext], state: State, deps: AgentDependencies
     ) -> _Shared:
         """The budget and vectors of a run.
 
@@ -160,14 +138,13 @@ class _HostedNodes:
         run side by side and share one budget; a path's state has the costs before the paths, and
         its own.
         """
+        in_path = name in PATH_NODES
         shared = self._shared.get(key)
-        if shared is None or name not in PATH_NODES:
-            before = state.get("before" if name in PATH_NODES else "costs", {})
-            budget = deps.budget
-            budget.count(total_usage(before))
-            vectors = shared.vectors if shared else deps.vectors
-            shared = _Shared(budget, vectors, began=shared.began if shared else time.monotonic())
-        if name in PATH_NODES and state["path"] not in shared.paths:
+        if shared is None or not in_path:
+            deps.budget.count(total_usage(state.get("before" if in_path else "costs", {})))
+            earlier = shared or _Shared(deps.budget, deps.vectors)
+            shared = _Shared(deps.budget, earlier.vectors, began=earlier.began)
+        if in_path and state["path"] not in shared.paths:
             shared.paths.add(state["path"])
             shared.budget.count(total_usage(state.get("costs", {})))
         self._remember(key, shared)
@@ -178,6 +155,21 @@ class _HostedNodes:
         self._shared.move_to_end(key)
         while len(self._shared) > MAX_SHARED_RUNS:
             self._shared.popitem(last=False)
+
+
+async def _run(
+    name: str,
+    context: ExecutionContext,
+    deps: AgentDependencies,
+    state: State,
+    runtime: Runtime[Any],
+) -> Update:
+    nodes = node_functions(replace(deps, stream_answer=True), context.resources.nodes)
+    try:
+        return await nodes[name](state, runtime=runtime)
+    except Exception as error:
+        log_failure(state.get("run", ""), error)
+        raise
 
 
 _EMPTY_OUTPUT: Mapping[str, Any] = {
@@ -191,8 +183,3 @@ _EMPTY_OUTPUT: Mapping[str, Any] = {
     "nodes": [],
     "related": [],
 }
-
-
-def _plain_writer(runtime: Runtime[Any]) -> Callable[[Event], None]:
-    """A writer to the custom stream that turns events into plain JSON types."""
-    return lambda event: runtime.stream_writer(as_plain(event))

@@ -6,7 +6,7 @@ a language model or rules take it. A `Budget` bounds what one run spends.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -100,7 +100,8 @@ class Task(Generic[D]):
 
     `phase` is the phase of the run; `reply_tokens` is the limit of the reply, without reasoning. A
     `divisible` task whose reply is cut off is not repeated: its caller splits it. The `answer` of
-    a `streamed` task can be received while it is written.
+    a `streamed` task can be received while it is written. `ranked` names the field with the items,
+    best first, that may be too many for a window; empty: there are none.
     """
 
     prompt: ClassVar[str]
@@ -109,6 +110,7 @@ class Task(Generic[D]):
     reply_tokens: ClassVar[int]
     divisible: ClassVar[bool] = False
     streamed: ClassVar[bool] = False
+    ranked: ClassVar[str] = ""
 
     def values(self) -> Mapping[str, str]:
         """The values of the prompt's `$name` places."""
@@ -122,11 +124,13 @@ class Task(Generic[D]):
     @property
     def choices(self) -> int:
         """How many ranked items are shown; `keeping` shows fewer."""
-        return 0
+        return len(getattr(self, self.ranked)) if self.ranked else 0
 
     def keeping(self, number: int) -> Self:
         """The same task with only the best `number` of its choices."""
-        raise ValueError(f"{type(self).__name__} has nothing to leave out")
+        if not self.ranked:
+            raise ValueError(f"{type(self).__name__} has nothing to leave out")
+        return replace(self, **{self.ranked: getattr(self, self.ranked)[:number]})
 
     def problem(self, decision: D) -> str | None:
         """Why the decision cannot be carried out, as a sentence for the model; None if it can."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from graphreader import tokens
-from graphreader.agent.decisions import Answer, Claim
+from graphreader.agent.decisions import Answer, CitedClaim
 from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.baselines.chunk_reading import (
     SUMMARY_TOKENS,
@@ -125,7 +125,7 @@ def answer_from_notebooks(task: AnswerTask) -> Answer:
     if len(best) == 1:
         best = _with_equals(best[0], candidates, question)
     cited = sorted(best, key=lambda quote: -_weight(quote.support, question)) if is_answered else []
-    claims = [Claim(claim=folded(quote.text), citations=[quote.number]) for quote in cited]
+    claims = [CitedClaim(claim=folded(quote.text), citations=[quote.number]) for quote in cited]
     return Answer(
         analysis=_analysis(cited, quotes, question),
         answer=" ".join(one.claim for one in claims) or _NO_ANSWER[question.language],

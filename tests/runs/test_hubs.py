@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from graphreader import tokens
-from graphreader.agent.fact_pages import FACTS_PER_PAGE
+from graphreader.agent.ranking import FACTS_PER_PAGE
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.llm.chat_model import LanguageModelDecider

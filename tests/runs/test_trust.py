@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.agent.decisions import Answer, Claim, Contradiction
+from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.events import AnswerToken, QuestionAnswered
 from graphreader.agent.tasks import AnswerTask, ChunkTask
 from graphreader.errors import ReplyError
@@ -36,12 +36,12 @@ def conclude(task: AnswerTask) -> Answer:
         answer="In 1952.",
         answered=True,
         claims=[
-            Claim(claim="Alma was born in 1952.", citations=[both[0], 99]),
-            Claim(claim="Registers are right.", citations=[99]),
+            CitedClaim(claim="Alma was born in 1952.", citations=[both[0], 99]),
+            CitedClaim(claim="Registers are right.", citations=[99]),
         ],
         contradictions=[
-            Contradiction(about="The register says 1952, the letters 1950.", citations=both),
-            Contradiction(about="Something is odd.", citations=both[:1]),
+            CitedContradiction(about="The register says 1952, the letters 1950.", citations=both),
+            CitedContradiction(about="Something is odd.", citations=both[:1]),
         ],
     )
 

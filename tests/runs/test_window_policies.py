@@ -9,7 +9,7 @@ import pytest
 
 from graphreader.agent.decisions import Condensed, InitialNodes
 from graphreader.agent.exploration import MAX_NEIGHBORS
-from graphreader.agent.fact_pages import FACTS_PER_PAGE
+from graphreader.agent.ranking import FACTS_PER_PAGE
 from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     AnswerTask,

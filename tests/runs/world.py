@@ -9,7 +9,7 @@ import pytest
 from graphreader.agent.decisions import (
     Answer,
     ChunkDecision,
-    Claim,
+    CitedClaim,
     FactsDecision,
     InitialNodes,
     NeighborDecision,
@@ -103,7 +103,7 @@ def first_quote(task: AnswerTask) -> Answer:
 
 def answer(text: str, *citations: int, answered: bool = True) -> Answer:
     """The answer as one claim that rests on these quotes."""
-    claims = [Claim(claim=text, citations=list(citations))]
+    claims = [CitedClaim(claim=text, citations=list(citations))]
     return Answer(analysis="joined", answer=text, answered=answered, claims=claims)
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from graphreader.agent.answering import cite
-from graphreader.agent.decisions import Answer, Claim, Contradiction
+from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, Evidence
-from graphreader.reading import Claim as ReadClaim
-from graphreader.reading import Reading
+from graphreader.reading import Claim, Reading
 
 WORDS = ["Danny began in 1972.", "Danny began in 1973.", "Alice played for 15 years."]
 QUOTES = [
@@ -32,9 +31,10 @@ def answer(
         analysis="",
         answer="Danny.",
         answered=answered,
-        claims=[Claim(claim=text, citations=numbers) for text, numbers in claims],
+        claims=[CitedClaim(claim=text, citations=numbers) for text, numbers in claims],
         contradictions=[
-            Contradiction(about=text, citations=numbers) for text, numbers in contradictions or []
+            CitedContradiction(about=text, citations=numbers)
+            for text, numbers in contradictions or []
         ],
     )
 
@@ -141,7 +141,7 @@ def test_empty_answer() -> None:
 
 # As plain types a claim says whether anything supports it.
 def test_as_dict() -> None:
-    claims = (ReadClaim("Danny.", (1,)), ReadClaim("Alice."))
+    claims = (Claim("Danny.", (1,)), Claim("Alice."))
     reading = Reading("Who?", "Danny.", "", True, "c", "", claims=claims)
 
     assert [one.supported for one in claims] == [True, False]

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from graphreader.agent.fact_pages import (
+from graphreader.agent.ranking import (
     CHUNKS_PER_PAGE,
     FACTS_PER_PAGE,
     FACTS_PER_PART,

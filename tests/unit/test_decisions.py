@@ -75,8 +75,8 @@ def test_tasks_and_decisions_belong_together() -> None:
     nested = {
         extraction.ExtractedFact,
         decisions.ProposedNode,
-        decisions.Claim,
-        decisions.Contradiction,
+        decisions.CitedClaim,
+        decisions.CitedContradiction,
     }
 
     assert len(set(asked)) == len(asked) == 8

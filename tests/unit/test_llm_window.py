@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from graphreader.agent import limits
-from graphreader.agent.limits import check_chunk_fits, room_for_question
 from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     PLAN_TOKENS,
@@ -27,6 +26,7 @@ from graphreader.llm import window as window_module
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import Correction
+from graphreader.resources import check_chunk_fits, room_for_question
 from graphreader.tokens import count
 
 PROMPTS = Prompts()
