@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Self, overload
+from typing import Any, BinaryIO, Self
 
 from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
@@ -18,7 +18,7 @@ from graphreader.agent.checkpoints import Saver
 from graphreader.agent.events import Event
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.ranking import fuse_rankings
-from graphreader.agent.run_store import RunSummary, check_run_id
+from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput, RunState
 from graphreader.documents import check_corpus_name
 from graphreader.errors import (
@@ -218,7 +218,8 @@ class GraphReader:
         written into the graph when it ends, for Neo4j Browser. With `options` the answer is to be
         in the words of one of them.
         """
-        request = self._request(with_options(question, options), run, mode, keep_run)
+        question = with_options(question, options)
+        request = RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
         return await last_reading(execute(self._resources, request))
 
     ask = blocking(aask)
@@ -236,8 +237,10 @@ class GraphReader:
 
         The parameters are those of `aask`.
         """
-        request = self._request(question, run, mode, keep_run)
-        return execute(self._resources, replace(request, stream_answer=True))
+        request = RunRequest(
+            self._corpus, question, run, mode=mode, keep_run=keep_run, stream_answer=True
+        )
+        return execute(self._resources, request)
 
     stream = blocking_stream(astream)
 
@@ -284,8 +287,8 @@ class GraphReader:
 
         async def outcome(index: int) -> Outcome:
             try:
-                run = runs[index] if runs is not None else None
-                request = self._request(questions[index], run, mode, keep_run)
+                question, run = questions[index], runs[index] if runs is not None else None
+                request = RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
                 return await last_reading(execute(self._resources, request))
             except GraphReaderError as error:
                 return error
@@ -309,38 +312,24 @@ class GraphReader:
 
     batch_as_completed = blocking_stream(abatch_as_completed)
 
-    @overload
-    async def abatch(
-        self, questions: Sequence[str], *, return_exceptions: Literal[False] = False
-    ) -> list[Reading]: ...
-    @overload
-    async def abatch(
-        self, questions: Sequence[str], *, return_exceptions: Literal[True]
-    ) -> list[Outcome]: ...
+    @in_loop
     async def abatch(
         self, questions: Sequence[str], *, return_exceptions: bool = False
-    ) -> list[Reading] | list[Outcome]:
+    ) -> list[Any]:
         """Answer many questions side by side; the readings are in the order of the questions.
 
         All are brought to their end. Then the first failure is raised or, with `return_exceptions`,
         stands in the place of its reading.
         """
         async with aclosing(self.abatch_as_completed(questions)) as stream:
-            return _in_order([outcome async for outcome in stream], return_exceptions)
+            ended = {index: outcome async for index, outcome in stream}
+        outcomes = [ended[index] for index in range(len(questions))]
+        for outcome in () if return_exceptions else outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return outcomes
 
-    @overload
-    def batch(
-        self, questions: Sequence[str], *, return_exceptions: Literal[False] = False
-    ) -> list[Reading]: ...
-    @overload
-    def batch(
-        self, questions: Sequence[str], *, return_exceptions: Literal[True]
-    ) -> list[Outcome]: ...
-    def batch(
-        self, questions: Sequence[str], *, return_exceptions: bool = False
-    ) -> list[Reading] | list[Outcome]:
-        """Do the same as `abatch`, and wait for it."""
-        return _in_order(list(self.batch_as_completed(questions)), return_exceptions)
+    batch = blocking(abatch)
 
     def as_graph(self) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
         """Return the agent as a compiled LangGraph graph, for instance as a node of another one.
@@ -597,7 +586,7 @@ class GraphReader:
         """Return a chunk in full by its index in a document, from 0."""
         catalog = await self._resources.catalog(self._corpus)
         id_ = await catalog.find(self._corpus, document)
-        passages = await self._passages([(id_, index)])
+        passages = await self.apassages([(id_, index)])
         if not passages:
             raise UsageError(
                 f"{document!r} has no chunk {index}: they are counted from 0, and `graphreader "
@@ -613,7 +602,9 @@ class GraphReader:
 
         Each comes once; those that no longer exist are left out.
         """
-        return await self._passages(places)
+        # Neo4j has no integers beyond 64 bits.
+        valid = [(without_surrogates(id_), index) for id_, index in places if 0 <= index < 2**63]
+        return await (await self._explorer()).passages(valid)
 
     passages = blocking(apassages)
 
@@ -657,13 +648,6 @@ class GraphReader:
         await self._resources.aclose()
 
     close = blocking(aclose)
-
-    def _request(
-        self, question: str, run: str | None, mode: Mode | None, keep_run: bool
-    ) -> RunRequest:
-        if run is not None:
-            check_run_id(run)
-        return RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
 
     async def _pipeline(self, progress: Progress) -> tuple[Pipeline, list[str]]:
         """The pipeline that reads into the corpus, and notes for the person who runs it."""
@@ -732,22 +716,6 @@ class GraphReader:
         except DecisionError:
             return []
         return await explorer.nearest(vectors, limit)
-
-    async def _passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
-        # Neo4j has no integers beyond 64 bits.
-        valid = [(without_surrogates(id_), index) for id_, index in places if 0 <= index < 2**63]
-        return await (await self._explorer()).passages(valid)
-
-
-def _in_order(
-    outcomes: list[tuple[int, Outcome]], return_exceptions: bool
-) -> list[Reading] | list[Outcome]:
-    """The outcomes in the order of the questions. Raises the first failure unless told not to."""
-    ordered = [outcome for _, outcome in sorted(outcomes, key=lambda one: one[0])]
-    for outcome in () if return_exceptions else ordered:
-        if isinstance(outcome, Exception):
-            raise outcome
-    return ordered
 
 
 async def _sources(

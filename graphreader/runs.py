@@ -8,9 +8,9 @@ the same.
 
 import shlex
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from langgraph.types import StateSnapshot
@@ -35,6 +35,7 @@ from graphreader.agent.run_store import (
     RunRecord,
     RunStore,
     RunSummary,
+    check_run_id,
     new_run_id,
     unkept,
 )
@@ -75,15 +76,17 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
 
     A resumed run first replays what is known of it. If it has its answer, nothing is asked.
     """
-    run = await _Run.open(resources, request)
+    request, record = await _find_kept_run(resources, request)
+    if record and record.reading and record.summary.status == "finished" and request.step is None:
+        for event in await _finished_run(resources, request, record.options, record.reading):
+            yield event
+        return
+    run = await _Run.open(resources, request, record)
     result: AgentOutput | None = None
     try:
         yield RunBegan(run.id if run.thread.saver or run.store else "")
-        for event in run.replayed:
+        for event in replay(run.snapshot) if run.snapshot else ():
             yield event
-        if run.finished:
-            yield QuestionAnswered(run.finished)
-            return
         began = time.monotonic()
         log_start(run.id, run.question, run.deps)
         snapshot = run.snapshot
@@ -108,9 +111,8 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
                 finally:
                     await run.deps.stop()
         assert result is not None
-        reading = await reading_of(
-            run.question, result, run.deps, run.notes, time.monotonic() - began
-        )
+        seconds = time.monotonic() - began
+        reading = await reading_of(run.question, result, run.deps, run.notes, seconds)
         log_end(run.id, result, reading.usage.seconds)
         yield QuestionAnswered(await run.finish(reading, failure_of(result)))
     except GraphReaderError as error:
@@ -122,6 +124,46 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
             log_failure(run.id, error)
         await run.end("interrupted")
         raise
+
+
+async def _find_kept_run(
+    resources: Resources, request: RunRequest
+) -> tuple[RunRequest, RunRecord | None]:
+    """The request, completed by the kept run that it names, and that run; None if it is new.
+
+    Raises UsageError, UnknownRunError.
+    """
+    if request.resume:
+        record = await resources.required_run_store().get(request.run or "")
+        summary = record.summary
+        known = replace(request, corpus=summary.corpus, question=summary.question, run=summary.id)
+        return known, record
+    if request.run is not None:
+        check_run_id(request.run)
+    request = replace(request, question=check_question(request.question))
+    if request.mode is not None and request.mode not in PATHS_AND_CALLS:
+        modes = " or ".join(PATHS_AND_CALLS)
+        raise UsageError(f"There is no mode {request.mode!r}: choose {modes}.")
+    if request.run is None or resources.run_store is None:
+        return request, None
+    found = None
+    with suppress(RunsError):  # starting the run reports it
+        found = await resources.run_store.find(request.run)
+    same = request.corpus, request.question
+    if found and (found.summary.corpus, found.summary.question) != same:
+        raise UsageError(f"The run {request.run} is about another question: choose another id.")
+    return request, found
+
+
+async def _finished_run(
+    resources: Resources, request: RunRequest, options: Mapping[str, Any], reading: Reading
+) -> list[Event]:
+    """The events of a kept run that is over."""
+    events = list(replay_reading(reading))
+    if request.keep_run:
+        reading = await _write_into_graph(resources, request.corpus, reading)
+    reading = _with_notes(reading, *_mode_note(options, request.mode))
+    return [RunBegan(request.run or ""), *events, QuestionAnswered(reading)]
 
 
 async def last_reading(events: AsyncGenerator[Event]) -> Reading:
@@ -165,13 +207,6 @@ def check_question(question: object) -> str:
     if not isinstance(question, str) or not question.strip():
         raise UsageError("The question is empty: ask something.")
     return without_surrogates(question.strip())
-
-
-def check_mode(mode: Mode | None) -> Mode | None:
-    """Return the mode. Raises UsageError if there is no such mode."""
-    if mode is not None and mode not in PATHS_AND_CALLS:
-        raise UsageError(f"There is no mode {mode!r}: choose {' or '.join(PATHS_AND_CALLS)}.")
-    return mode
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
@@ -221,10 +256,7 @@ def unfinished_note(documents: int, titles: Sequence[str]) -> list[str]:
 
 @dataclass(slots=True)
 class _Run:
-    """One run under way. `store` is None if the run is not kept.
-
-    `finished` is the reading of a kept run that is over, `replayed` the events of a kept run.
-    """
+    """One run under way. `store` is None if the run is not kept."""
 
     resources: Resources
     id: str
@@ -233,12 +265,10 @@ class _Run:
     deps: AgentDependencies
     notes: list[str]
     thread: CheckpointThread
+    keep_run: bool
     store: RunStore | None = None
-    keep_run: bool = False
     failures: int = 0
     snapshot: StateSnapshot | None = None
-    replayed: Iterable[Event] = ()
-    finished: Reading | None = None
 
     @property
     def agent(self) -> Agent:
@@ -246,47 +276,19 @@ class _Run:
         return build_agent(self.deps, self.resources.nodes, self.thread.saver)
 
     @classmethod
-    async def open(cls, resources: Resources, request: RunRequest) -> "_Run":
+    async def open(
+        cls, resources: Resources, request: RunRequest, record: RunRecord | None
+    ) -> "_Run":
         """Prepare a new run, a kept run to resume, or a fork of one."""
-        store, record = resources.run_store, None
-        if request.resume:
-            record = await resources.required_run_store().get(request.run or "")
-        else:
-            question, mode = check_question(request.question), check_mode(request.mode)
-            request = replace(request, question=question, mode=mode)
-            if request.run is not None and store:
-                with suppress(RunsError):  # starting the run reports it
-                    record = await store.find(request.run)
-            asked = (request.corpus, question)
-            if record and (record.summary.corpus, record.summary.question) != asked:
-                raise UsageError(
-                    f"The run {request.run} is about another question: choose another id."
-                )
-        id, mode = request.run or new_run_id(), request.mode
-        if record:
-            summary = record.summary
-            if record.reading and summary.status == "finished" and request.step is None:
-                return await cls._replay(resources, request, record)
-            id, mode = (summary.id, None) if request.step is None else (new_run_id(), None)
-            request = replace(
-                request,
-                corpus=summary.corpus,
-                question=summary.question,
-                keep_run=request.keep_run or record.options["keep_run"],
-            )
-        deps, notes = await prepare_agent(resources, request.corpus, request.question, mode)
-        run = cls(
-            resources,
-            id,
-            request.corpus,
-            request.question,
-            replace(deps, stream_answer=request.stream_answer),
-            notes,
-            CheckpointThread(id),
-            keep_run=request.keep_run,
-        )
+        corpus, question = request.corpus, request.question
+        mode = None if record else request.mode  # a kept run has its own limits
+        deps, notes = await prepare_agent(resources, corpus, question, mode)
+        deps = replace(deps, stream_answer=request.stream_answer)
+        id = request.run if request.run and request.step is None else new_run_id()
+        keep_run = request.keep_run or bool(record and record.options["keep_run"])
+        run = cls(resources, id, corpus, question, deps, notes, CheckpointThread(id), keep_run)
         if record is None:
-            await run._start(request.mode or resources.settings.mode)
+            await run._start(mode or resources.settings.mode)
         elif request.step is None:
             await run._resume(record, request.mode)
         else:
@@ -341,26 +343,6 @@ class _Run:
         await self._enter(self.resources.required_run_store(), options)
         await self._continue(options, forked=True)
 
-    @classmethod
-    async def _replay(cls, resources: Resources, request: RunRequest, record: RunRecord) -> "_Run":
-        """A kept run that is over: its events and its reading."""
-        assert record.reading
-        reading, notes = record.reading, _mode_note(record.options, request.mode)
-        if request.keep_run:
-            reading = await _write_into_graph(resources, record.summary.corpus, reading)
-        return cls(
-            resources,
-            record.summary.id,
-            record.summary.corpus,
-            record.summary.question,
-            cast(AgentDependencies, None),
-            notes,
-            CheckpointThread(record.summary.id),
-            resources.run_store,
-            replayed=replay_reading(record.reading),
-            finished=_with_notes(reading, *notes),
-        )
-
     async def _enter(self, store: RunStore, options: Mapping[str, Any]) -> None:
         """Enter the run into the store. Raises UsageError if another run has taken its id."""
         self.failures = store.failures
@@ -386,11 +368,7 @@ class _Run:
                 now.max_tokens or options["max_tokens"],
                 now.answer_tokens,
             )
-            known = {one.name for one in fields(Limits)}
-            limits = {name: value for name, value in options["limits"].items() if name in known}
-            self.deps = replace(
-                self.deps, budget=budget, limits=replace(self.deps.limits, **limits)
-            )
+            self.deps = replace(self.deps, budget=budget, limits=Limits(**options["limits"]))
             agent = self.agent
             self.snapshot = await self.thread.snapshot(agent)
             if self.snapshot and not forked:
@@ -399,8 +377,6 @@ class _Run:
                 if earlier is not None:
                     self.deps = replace(self.deps, earlier=earlier)
                     self.snapshot = await self.thread.snapshot(agent)
-            if self.snapshot:
-                self.replayed = tuple(replay(self.snapshot))
         except BaseException:
             await self.end("interrupted")
             raise
@@ -517,11 +493,10 @@ async def delete_runs(
     return len(ids)
 
 
-async def _delete_runs(store: RunStore, saver: Saver | None, ids: Iterable[str]) -> None:
-    ids = list(ids)
-    for id in ids if saver else ():
-        assert saver
-        await saver.adelete_thread(id)
+async def _delete_runs(store: RunStore, saver: Saver | None, ids: Collection[str]) -> None:
+    if saver:
+        for id in ids:
+            await saver.adelete_thread(id)
     await store.delete(ids)
 
 

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Seque
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 import aiosqlite
@@ -40,19 +40,12 @@ Row = Sequence[Any]
 Status = Literal["running", "finished", "failed", "interrupted"]
 logger = logging.getLogger("graphreader.agent")
 
-_SCHEMA_NUMBER: Final = 1
-"""The number of the tables' form, in the file's `user_version`."""
+_SCHEMA_NUMBER = 1  # of the tables' form, in the file's `user_version`
+_LOCK_SECONDS = 30.0  # to wait while another process writes
+_PAUSE_SECONDS = 10.0  # to leave a file alone that failed, so that not every step waits for a lock
+_CLOCK_TOLERANCE = 2.0  # seconds by which a process's start varies when the system's clock is set
 
-_LOCK_SECONDS: Final = 30.0
-"""Seconds to wait while another process writes."""
-
-_PAUSE_SECONDS: Final = 10.0
-"""Seconds for which a file that failed is left alone, so that not every step waits for a lock."""
-
-_CLOCK_TOLERANCE: Final = 2.0
-"""Seconds by which the start time of a process varies when the system's clock is set."""
-
-_TABLES: Final = """
+_TABLES = """
 CREATE TABLE IF NOT EXISTS runs (
     id TEXT PRIMARY KEY,
     corpus TEXT NOT NULL,
@@ -66,39 +59,10 @@ CREATE TABLE IF NOT EXISTS runs (
     error TEXT
 )
 """
-
-_COLUMNS: Final = "id, corpus, question, options, status, holder, began, updated, error"
-_BEGIN: Final = """
-INSERT OR IGNORE INTO runs (id, corpus, question, options, status, holder, began, updated)
-VALUES (?, ?, ?, ?, 'running', ?, ?, ?)
-"""
-_TAKE: Final = """
-UPDATE runs SET status = 'running', holder = ?, updated = ?, error = NULL, reading = NULL
-WHERE id = ? AND holder = ?
-"""
-_END: Final = """
-UPDATE runs SET status = ?, updated = ?, reading = ?, error = ? WHERE id = ? AND holder = ?
-"""
-_LIST: Final = f"""
-SELECT {_COLUMNS}, NULL FROM runs WHERE ?1 IS NULL OR corpus = ?1 ORDER BY began DESC, id
-"""
-_BY_PREFIX: Final = f"""
-SELECT {_COLUMNS}, reading FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2
-"""
-_EXPIRED: Final = """
-SELECT id FROM runs WHERE status <> 'running' AND (status = 'finished') = ?
-ORDER BY updated DESC LIMIT -1 OFFSET ?
-"""
-_RUNNING: Final = "SELECT id, holder FROM runs WHERE status = 'running'"
-_INTERRUPT: Final = "UPDATE runs SET status = 'interrupted' WHERE id = ? AND holder = ?"
-_DELETE: Final = "DELETE FROM runs WHERE id = ?"
-_DELETE_PATH_STEPS: Final = (
-    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_ns <> ''",
-    "DELETE FROM writes WHERE thread_id = ? AND checkpoint_ns <> ''",
-)
+_COLUMNS = "id, corpus, question, options, status, holder, began, updated, error"
 
 _READING = TypeAdapter(Reading)
-_ACTIVE_HOLDERS: Final[set[str]] = set()
+_ACTIVE_HOLDERS: set[str] = set()
 """Holders of this process, in all of its stores, that still work on their runs."""
 
 
@@ -157,8 +121,12 @@ class RunStore:
     async def begin(self, id: str, corpus: str, question: str, options: Mapping[str, Any]) -> bool:
         """Enter a new run of this process; False if there is a run with that id."""
         now, holder = time.time(), _new_holder()
+        statement = """
+        INSERT OR IGNORE INTO runs (id, corpus, question, options, status, holder, began, updated)
+        VALUES (?, ?, ?, ?, 'running', ?, ?, ?)
+        """
         row = (id, corpus, question, json.dumps(options), holder, now, now)
-        entered = await self._write(_BEGIN, row) > 0
+        entered = await self._write(statement, row) > 0
         if entered:
             self._hold(id, holder)
         return entered
@@ -166,8 +134,12 @@ class RunStore:
     async def take(self, record: RunRecord) -> None:
         """Work on a kept run. Raises UsageError if it is under way."""
         run, holder = record.summary, _new_holder()
+        statement = """
+        UPDATE runs SET status = 'running', holder = ?, updated = ?, error = NULL, reading = NULL
+        WHERE id = ? AND holder = ?
+        """
         row = (holder, time.time(), run.id, record.holder)
-        if run.status == "running" or not await self._write(_TAKE, row):
+        if run.status == "running" or not await self._write(statement, row):
             raise UsageError(
                 f"The run {run.id} is under way already"
                 + (f" in process {run.process}" if run.process else "")
@@ -185,13 +157,15 @@ class RunStore:
         # If it cannot be written, the run is free all the same; it is written again on closing.
         _ACTIVE_HOLDERS.discard(holder)
         text = _READING.dump_json(reading).decode() if reading else None
-        await self._write(_END, (status, time.time(), text, error, id, holder))
+        columns = "status = ?, updated = ?, reading = ?, error = ?"
+        statement = f"UPDATE runs SET {columns} WHERE id = ? AND holder = ?"
+        await self._write(statement, (status, time.time(), text, error, id, holder))
         if self._holders.get(id) == holder:
             del self._holders[id]
 
     async def find(self, id: str) -> RunRecord | None:
         """The run with exactly that id."""
-        records = [_record(row) for row in await self._read(_BY_PREFIX, (id,))]
+        records = await self._begins_with(id)
         return records[0] if records and records[0].summary.id == id else None
 
     async def get(self, prefix: str) -> RunRecord:
@@ -199,7 +173,7 @@ class RunStore:
 
         Raises UnknownRunError.
         """
-        records = [_record(row) for row in await self._read(_BY_PREFIX, (prefix,))]
+        records = await self._begins_with(prefix)
         if records and (len(records) == 1 or records[0].summary.id == prefix) and prefix:
             return records[0]
         if not records or not prefix:
@@ -210,27 +184,31 @@ class RunStore:
 
     async def summaries(self, corpus: str | None = None) -> list[RunSummary]:
         """The runs of one corpus, or of all, newest first."""
-        return [_record(row).summary for row in await self._read(_LIST, (corpus,))]
+        query = f"SELECT {_COLUMNS}, NULL FROM runs WHERE ?1 IS NULL OR corpus = ?1"
+        rows = await self._read(f"{query} ORDER BY began DESC, id", (corpus,))
+        return [_record(row).summary for row in rows]
 
     async def expired(self, keep: int) -> list[str]:
         """The ids of all but the `keep` newest finished runs, and of all but as many others.
 
         Runs whose process is gone are noted as interrupted before.
         """
-        running = await self._read(_RUNNING)
+        running = await self._read("SELECT id, holder FROM runs WHERE status = 'running'")
         left = [(id, holder) for id, holder in running if _process_of(holder) is None]
         if left:
-            await self._write(_INTERRUPT, *left)
-        return [
-            row[0]
-            for finished in (True, False)
-            for row in await self._read(_EXPIRED, (finished, keep))
-        ]
+            interrupt = "UPDATE runs SET status = 'interrupted' WHERE id = ? AND holder = ?"
+            await self._write(interrupt, *left)
+        query = """
+        SELECT id FROM runs WHERE status <> 'running' AND (status = 'finished') = ?
+        ORDER BY updated DESC LIMIT -1 OFFSET ?
+        """
+        finished, others = [await self._read(query, (kind, keep)) for kind in (True, False)]
+        return [row[0] for row in (*finished, *others)]
 
     async def delete(self, ids: Collection[str]) -> None:
         """Delete runs. Their checkpoints are deleted by their saver."""
         if ids:
-            await self._write(_DELETE, *[(id,) for id in ids])
+            await self._write("DELETE FROM runs WHERE id = ?", *[(id,) for id in ids])
 
     async def saver(self) -> "RunCheckpoints":
         """LangGraph's saver in this file."""
@@ -273,6 +251,12 @@ class RunStore:
         async with self.lock:
             self._closed = True
             await self._disconnect()
+
+    async def _begins_with(self, prefix: str) -> list[RunRecord]:
+        """At most two runs with that prefix; the one with exactly that id is the first."""
+        query = f"SELECT {_COLUMNS}, reading FROM runs WHERE substr(id, 1, length(?1)) = ?1"
+        rows = await self._read(f"{query} ORDER BY id LIMIT 2", (prefix,))
+        return [_record(row) for row in rows]
 
     async def _write(self, statement: str, *rows: Row) -> int:
         """Run the statement for each row in one transaction; returns how many rows it changed."""
@@ -399,7 +383,8 @@ class RunCheckpoints(AsyncSqliteSaver):
     async def delete_path_steps(self, run: str) -> None:
         """Delete the paths' own steps of a run that is over; it can be forked at outer steps."""
         with suppress(RunsError):
-            for statement in _DELETE_PATH_STEPS:
+            for table in ("checkpoints", "writes"):
+                statement = f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns <> ''"
                 await self.store._write(statement, (run,))
 
     async def _tolerate(self, work: Coroutine[Any, Any, T]) -> T | None:

@@ -1,7 +1,7 @@
 """A reader for LangChain: as a tool of another agent, and as a retriever."""
 
-from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Protocol, runtime_checkable
@@ -20,6 +20,7 @@ from graphreader.errors import GraphReaderError
 from graphreader.reading import Reading
 from graphreader.settings import Mode
 from graphreader.store.records import Passage
+from graphreader.sync import run
 
 TOOL_NAME = "ask_texts"
 
@@ -37,11 +38,7 @@ class QuestionInput(BaseModel):
 
 
 class Answerer(Protocol):
-    """A reader that answers, synchronously and asynchronously."""
-
-    def ask(self, question: str) -> Reading:
-        """Answer and wait."""
-        ...
+    """A reader that answers."""
 
     async def aask(self, question: str) -> Reading:
         """Answer."""
@@ -56,19 +53,15 @@ def as_tool(
     What fails is told to the agent in words: it may ask otherwise, or say so.
     """
 
-    def ask(question: str) -> tuple[str, Reading]:
-        try:
-            reading = reader.ask(question)
-        except GraphReaderError as error:
-            raise ToolException(str(error)) from error
-        return in_words(reading), reading
-
     async def aask(question: str) -> tuple[str, Reading]:
         try:
             reading = await reader.aask(question)
         except GraphReaderError as error:
             raise ToolException(str(error)) from error
         return in_words(reading), reading
+
+    def ask(question: str) -> tuple[str, Reading]:
+        return run(aask(question))
 
     return StructuredTool.from_function(
         ask,
@@ -101,20 +94,12 @@ Place = tuple[str, int]
 class Explorer(Protocol):
     """What the retriever needs of a `GraphReader`."""
 
-    def stream(self, question: str, *, mode: Mode | None = None) -> Generator[Event]:
+    def astream(self, question: str, *, mode: Mode | None = None) -> AsyncGenerator[Event]:
         """Explore a question and yield what happens."""
         ...
 
-    def astream(self, question: str, *, mode: Mode | None = None) -> AsyncGenerator[Event]:
-        """Do the same in any event loop."""
-        ...
-
-    def passages(self, places: Sequence[Place]) -> Sequence[Passage]:
-        """The chunks at these places, each a document's id and an index."""
-        ...
-
     async def apassages(self, places: Sequence[Place]) -> Sequence[Passage]:
-        """Do the same in any event loop."""
+        """The chunks at these places, each a document's id and an index."""
         ...
 
 
@@ -145,23 +130,20 @@ class GraphReaderRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        trail = _Trail()
-        with closing(self.reader.stream(query, mode=self.mode)) as events:
-            for event in events:
-                trail.follow(event)
-        return self._documents(trail, self.reader.passages(trail.places))
+        return run(self._retrieve(query))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
+        return await self._retrieve(query)
+
+    async def _retrieve(self, query: str) -> list[Document]:
+        """The chunks and facts that were read, in the documented order."""
         trail = _Trail()
         async with aclosing(self.reader.astream(query, mode=self.mode)) as events:
             async for event in events:
                 trail.follow(event)
-        return self._documents(trail, await self.reader.apassages(trail.places))
-
-    def _documents(self, trail: "_Trail", passages: Iterable[Passage]) -> list[Document]:
-        """The chunks and facts that were read, in the documented order."""
+        passages = await self.reader.apassages(trail.places)
         in_order = sorted(passages, key=lambda one: (one.document, one.document_id, one.chunk))
         documents = [
             document

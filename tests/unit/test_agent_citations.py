@@ -1,69 +1,54 @@
+"""Where quotes stand in a chunk, and what an answer rests on: its claims and contradictions."""
+
+from typing import Any
+
 import pytest
 
-from graphreader.agent.citations import add_quotes, locate, passages
+from graphreader.agent.citations import add_quotes, cite, locate, passages
+from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
+from graphreader.agent.state import Quote
+from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.store.records import StoredChunk
 
 TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It ended. 贞德生于法国。"
+CHINESE = "祖师说：“也罢”，悟空 （Wukong）在2008 年道。"
+SIGNS = "The price (in $) was 3.5* [net] + tax?\nYes."
 
 
-# A quote is found where it stands, whatever became of its white space, quotation marks and dashes.
+# A quote is found where it stands, whatever became of white space, quotation marks and dashes, and
+# of the width of Chinese punctuation; signs of regular expressions are plain text.
 @pytest.mark.parametrize(
-    ("quote", "found"),
+    ("text", "quote", "passage"),
     [
-        ("It began.", "It began."),
-        ("I was there - in Rouen's tower.", "I  was\nthere – in Rouen’s tower."),
-        ("“I was\tthere", "I  was\nthere"),
-        ("... It ended …", "It ended"),
-        ("it began.", "It began."),
-        ("贞德生于法国。", "贞德生于法国。"),
+        (TEXT, "It began.", "It began."),
+        (TEXT, "I was there - in Rouen's tower.", "I  was\nthere – in Rouen’s tower."),
+        (TEXT, "“I was\tthere", "I  was\nthere"),
+        (TEXT, "... It ended …", "It ended"),
+        (TEXT, "it began.", "It began."),
+        (TEXT, "贞德生于法国。", "贞德生于法国。"),
+        (SIGNS, "(in $)  was 3.5* [net] + tax?", "(in $) was 3.5* [net] + tax?"),
+        (CHINESE, '祖师说:"也罢"', "祖师说：“也罢"),
+        (CHINESE, "祖师说：‘也罢’，悟空（Wukong）在2008年道。", CHINESE),
+        (CHINESE, "祖师说：『也罢』、悟空", "祖师说：“也罢”，悟空"),
     ],
 )
-def test_quotes_are_found(quote: str, found: str) -> None:
-    span = locate(quote, TEXT)
+def test_quotes_are_found(text: str, quote: str, passage: str) -> None:
+    span = locate(quote, text)
 
     assert span is not None
-    assert TEXT[slice(*span)] == found
+    assert text[slice(*span)] == passage
 
 
 # What does not stand in the text is not found, however near it comes.
-@pytest.mark.parametrize("quote", ["", "   ", "...", "I was not there", "IT began", "贞德生于英国"])
-def test_inventions_are_not_found(quote: str) -> None:
-    assert locate(quote, TEXT) is None
-
-
-# A quote full of signs that mean something to regular expressions is plain text.
-def test_signs_are_plain_text() -> None:
-    text = "The price (in $) was 3.5* [net] + tax?\nYes."
-
-    assert locate("(in $)  was 3.5* [net] + tax?", text) == (10, 38)
-
-
-# Full-width and half-width punctuation are the same; so are the usual quotation marks.
-def test_punctuation_of_any_width() -> None:
-    text = "祖师说：“也罢，你要学哪一般？”悟空道。"
-
-    assert locate('祖师说:"也罢,你要学哪一般?"', text) == (0, 15)
-
-
-# Quotation marks within others change their kind when they are copied; Chinese stays the same with
-# white space beside other letters and without.
 @pytest.mark.parametrize(
-    "quote",
-    [
-        "祖师说：‘也罢’，悟空（Wukong）在2008年道。",
-        "祖师说:'也罢', 悟空（Wukong）在 2008 年道.",
-        "祖师说：『也罢』、悟空",
-    ],
+    "quote", ["", "   ", "...", "I was not there", "IT began", "贞德生于英国", "祖师说：‘不罢’"]
 )
-def test_chinese_with_other_marks_and_spaces(quote: str) -> None:
-    text = "祖师说：“也罢”，悟空 （Wukong）在2008 年道。"
-
-    assert locate(quote, text) is not None
-    assert locate("祖师说：‘不罢’，悟空", text) is None
+def test_inventions_are_not_found(quote: str) -> None:
+    assert locate(quote, TEXT + CHINESE) is None
 
 
 # A quote with an ellipsis in it is found piece by piece, and only if every piece is there.
-def test_ellipses_leave_something_out() -> None:
+def test_ellipses() -> None:
     text = "The assault at Paris ensued. It rained for days. The army withdrew to the north."
     spans = passages("The assault at Paris ensued … the army withdrew to the north.", text)
 
@@ -73,7 +58,6 @@ def test_ellipses_leave_something_out() -> None:
     ]
     assert passages("The assault at Paris ensued ... the army won.", text) == []
     assert passages("The ... north.", text) == []
-    assert passages("It rained for days.", text) == [(29, 48)]
 
 
 # A quote knows its page and the heading above it.
@@ -87,3 +71,105 @@ def test_page_and_heading() -> None:
     quotes = add_quotes([], chunk, ["It began.", "It ended."])
 
     assert [(one["page"], one["heading"]) for one in quotes] == [(7, "Youth"), (8, "Trial")]
+
+
+WORDS = ["Danny began in 1972.", "Danny began in 1973.", "Alice played for 15 years."]
+QUOTES = [
+    Quote(
+        document=f"text {number}", document_id=f"d{number}", chunk=0, start=0, end=9, quote=words,
+        page=None, heading=None,
+    )
+    for number, words in enumerate(WORDS)
+]  # fmt: skip
+TASK = AnswerTask("Who?", "", ("a",), tuple(Evidence("text, 0", words) for words in WORDS))
+Numbered = tuple[str, list[int]]
+
+
+def answer(*claims: Numbered, both: Numbered | None = None, answered: bool = True) -> Answer:
+    return Answer(
+        analysis="",
+        answer="Danny.",
+        answered=answered,
+        claims=[CitedClaim(claim=text, citations=numbers) for text, numbers in claims],
+        contradictions=[CitedContradiction(about=both[0], citations=both[1])] if both else [],
+    )
+
+
+def texts(statements: list[Any]) -> list[Numbered]:
+    return [(one["text"], one["citations"]) for one in statements]
+
+
+# The citations are those of claims and contradictions, each once, in the order of the first citing.
+def test_places() -> None:
+    claims = [("Alice played 15 years.", [3, 1, 3]), ("Danny began in 1972.", [1])]
+    basis, notes = cite(answer(*claims, both=("1972 or 1973.", [1, 2])), TASK, QUOTES)
+
+    assert [one["quote"] for one in basis["citations"]] == [WORDS[2], WORDS[0], WORDS[1]]
+    assert texts(basis["claims"]) == [(claims[0][0], [1, 2]), (claims[1][0], [2])]
+    assert texts(basis["contradictions"]) == [("1972 or 1973.", [2, 3])]
+    assert notes == []
+
+
+# Numbers of quotes that were not shown are dropped, also those that were found but left out.
+def test_numbers_that_were_not_shown() -> None:
+    basis, _ = cite(answer(("Danny.", [0, 2, -1, 3, 99])), TASK.keeping(2), QUOTES)
+
+    assert texts(basis["claims"]) == [("Danny.", [1])]
+    assert [one["quote"] for one in basis["citations"]] == [WORDS[1]]
+
+
+# A claim that no quote supports is kept, and a note names it; an answer without claims is one.
+@pytest.mark.parametrize(
+    ("claims", "note"),
+    [
+        ([("Danny began.", [1]), ("Alice won.", [9])], "1 of 2 claims has no quote that supports "
+         "it: Alice won."),
+        ([(f"Claim {n}.", []) for n in range(5)], "5 of 5 claims have no quotes that support "
+         "them: Claim 0.; Claim 1.; Claim 2.; and 2 more"),
+        ([], "1 of 1 claims has no quote that supports it: Danny."),
+        ([(" ", [1])], "1 of 1 claims has no quote that supports it: Danny."),
+    ],
+)  # fmt: skip
+def test_unsupported_claims(claims: list[Numbered], note: str) -> None:
+    basis, notes = cite(answer(*claims), TASK, QUOTES)
+
+    assert texts(basis["claims"])[-1][1] == []
+    assert notes == [note]
+
+
+# A contradiction must name quotes of both sides; others are dropped, and cite nothing.
+@pytest.mark.parametrize("numbers", [[], [2], [2, 2], [2, 77]])
+def test_contradictions_of_one_side(numbers: list[int]) -> None:
+    basis, _ = cite(answer(("Danny.", [1]), both=("Which year?", numbers)), TASK, QUOTES)
+
+    assert basis["contradictions"] == []
+    assert [one["quote"] for one in basis["citations"]] == [WORDS[0]]
+
+
+# What is not answered has no claims, no contradictions and no citations.
+def test_not_answered() -> None:
+    decision = answer(("Danny.", [1]), both=("Which year?", [1, 2]), answered=False)
+
+    assert cite(decision, TASK, QUOTES) == (
+        {"citations": [], "claims": [], "contradictions": []},
+        [],
+    )
+
+
+# An answer that rests on none of the quotes is sent back, unless there are none, or no answer.
+@pytest.mark.parametrize(
+    ("decision", "task", "lacks"),
+    [
+        (answer(), TASK, True),
+        (answer(("Danny.", [4, 0])), TASK, True),
+        (answer(("Danny.", []), ("Alice.", [3])), TASK, False),
+        (answer(("Danny.", [])), TASK.keeping(0), False),
+        (answer(answered=False), TASK, False),
+    ],
+)
+def test_what_is_sent_back(decision: Answer, task: AnswerTask, lacks: bool) -> None:
+    empty = answer(("Danny.", [1])).model_copy(update={"answer": " \n"})
+
+    assert ("numbers, 1 to 3, of the quotes" in (task.shortcoming(decision) or "")) is lacks
+    assert task.problem(decision) is None
+    assert "empty" in str(task.problem(empty))

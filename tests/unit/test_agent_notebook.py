@@ -1,3 +1,5 @@
+"""Notebooks that are too long are rewritten by the decider, never cut."""
+
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -14,7 +16,7 @@ from graphreader.testing import ScriptedDecider
 SENTENCE = "Danny played tennis from 1972 to 1990 and then wrote a book about it. "
 
 
-def parts_of(
+def dependencies(
     function: Callable[[Any], Condensed], window: int = 4096
 ) -> tuple[AgentDependencies, ScriptedDecider]:
     decider = ScriptedDecider({CondenseTask: function, JoinTask: function})
@@ -26,83 +28,61 @@ def first_words(task: CondenseTask) -> Condensed:
     return Condensed(notebook=" / ".join(notebook[:30] for notebook in task.notebooks))
 
 
-# A notebook that is short enough stays as it is, and nobody is asked.
-async def test_short_notebooks_stay() -> None:
-    parts, decider = parts_of(first_words)
+# A short notebook stays as it is; a long one is written anew by the decider, which sees all of it.
+async def test_condense() -> None:
+    deps, decider = dependencies(lambda task: Condensed(notebook="Danny: 1972-1990."))
 
-    assert await condense(parts, "q", "p", "Danny: 18 years.") == ("Danny: 18 years.", {})
+    assert await condense(deps, "q", "p", "Danny: 18 years.") == ("Danny: 18 years.", {})
     assert decider.asked == []
-
-
-# A long one is written anew by the decider, which sees all of it.
-async def test_long_notebooks_are_condensed() -> None:
-    long = SENTENCE * 60
-    parts, decider = parts_of(lambda task: Condensed(notebook="Danny: 1972-1990."))
-
-    notebook, costs = await condense(parts, "Who?", "Compare.", long)
-
+    notebook, costs = await condense(deps, "Who?", "Compare.", SENTENCE * 60)
     (task,) = decider.asked
     assert notebook == "Danny: 1972-1990."
     assert task.question == "Who?"
-    assert " ".join(task.notebooks) == long.strip()
+    assert " ".join(task.notebooks) == (SENTENCE * 60).strip()
     assert costs["explore"]["calls"] == 1
 
 
-# One that is larger than a prompt is condensed in parts, of which each sentence is in one.
+# One that is larger than a prompt is condensed in parts; each sentence is in one of them.
 async def test_huge_notebooks_are_condensed_in_parts() -> None:
-    parts, decider = parts_of(first_words)
+    deps, decider = dependencies(first_words)
     sentences = [f"Fact number {number} is told here in some more words." for number in range(900)]
 
-    notebook, costs = await condense(parts, "q", "p", " ".join(sentences))
+    notebook, costs = await condense(deps, "q", "p", " ".join(sentences))
 
     shown = [one for task in decider.asked for one in task.notebooks]
     assert len(decider.asked) > 3
     assert all(tokens.count(one) <= 1024 for one in shown)
-    assert all(sum(sentence in one for one in shown) >= 1 for sentence in sentences)
+    assert all(any(sentence in one for one in shown) for sentence in sentences)
     assert tokens.count(notebook) <= NOTEBOOK_TOKENS
     assert costs["explore"]["calls"] == len(decider.asked)
 
 
-# Joining makes fewer notebooks, at least two into one, and costs belong to the answer.
-async def test_join() -> None:
-    parts, decider = parts_of(first_words)
-    notebooks = [f"{number}. {SENTENCE * 25}" for number in range(50)]
+# Joining makes fewer notebooks, also in a small window, and its costs belong to the answer.
+@pytest.mark.parametrize(("window", "number", "most"), [(4096, 50, 25), (1024, 3, 2)])
+async def test_join(window: int, number: int, most: int) -> None:
+    deps, decider = dependencies(first_words, window)
+    notebooks = [f"{number}. {SENTENCE * 25}" for number in range(number)]
 
-    joined, costs = await join(parts, "q", "p", notebooks, {})
+    joined, costs = await join(deps, "q", "p", notebooks, {})
 
-    assert 10 < len(joined) <= 25
+    assert 2 <= len(joined) <= most
     assert [one for task in decider.asked for one in task.notebooks] == notebooks
     assert costs["answer"]["calls"] == len(joined)
 
 
-# Also in a small window two notebooks become one: joining always comes to an end.
-async def test_joining_always_gets_on() -> None:
-    parts, _ = parts_of(first_words, window=1024)
-
-    joined, _ = await join(parts, "q", "p", [SENTENCE * 40] * 3, {})
-
-    assert len(joined) == 2
-
-
-# A decider that cannot make it short is an error, not a cut.
-async def test_failure_is_told() -> None:
-    parts, _ = parts_of(lambda task: Condensed(notebook=SENTENCE * 60))
-
-    with pytest.raises(ReplyError, match="tokens"):
-        await condense(parts, "q", "p", SENTENCE * 60)
-
-
-# Where one of several fails, the others are awaited and what they cost is told.
-async def test_failures_tell_what_was_paid() -> None:
+# A decider that cannot make it short is an error, not a cut. If one of several fails, the others
+# are awaited, and the error has what they cost.
+async def test_failures() -> None:
     def second_fails(task: JoinTask) -> Condensed:
         if any(notebook.startswith("7.") for notebook in task.notebooks):
             raise ReplyError("That makes no sense.")
         return first_words(task)
 
-    parts, decider = parts_of(second_fails)
-    notebooks = [f"{number}. {SENTENCE * 25}" for number in range(15)]
-
+    long, _ = dependencies(lambda task: Condensed(notebook=SENTENCE * 60))
+    with pytest.raises(ReplyError, match="tokens"):
+        await condense(long, "q", "p", SENTENCE * 60)
+    deps, decider = dependencies(second_fails)
     with pytest.raises(ReplyError) as caught:
-        await join(parts, "q", "p", notebooks, {})
+        await join(deps, "q", "p", [f"{n}. {SENTENCE * 25}" for n in range(15)], {})
 
     assert caught.value.spent.calls == len(decider.asked) - 1 > 1

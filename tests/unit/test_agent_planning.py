@@ -1,46 +1,59 @@
+"""Initial nodes that differ, and the vectors of a run."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from graphreader.agent.dependencies import QueryVectors
 from graphreader.agent.planning import select_diverse
 from graphreader.store.records import Node, Profile
+
+NODES = [Node(id_, id_) for id_ in "abcde"]
 
 
 def profile(*facts: str, aliases: tuple[str, ...] = ()) -> Profile:
     return Profile(frozenset(aliases), frozenset(facts))
 
 
-NODES = [Node(id_, id_) for id_ in "abcde"]
+# Of nodes with the same facts, or that share a name, only the first begins a path; hubs, whose
+# facts are too many to be compared, are not taken for the same. Nodes without facts lead nowhere.
+@pytest.mark.parametrize(
+    ("profiles", "chosen"),
+    [
+        ({"a": profile("1"), "b": profile("1"), "c": profile("1", "2"), "d": profile("3")}, "acd"),
+        (
+            {
+                "a": profile("1", aliases=("the getaway",)),
+                "b": profile("2", aliases=("getaway", "the getaway")),
+                "c": profile("3", aliases=("getaway",)),
+            },
+            "ac",
+        ),
+        ({id_: Profile(frozenset({id_}), None) for id_ in "abc"}, "abc"),
+        ({"a": profile(), **{id_: profile(id_) for id_ in "bcde"}}, "bcd"),
+        ({}, ""),
+    ],
+)
+def test_select_diverse(profiles: dict[str, Profile], chosen: str) -> None:
+    assert "".join(node.id for node in select_diverse(NODES, profiles, 3)) == chosen
 
 
-# Of nodes with the same facts only the first begins a path; the next ones take the others' place.
-def test_same_facts() -> None:
-    profiles = {"a": profile("1"), "b": profile("1"), "c": profile("1", "2"), "d": profile("3")}
+# Each text is embedded once, in the order of the request.
+async def test_query_vectors() -> None:
+    requests: list[list[str]] = []
 
-    chosen = select_diverse(NODES, profiles, 3)
+    class Embedder:
+        name, dimension = "lengths", 2
 
-    assert [node.id for node in chosen] == ["a", "c", "d"]
+        async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            requests.append(list(texts))
+            return [[float(len(text)), 1.0] for text in texts]
 
+        async def aclose(self) -> None: ...
 
-# Of nodes that share a name only the first begins a path.
-def test_aliases() -> None:
-    profiles = {
-        "a": profile("1", aliases=("the getaway",)),
-        "b": profile("2", aliases=("getaway", "the getaway")),
-        "c": profile("3", aliases=("getaway",)),
-    }
+    vectors = QueryVectors(Embedder())
 
-    chosen = select_diverse(NODES, profiles, 5)
-
-    assert [node.id for node in chosen] == ["a", "c"]
-
-
-# Hubs, whose facts are too many to be compared, are not taken for the same.
-def test_hubs_are_not_the_same() -> None:
-    profiles = {id_: Profile(frozenset({id_}), None) for id_ in "abc"}
-
-    assert len(select_diverse(NODES, profiles, 5)) == 3
-
-
-# Nodes without facts lead nowhere; no more are chosen than are wanted.
-def test_nodes_that_lead_nowhere() -> None:
-    profiles = {"a": profile(), "b": profile("1"), "c": profile("2"), "d": profile("3")}
-
-    assert [node.id for node in select_diverse(NODES, profiles, 2)] == ["b", "c"]
-    assert select_diverse(NODES, {}, 2) == []
+    assert await vectors.vectors(["a", "bbb", "a"]) == [[1.0, 1.0], [3.0, 1.0], [1.0, 1.0]]
+    assert await vectors.vectors(["bbb", "cc"]) == [[3.0, 1.0], [2.0, 1.0]]
+    assert await vectors.mean(["a", "bbb"]) == [2.0, 1.0]
+    assert requests == [["a", "bbb"], ["cc"]]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.agent import limits
+from graphreader import resources
 from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     PLAN_TOKENS,
@@ -245,7 +245,7 @@ LANGUAGES = pytest.mark.parametrize(
 def test_room_for_the_question(form: ReplyForm, encoding: str, sentence: str) -> None:
     of = partial(of_tokens, encoding=encoding)
     room = room_for_question(2000, 4096, prompts=PROMPTS, encoding=encoding)
-    label = of(limits.LABEL_TOKENS, sentence)
+    label = of(resources.LABEL_TOKENS, sentence)
     so_far = (
         of(room, sentence),
         of(PLAN_TOKENS, sentence),

@@ -78,31 +78,26 @@ async def test_refusals() -> None:
     assert (await model.ainvoke("a")).content == "yes"
 
 
-# A scripted decider answers each class of task by its function, and remembers what was asked.
+# A scripted decider answers each class of task by its function and keeps the tasks. Its decisions
+# are checked as a model's are: only what was shown can be chosen.
 async def test_scripted_decider() -> None:
     async def plan(task: PlanTask) -> RationalPlan:
         return RationalPlan(plan=f"Find out: {task.question}")
 
-    scripted = ScriptedDecider({PlanTask: plan})
-    decider: Decider = scripted
-
-    decided = await decider.decide(PlanTask("Who?"))
-
-    assert decided.decision.plan == "Find out: Who?"
-    assert decided.usage.calls == 1
-    assert scripted.asked == [PlanTask("Who?")]
-
-
-# A scripted decision is checked as a model's is: only what was shown can be chosen.
-async def test_scripted_decisions_are_checked() -> None:
     def chunks(*numbers: int) -> ScriptedDecider:
         decision = FactsDecision(
             notebook="", rationale="", function="read_chunk", chunks=list(numbers)
         )
         return ScriptedDecider({FactsTask: lambda task: decision})
 
-    assert (await chunks(1).decide(FACTS)).decision.chunks == [1]
-    assert (await chunks(1).decide(FACTS)).task is FACTS
+    decider: Decider = (scripted := ScriptedDecider({PlanTask: plan}))
+    plan_result = await decider.decide(PlanTask("Who?"))
+    facts_result = await chunks(1).decide(FACTS)
+
+    assert plan_result.decision.plan == "Find out: Who?"
+    assert plan_result.usage.calls == 1
+    assert scripted.asked == [PlanTask("Who?")]
+    assert (facts_result.decision.chunks, facts_result.task) == ([1], FACTS)
     with pytest.raises(ReplyError, match="not read yet"):
         await chunks(2).decide(FACTS)
     with pytest.raises(LookupError, match="PlanTask"):
