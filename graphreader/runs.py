@@ -81,7 +81,9 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
         for event in await _finished_run(resources, request, record.options, record.reading):
             yield event
         return
-    run = await _Run.open(resources, request, record)
+    mode = None if record else request.mode  # a kept run has its own limits
+    deps, notes = await prepare_agent(resources, request.corpus, request.question, mode)
+    run = await _Run.open(resources, request, record, deps, notes)
     result: AgentOutput | None = None
     try:
         yield RunBegan(run.id if run.thread.saver or run.store else "")
@@ -277,18 +279,21 @@ class _Run:
 
     @classmethod
     async def open(
-        cls, resources: Resources, request: RunRequest, record: RunRecord | None
+        cls,
+        resources: Resources,
+        request: RunRequest,
+        record: RunRecord | None,
+        deps: AgentDependencies,
+        notes: list[str],
     ) -> "_Run":
         """Prepare a new run, a kept run to resume, or a fork of one."""
         corpus, question = request.corpus, request.question
-        mode = None if record else request.mode  # a kept run has its own limits
-        deps, notes = await prepare_agent(resources, corpus, question, mode)
         deps = replace(deps, stream_answer=request.stream_answer)
         id = request.run if request.run and request.step is None else new_run_id()
         keep_run = request.keep_run or bool(record and record.options["keep_run"])
         run = cls(resources, id, corpus, question, deps, notes, CheckpointThread(id), keep_run)
         if record is None:
-            await run._start(mode or resources.settings.mode)
+            await run._start(request.mode or resources.settings.mode)
         elif request.step is None:
             await run._resume(record, request.mode)
         else:
