@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
+from graphreader.errors import DecisionError
 from graphreader.tokens import count as count_tokens
 from graphreader.usage import Phase, Usage
 
@@ -128,6 +129,15 @@ class Reading:
     evidence: str = ""
     pages_looked_up: int | None = None
     compression: float | None = None
+
+    @property
+    def failure(self) -> DecisionError | None:
+        """The first path's error if every path ended with one: then the answer is no success."""
+        if not self.paths or any(path.stopped != "error" for path in self.paths):
+            return None
+        error = DecisionError(self.paths[0].error or self.answer)
+        error.spent = self.usage
+        return error
 
     def as_dict(self) -> Mapping[str, Any]:
         """Plain JSON types. Keys may be added in later versions; none is ever removed.

@@ -1,24 +1,23 @@
-"""The command line's application: its commands, its common options, how it runs."""
+"""The command line's application: its commands and common options, its log, how it fails."""
 
+import logging
+import os
 import re
 import sys
+import traceback
+import warnings
 from collections.abc import Callable
-from importlib.metadata import version
-from typing import Annotated, Any
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from graphreader.cli import ask, corpora, evaluate, ingest, runs, services
-from graphreader.cli.console import configure_output
-from graphreader.cli.diagnostics import (
-    Debug,
-    LogLevel,
-    report_error,
-    set_up_logging,
-    silence_stdout,
-)
+from graphreader.cli.console import configure_output, cost_text, print_error, without_controls
+from graphreader.cli.main import Interrupted
 from graphreader.cli.options import flag
+from graphreader.errors import DecisionError, GraphReaderError
 
 EXAMPLES = (
     "graphreader ingest books/ notes.md",
@@ -33,48 +32,27 @@ _MODEL_NOTE = (
     "A model is used when OPENAI_API_KEY or GRAPHREADER_MODEL is set, in the environment or in "
     ".env."
 )
-_BOUNDS = {
-    "Input should be greater than or equal to ": "it must be at least ",
-    "Input should be less than or equal to ": "it must be at most ",
-    "Input should be a valid integer, unable to parse string as an integer": (
-        "it must be an integer"
-    ),
-    "Input should be a valid number, unable to parse string as a number": "it must be a number",
-}
+_LOG_LINE = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+
+# `bolt://user:password@host`; a password may have an @ in it.
+_CREDENTIALS = re.compile(r"://[^/\s]*@")
 
 
-def _in_plain_words(message: str) -> str:
-    """What typer says of a wrong value, without the words of the library that checks it."""
-    message = message.removeprefix("Value error, ")
-    for phrase, plain in _BOUNDS.items():
-        message = message.replace(phrase, plain)
-    return re.sub(
-        r"does not match the formats? '%Y-%m-%d'", "is not a day like 2026-01-31", message
-    )
-
-
-class _PlainMixin:
-    """Help without the type of flags, and messages about wrong values in plain words."""
+class _PlainHelp:
+    """Help whose own option shows no type, which would be `<bool>`."""
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
         if option:
-            option.metavar = ""  # it would be `<bool>`
+            option.metavar = ""
         return option
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
-        except typer.BadParameter as error:
-            error.message = _in_plain_words(error.message)
-            raise
 
-
-class _Command(_PlainMixin, TyperCommand):
+class _Command(_PlainHelp, TyperCommand):
     """A command."""
 
 
-class _Group(_PlainMixin, TyperGroup):
+class _Group(_PlainHelp, TyperGroup):
     """A group of commands."""
 
 
@@ -135,8 +113,19 @@ for _name, _child in (("neo4j", _neo4j), ("cache", _cache), ("runs", _runs)):
     app.add_typer(_child, name=_name)
 
 
+class LogLevel(StrEnum):
+    """What is logged. Texts of documents, questions and replies are logged at `debug` only."""
+
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
+
+
 def _show_version(requested: bool) -> None:
     if requested:
+        from importlib.metadata import version
+
         print(f"graphreader {version('graphreader')}")
         raise typer.Exit
 
@@ -181,6 +170,114 @@ def run() -> int | str | None:
         if sys.stdout:
             sys.stdout.flush()  # a full disk shows only now
     except OSError as error:
-        silence_stdout()
+        _silence_stdout()
         return report_error(error)
     return code
+
+
+# Failures
+
+
+class Debug:
+    """Whether `--debug` is set."""
+
+    enabled: ClassVar[bool] = False
+
+
+def report_error(error: BaseException) -> int | str | None:
+    """Print what went wrong on stderr and return the exit code.
+
+    A failure is one sentence; `--debug` adds the traceback. Of an unexpected exception only the
+    type is printed: its message may hold texts or secrets.
+    """
+    if isinstance(error, SystemExit):
+        return error.code
+    if Debug.enabled:
+        print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    if Interrupted.received and not isinstance(error, Interrupted):
+        error = Interrupted(Interrupted.received)
+    if isinstance(error, BrokenPipeError):
+        _silence_stdout()  # the reader of our output has closed it
+        return 1
+    print_error(_sentence(error))
+    if isinstance(error, DecisionError) and error.spent.calls and error.spent.tokens:
+        print_error(f"Spent: {cost_text(error.spent)}.")
+    return error.exit_code if isinstance(error, Interrupted | GraphReaderError) else 1
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, Interrupted):
+        return " ".join(["Stopped.", *getattr(error, "__notes__", [])])
+    if isinstance(error, GraphReaderError):
+        return str(error)
+    if isinstance(error, OSError):
+        reason = error.strerror or type(error).__name__
+        where = f" ({error.filename})" if error.filename else ""
+        return f"The operating system reports: {reason}{where}. Check the disk and the permissions."
+    return (
+        f"An unexpected error occurred ({type(error).__name__}): run again with "
+        "`graphreader --debug ...` to see where it comes from."
+    )
+
+
+def _silence_stdout() -> None:
+    """Discard buffered output, about which the interpreter would complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def redact(text: str) -> str:
+    """The text without the environment's secrets and without users and passwords in addresses."""
+    from graphreader.settings import secrets
+
+    for secret in sorted(secrets(), key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return _CREDENTIALS.sub("://***@", text)
+
+
+# The log
+
+
+def set_up_logging(level: LogLevel | None, *, debug: bool) -> None:
+    """Log to stderr from this level on; without a level nothing is logged.
+
+    `debug` shows Python's warnings too and logs from `info` on where no level is set. Libraries log
+    warnings and errors only: below that they log each request with all its content.
+    """
+    if not debug:
+        warnings.simplefilter("ignore")
+    if level is None and not debug:
+        logging.getLogger().addHandler(logging.NullHandler())
+        return
+    number = logging.getLevelNamesMapping()[(level or LogLevel.info).upper()]
+    handler = _StderrHandler()
+    handler.setFormatter(_SafeFormatter(_LOG_LINE))
+    logging.basicConfig(level=max(number, logging.WARNING), handlers=[handler])
+    logging.getLogger("graphreader").setLevel(number)
+
+
+class _StderrHandler(logging.StreamHandler[TextIO]):
+    """Writes to the current `sys.stderr` in a terminal, so that lines appear above a live display.
+
+    A file is written to directly.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._in_terminal = self.stream.isatty()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record."""
+        if self._in_terminal:
+            self.stream = sys.stderr
+        super().emit(record)
+
+
+class _SafeFormatter(logging.Formatter):
+    """Formats a record without secrets and control characters.
+
+    Its further lines are indented, so that no logged text looks like a record.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The lines to print."""
+        return without_controls(redact(super().format(record))).replace("\n", "\n    ")

@@ -1,4 +1,4 @@
-"""What the commands print: tables and lines for people, one JSON object for programs.
+"""What the commands print: tables and lines for people, one JSON object for programs, progress.
 
 Texts of documents, models and people are printed without markup and without characters that a
 terminal would obey. Output is readable in every encoding.
@@ -9,29 +9,39 @@ import re
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from datetime import datetime
 from json import dumps
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
 from graphreader.usage import Usage
 
 _PIPE_WIDTH = 200
-_RATE_WINDOW = 100  # items whose rate is shown
-_LOG_SECONDS, _LOG_SHARE = 10.0, 0.05  # at least so long, and so much of all, between log lines
-_FAILURES = 5  # printed one by one
+_LONG_TABLE = 200  # rows
 _ASCII = {"→": "->", "×": "x", "…": "...", "“": '"', "”": '"', "━": "=", "─": "-"}
 
 # Control characters except the line feed, and those that change the direction of writing.
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+_RATE_WINDOW = 300.0  # seconds over which a rate is measured; one item may take a minute
+_LOG_SECONDS, _LOG_SHARE = 10.0, 0.05  # at least so long, and so much of all, between log lines
+_LISTED_FAILURES = 5
 
 
 def configure_output() -> None:
@@ -71,134 +81,195 @@ def confirm(question: str) -> bool:
         return False
 
 
+def confirm_or_exit(question: str, yes: bool, nothing_done: str) -> None:
+    """Ask before something is lost, unless `yes`; without consent, exit with 1."""
+    if not yes and not confirm(question):
+        print_error(nothing_done)
+        raise typer.Exit(1)
+
+
 def wide_console() -> Console:
     """A console on stdout for tables: as wide as the terminal, or 200 columns in a pipe."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
 
 
-def plain_table(*columns: str, right: tuple[str, ...] = (), header: bool = True) -> Table:
-    """A table without lines; the columns named in `right` are aligned to the right."""
+def print_table(
+    rows: Sequence[Sequence[str | Text]],
+    *columns: str,
+    right: Collection[str] = (),
+    header: bool = True,
+    console: Console | None = None,
+) -> None:
+    """Print rows below a dim header, without lines; `right` columns are aligned to the right.
+
+    A string is printed literally and in one line, a Text with its style. Cells that do not fit into
+    the terminal are folded.
+    """
+    out = console or wide_console()
+    lines = [[single_line(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    if len(rows) > _LONG_TABLE and _print_aligned([columns, *lines], columns, right, out):
+        return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_header=header)
     for name in columns:
         if name in right:
             table.add_column(name, justify="right", no_wrap=True)
         else:
             table.add_column(name, overflow="fold")
-    return table
+    for line in lines:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in line))
+    out.print(table)
+
+
+def _print_aligned(
+    lines: Sequence[Sequence[Any]], columns: Sequence[str], right: Collection[str], out: Console
+) -> bool:
+    """Print a long table without styles, if it fits: rich needs a second for 3,000 rows."""
+    widths = [max(map(cell_len, map(str, column))) for column in zip(*lines, strict=True)]
+    if sum(widths) + 2 * len(widths) > out.width:
+        return False
+    for style, part in (("dim", lines[:1]), (None, lines[1:])):
+        text = "\n".join(
+            "  ".join(
+                f"{' ' * (width - cell_len(str(cell)))}{cell}"
+                if name in right
+                else f"{cell}{' ' * (width - cell_len(str(cell)))}"
+                for name, cell, width in zip(columns, line, widths, strict=True)
+            ).rstrip()
+            for line in part
+        )
+        out.out(text, style=style, highlight=False)
+    return True
 
 
 @contextmanager
-def spinner(text: str) -> Iterator[None]:
-    """Show a spinner with this text on stderr, if that is a terminal."""
-    console = Console(stderr=True)
-    with console.status(text) if console.is_terminal else nullcontext():
-        yield
+def spinner(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner with this text on stderr, if that is a terminal; yields a way to change it."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    with console.status(text) as status:
+        yield status.update
 
 
-class LiveDisplay:
-    """A picture on stderr that is redrawn while the display is entered and removed at its end.
+class JobProgress(Progress, ABC):
+    """Progress of a long job on stderr: bars and a status line in a terminal, lines in a log.
 
-    It is drawn in a terminal only, and not at all with `enabled=False`; `live` says which it is.
-    Lines printed on `console` appear above the picture. `options` are those of `rich.live.Live`.
-    """
-
-    def __init__(self, picture: RenderableType, *, enabled: bool = True, **options: Any) -> None:
-        self.console = Console(stderr=True, highlight=False)
-        # With FORCE_COLOR set, rich takes a file for a terminal: it may get colours, no more.
-        self.in_terminal = self.console.is_interactive and self.console.file.isatty()
-        self.live = enabled and self.in_terminal
-        self._live = Live(picture, console=self.console, transient=True, **options)
-
-    def __enter__(self) -> Self:
-        if self.live:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._live.stop()
-
-    def print_line(self, line: Text) -> None:
-        """Print a line above the picture; in a log it is not wrapped."""
-        self.console.print(line, soft_wrap=not self.in_terminal)
-
-
-class JobDisplay(LiveDisplay, ABC):
-    """The live display of a job with a known number of items: questions of a file, readings.
-
-    A terminal shows the picture of the subclass. A log gets a line at most every 10 seconds and
-    every 5 % of the items. The first five failures are printed, further ones are only counted.
-    `clock` returns seconds.
+    A log, and a terminal with `live=False`, gets a line at most every 10 seconds and every 5 % of
+    the items. Events may come from another thread. `clock` returns seconds.
     """
 
     def __init__(
         self,
         command: str,
-        output: str,
+        *,
+        live: bool = True,
         clock: Callable[[], float] = time.monotonic,
         **options: Any,
     ) -> None:
-        super().__init__(self, **options)
-        self._command, self._output = command, output
-        self._clock = clock
-        self._moments = deque([clock()], maxlen=_RATE_WINDOW + 1)
+        console = Console(stderr=True, highlight=False)
+        # With FORCE_COLOR set, rich takes a file for a terminal: it may get colours, no more.
+        self.in_terminal = console.is_interactive and console.file.isatty()
+        super().__init__(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            get_time=clock,
+            speed_estimate_period=_RATE_WINDOW,
+            disable=not (live and self.in_terminal),
+            **options,
+        )
+        self._command = command
+        self._spinner = Spinner("dots")
         self._failures = 0
-        self._logged_at, self._logged = clock(), self.done
+        self._began = self._logged_at = clock()
+        self._logged: tuple[str, float] = ("", 0)  # the activity and its items in the last line
 
-    @property
     @abstractmethod
-    def done(self) -> int:
-        """Items that are finished, also by an earlier run, and those that failed."""
+    def status(self) -> str:
+        """`12 of 40 answered, 1 failed, 3.2 a minute, about 9 min left`."""
 
-    @property
-    @abstractmethod
-    def total(self) -> int:
-        """All items."""
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bars, and below them the status."""
+        yield from super().get_renderables()
+        self._spinner.update(text=Text(self.status()))
+        yield self._spinner
+
+    def add_to_total(self, task: Task, total: float) -> None:
+        """Show the task with a larger total. `update` would forget its speed."""
+        task.total = (task.total or 0) + total
+        task.finished_time, task.visible = None, True
+
+    def print_line(self, line: Text) -> None:
+        """Print a line above the bars; in a log it is not wrapped."""
+        self.console.print(line, soft_wrap=not self.in_terminal)
+
+    def print_failure(self, failure: str, output: str) -> None:
+        """Print one of the first five failures; further ones are recorded in the `output` only."""
+        self._failures += 1
+        if self._failures <= _LISTED_FAILURES:
+            self.print_line(Text(single_line(failure), "red"))
+        elif self._failures == _LISTED_FAILURES + 1:
+            self.print_line(Text(f"... further failures are recorded in the {output} only", "dim"))
+
+    def log_status(self, task: Task, activity: str = "") -> None:
+        """Write the status into a log, if enough of the task, or another activity, came since."""
+        now, total = self.get_time(), task.total or 0
+        if not self.disable or now - self._began < _LOG_SECONDS:
+            return
+        activity_before, done_before = self._logged
+        late = now - self._logged_at >= _LOG_SECONDS and task.completed < total
+        enough = task.completed - done_before >= max(1, _LOG_SHARE * total)
+        if activity != activity_before or (late and enough):
+            self._logged_at, self._logged = now, (activity, task.completed)
+            self.print_line(Text(f"{self._command}: {self.status()}"))
+
+
+class QuestionProgress(JobProgress):
+    """The progress of a known number of questions or readings; `completed` of them are from before.
+
+    `output` names where failures are recorded.
+    """
+
+    def __init__(
+        self, command: str, name: str, output: str, total: int, completed: int = 0, **options: Any
+    ) -> None:
+        super().__init__(command, **options)
+        self._output = output
+        self._logged = ("", completed)
+        self._task = self.tasks[self.add_task(name, total=total, completed=completed)]
 
     @abstractmethod
     def counts(self) -> str:
         """`12 of 40 answered, 1 failed`."""
 
-    @abstractmethod
-    def __rich__(self) -> RenderableType: ...
+    def status(self) -> str:
+        """The counts, the rate and the time left."""
+        return ", ".join([self.counts(), *pace(self._task.speed, self._task.remaining)])
 
-    def line(self) -> str:
-        """The counts and the rate of the last 100 items: `..., 3.2 a minute, about 9 min left`."""
-        parts = [self.counts()]
-        finished, seconds = len(self._moments) - 1, self._clock() - self._moments[0]
-        left = self.total - self.done
-        if finished and seconds and left:
-            parts.append(f"{60 * finished / seconds:,.1f} a minute")
-            parts.append(f"about {duration(left * seconds / finished)} left")
-        return ", ".join(parts)
-
-    def advance(self, failure: str | None = None) -> None:
-        """Show that one more item is finished; the subclass has counted it already."""
-        self._moments.append(self._clock())
+    def count(self, failure: str | None = None) -> None:
+        """Show that one more item is finished, or failed for this reason."""
+        self.advance(self._task.id)
         if failure is not None:
-            self._failures += 1
-            if self._failures <= _FAILURES:
-                self.print_line(Text(single_line(failure), "red"))
-            elif self._failures == _FAILURES + 1:
-                text = f"... further failures are recorded in the {self._output} only"
-                self.print_line(Text(text, "dim"))
-        if not self.live and self._is_log_due():
-            self._logged_at, self._logged = self._clock(), self.done
-            self.print_line(Text(f"{self._command}: {self.line()}"))
+            self.print_failure(failure, self._output)
+        self.log_status(self._task)
 
-    def _is_log_due(self) -> bool:
-        enough = self.done - self._logged >= max(1, _LOG_SHARE * self.total)
-        late = self._clock() - self._logged_at >= _LOG_SECONDS
-        return enough and late and self.done < self.total
+
+def pace(rate: float | None, left: float | None) -> list[str]:
+    """`3.2 a minute` and `about 9 min left` of items a second and the items left, if known."""
+    if not rate or not left:
+        return []
+    return [f"{60 * rate:,.1f} a minute", f"about {duration(left / rate)} left"]
 
 
 def single_line(text: str) -> str:
     """The text in one line, with a space for each character that is not printable."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else " " for character in text)
 
 
@@ -249,6 +320,11 @@ def duration(seconds: float) -> str:
             rest = whole % unit // small
             return f"{whole // unit} {name}" + (f" {rest} {smaller}" if rest else "")
     return f"{whole} s"
+
+
+def local_time(moment: float) -> str:
+    """`2026-01-31 12:30` in local time; `moment` is in seconds of the epoch."""
+    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def cost_text(usage: Usage) -> str:

@@ -1,6 +1,5 @@
 """`graphreader list`, `stats`, `delete`, `normalize`, `reindex`, `export` and `import`."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,26 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from graphreader.cli.console import (
-    confirm,
+    confirm_or_exit,
     literal_line,
-    plain_table,
     plural,
     print_error,
     print_json,
+    print_table,
     single_line,
+    spinner,
     wide_console,
 )
-from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.ingest import IngestProgress
+from graphreader.cli.main import Interrupted
 from graphreader.cli.options import (
     STDIN,
     JsonFlag,
     OnlyCorpus,
     YesFlag,
+    check_stdin,
     corpus_option,
     flag,
     import_driver,
@@ -38,15 +38,13 @@ from graphreader.cli.options import (
     read_settings,
     start_embedded,
 )
-from graphreader.documents import check_corpus_name
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphreader.ingestion.normalization.merging import Merge
     from graphreader.ingestion.report import NormalizationReport
-    from graphreader.ingestion.transfer import Counts, Export, TransferProgress, TransferReport
+    from graphreader.ingestion.transfer import Counts, Export, TransferReport
     from graphreader.settings import Settings
-    from graphreader.store.catalog import DocumentSummary, Stats
+    from graphreader.store.catalog import DocumentSummary
 
 DELETE_EXAMPLES = (
     "graphreader delete notes.md",
@@ -72,6 +70,10 @@ _LISTED = 20  # merges that are printed; the JSON has all
 
 def list_documents(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
     """List the corpora with their documents and the status of each document."""
+    import asyncio
+
+    from graphreader.documents import check_corpus_name
+
     if corpus is not None:
         check_corpus_name(corpus)
     settings = read_settings()
@@ -89,14 +91,10 @@ def list_documents(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
     elif not corpora:
         print("No texts are read yet: `graphreader ingest PATH` reads texts in.")
     else:
-        out = wide_console()
         for number, (name, documents) in enumerate(corpora.items()):
             if number:
-                out.print()
-            count = plural(len(documents), "document")
-            out.print(Text.assemble("Corpus ", literal_line(name, "bold"), f", {count}"))
-            if documents:
-                _print_documents(out, documents)
+                print()
+            _print_documents(name, documents)
 
 
 async def _read_catalog(
@@ -119,13 +117,17 @@ async def _read_catalog(
         await connection.aclose()
 
 
-def _print_documents(out: Console, documents: "Sequence[DocumentSummary]") -> None:
+def _print_documents(corpus: str, documents: "Sequence[DocumentSummary]") -> None:
+    out = wide_console()
+    count = plural(len(documents), "document")
+    out.print(Text.assemble("Corpus ", literal_line(corpus, "bold"), f", {count}"))
+    if not documents:
+        return
     # In a narrow terminal ids take the room of titles: they are shown only where titles recur.
     with_ids = out.width >= _WIDE or len({one.title for one in documents}) < len(documents)
-    names = ("Document", *(["Id"] if with_ids else []), "Chunks", "Tokens", "Status")
     rows = [
         (
-            single_line(one.title),
+            one.title,
             *([one.id] if with_ids else []),
             f"{one.chunks:,}",
             f"{one.tokens:,}",
@@ -133,26 +135,8 @@ def _print_documents(out: Console, documents: "Sequence[DocumentSummary]") -> No
         )
         for one in documents
     ]
-    widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
-    right = ("Chunks", "Tokens")
-    if sum(widths) + 2 * len(widths) > out.width:
-        table = plain_table(*names, right=right)
-        for row in rows:
-            table.add_row(*map(Text, row))
-        out.print(table)
-        return
-    # Rich needs more than a second for a table of 3,000 rows.
-    for style, lines in (("dim", [names]), (None, rows)):
-        text = "\n".join(
-            "  ".join(
-                f"{' ' * (width - cell_len(cell))}{cell}"
-                if name in right
-                else f"{cell}{' ' * (width - cell_len(cell))}"
-                for name, cell, width in zip(names, line, widths, strict=True)
-            ).rstrip()
-            for line in lines
-        )
-        out.out(text, style=style, highlight=False)
+    columns = ("Document", *(["Id"] if with_ids else []), "Chunks", "Tokens", "Status")
+    print_table(rows, *columns, right=("Chunks", "Tokens"))
 
 
 def stats(
@@ -164,15 +148,10 @@ def stats(
         counts = reader.stats()
     if json:
         print_json(asdict(counts))
-    else:
-        _print_stats(counts)
-
-
-def _print_stats(counts: "Stats") -> None:
+        return
     out = wide_console()
     out.print(Text.assemble("Corpus ", literal_line(counts.corpus, "bold")))
-    table = plain_table("", "value", right=("value",), header=False)
-    for name, value in (
+    rows = (
         ("documents", f"{counts.documents:,}"),
         ("chunks", f"{counts.chunks:,}"),
         ("tokens", f"{counts.tokens:,}"),
@@ -181,11 +160,10 @@ def _print_stats(counts: "Stats") -> None:
         ("merged into those", f"{counts.merged:,}"),
         ("facts per key element", f"{counts.facts_per_element:.1f}"),
         ("neighbors per key element", f"{counts.neighbors_per_element:.1f}"),
-    ):
-        table.add_row(name, value)
-    out.print(table)
-    out.print()
+    )
+    print_table(rows, "", "value", right=("value",), header=False)
     busiest = ", ".join(f"{name} ({facts:,})" for name, facts in counts.busiest)
+    out.print()
     out.print(literal_line(f"Most facts: {busiest or 'none'}"))
 
 
@@ -202,9 +180,8 @@ def delete(
     """Delete a document, or a whole corpus, from the graph."""
     if (document is None) == (not everything):
         raise UsageError("Name one document, or use --all for the whole corpus.")
-    if everything and not yes and not confirm(f"Delete the whole corpus {corpus!r}?"):
-        print_error("Nothing was deleted.")
-        raise typer.Exit(1)
+    if everything:
+        confirm_or_exit(f"Delete the whole corpus {corpus!r}?", yes, "Nothing was deleted.")
     with open_reader(corpus) as reader:
         deleted = reader.delete(document, everything=everything)
     if json:
@@ -218,11 +195,8 @@ def reindex(
     json: JsonFlag = False,
 ) -> None:
     """Embed the key elements again with the configured embeddings. No text is read again."""
-    with open_reader(corpus) as reader:
-        from graphreader.cli.ingest_progress import IngestDisplay
-
-        with IngestDisplay("reindex") as display:
-            counts = reader.reindex(progress=display)
+    with open_reader(corpus) as reader, IngestProgress("reindex") as progress:
+        counts = reader.reindex(progress=progress)
     if json:
         print_json({"embedded": counts})
     else:
@@ -252,11 +226,8 @@ def normalize(
     """
     if undo and stages is not None:
         raise UsageError("--undo undoes all stages: leave out --stages.")
-    with open_reader(corpus, normalize=stages) as reader:
-        from graphreader.cli.ingest_progress import IngestDisplay
-
-        with IngestDisplay("normalize") as display:
-            result = reader.normalize(dry_run=dry_run, undo=undo, progress=display)
+    with open_reader(corpus, normalize=stages) as reader, IngestProgress("normalize") as progress:
+        result = reader.normalize(dry_run=dry_run, undo=undo, progress=progress)
     if report:
         text = dumps(result.as_dict(), ensure_ascii=False, indent=1)
         try:
@@ -273,16 +244,20 @@ def _print_normalization(result: "NormalizationReport") -> None:
     """What changed, then the new merges, or all merges if none is new."""
     print(f"{result.corpus}: {_changes(result)}")
     new = [merge for merge in result.merges if merge.element.id in result.merged]
-    merges: Sequence[Merge] = new or result.merges
+    merges = new or result.merges
     if merges:
-        table = plain_table(
-            "Key element", "Merged into", "By", "Facts", "Score", right=("Facts", "Score")
-        )
-        for merge in merges[:_LISTED]:
-            facts, score = f"{merge.element.facts:,}", f"{merge.score:.3f}"
-            names = literal_line(merge.element.name), literal_line(merge.into.name)
-            table.add_row(*names, merge.stage, facts, score)
-        wide_console().print(table)
+        rows = [
+            (
+                one.element.name,
+                one.into.name,
+                one.stage,
+                f"{one.element.facts:,}",
+                f"{one.score:.3f}",
+            )
+            for one in merges[:_LISTED]
+        ]
+        columns = ("Key element", "Merged into", "By", "Facts", "Score")
+        print_table(rows, *columns, right=("Facts", "Score"))
     if len(merges) > _LISTED:
         print(f"... and {len(merges) - _LISTED:,} more: --report FILE has all of them.")
 
@@ -314,8 +289,10 @@ def export_corpus(
     if file == STDIN and json:
         raise UsageError("Standard output takes the corpus or --json, not both: name a file.")
     target = sys.stdout.buffer if file == STDIN else os.path.expanduser(file)
-    with open_reader(corpus) as reader, _transfer_progress("Exporting") as progress:
-        report = reader.export(target, progress=progress)
+    with open_reader(corpus) as reader, spinner("Exporting") as show:
+        report = reader.export(
+            target, progress=lambda counts: show(f"Exporting: {_transfer_counts(counts)}")
+        )
     _print_transfer(report, f"exported to {file}", json, to_stderr=file == STDIN)
     if report.refused:
         raise typer.Exit(1)
@@ -334,9 +311,11 @@ def import_corpus(
     """Read an exported corpus into the graph. No model is asked."""
     with _open_export(file) as lines:
         name = lines.header.corpus if corpus is None else corpus
-        with open_reader(name) as reader, _transfer_progress("Importing") as progress:
+        with open_reader(name) as reader, spinner("Importing") as show:
             try:
-                report = reader.import_corpus(lines, progress=progress)
+                report = reader.import_corpus(
+                    lines, progress=lambda counts: show(f"Importing: {_transfer_counts(counts)}")
+                )
             except Interrupted as error:
                 error.add_note("The same command continues from here.")
                 raise
@@ -354,35 +333,25 @@ def _open_export(file: str) -> "Iterator[Export]":
     if file != STDIN:
         with open_export(os.path.expanduser(file)) as export:
             yield export
-    elif sys.stdin.isatty():
-        raise UsageError("Nothing is piped into standard input: name a file.")
     else:
+        check_stdin()
         yield Export(sys.stdin.buffer)
-
-
-@contextmanager
-def _transfer_progress(text: str) -> "Iterator[TransferProgress]":
-    """Show on stderr, if that is a terminal, how much is transferred."""
-    console = Console(stderr=True, highlight=False)
-    if not console.is_terminal:
-        yield lambda counts: None
-        return
-    with console.status(text) as status:
-        yield lambda counts: status.update(f"{text}: {_transfer_counts(counts)}")
 
 
 def _print_transfer(
     report: "TransferReport", outcome: str, json: bool, to_stderr: bool = False
 ) -> None:
+    """Print what was transferred: `library: 2 documents, 9 chunks, ..., imported.`."""
     if json:
         return print_json(report.as_dict())
-    parts = [_transfer_counts(report)]
+    counts = _transfer_counts(report)
     if report.incomplete:
-        parts.append(f"{plural(report.incomplete, 'document')} of them incomplete")
+        counts += f", {plural(report.incomplete, 'document')} of them incomplete"
+    sentence = f"{report.corpus}: {counts}, {outcome}"
     if report.unchanged:
-        parts.append(f"{plural(report.unchanged, 'document')} in the graph already")
-    sentence = single_line(f"{report.corpus}: {', '.join(parts)}, {outcome}.")
-    (print_error if to_stderr else print)(sentence)
+        present = plural(report.unchanged, "document was", "documents were")
+        sentence += f"; {present} in the graph already"
+    (print_error if to_stderr else print)(single_line(f"{sentence}."))
     for refusal in report.refused:
         print_error(single_line(refusal))
 

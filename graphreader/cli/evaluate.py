@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import reduce
 from pathlib import Path
@@ -10,26 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
-from rich.spinner import Spinner
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from graphreader.cli.console import (
-    JobDisplay,
+    QuestionProgress,
     confirm,
     literal,
     literal_line,
     money,
-    plain_table,
     plural,
     print_error,
     print_json,
+    print_table,
     rounded,
     spinner,
     wide_console,
 )
-from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.main import Interrupted
 from graphreader.cli.options import JsonFlag, flag, import_driver, read_settings, start_embedded
 from graphreader.errors import GraphReaderError, UsageError
 
@@ -58,108 +57,108 @@ _DROPPED_FIRST = ("Answered", "Window", "Of golden", "ROUGE-2", "ROUGE-1", "LR-2
 """Columns that a narrow terminal has no room for, in this order."""
 
 
-def _names_option(help: str, metavar: str = "NAMES") -> Any:
+def _names(help: str, metavar: str = "NAMES") -> Any:
     return typer.Option(metavar=metavar, help=help)
 
 
-def _file_option(help: str, metavar: str = "FILE") -> Any:
+def _file(help: str, metavar: str = "FILE") -> Any:
     return typer.Option(metavar=metavar, help=help, show_default=False)
 
 
-def _count_option(help: str, least: int = 1, most: int | None = None) -> Any:
+def _count(help: str, least: int = 1, most: int | None = None) -> Any:
     return typer.Option(min=least, max=most, metavar="N", help=help)
 
 
+def _switch(names: str, help: str) -> Any:
+    return typer.Option(names, help=help, show_default=False, metavar="")
+
+
+Data = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="DATA",
+        help="Data files, folders of them, hf:OWNER/NAME/PART, or `samples`: samples/musique, "
+        "samples/hotpotqa, samples/cmrc2018_zh.",
+        show_default=False,
+    ),
+]
+MoreData = Annotated[
+    list[str] | None,
+    typer.Option("--data", metavar="DATA", help="More data, as an option (repeatable)."),
+]
+Readers = Annotated[str, _names("The readers to ask, separated by commas.")]
+OutFolder = Annotated[
+    str | None, _file("The folder for the readings, where the same command continues.", "DIR")
+]
+Limit = Annotated[int | None, _count("Only the first N questions of each dataset of a file.")]
+Lengths = Annotated[
+    str,
+    _names("native, or contexts made longer with a pool of passages: native,16k,64k.", "SIZES"),
+]
+Pool = Annotated[
+    str | None,
+    _file(
+        'The passages for longer contexts, one a line: {"title": "...", "text": "..."}; by '
+        "default corpus/NAME beside the data."
+    ),
+]
+Models = Annotated[str, _names("Several models, one after the other: provider:model.")]
+Repeats = Annotated[int, _count("Ask each question N times.")]
+Preset = Annotated[str, _names("As many questions as a paper asks: graphreader-paper.", "NAME")]
+Rate = Annotated[
+    bool | None,
+    _switch(
+        "--rate/--no-rate",
+        "Let a model rate answers and evidence; the default if a model is configured.",
+    ),
+]
+EqualReading = Annotated[
+    bool,
+    flag(
+        "--equal-reading",
+        help="Compare with rankings that read as many tokens as GraphReader did.",
+    ),
+]
+Against = Annotated[str, _names("Another reader for --equal-reading.", "NAME")]
+Seed = Annotated[
+    int, _count("Another random draw: of contexts, of random nodes, of a model's replies.", 0)
+]
+Concurrency = Annotated[int | None, _count("Questions at once; without a model two.", 1, 256)]
+MaxCost = Annotated[
+    float | None, typer.Option(min=0, metavar="DOLLARS", help="Stop when this much is spent.")
+]
+KeepGraphs = Annotated[
+    bool | None,
+    _switch(
+        "--keep-graphs/--drop-graphs",
+        "Keep GraphReader's graphs in Neo4j, or delete them; kept by default if a model builds "
+        "them.",
+    ),
+]
+CostsAgreed = Annotated[bool, flag("--yes", "-y", help="Do not ask for confirmation of the cost.")]
+EstimateOnly = Annotated[bool, flag("--estimate-only", help="Only print what it would cost.")]
+
+
 def evaluate(
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Data files, folders of them, hf:OWNER/NAME/PART, or `samples`: samples/musique, "
-            "samples/hotpotqa, samples/cmrc2018_zh.",
-            show_default=False,
-        ),
-    ] = None,
-    more_data: Annotated[
-        list[str] | None,
-        typer.Option("--data", metavar="DATA", help="More data, as an option (repeatable)."),
-    ] = None,
-    readers: Annotated[
-        str, _names_option("The readers to ask, separated by commas.")
-    ] = "graphreader,rag-bm25-3,rag-embedding-3,full-text,read-agent-s",
-    out: Annotated[
-        str | None,
-        _file_option("The folder for the readings, where the same command continues.", "DIR"),
-    ] = None,
-    limit: Annotated[
-        int | None, _count_option("Only the first N questions of each dataset of a file.")
-    ] = None,
-    lengths: Annotated[
-        str,
-        _names_option(
-            "native, or contexts made longer with a pool of passages: native,16k,64k.", "SIZES"
-        ),
-    ] = "native",
-    pool: Annotated[
-        str | None,
-        _file_option(
-            'The passages for longer contexts, one a line: {"title": "...", "text": "..."}; by '
-            "default corpus/NAME beside the data."
-        ),
-    ] = None,
-    models: Annotated[
-        str, _names_option("Several models, one after the other: provider:model.")
-    ] = "",
-    repeats: Annotated[int, _count_option("Ask each question N times.")] = 1,
-    preset: Annotated[
-        str, _names_option("As many questions as a paper asks: graphreader-paper.", "NAME")
-    ] = "",
-    rate: Annotated[
-        bool | None,
-        typer.Option(
-            "--rate/--no-rate",
-            help="Let a model rate answers and evidence; the default if a model is configured.",
-            show_default=False,
-            metavar="",
-        ),
-    ] = None,
-    equal_reading: Annotated[
-        bool,
-        flag(
-            "--equal-reading",
-            help="Compare with rankings that read as many tokens as GraphReader did.",
-        ),
-    ] = False,
-    against: Annotated[str, _names_option("Another reader for --equal-reading.", "NAME")] = "",
-    seed: Annotated[
-        int,
-        _count_option(
-            "Another random draw: of contexts, of random nodes, of a model's replies.", 0
-        ),
-    ] = 0,
-    concurrency: Annotated[
-        int | None, _count_option("Questions at once; without a model two.", 1, 256)
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="DOLLARS", help="Stop when this much is spent."),
-    ] = None,
-    keep_graphs: Annotated[
-        bool | None,
-        typer.Option(
-            "--keep-graphs/--drop-graphs",
-            help="Keep GraphReader's graphs in Neo4j, or delete them; kept by default if a model "
-            "builds them.",
-            show_default=False,
-            metavar="",
-        ),
-    ] = None,
-    yes: Annotated[
-        bool, flag("--yes", "-y", help="Do not ask for confirmation of the cost.")
-    ] = False,
-    estimate_only: Annotated[
-        bool, flag("--estimate-only", help="Only print what it would cost.")
-    ] = False,
+    data: Data = None,
+    more_data: MoreData = None,
+    readers: Readers = "graphreader,rag-bm25-3,rag-embedding-3,full-text,read-agent-s",
+    out: OutFolder = None,
+    limit: Limit = None,
+    lengths: Lengths = "native",
+    pool: Pool = None,
+    models: Models = "",
+    repeats: Repeats = 1,
+    preset: Preset = "",
+    rate: Rate = None,
+    equal_reading: EqualReading = False,
+    against: Against = "",
+    seed: Seed = 0,
+    concurrency: Concurrency = None,
+    max_cost: MaxCost = None,
+    keep_graphs: KeepGraphs = None,
+    yes: CostsAgreed = False,
+    estimate_only: EstimateOnly = False,
     json: JsonFlag = False,
 ) -> None:
     """Ask several readers questions with known answers, and measure them all alike.
@@ -241,7 +240,7 @@ def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -
     if evaluation.needs_graph and not settings.neo4j_uri:
         start_embedded(settings)
     try:
-        with EvaluationDisplay(progress) as display:
+        with ReadingProgress(progress, refresh_per_second=2) as display:
             evaluation.on_reading = display.add
             evaluation.run()
     except Interrupted as error:
@@ -249,7 +248,7 @@ def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -
         raise
     except GraphReaderError:
         if progress.done - progress.failed > before:
-            print_error(f"{display.line()} {_CONTINUES}")
+            print_error(f"{display.status()} {_CONTINUES}")
         raise
     _print_results(evaluation, out, json)
     if progress.failed:
@@ -285,80 +284,57 @@ def _print_results(evaluation: "Evaluation", out: str, json: bool) -> None:
     print(f"For the papers' tables: graphreader report {shlex.quote(out)}")
 
 
-class EvaluationDisplay(JobDisplay):
+class ReadingProgress(QuestionProgress):
     """Shows the rows of an evaluation while it runs."""
 
     def __init__(self, progress: "EvaluationProgress", **options: Any) -> None:
         self._progress = progress
-        self._spinner = Spinner("dots")
-        super().__init__("evaluate", "readings", refresh_per_second=2, **options)
-
-    @property
-    def total(self) -> int:
-        """All readings."""
-        return self._progress.total
-
-    @property
-    def done(self) -> int:
-        """Readings that are finished or failed."""
-        return self._progress.done
+        total, done = progress.total, progress.done
+        super().__init__("evaluate", "Readings", "readings", total, done, **options)
 
     def counts(self) -> str:
         """`12 of 40 readings, 1 failed`."""
-        failed = f", {self._progress.failed:,} failed" if self._progress.failed else ""
-        return f"{self.done:,} of {plural(self.total, 'reading')}{failed}"
+        progress = self._progress
+        failed = f", {progress.failed:,} failed" if progress.failed else ""
+        return f"{progress.done:,} of {plural(progress.total, 'reading')}{failed}"
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Show one more reading, as its line in the file of readings has it."""
         error = line.get("error")
-        self.advance(f"{line['reader']}, {line['id']}: {error}" if error else None)
+        self.count(f"{line['reader']}, {line['id']}: {error}" if error else None)
 
-    def __rich__(self) -> RenderableType:
-        self._spinner.update(text=Text(self.line()))
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The rows that there is room for, and below them the bar and the status."""
         lines = max(_LEAST_ROWS, self.console.height - _FRAME_LINES)
-        return Group(results_table(self._progress, lines), self._spinner)
+        yield results_table(self._progress, lines)
+        yield from super().get_renderables()
 
 
 def results_table(progress: "EvaluationProgress", lines: int | None = None) -> Table:
     """A heading for each dataset and length, below it a row for each reader.
 
-    If there is no room for all `lines`, the rows around the first unfinished one.
+    If there are more than `lines`, the first rows that are not finished.
     """
+    rows, hidden = progress.rows, 0
+    if lines is not None and 2 * len(rows) > lines:
+        rows = [row for row in rows if row.done < row.total][: lines // 2]
+        hidden = len(progress.rows) - len(rows)
     with_model = len({row.model for row in progress.rows}) > 1
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("", overflow="fold")
     for name in ("done", "EM", "F1", "FCR", "tokens", "calls", "seconds", "failed"):
         table.add_column(name, justify="right", no_wrap=True)
-    visible = _visible_rows(progress.rows, lines)
     previous = None
-    for row in visible:
+    for row in rows:
         heading = f"{row.dataset}, {row.length}"
         heading += f", {row.model}" if with_model else ""
         if heading != previous:
             table.add_row(literal_line(heading, "bold"))
             previous = heading
         table.add_row(*_result_cells(row))
-    if hidden := len(progress.rows) - len(visible):
+    if hidden:
         table.add_row(Text(f"and {plural(hidden, 'row')} more", "dim"))
     return table
-
-
-def _visible_rows(rows: "Sequence[ProgressRow]", lines: int | None) -> "Sequence[ProgressRow]":
-    """As many rows as fit with their headings, around the first one that is not finished."""
-    if lines is None or _line_count(rows) <= lines:
-        return rows
-    first = next((n for n, row in enumerate(rows) if row.done < row.total), len(rows) - 1)
-    start = end = max(0, first - lines // 3)
-    while end < len(rows) and _line_count(rows[start : end + 1]) + 1 <= lines:
-        end += 1
-    while start and _line_count(rows[start - 1 : end]) + 1 <= lines:
-        start -= 1
-    return rows[start:end]
-
-
-def _line_count(rows: "Sequence[ProgressRow]") -> int:
-    headings = {(row.dataset, row.length, row.model) for row in rows}
-    return len(rows) + len(headings)
 
 
 def _result_cells(row: "ProgressRow") -> list[RenderableType]:
@@ -384,31 +360,29 @@ def total_spending(costs: "Sequence[Cost]") -> "Spending":
 
 def print_costs(costs: "Sequence[Cost]", *, to_stderr: bool) -> None:
     """Print what each reader will spend, and all together."""
-    numbers = ("readings", "building", "asking", "rating", "calls", "price")
-    table = plain_table("about", *numbers, right=numbers)
-    table.header_style = "table.header"
     with_model = len({cost.model for cost in costs}) > 1
+    rows: list[list[str]] = []
     for cost in costs:
         name = f"{cost.reader}, {cost.model}" if with_model else cost.reader
         parts = [_tokens_text(part) for part in (cost.building, cost.asking, cost.rating)]
-        calls, price = rounded(cost.total.calls), _price_text(cost.total.dollars)
-        table.add_row(literal_line(name), f"{cost.questions:,}", *parts, calls, price)
+        rows.append([name, f"{cost.questions:,}", *parts, *_calls_and_price(cost.total)])
     total = total_spending(costs)
     readings = sum(cost.questions for cost in costs)
-    calls, price = rounded(total.calls), _price_text(total.dollars)
-    tokens = _tokens_text(total)
-    table.add_row("all", f"{readings:,}", "", "", tokens, calls, price, style="bold")
+    all_ = ["all", f"{readings:,}", "", "", _tokens_text(total), *_calls_and_price(total)]
+    numbers = ("readings", "building", "asking", "rating", "calls", "price")
     console = Console(stderr=True, highlight=False) if to_stderr else wide_console()
-    console.print(table)
+    bold = [Text(cell, "bold") for cell in all_]
+    print_table([*rows, bold], "about", *numbers, right=numbers, console=console)
+
+
+def _calls_and_price(spending: "Spending") -> tuple[str, str]:
+    dollars = spending.dollars
+    return rounded(spending.calls), "not known" if dollars is None else money(dollars)
 
 
 def _tokens_text(spending: "Spending") -> str:
     tokens = spending.input_tokens + spending.output_tokens
     return rounded(tokens) if tokens else "-"
-
-
-def _price_text(dollars: float | None) -> str:
-    return "not known" if dollars is None else money(dollars)
 
 
 def report(
@@ -448,16 +422,13 @@ def report(
 def _print_section(out: Console, table: "ReportTable", section: "Section") -> None:
     """The readers' results in one dataset; the paper's rows are dim."""
     columns = _fitting_columns(table, section, out.width)
-    drawn = Table(box=None, padding=(0, _COLUMN_GAP, 0, 0), header_style="dim", pad_edge=False)
-    for column, _ in columns:
-        drawn.add_column(
-            column.name, justify="left" if column.style == "text" else "right", overflow="fold"
-        )
-    for number, row in enumerate(section.rows):
-        style = "dim italic" if row.paper else ""
-        drawn.add_row(*(literal_line(cells[number], style) for _, cells in columns))
+    rows = [
+        [literal_line(cells[number], "dim italic" if row.paper else "") for _, cells in columns]
+        for number, row in enumerate(section.rows)
+    ]
+    numbers = [column.name for column, _ in columns if column.style != "text"]
     out.print(literal_line(section.title, "bold"))
-    out.print(drawn)
+    print_table(rows, *(column.name for column, _ in columns), right=numbers, console=out)
     out.print()
 
 
@@ -470,30 +441,20 @@ def _fitting_columns(
     """
     from graphreader.evaluation.tables import format_cell, visible_columns
 
-    def cells(interval: bool) -> "list[tuple[Column, Sequence[str]]]":
+    def columns(interval: bool, dropped: Sequence[str]) -> "list[tuple[Column, list[str]]]":
         return [
             (
-                column,
-                [
-                    format_cell(row[column.name], column.style, interval=interval)
-                    for row in section.rows
-                ],
+                one,
+                [format_cell(row[one.name], one.style, interval=interval) for row in section.rows],
             )
-            for column in visible_columns(table, section)
+            for one in visible_columns(table, section)
+            if one.name not in dropped
         ]
 
-    columns = cells(interval=True)
-    if _width(columns) <= width:
-        return columns
-    columns = cells(interval=False)
-    for name in _DROPPED_FIRST:
-        if _width(columns) <= width:
+    fitting = columns(True, ())
+    for count in range(len(_DROPPED_FIRST) + 1):
+        widths = [max(map(cell_len, (column.name, *cells))) for column, cells in fitting]
+        if sum(widths) + _COLUMN_GAP * len(widths) <= width:
             break
-        columns = [one for one in columns if one[0].name != name]
-    return columns
-
-
-def _width(columns: "Sequence[tuple[Column, Sequence[str]]]") -> int:
-    """The columns of a terminal that these take."""
-    widths = (max(map(cell_len, (column.name, *cells))) for column, cells in columns)
-    return sum(width + _COLUMN_GAP for width in widths)
+        fitting = columns(False, _DROPPED_FIRST[:count])
+    return fitting

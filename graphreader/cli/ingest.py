@@ -1,27 +1,30 @@
 """`graphreader ingest` and `estimate`: read texts into a corpus, or say what that costs."""
 
 import shlex
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from graphreader.cli.console import (
+    JobProgress,
     cost_text,
+    duration,
     money,
-    plain_table,
     plural,
     print_error,
     print_json,
+    print_table,
     rounded,
     single_line,
     spinner,
-    wide_console,
 )
-from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.main import Interrupted
 from graphreader.cli.options import (
     STDIN,
     Exclude,
@@ -40,9 +43,11 @@ from graphreader.cli.options import (
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.progress import Task
+
     from graphreader.estimate import Estimate, Spending
     from graphreader.graph_reader import GraphReader
-    from graphreader.ingestion.report import IngestReport
+    from graphreader.ingestion.report import DocumentReport, IngestEvent, IngestReport
 
 INGEST_EXAMPLES = (
     "graphreader ingest notes.md",
@@ -58,21 +63,11 @@ ESTIMATE_EXAMPLES = (
 )
 
 _LISTED_FAILURES = 10  # failed chunks whose reasons are printed; the JSON has all
+_LISTED = 20  # documents without problems that are listed in a terminal
+_LISTED_PARTS = 3  # skipped parts of one document that are listed
+_STATUS_WIDTH = 11
+_STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
 _UNKNOWN_PRICE = "not known: set it in a file (GRAPHREADER_PRICES)"
-
-
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    """The texts to read, as the command line names them."""
-
-    paths: Sequence[str]
-    include: Sequence[str]
-    exclude: Sequence[str]
-    id: str | None
-
-    def options(self) -> dict[str, Any]:
-        """The keyword arguments of `ingest` and `estimate` of a reader."""
-        return {"include": self.include, "exclude": self.exclude, "id": self.id}
 
 
 def ingest(
@@ -103,23 +98,19 @@ def ingest(
             "--retry-failed asks again for the failed chunks of the whole corpus: it goes with "
             "--corpus, --max-calls, --max-tokens and --json only."
         )
-    sources = _Sources(() if retry_failed else expand_paths(paths, name), include, exclude, name)
-    _refuse_unreadable(sources)
+    paths = [] if retry_failed else expand_paths(paths, name)
+    sources: dict[str, Any] = {"include": include, "exclude": exclude, "id": name}
+    _refuse_unreadable(paths, include, exclude)
     if dry_run:
-        return _print_estimate(sources, corpus, json, skip_known=True)
+        return _print_estimate(paths, sources, corpus, json, skip_known=True)
     with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
-        from graphreader.cli.ingest_progress import IngestDisplay
-
         try:
-            with IngestDisplay() as display:
+            with IngestProgress() as progress:
                 if retry_failed:
-                    report = reader.retry_failed(progress=display)
+                    report = reader.retry_failed(progress=progress)
                 else:
                     report = reader.ingest(
-                        *sources.paths,
-                        **sources.options(),
-                        normalize=normalize,
-                        progress=display,
+                        *paths, **sources, normalize=normalize, progress=progress
                     )
         except Interrupted as error:
             error.add_note("The chunks read so far are kept: the same command continues.")
@@ -130,15 +121,17 @@ def ingest(
         raise typer.Exit(1)
 
 
-def _refuse_unreadable(sources: _Sources) -> None:
+def _refuse_unreadable(
+    paths: Sequence[str], include: Sequence[str], exclude: Sequence[str]
+) -> None:
     """Exit with 2, before a server is started, if not one of the documents can be read."""
-    if not sources.paths or STDIN in sources.paths:  # stdin can be read only once
+    if not paths or STDIN in paths:  # stdin can be read only once
         return
     from graphreader.ingestion.loading.content import Refused
     from graphreader.ingestion.loading.sources import sources_of
 
     refusals = []
-    for source in sources_of(sources.paths, sources.include, sources.exclude):
+    for source in sources_of(paths, include, exclude):
         for document in source.documents(""):
             if not isinstance(document, Refused):
                 return
@@ -216,11 +209,13 @@ def estimate(
 
     All texts count as new; `graphreader ingest --dry-run` leaves out what is in the graph already.
     """
-    sources = _Sources(expand_paths(paths, name), include, exclude, name)
-    _print_estimate(sources, "default", json, skip_known=False)
+    sources = {"include": include, "exclude": exclude, "id": name}
+    _print_estimate(expand_paths(paths, name), sources, "default", json, skip_known=False)
 
 
-def _print_estimate(sources: _Sources, corpus: str, json: bool, *, skip_known: bool) -> None:
+def _print_estimate(
+    paths: Sequence[str], sources: Mapping[str, Any], corpus: str, json: bool, *, skip_known: bool
+) -> None:
     """Print an estimate; with `skip_known`, without the chunks that the corpus has.
 
     Exits with 2 if a file cannot be read, as reading it in would.
@@ -231,14 +226,12 @@ def _print_estimate(sources: _Sources, corpus: str, json: bool, *, skip_known: b
 
         skip_known = ServerHome.of(settings).has_data
     with open_reader(corpus, graph=skip_known) as reader, spinner("Counting"):
-        result = reader.estimate(*sources.paths, **sources.options(), known=skip_known)
+        result = reader.estimate(*paths, **sources, known=skip_known)
     if json:
         print_json({**asdict(result), "dollars": result.dollars})
     elif result.documents:
-        table = plain_table("", "", header=False)
-        for name, value in _estimate_rows(result):
-            table.add_row(Text(name, "bold"), Text(value))
-        wide_console().print(table)
+        rows = [(Text(name, "bold"), value) for name, value in _estimate_rows(result)]
+        print_table(rows, "", "", header=False)
     for refusal in result.refused:
         print_error(refusal)
     if result.refused:
@@ -282,3 +275,133 @@ def _spending_text(spending: "Spending") -> str:
     tokens = spending.input_tokens + spending.output_tokens
     size = f"{plural(spending.calls, 'call')}, {rounded(tokens)} tokens"
     return size if spending.dollars is None else f"{money(spending.dollars)} ({size})"
+
+
+# Progress
+
+
+class IngestProgress(JobProgress):
+    """Shows an ingestion on stderr; `ingest`, `retry_failed` and `reindex` call it with events.
+
+    Above the bars a terminal lists the first twenty documents, then only those with a problem;
+    unchanged documents are only counted. A log gets a line for each document.
+    """
+
+    def __init__(
+        self, command: str = "ingest", *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(command, clock=clock)
+        self._sources, self._bytes, self._chunks, self._elements = (
+            self.tasks[self.add_task(name, total=0, visible=False)]
+            for name in ("Sources", "", "Chunks", "Key elements")
+        )
+        self._facts = self._tokens = self._listed = 0
+        self._stage = ""
+
+    def __call__(self, event: "IngestEvent") -> None:
+        """Show an event."""
+        from graphreader.ingestion import report
+
+        match event:
+            case report.SourceCount(sources, size):
+                self.add_to_total(self._sources, sources)
+                self.add_to_total(self._bytes, size)
+                self._bytes.visible = False  # it only serves to tell the time left
+            case report.SourceEnd(size):
+                self.advance(self._sources.id)
+                self.advance(self._bytes.id, size)
+            case report.DocumentStart(missing=missing):
+                self.add_to_total(self._chunks, missing)
+            case report.ChunkProgress(chunks=chunks, facts=facts, tokens=tokens):
+                self._facts += facts
+                self._tokens += tokens
+                self.advance(self._chunks.id, chunks)
+            case report.EmbeddingProgress(done, total):
+                self.update(self._elements.id, completed=done, total=total, visible=True)
+            case report.NormalizationStage(stage):
+                self._stage = stage
+            case report.DocumentEnd(document) if self._is_listed(document):
+                self._print_document(document)
+        self.log_status(self._elements if self._activity else self._chunks, self._activity)
+
+    @property
+    def _activity(self) -> str:
+        """The work after the reading, empty while chunks are read."""
+        if self._stage:
+            return f"merging key elements ({self._stage})"
+        is_read = not self._sources.remaining and not self._chunks.remaining
+        return "embedding key elements" if is_read and self._elements.visible else ""
+
+    def status(self) -> str:
+        """`120 of 400 chunks, 2,400 facts, 48,000 tokens, ...`, or the work after the reading."""
+        if self._stage:
+            return self._activity
+        if self._activity:
+            return f"{self._activity}, {_done_of_all(self._elements)}"
+        parts = [f"{_done_of_all(self._chunks)} chunks"]
+        if self._sources.remaining:
+            parts.append(f"{_done_of_all(self._sources)} sources")
+        return ", ".join([*parts, *self._figures()])
+
+    def _figures(self) -> Iterator[str]:
+        """`2,400 facts`, `48,000 tokens`, `3.2 chunks/s`, `1,300 tokens/s`, `about 3 min left`."""
+        yield plural(self._facts, "fact")
+        yield plural(self._tokens, "token")
+        rate = self._chunks.speed
+        if rate and self._chunks.remaining:
+            number, unit = (rate, "s") if rate >= 1 else (60 * rate, "min")
+            yield f"{number:,.{1 if number < 10 else 0}f} chunks/{unit}"
+            yield f"{rounded(round(rate * self._tokens / self._chunks.completed))} tokens/s"
+        # Of sources that are not loaded only the bytes are known.
+        left = [one.time_remaining for one in (self._chunks, self._bytes) if one.remaining]
+        if left and None not in left:
+            yield f"about {duration(max(one or 0 for one in left))} left"
+
+    def _is_listed(self, document: "DocumentReport") -> bool:
+        if self.disable or document.status not in ("read", "unchanged") or document.skipped:
+            return True
+        if document.status == "unchanged":
+            return False
+        self._listed += 1
+        if self._listed == _LISTED + 1:
+            self.print_line(Text("... from here on only documents with a problem", "dim"))
+        return self._listed <= _LISTED
+
+    def _print_document(self, document: "DocumentReport") -> None:
+        """Print the lines of a document; a log wraps none of them."""
+        status = Text(f"{document.status:<{_STATUS_WIDTH}}", _STATUS_STYLES[document.status])
+        for line in _document_lines(document):
+            if self.disable:
+                self.console.print(status + line, soft_wrap=True)
+            else:
+                columns = Table.grid()
+                columns.add_column(width=_STATUS_WIDTH)
+                columns.add_column(overflow="fold")
+                columns.add_row(status, line)
+                self.console.print(columns)
+            status = Text(" " * _STATUS_WIDTH)
+
+
+def _done_of_all(task: "Task") -> str:
+    return f"{task.completed:,.0f} of {task.total or 0:,.0f}"
+
+
+def _document_lines(document: "DocumentReport") -> Iterator[Text]:
+    """What became of a document, then which parts of it could not be read."""
+    if document.status == "refused":
+        yield Text(single_line(document.error or ""))
+        return
+    line = Text(single_line(document.title)).append(f"  {plural(document.chunks, 'chunk')}", "dim")
+    if 0 < document.asked < document.chunks:
+        line.append(f", {document.asked:,} of them new", "dim")
+    if document.failed:
+        line.append(f", {len(document.failed):,} without facts", "yellow")
+    if document.skipped:
+        line.append(f", {plural(len(document.skipped), 'part')} skipped", "yellow")
+    yield line
+    if document.error:
+        yield Text(single_line(document.error))
+    for part in document.skipped[:_LISTED_PARTS]:
+        yield Text(single_line(f"{part.part}: {part.reason}"))
+    if len(document.skipped) > _LISTED_PARTS:
+        yield Text(f"and {len(document.skipped) - _LISTED_PARTS:,} more")

@@ -1,8 +1,30 @@
-"""The entry point of the `graphreader` command."""
+"""The entry point of the `graphreader` command, and its signals.
 
+Ctrl-C, `kill` and a closed terminal end a command in good order, at whatever moment they come. This
+module imports nothing slow, so that signals are handled from the beginning.
+"""
+
+import os
+import signal
 import sys
+from types import FrameType
+from typing import ClassVar
 
-from graphreader.cli.interrupt import Interrupted, handle_signals
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class Interrupted(BaseException):
+    """A signal that ends the command. Not a KeyboardInterrupt, which typer would swallow.
+
+    `received` is the number of the first signal of this process: a library may turn the exception
+    into one of its own.
+    """
+
+    received: ClassVar[int] = 0
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = 128 + number
 
 
 def main() -> None:
@@ -21,3 +43,25 @@ def main() -> None:
         print("Stopped.", file=sys.stderr)
         code = 128 + Interrupted.received
     sys.exit(code)
+
+
+def handle_signals() -> None:
+    """Raise Interrupted at the first signal; end the process at the second.
+
+    A signal that the parent process ignores (`nohup`) stays ignored.
+    """
+    Interrupted.received = 0
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, _exit_at_once)
+    Interrupted.received = number
+    raise Interrupted(number)
+
+
+def _exit_at_once(number: int, frame: FrameType | None) -> None:
+    os._exit(128 + number)

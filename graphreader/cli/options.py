@@ -7,14 +7,12 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    DownloadColumn,
     Progress,
     SpinnerColumn,
     TextColumn,
@@ -42,7 +40,7 @@ _PHASES = {
 
 # The Neo4j driver imports these where they are installed, to take their types as parameters. That
 # costs more than a second of CPU, and GraphReader never passes such types.
-_UNUSED_BY_DRIVER = ("pandas", "pyarrow")
+_UNUSED_BY_DRIVER = ("numpy", "pandas", "pyarrow")
 
 
 def flag(name: str, *names: str, help: str) -> Any:
@@ -101,8 +99,8 @@ ReportOption = Annotated[
 def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
     """The paths with `~` as the home folder.
 
-    Raises UsageError if there is nothing to read, if stdin is a terminal, or if a name is missing
-    for stdin or given without it.
+    Raises UsageError if there is nothing to read, or if a name is missing for stdin or given
+    without it.
     """
     from graphreader.ingestion.loading.sources import expand_home
 
@@ -112,9 +110,15 @@ def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
         raise UsageError("The text from stdin needs a name: add --id NAME.")
     if name is not None and STDIN not in paths:
         raise UsageError("--id names the text from stdin: add - as a PATH, or leave --id out.")
-    if STDIN in paths and sys.stdin and sys.stdin.isatty():  # Ctrl-C would not end the waiting
-        raise UsageError("Nothing is piped in: add a file to the command, as in `< notes.txt`.")
+    if STDIN in paths:
+        check_stdin()
     return expand_home(paths)
+
+
+def check_stdin() -> None:
+    """Raise UsageError if stdin is a terminal: Ctrl-C would not end the waiting."""
+    if sys.stdin and sys.stdin.isatty():
+        raise UsageError("Nothing is piped in: add a file to the command, as in `< notes.txt`.")
 
 
 def read_settings(**options: object) -> "Settings":
@@ -144,7 +148,7 @@ def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Itera
     of the corpus is checked before a server is started.
     """
     settings = read_settings(**options)
-    with spinner("Opening the graph" if graph else "Counting"):
+    with spinner("Opening the graph"):
         import_driver()
         from graphreader.graph_reader import GraphReader
 
@@ -164,52 +168,42 @@ def start_embedded(settings: "Settings") -> "RunningServer":
         return server.ensure_running(settings, display)
 
 
-class StartDisplay:
+class StartDisplay(Progress):
     """Shows the phases of a server's start; `ensure_running` calls it with its progress.
 
     A terminal gets a progress bar that is removed at the end, anything else a line for each phase.
     """
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._phase: str | None = None
-        self._progress: Progress | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stop()
+        super().__init__(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[size]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._phase: Phase | None = None
 
     def __call__(self, phase: "Phase", done: int, total: int | None) -> None:
         """Show that so many bytes of a phase are done."""
         if phase != self._phase:
-            self._stop()
             self._phase = phase
-            self._start(_PHASES[phase], total)
-        if self._progress and total:
-            self._progress.update(self._progress.task_ids[0], completed=done)
+            for task in self.task_ids:
+                self.remove_task(task)
+            self.add_task(_PHASES[phase], total=total, size="")
+            if self.disable:
+                size = f" ({_megabytes(total)})" if total else ""
+                self.console.print(f"{_PHASES[phase]}{size} ...", highlight=False)
+        if total:
+            size = f"{_megabytes(done)} of {_megabytes(total)}"
+            self.update(self.task_ids[0], completed=done, size=size)
 
-    def _start(self, text: str, total: int | None) -> None:
-        if not self._console.is_terminal:
-            size = f" ({total // 10**6} MB)" if total else ""
-            self._console.print(f"{text}{size} ...", highlight=False)
-            return
-        bar = (BarColumn(), DownloadColumn()) if total else ()
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn())
-        self._progress = Progress(*columns, console=self._console, transient=True)
-        self._progress.add_task(text, total=total)
-        self._progress.start()
 
-    def _stop(self) -> None:
-        if self._progress:
-            self._progress.stop()
-        self._progress = None
+def _megabytes(size: int) -> str:
+    return f"{size // 10**6} MB"
 
 
 def check_report(file: str | None) -> None:

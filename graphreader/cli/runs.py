@@ -7,18 +7,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from graphreader.cli.console import (
-    confirm,
+    confirm_or_exit,
     literal_line,
+    local_time,
     plural,
-    print_error,
     print_json,
+    print_table,
     wide_console,
 )
-from graphreader.cli.diagnostics import all_paths_failed
 from graphreader.cli.options import (
     JsonFlag,
     MaxCalls,
@@ -88,36 +87,27 @@ def list_runs(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
 def _print_runs(runs: "Sequence[RunSummary]") -> None:
     """One line for each run; in a narrow terminal only the question is cut."""
     out = wide_console()
-    corpus_width = min(_CORPUS_WIDTH, max(len(run.corpus) for run in runs))
-    widths = {
-        "Run": max(len(run.id) for run in runs),
-        "Began": len(local_time(0)),
-        "Status": max(map(len, _STATUS_STYLES)),
-        "Corpus": max(corpus_width, len("Corpus")),
-    }
-    left = out.width - sum(widths.values()) - 2 * len(widths) - 2
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name, width in {**widths, "Question": max(_LEAST_QUESTION_WIDTH, left)}.items():
-        table.add_column(name, width=width, overflow="ellipsis", no_wrap=True)
-    for run in runs:
-        table.add_row(
-            literal_line(run.id),
-            local_time(run.began),
-            styled_status(run.status),
-            literal_line(run.corpus),
-            literal_line(run.question),
-        )
-    out.print(table)
+    rows = [
+        (run.id, local_time(run.began), styled_status(run.status), _cut(run.corpus, _CORPUS_WIDTH))
+        for run in runs
+    ]
+    columns = ("Run", "Began", "Status", "Corpus")
+    widths = (max(map(len, column)) for column in zip(columns, *rows, strict=True))
+    room = out.width - sum(widths) - 2 * len(columns) - 2
+    questions = [_cut(run.question, max(_LEAST_QUESTION_WIDTH, room)) for run in runs]
+    lines = [(*row, question) for row, question in zip(rows, questions, strict=True)]
+    print_table(lines, *columns, "Question", console=out)
+
+
+def _cut(text: str, width: int) -> Text:
+    line = literal_line(text)
+    line.truncate(width, overflow="ellipsis")
+    return line
 
 
 def styled_status(status: "Status") -> Text:
     """The status of a run in its color."""
     return Text(status, _STATUS_STYLES[status])
-
-
-def local_time(moment: float) -> str:
-    """`2026-01-31 12:30` in local time; `moment` is in seconds of the epoch."""
-    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def show_run(run: Run, report: ReportOption = None, json: JsonFlag = False) -> None:
@@ -164,7 +154,7 @@ def resume_run(
             from graphreader.cli.watch import watch
 
             reading = watch(reader.stream_resume(run, step=step))
-    if all_paths_failed(reading):
+    if reading.failure:
         raise typer.Exit(1)
 
 
@@ -191,9 +181,8 @@ def delete_runs(
         question = f"Delete the runs that were last active before {before:%Y-%m-%d}?"
     else:
         question = ""
-    if question and not yes and not confirm(question):
-        print_error("Nothing was deleted.")
-        raise typer.Exit(1)
+    if question:
+        confirm_or_exit(question, yes, "Nothing was deleted.")
     with open_reader("default", graph=False) as reader:
         deleted = reader.delete_runs(
             *(runs or ()), everything=everything, before=before.timestamp() if before else None

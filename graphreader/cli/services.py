@@ -1,12 +1,12 @@
 """`graphreader doctor`, `browser`, `neo4j`, `cache` and `mcp`: what runs beside a corpus."""
 
-import asyncio
 import os
+import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -14,18 +14,20 @@ from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console
+from rich.filesize import decimal
 from rich.text import Text
 
 from graphreader.cli.console import (
-    confirm,
+    confirm_or_exit,
     literal,
-    plain_table,
+    local_time,
     plural,
     print_error,
     print_json,
+    print_table,
     wide_console,
 )
-from graphreader.cli.interrupt import Interrupted
+from graphreader.cli.main import Interrupted
 from graphreader.cli.options import (
     JsonFlag,
     StartDisplay,
@@ -39,22 +41,12 @@ from graphreader.cli.options import (
 from graphreader.errors import GraphReaderError, ServerError, SettingsError, UsageError
 
 if TYPE_CHECKING:
-    from graphreader.graph_reader import GraphReader
-    from graphreader.llm.cache import CacheStats, ReplyCache
-    from graphreader.llm.protocols import Decider, Embedder
+    from graphreader.llm.cache import ReplyCache
+    from graphreader.llm.protocols import Decider
     from graphreader.settings import Settings
     from graphreader.store.embedded.server import RunningServer
 
 _AURA_HOST = ".databases.neo4j.io"
-
-
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """The result of one check; if it is not `ok`, the message says what to do."""
-
-    name: str
-    ok: bool
-    message: str
 
 
 def doctor(json: JsonFlag = False) -> None:
@@ -62,61 +54,57 @@ def doctor(json: JsonFlag = False) -> None:
 
     Exits with 1 if a check fails. A configured model is asked one short question.
     """
-    settings: Settings | None = None
+    folders: dict[str, str] = {}
     try:
         settings = read_settings()
-        checks = [_check_names(), *_check_services(settings)]
     except SettingsError as error:
-        checks = [_Check("settings", False, str(error))]
-    ok = all(check.ok for check in checks)
-    folders = {"home": str(settings.home), "cache": str(settings.cache)} if settings else {}
-    if json:
-        print_json({"ok": ok, "checks": [asdict(check) for check in checks], **folders})
+        checks: list[dict[str, Any]] = [{"name": "settings", "ok": False, "message": str(error)}]
     else:
-        table = plain_table("", "", "", header=False)
-        for column in table.columns[:2]:
-            column.no_wrap = True
-        for check in checks:
-            mark = Text("ok", "green") if check.ok else Text("fails", "bold red")
-            table.add_row(mark, check.name, literal(check.message))
-        for name, path in folders.items():
-            table.add_row("", name, Text(path, "dim"))
-        wide_console().print(table)
+        import_driver()
+        checks = [
+            _check("settings", _check_names, settings),
+            _check("neo4j", _check_database, settings),
+            _check("model", _check_model, settings),
+            _check("embeddings", _check_embeddings, settings),
+        ]
+        folders = {"home": str(settings.home), "cache": str(settings.cache)}
+    ok = all(check["ok"] for check in checks)
+    if json:
+        print_json({"ok": ok, "checks": checks, **folders})
+    else:
+        rows = [
+            (
+                Text("ok", "green") if check["ok"] else Text("fails", "bold red"),
+                check["name"],
+                literal(check["message"]),
+            )
+            for check in checks
+        ]
+        rows += [(Text(), name, Text(path, "dim")) for name, path in folders.items()]
+        print_table(rows, "", "", "", header=False)
     if not ok:
         raise typer.Exit(1)
 
 
-def _check_names() -> _Check:
-    """Whether an environment variable looks like a misspelled setting."""
+def _check(
+    name: str, check: "Callable[[Settings], Coroutine[Any, Any, str]]", settings: "Settings"
+) -> dict[str, Any]:
+    """The result of one check; if it is not `ok`, the message says what to do."""
+    import asyncio
+
+    try:
+        return {"name": name, "ok": True, "message": asyncio.run(check(settings))}
+    except GraphReaderError as error:
+        return {"name": name, "ok": False, "message": str(error)}
+
+
+async def _check_names(settings: "Settings") -> str:
+    """Raise SettingsError if an environment variable looks like a misspelled setting."""
     from graphreader.settings import misspelled
 
     if names := misspelled():
-        return _Check(
-            "settings", False, f"no setting is named {', '.join(names)}: check the spelling"
-        )
-    return _Check("settings", True, "make sense")
-
-
-def _check_services(settings: "Settings") -> list[_Check]:
-    services: dict[str, Callable[[Settings], str]] = {
-        "neo4j": _check_neo4j,
-        "model": lambda settings: asyncio.run(_check_model(settings)),
-        "embeddings": lambda settings: asyncio.run(_check_embeddings(settings)),
-    }
-    import_driver()
-    checks = []
-    for name, check in services.items():
-        try:
-            checks.append(_Check(name, True, check(settings)))
-        except GraphReaderError as error:
-            checks.append(_Check(name, False, str(error)))
-    return checks
-
-
-def _check_neo4j(settings: "Settings") -> str:
-    if not settings.neo4j_uri:
-        start_embedded(settings)
-    return asyncio.run(_check_database(settings))
+        raise SettingsError(f"no setting is named {', '.join(names)}: check the spelling")
+    return "make sense"
 
 
 async def _check_database(settings: "Settings") -> str:
@@ -124,6 +112,8 @@ async def _check_database(settings: "Settings") -> str:
     from graphreader.store.catalog import Catalog
     from graphreader.store.connection import open_connection
 
+    if not settings.neo4j_uri:
+        start_embedded(settings)
     connection = await open_connection(settings)
     try:
         await schema.check(connection)
@@ -172,7 +162,7 @@ async def _check_embeddings(settings: "Settings") -> str:
     from graphreader.models import open_embedder
     from graphreader.settings import OFFLINE
 
-    embedder: Embedder = open_embedder(settings)
+    embedder = open_embedder(settings)
     try:
         await embedder.embed(["letter"])
     finally:
@@ -217,16 +207,13 @@ def browser(
 
 def _configured_browser(settings: "Settings") -> dict[str, str]:
     """The usual address of the Browser of a configured server, without its password."""
-    address = urlsplit(settings.neo4j_uri or "")
-    name = address.hostname or "localhost"
-    host = f"[{name}]" if ":" in name else name
-    page = (
-        "https://console.neo4j.io" if name.endswith(_AURA_HOST) else f"http://{host}:7474/browser/"
-    )
-    _, _, port = address.netloc.rpartition("@")[2].rpartition("]")[2].partition(":")
+    scheme, netloc, *_ = urlsplit(settings.neo4j_uri or "")
+    address = netloc.rpartition("@")[2]
+    host = re.sub(r":\d*$", "", address)
+    is_aura = host.endswith(_AURA_HOST)
     return {
-        "browser": page,
-        "uri": f"{address.scheme}://{host}" + (f":{port}" if port else ""),
+        "browser": "https://console.neo4j.io" if is_aura else f"http://{host}:7474/browser/",
+        "uri": f"{scheme}://{address}",
         "username": settings.neo4j_username,
     }
 
@@ -240,7 +227,6 @@ def start_neo4j(json: JsonFlag = False) -> None:
 
 def stop_neo4j(json: JsonFlag = False) -> None:
     """Stop the embedded Neo4j. The graph stays on disk."""
-    import_driver()
     from graphreader.store.embedded import server
 
     stopped = server.stop(read_settings())
@@ -252,7 +238,6 @@ def stop_neo4j(json: JsonFlag = False) -> None:
 
 def neo4j_status(json: JsonFlag = False) -> None:
     """Show where the embedded Neo4j runs and how to connect. Exits with 1 if it does not run."""
-    import_driver()
     from graphreader.store.embedded import server
 
     settings = read_settings()
@@ -304,18 +289,26 @@ def cache_stats(json: JsonFlag = False) -> None:
                 moment = datetime.fromtimestamp(values[name], UTC)
                 values[name] = moment.isoformat(timespec="seconds")
         print_json({"path": str(cache.path), **values})
-    elif counts.replies:
-        _print_cache(cache, counts)
-    else:
+    elif not counts.replies:
         print(f"No replies are kept in {cache.path}.")
+    else:
+        wide_console().print(Text.assemble("Kept replies in ", (str(cache.path), "bold")))
+        rows: list[tuple[str | Text, str | Text]] = [("replies", f"{counts.replies:,}")]
+        for model, replies in counts.models.items():
+            rows.append((Text(f"  {model}", "dim"), Text(f"{replies:,}", "dim")))
+        rows.append(("on disk", decimal(counts.bytes)))
+        rows += [
+            ("oldest", local_time(counts.oldest or 0)),
+            ("newest", local_time(counts.newest or 0)),
+        ]
+        print_table(rows, "", "value", right=("value",), header=False)
 
 
 def clear_cache(yes: YesFlag = False, json: JsonFlag = False) -> None:
     """Delete all cached replies. The graph and its corpora stay as they are."""
     cache = _reply_cache()
-    if not yes and not confirm("Delete all cached replies, and pay for repeated requests again?"):
-        print_error("Nothing was cleared.")
-        raise typer.Exit(1)
+    question = "Delete all cached replies, and pay for repeated requests again?"
+    confirm_or_exit(question, yes, "Nothing was cleared.")
     cleared = cache.clear()
     if json:
         print_json({"path": str(cache.path), "cleared": cleared})
@@ -329,29 +322,6 @@ def _reply_cache() -> "ReplyCache":
     return ReplyCache.of(read_settings())
 
 
-def _print_cache(cache: "ReplyCache", counts: "CacheStats") -> None:
-    out = wide_console()
-    out.print(Text.assemble("Kept replies in ", (str(cache.path), "bold")))
-    table = plain_table("", "value", right=("value",), header=False)
-    table.add_row("replies", f"{counts.replies:,}")
-    for model, replies in counts.models.items():
-        table.add_row(Text(f"  {model}", "dim"), Text(f"{replies:,}", "dim"))
-    table.add_row("on disk", _size(counts.bytes))
-    for name, moment in (("oldest", counts.oldest), ("newest", counts.newest)):
-        if moment is not None:
-            local = datetime.fromtimestamp(moment).astimezone()
-            table.add_row(name, local.strftime("%Y-%m-%d %H:%M"))
-    out.print(table)
-
-
-def _size(count: int) -> str:
-    """`1.5 MB`, `300 bytes`."""
-    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count} bytes"
-
-
 def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default") -> None:
     """Serve a corpus, for reading only, to MCP clients (Claude, Cursor, ...) on stdin and stdout.
 
@@ -359,7 +329,14 @@ def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default
     """
     settings = read_settings()
     import_driver()
-    mcp_server = _import_mcp_server()
+    try:
+        from graphreader.mcp_server import mcp_server
+    except ImportError as error:
+        if not (error.name or "").startswith("mcp"):
+            raise
+        raise UsageError(
+            'The MCP server needs a further package: pip install "mcp>=2.3,<3"'
+        ) from error
     from graphreader.graph_reader import GraphReader
 
     # Lines, also in a terminal: the server starts at a request, in the middle of other output.
@@ -370,19 +347,6 @@ def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default
             print_error(f"Serving the corpus {corpus!r} to an MCP client; Ctrl-C ends it.")
         with _closing_stdin_at_signal():
             server.run()
-
-
-def _import_mcp_server() -> "Callable[[GraphReader], Any]":
-    """The function that makes the server. Raises UsageError if the package `mcp` is missing."""
-    try:
-        from graphreader.mcp_server import mcp_server
-    except ImportError as error:
-        if not (error.name or "").startswith("mcp"):
-            raise
-        raise UsageError(
-            'The MCP server needs a further package: pip install "mcp>=2.3,<3"'
-        ) from error
-    return mcp_server
 
 
 @contextmanager

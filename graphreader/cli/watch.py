@@ -3,9 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.rule import Rule
@@ -28,9 +29,9 @@ from graphreader.agent.events import (
     QuestionAnswered,
     RunBegan,
 )
-from graphreader.cli.console import cost_text, literal, literal_line, plural
-from graphreader.cli.interrupt import Interrupted
-from graphreader.cli.runs import local_time, styled_status
+from graphreader.cli.console import cost_text, literal, literal_line, local_time, plural
+from graphreader.cli.main import Interrupted
+from graphreader.cli.runs import styled_status
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading, Stopped
 from graphreader.runs import KeptRun
 from graphreader.usage import Phase, Usage
@@ -44,7 +45,7 @@ _STOPPED: dict[Stopped, Text] = {
 }
 _CHUNK = re.compile(r"(.+), chunk (\d+)")
 _NAME_WIDTH = 24  # characters of an initial node's name
-_RESERVED_LINES = 6  # lines of the terminal for other things than the paths
+_ANSWER_TAIL = 500  # characters of a growing answer that are shown
 
 _PathEvent = FactsRead | ChunkRead | NeighborsSeen | NoteTaken | FunctionChosen | PathEnded
 
@@ -57,40 +58,35 @@ def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
     error has a note on how to resume it.
     """
     out = console or Console(highlight=False)
-    reading: Reading | None = None
     picture = _RunPicture()
     try:
         with Live(picture, console=out, refresh_per_second=8, transient=True) as live:
             if not out.is_terminal:
                 live.stop()
             for event in events:
-                match event:
-                    case PlanMade(plan=plan, needs=needs):
-                        _print_plan(out, plan, needs)
-                    case QuestionAnswered(reading=answered):
-                        reading = answered
                 picture.update(event)
+                if isinstance(event, PlanMade):
+                    _print_plan(out, event.plan, event.needs)
     except Interrupted as error:
         if picture.run:
             command = f"graphreader runs resume {shlex.quote(picture.run)}"
             error.add_note(f"Go on with `{command}`.")
         raise
-    if reading is None:
-        raise AssertionError("a run ends with its answer")
-    _print_paths(out, reading.paths)
-    print_answer(out, reading)
-    return reading
+    assert isinstance(event, QuestionAnswered)  # a run ends with its answer
+    _print_paths(out, event.reading.paths)
+    print_answer(out, event.reading)
+    return event.reading
 
 
+@dataclass(slots=True)
 class _LivePath:
     """What one path is doing now, its last note, and how many functions it has chosen."""
 
-    def __init__(self, node: str) -> None:
-        self.node = node
-        self.action = Text("…", "dim")
-        self.note = ""
-        self.calls = 0
-        self.ended = False
+    node: str
+    action: Text = field(default_factory=lambda: Text("…", "dim"))
+    note: str = ""
+    calls: int = 0
+    ended: bool = False
 
     def update(self, event: _PathEvent) -> None:
         """Take in what happened."""
@@ -105,8 +101,7 @@ class _LivePath:
                 names = literal_line(", ".join(neighbors), "cyan")
                 self.action = Text("looks at neighbors: ") + names
             case NoteTaken(notebook=notebook):
-                lines = [line for line in notebook.splitlines() if line.strip()]
-                self.note = lines[-1].strip().removeprefix("- ") if lines else ""
+                self.note = notebook.rstrip().rpartition("\n")[2].strip().removeprefix("- ")
             case FunctionChosen(call=call):
                 self.calls, self.action = self.calls + 1, _call_text(call)
             case PathEnded(stopped=stopped):
@@ -142,27 +137,21 @@ class _RunPicture:
                 if all(path.ended for path in self._paths):
                     self._spinner.update(text="Answering")
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        with_notes = len(self._paths) * 2 + _RESERVED_LINES <= console.height
-        parts: list[RenderableType] = [self._table(with_notes), self._spinner]
-        if self._answer:
-            used = _RESERVED_LINES + len(self._paths) * (2 if with_notes else 1)
-            lines = literal(self._answer, "bold").wrap(console, options.max_width - 4)
-            visible = lines[-max(1, console.height - used) :]
-            parts.append(Padding(Text("\n").join(visible), (0, 0, 0, 2)))
-        yield Padding(Group(*parts), (0, 0, 0, 2))
-
-    def _table(self, with_notes: bool) -> Table:
+    def __rich__(self) -> RenderableType:
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, expand=True)
         table.add_column(justify="right", no_wrap=True)
         table.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH, style="bold")
         table.add_column(justify="right", no_wrap=True, style="dim")
         table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         for number, path in enumerate(self._paths, 1):
-            note = literal_line(path.note, "dim italic")
-            now = Text("\n").join([path.action, note]) if with_notes else path.action
+            now = Text("\n").join([path.action, literal_line(path.note, "dim italic")])
             table.add_row(str(number), literal_line(path.node), str(path.calls), now)
-        return table
+        answer = literal(self._answer[-_ANSWER_TAIL:], "bold")
+        parts: list[RenderableType] = [table, self._spinner]
+        if self._answer:
+            answer = literal(self._answer[-_ANSWER_TAIL:], "bold")
+            parts.append(Padding(answer, (0, 0, 0, 2)))
+        return Padding(Group(*parts), (0, 0, 0, 2))
 
 
 def _print_plan(out: Console, plan: str, needs: Sequence[str]) -> None:

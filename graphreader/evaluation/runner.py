@@ -270,11 +270,8 @@ class EvaluationRunner:
         self, prepared: PreparedGroup, record: Record, reader: PreparedReader
     ) -> dict[str, Any]:
         reading = await reader.reader.aask(record.question, options=record.options)
-        if reading.paths and all(path.stopped == "error" for path in reading.paths):
-            # A reading whose every path failed is a failure, whatever its answer says.
-            error = DecisionError(reading.paths[0].error or reading.answer)
-            error.spent = reading.usage
-            raise error
+        if reading.failure:
+            raise reading.failure
         figures = await self._scorer.score(record, reading, prepared.places)
         if reading.compression is not None:
             rates = {"final_query": reading.compression}

@@ -110,7 +110,7 @@ def test_refused(terminal: Terminal, corpus: str) -> None:
     back = terminal.run("import", "lives.jsonl")
 
     assert back.code == 2
-    assert "2 documents in the graph already" in back.out
+    assert "imported; 2 documents were in the graph already." in back.out
     assert "vera" in back.err
     assert "graphreader delete " in back.err
 

@@ -11,15 +11,11 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import httpx
 import psutil
-from neo4j import GraphDatabase
-from neo4j.exceptions import AuthError, DriverError, Neo4jError
 from pydantic import SecretStr
 
 from graphreader.errors import ServerError
 from graphreader.settings import Settings
-from graphreader.store.embedded.jars import provide_jars
 from graphreader.store.embedded.process import (
     LOOPBACK,
     VARIABLE,
@@ -133,6 +129,9 @@ def _adopt(home: ServerHome, report: Progress) -> RunningServer | None:
 
 
 def _start(home: ServerHome, settings: Settings, report: Progress) -> RunningServer:
+    # Imported here, because httpx takes 0.2 s, and a server that runs needs no jars.
+    from graphreader.store.embedded.jars import provide_jars  # noqa: PLC0415
+
     java()  # raises where there is none, before anything is fetched
     jars = provide_jars(home.version, settings.cache, settings.maven_mirror, report)
     access = home.make_access()
@@ -284,6 +283,8 @@ def version_of(access: Access) -> str | None:
 
     Raises ServerError where the server refuses the password.
     """
+    import httpx  # noqa: PLC0415  # 0.2 s, and a server that runs is not asked for its version
+
     if not speaks_bolt(access.bolt) or not _answers_queries(access):
         return None
     try:
@@ -295,6 +296,10 @@ def version_of(access: Access) -> str | None:
 
 
 def _answers_queries(access: Access) -> bool:
+    # Imported here, because the driver takes 0.3 s, and a server that runs is asked nothing.
+    from neo4j import GraphDatabase  # noqa: PLC0415
+    from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
+
     driver = GraphDatabase.driver(
         access.uri,
         auth=(access.username, access.password),
