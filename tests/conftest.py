@@ -16,6 +16,7 @@ import pytest
 
 from graphreader.settings import Settings
 from tests import servers
+from tests.terminal import Terminal
 
 TEST_URI = {name: os.environ.get(name) for name in servers.VARIABLES}
 CACHE = Settings.model_fields["cache"].get_default(call_default_factory=True)
@@ -60,3 +61,11 @@ def neo4j(neo4j_pool: servers.Pool) -> Settings:
 def corpus() -> str:
     """A name that no other test uses."""
     return f"test-{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Terminal:
+    """Commands in an empty folder."""
+    return Terminal(monkeypatch, capsys, tmp_path)

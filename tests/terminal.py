@@ -3,6 +3,7 @@
 In this process a command takes a tenth of a second; alone it imports the libraries first.
 """
 
+import io
 import json
 import logging
 import os
@@ -38,6 +39,13 @@ class Outcome:
     def json(self) -> Any:
         """The one JSON object of stdout."""
         return json.loads(self.out)
+
+
+class Keyboard(io.StringIO):
+    """A stdin at which a person sits, or a stderr that is a screen."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def environment_of(settings: Settings) -> dict[str, str]:

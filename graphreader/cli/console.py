@@ -196,8 +196,14 @@ class JobProgress(Progress, ABC):
     def get_renderables(self) -> Iterable[RenderableType]:
         """The bars, and below them the status."""
         yield from super().get_renderables()
-        self._spinner.update(text=Text(self.status()))
-        yield self._spinner
+        if self.tasks:  # rich calls this once in its constructor
+            self._spinner.update(text=Text(self.status()))
+            yield self._spinner
+
+    def new_task(self, name: str, total: float = 0, **options: Any) -> Task:
+        """Add a task, and return it."""
+        self.add_task(name, total=total, **options)
+        return self.tasks[-1]
 
     def add_to_total(self, task: Task, total: float) -> None:
         """Show the task with a larger total. `update` would forget its speed."""
@@ -241,7 +247,7 @@ class QuestionProgress(JobProgress):
         super().__init__(command, **options)
         self._output = output
         self._logged = ("", completed)
-        self._task = self.tasks[self.add_task(name, total=total, completed=completed)]
+        self._task = self.new_task(name, total, completed=completed)
 
     @abstractmethod
     def counts(self) -> str:

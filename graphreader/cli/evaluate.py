@@ -305,8 +305,9 @@ class ReadingProgress(QuestionProgress):
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """The rows that there is room for, and below them the bar and the status."""
-        lines = max(_LEAST_ROWS, self.console.height - _FRAME_LINES)
-        yield results_table(self._progress, lines)
+        if self.tasks:
+            lines = max(_LEAST_ROWS, self.console.height - _FRAME_LINES)
+            yield results_table(self._progress, lines)
         yield from super().get_renderables()
 
 

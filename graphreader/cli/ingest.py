@@ -292,8 +292,7 @@ class IngestProgress(JobProgress):
     ) -> None:
         super().__init__(command, clock=clock)
         self._sources, self._bytes, self._chunks, self._elements = (
-            self.tasks[self.add_task(name, total=0, visible=False)]
-            for name in ("Sources", "", "Chunks", "Key elements")
+            self.new_task(name, visible=False) for name in ("Sources", "", "Chunks", "Key elements")
         )
         self._facts = self._tokens = self._listed = 0
         self._stage = ""

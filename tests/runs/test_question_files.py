@@ -12,7 +12,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from filelock import FileLock
 
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
@@ -20,7 +19,7 @@ from tests.runs import chronicle, mind
 from tests.runs.forks import Fork, Forks
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
-from tests.terminal import Terminal, closed_port, environment_of, wait_for
+from tests.terminal import closed_port, environment_of, wait_for
 
 CHUNKS = 8
 AT_ONCE = 3
@@ -81,16 +80,6 @@ class Command:
 def command(forks: Forks, neo4j: Settings, corpus: str, tmp_path: Path) -> Iterator[Command]:
     with OpenAIServer(mind.think) as server:
         yield Command(forks, neo4j, server, corpus, tmp_path)
-
-
-@pytest.fixture
-def terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Terminal:
-    """A terminal from which no server can be reached: whatever is asked fails otherwise."""
-    terminal = Terminal(monkeypatch, capsys, tmp_path)
-    terminal.set(NEO4J_URI="bolt://127.0.0.1:1", NEO4J_PASSWORD="none")
-    return terminal
 
 
 def check(lines: list[Line], *numbers: int) -> None:
@@ -312,81 +301,3 @@ def test_budgets(command: Command) -> None:
 
     assert sum(calls.values()) == 2
     assert max(calls) <= 5
-
-
-# A line that is no question is told with its number before anything is asked or opened.
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ('{"question": "Who?"', "it is not JSON"),
-        ("Who met Anna?", "it is not JSON"),
-        ('{"text": "Who?"}', "it has no question"),
-        ("17", "it has no question"),
-        ('{"question": "  "}', "its question is empty"),
-        ('{"question": null}', "its question is empty"),
-        ('{"question": "Who?", "id": 1.5}', "its id is neither"),
-        ('{"question": "Who?", "id": "a"}', "the id 'a' is that of line 1, too"),
-        ("\udcff", "it is not UTF-8"),
-    ],
-)
-def test_wrong_lines(terminal: Terminal, tmp_path: Path, line: str, said: str) -> None:
-    text = f'{{"question": "Who?", "id": "a"}}\n"Why?"\n{line}\n'
-    (tmp_path / "q.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
-    outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl")
-
-    assert (outcome.code, outcome.out) == (2, "")
-    assert f"q.jsonl, line 3: {said}" in outcome.err
-    assert not (tmp_path / "a.jsonl").exists()
-
-
-# A file that holds other things than answers to these questions is left as it is.
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        ("My diary\n", "line 1: this is not an answer of"),
-        ("My diary", "line 1: this is not an answer of"),
-        ('{"id": 1, "question": "Why?", "answer": "", "corpus": "c"}\n', "was another one then"),
-        ('{"id": 1, "question": "Who?", "answer": "", "corpus": "d"}\n', "from the corpus 'd'"),
-        ('{"id": 1, "question": "Who?"}\n', "line 1: this is not an answer of"),
-    ],
-)
-def test_other_files(terminal: Terminal, tmp_path: Path, lines: str, said: str) -> None:
-    (tmp_path / "q.jsonl").write_text('"Who?"\n')
-    (tmp_path / "a.jsonl").write_text(lines)
-    outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl", "--corpus", "c")
-
-    assert (outcome.code, outcome.out) == (2, "")
-    assert said in outcome.err
-    assert (tmp_path / "a.jsonl").read_text() == lines
-
-
-# Two processes never write one file of answers.
-def test_one_process_a_file(terminal: Terminal, tmp_path: Path) -> None:
-    (tmp_path / "q.jsonl").write_text('"Who?"\n')
-    with FileLock(tmp_path / ".a.jsonl.lock"):
-        outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl")
-
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "Another process writes its answers into" in outcome.err
-
-
-# What does not go together is said.
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "Ask a question, or name a file of questions with --file."),
-        (["Who?", "--out", "a.jsonl"], "--out is for the answers to --file"),
-        (["Who?", "--file", "q.jsonl"], "--file has its own questions"),
-        (["--file", "q.jsonl", "--json"], "--file has its own questions"),
-        (["--file", "nowhere.jsonl"], "nowhere.jsonl cannot be opened"),
-        (["--file", "empty.jsonl"], "There is no question in empty.jsonl"),
-        (["--file", "q.jsonl", "--out", "."], "is not a file: name another --out."),
-    ],
-)
-def test_wrong_usage(terminal: Terminal, tmp_path: Path, arguments: list[str], said: str) -> None:
-    (tmp_path / "q.jsonl").write_text('"Who?"\n')
-    (tmp_path / "empty.jsonl").write_text("\n")
-    outcome = terminal.run("ask", *arguments)
-
-    assert (outcome.code, outcome.out) == (2, "")
-    assert said in outcome.err

@@ -1,117 +1,282 @@
-"""What the command line says about itself, and how soon."""
+"""The application: help, wrong usage, exit codes and messages of failures, signals."""
 
 import json
+import re
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
-from graphreader.cli.app import app
-from tests.terminal import Terminal
+from graphreader.cli.app import Debug, app, report_error
+from graphreader.cli.main import Interrupted, handle_signals
+from graphreader.errors import (
+    DocumentError,
+    ModelRefusedError,
+    Neo4jUnavailableError,
+    SettingsError,
+)
+from graphreader.usage import Usage
+from tests.terminal import Keyboard, Terminal
 
 
 def commands() -> list[list[str]]:
     """All commands and groups, as they are typed."""
-    found: list[list[str]] = [[]]
+    names: list[list[str]] = [[]]
     for command in get_command(app).commands.values():  # type: ignore[attr-defined]
-        found.append([command.name])
-        found += [[command.name, name] for name in getattr(command, "commands", {})]
-    return found
-
-
-HEAVY = ("neo4j", "langgraph", "langchain", "langchain_core", "openai", "tiktoken", "httpx")
-
-
-@pytest.fixture
-def terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Terminal:
-    return Terminal(monkeypatch, capsys, tmp_path)
+        names.append([command.name])
+        names += [[command.name, name] for name in getattr(command, "commands", {})]
+    return names
 
 
 # Every command has a help that fits, also in a narrow terminal; it shows no types of flags.
-@pytest.mark.parametrize("command", commands(), ids=" ".join)
-def test_help(terminal: Terminal, command: list[str]) -> None:
-    terminal.set(COLUMNS="40", NO_COLOR="1", TERM="dumb")
-    narrow = terminal.run(*command, "-h")
-    terminal.set(COLUMNS="120")
-    wide = terminal.run(*command, "--help")
+def test_help(terminal: Terminal) -> None:
+    terminal.set(NO_COLOR="1", TERM="dumb")
+    for columns in (40, 120):
+        terminal.set(COLUMNS=str(columns))
+        for command in commands():
+            outcome = terminal.run(*command, "-h")
 
-    for said, columns in ((narrow, 40), (wide, 120)):
-        assert (said.code, said.err) == (0, "")
-        assert "Usage: graphreader" in said.out
-        assert max(map(len, said.out.splitlines())) <= columns
-        assert "\x1b" not in said.out
-        assert "bool" not in said.out
+            assert (outcome.code, outcome.err) == (0, ""), command
+            assert "Usage: graphreader" in outcome.out
+            assert max(map(len, outcome.out.splitlines())) <= columns
+            assert "\x1b" not in outcome.out
+            assert "bool" not in outcome.out
 
 
-# The help of the whole names every command and shows examples.
+# The help of the whole names every command and shows examples; the version is that of the package.
 def test_help_of_all(terminal: Terminal) -> None:
     text = terminal.run("--help").out
 
     assert all(command[0] in text for command in commands() if command)
     assert 'graphreader ask "Who taught the founder of the school?"' in text
+    assert terminal.run("--version").out == f"graphreader {version('graphreader')}\n"
 
 
-# The help comes at once: nothing heavy is imported for it, by no command's module.
-@pytest.mark.parametrize("arguments", [["--help"], ["ask", "--help"], ["--version"]])
-def test_help_is_quick(arguments: list[str], tmp_path: Path) -> None:
-    program = (
-        "import sys, json, atexit\n"
-        "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
-        f"sys.argv = ['graphreader', *{arguments!r}]\n"
-        "from graphreader.cli.main import main\n"
-        "main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", cwd=tmp_path
-    )
-
-    assert done.returncode == 0
-    imported = {name.partition(".")[0] for name in json.loads(done.stderr)}
-    assert not imported & set(HEAVY)
-    assert "graphreader.settings" not in json.loads(done.stderr)
+MODULES = """
+import sys
+sys.argv = ["graphreader", *sys.argv[1:]]
+from graphreader.cli.main import main
+try:
+    main()
+finally:
+    print("", *sys.modules, sep="\\n", file=sys.stderr)
+"""
 
 
-# `--version` prints the package's version and nothing else.
-def test_version(terminal: Terminal) -> None:
-    said = terminal.run("--version")
-
-    assert (said.code, said.out, said.err) == (0, f"graphreader {version('graphreader')}\n", "")
-
-
-# Wrong usage is exit code 2 with a word on what is wrong, and nothing on stdout.
+# Commands start quickly: they import nothing heavy that only others need.
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "unneeded"),
     [
-        (["nonsense"], "No such command 'nonsense'"),
-        (["ask"], "Ask a question, or name a file of questions with --file."),
-        (["ingest"], "Name what to read"),
-        (["list", "--nonsense"], "No such option: --nonsense"),
-        (["ask", "who?", "--corpus"], "requires an argument"),
-        (["ask", "who?", "--max-calls", "0"], "'--max-calls': it must be at least 1"),
-        (["ask", "who?", "--max-calls", "x"], "'--max-calls': it must be an integer"),
-        (["ask", "who?", "--mode", "slow"], "'--mode': 'slow' is not one of 'paper', 'fast'."),
-        (["runs", "delete", "--before", "soon"], "'soon' is not a day like 2026-01-31"),
-        (["--log-level", "x", "list"], "'--log-level': 'x' is not one of 'debug', 'info'"),
-        (["neo4j", "nonsense"], "No such command 'nonsense'"),
-        (["export"], "Missing argument 'FILE'"),
-        (["import"], "Missing argument 'FILE'"),
-        (["export", "-", "--json"], "not both: name a file."),
-        (["import", "nowhere.jsonl"], "nowhere.jsonl cannot be opened (No such file"),
-        (["delete"], "Name one document, or use --all for the whole corpus."),
-        (["delete", "one", "--all"], "Name one document, or use --all for the whole corpus."),
+        (["--help"], "graphreader.settings graphreader.documents pydantic_settings asyncio"),
+        (["cache", "stats"], "psutil"),
+        (["neo4j", "status"], ""),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_usage(terminal: Terminal, arguments: list[str], said: str) -> None:
-    terminal.set(COLUMNS="120")
+def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -> None:
+    terminal.set(GRAPHREADER_HOME=str(terminal.folder / "home"))
+    heavy = ["neo4j", "langgraph", "langchain_core", "openai", "tiktoken", "httpx", "pandas"]
+    done = subprocess.run(
+        [sys.executable, "-c", MODULES, *arguments], capture_output=True, encoding="utf-8"
+    )
 
-    outcome = terminal.run(*arguments)
+    assert "graphreader.cli.app" in done.stderr
+    assert not set(done.stderr.splitlines()) & {*heavy, *unneeded.split()}
+
+
+# Wrong usage is exit code 2 with a word on what is wrong, nothing on stdout, before any server.
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("nonsense", "No such command 'nonsense'"),
+        ("neo4j nonsense", "No such command 'nonsense'"),
+        ("list --nonsense", "No such option: --nonsense"),
+        ("ask who? --corpus", "requires an argument"),
+        ("ask who? --max-calls 0", "'--max-calls': Input should be greater than or equal to 1"),
+        ("ask who? --mode slow", "'slow' is not one of 'paper', 'fast'."),
+        ("runs delete --before soon", "'soon' does not match"),
+        ("--log-level x list", "'x' is not one of 'debug', 'info'"),
+        ("ask", "Ask a question, or name a file of questions with --file."),
+        ("ask who? --out a.jsonl", "--out is for the answers to --file"),
+        ("ask who? --file q.jsonl", "--file has its own questions"),
+        ("ask --file q.jsonl --json", "--file has its own questions"),
+        ("ask --file q.jsonl --report a.html", "--report is for one question"),
+        ("ask --file nowhere.jsonl", "nowhere.jsonl cannot be opened"),
+        ("ask --file q.jsonl --out .", "is not a file: name another --out."),
+        ("ask --file -", "Nothing is piped in"),
+        ("ask who? --reader full-text --mode fast", "--reader takes one QUESTION"),
+        ("ingest", "Name what to read: files, folders, or - for stdin."),
+        ("ingest -", "The text from stdin needs a name: add --id NAME."),
+        ("ingest - --id notes", "Nothing is piped in"),
+        ("ingest life.txt --id life", "--id names the text from stdin: add - as a PATH, or"),
+        ("ingest --retry-failed life.txt", "--retry-failed asks again for the failed chunks of"),
+        ("ingest --retry-failed --include *.md", "--retry-failed asks again"),
+        ("ingest --retry-failed --no-normalize", "--retry-failed asks again"),
+        ("ingest --retry-failed --dry-run", "--retry-failed asks again"),
+        ("ingest missing.txt gone.txt", "missing.txt does not exist: check the path.\ngone.txt d"),
+        ("export", "Missing argument 'FILE'"),
+        ("export - --json", "not both: name a file."),
+        ("import nowhere.jsonl", "nowhere.jsonl cannot be opened (No such file"),
+        ("delete", "Name one document, or use --all for the whole corpus."),
+        ("delete one --all", "Name one document, or use --all for the whole corpus."),
+        ("runs delete", "Name runs, or use --all"),
+        ("runs delete x --all", "Name runs, or use --all"),
+        ("normalize --undo --stages none", "leave out --stages"),
+        ("normalize --stages everything", "GRAPHREADER_NORMALIZE: the stages are semantic, assoc"),
+        ("evaluate", "Name the data"),
+        ("evaluate samples", "Name a folder for the readings: --out DIR."),
+        ("report missing", "graphreader evaluate --out"),
+    ],
+)
+def test_wrong_usage(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, command: str, said: str
+) -> None:
+    terminal.set(COLUMNS="120", NEO4J_URI="nowhere", NEO4J_PASSWORD="none")
+    monkeypatch.setattr(sys, "stdin", Keyboard())
+    (terminal.folder / "q.jsonl").write_text('"Who?"\n')
+
+    outcome = terminal.run(*command.split())
 
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
     assert "Traceback" not in outcome.err
+
+
+SPENT = ModelRefusedError("The quota is used up.")
+SPENT.spent = Usage(calls=312, input_tokens=400_000, output_tokens=10_233, dollars=0.2101)
+
+
+# Wrong usage is 2, a failure is 1, a signal is 128 and its number; each with one sentence. A
+# terminal does not obey what an error repeats; of an unexpected error only the type is shown, as
+# its message may hold keys; a run that fails says what it has cost.
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (SettingsError("Set it."), 2, "Set it."),
+        (DocumentError("No \x1b]0;owned\x07\x9b31m\u202efile."), 2, "No  ]0;owned  31m file."),
+        (Neo4jUnavailableError("Start it."), 1, "Start it."),
+        (ModelRefusedError("Check the key."), 1, "Check the key."),
+        (SPENT, 1, "The quota is used up.\nSpent: 312 calls, 410,233 tokens, $0.2101."),
+        (
+            OSError(28, "No space left on device"),
+            1,
+            "The operating system reports: No space left on device. Check the disk and the "
+            "permissions.",
+        ),
+        (
+            ValueError("sk-secret"),
+            1,
+            "An unexpected error occurred (ValueError): run again with `graphreader --debug ...` "
+            "to see where it comes from.",
+        ),
+        (Interrupted(signal.SIGINT), 130, "Stopped."),
+        (Interrupted(signal.SIGTERM), 143, "Stopped."),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_exit_codes(
+    error: BaseException, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert report_error(error) == code
+    assert capsys.readouterr() == ("", f"{message}\n")
+
+
+# The message of an OSError without a number may hold secrets, too.
+def test_an_odd_os_error(capsys: pytest.CaptureFixture[str]) -> None:
+    report_error(OSError("sk-secret"))
+
+    assert capsys.readouterr().err.startswith("The operating system reports: OSError.")
+
+
+# An error that a library makes of a signal's exception is reported as the signal.
+def test_a_converted_interruption(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Interrupted, "received", signal.SIGINT)
+
+    assert report_error(ImportError("cannot import")) == 130
+    assert capsys.readouterr().err == "Stopped.\n"
+
+
+# With `--debug` a traceback stands before the sentence, without keys, users and passwords.
+def test_debug(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Debug, "enabled", True)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-1")
+    monkeypatch.setenv("NEO4J_PASSWORD", "sk-secret-1-and-more")
+    report_error(
+        SettingsError("sk-secret-1, sk-secret-1-and-more, https://me:p@ss-words@maven.example/?a@b")
+    )
+    err = capsys.readouterr().err
+
+    assert "SettingsError: ***, ***, https://***@maven.example/?a@b" in err
+    assert not re.search("secret|ss-words", err.partition("\n")[0])
+
+
+SIGNALS = """
+import os, signal, sys, time
+from graphreader.cli.main import main
+
+class Importer:
+    def find_spec(self, name, *_):
+        if name == "graphreader.cli.app":
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(60)
+            finally:
+                if sys.argv[1:]:
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(60)
+
+sys.meta_path.insert(0, Importer())
+main()
+"""
+
+
+# Ctrl-C ends a command in good order, also while the command line is still being imported; the
+# second one ends it at once, whatever it is doing.
+@pytest.mark.parametrize(("again", "said"), [([], "Stopped.\n"), (["again"], "")])
+def test_signals(again: list[str], said: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALS, *again], capture_output=True, encoding="utf-8", timeout=30
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
+
+
+# A signal that the parent switched off (nohup, a background job) stays switched off.
+def test_ignored_signals() -> None:
+    before = {number: signal.getsignal(number) for number in (1, 2, 15)}
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        handle_signals()
+
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, signal.SIG_IGN)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# A full disk behind stdout is said, and the exit code tells it.
+def test_a_full_disk_behind_stdout() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "graphreader", "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("The operating system reports: No space left on device.")
+
+
+# A program gets one JSON object of whatever a command reports, on one line.
+def test_json(terminal: Terminal) -> None:
+    terminal.set(GRAPHREADER_HOME=str(terminal.folder / "home"))
+    outcome = terminal.run("runs", "list", "--json")
+
+    assert json.loads(outcome.out) == {"runs": []}
+    assert outcome.out.count("\n") == 1

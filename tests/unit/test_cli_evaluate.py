@@ -1,29 +1,27 @@
-"""What a person sees of an evaluation: rows as they fill, what it will cost."""
+"""What a person sees of an evaluation and of its report: rows as they fill, costs, tables."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
-from graphreader.cli.evaluate import (
-    EvaluationDisplay,
-    print_costs,
-    results_table,
-    total_spending,
-)
+from graphreader.cli.evaluate import ReadingProgress, print_costs, results_table, total_spending
 from graphreader.estimate import Spending
 from graphreader.evaluation.costs import Cost
 from graphreader.evaluation.results import EvaluationProgress, ReadingKey
+from tests.clock import Clock
+from tests.terminal import Terminal
+from tests.unit.evaluated_report import as_line
 
 
-def key(
-    n: int = 0, reader: str = "golden", dataset: str = "d", model: str = "offline"
-) -> ReadingKey:
+def key(n: int = 0, reader: str = "golden", dataset: str = "d", model: str = "o") -> ReadingKey:
     return ReadingKey(dataset, f"q{n}", "native", reader, model, 0)
 
 
 def line(of: ReadingKey, error: str | None = None, **more: Any) -> dict[str, Any]:
-    named = {name: getattr(of, name) for name in ReadingKey.__slots__}
     figures = {
         "em": 1.0,
         "f1": 0.5,
@@ -33,44 +31,36 @@ def line(of: ReadingKey, error: str | None = None, **more: Any) -> dict[str, Any
         "usage": {"calls": 3},
         "seconds": 2.0,
     }
-    return {**named, **figures, "error": error, **more}
+    names = {name: getattr(of, name) for name in ReadingKey.__slots__}
+    return {**names, **figures, "error": error, **more}
 
 
-def drawn(progress: EvaluationProgress, width: int = 80, lines: int | None = None) -> list[str]:
-    console = Console(width=width)
+def drawn(progress: EvaluationProgress, lines: int | None = None) -> list[str]:
+    console = Console(width=80)
     with console.capture() as capture:
         console.print(results_table(progress, lines))
     return [one.rstrip() for one in capture.get().splitlines()]
 
 
-class Clock:
-    """Seconds that a test moves on."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def progress() -> EvaluationProgress:
     progress = EvaluationProgress()
-    progress.expect(key(n) for n in range(4))
+    progress.expect(key(n) for n in range(10))
     return progress
 
 
-# Means are of what is there; what failed counts as wrong, but not for what was read.
-def test_means(progress: EvaluationProgress) -> None:
+# Means are of what is there; what failed counts as wrong, but not for what was read. Where nothing
+# is measured a dash stands, not a nought.
+def test_rows(progress: EvaluationProgress) -> None:
+    progress.add(line(key(0), em=None, f1=None, gold_documents=[]))
+    dashes = drawn(progress)[-1].split()
     progress.add(line(key(0)))
     progress.add(line(key(1), em=0.0, documents_read=[1], tokens_read=300))
     progress.add(line(key(2), "No.", em=0.0, f1=0.0, documents_read=[], tokens_read=0, seconds=0.0))
-    row = progress.rows[0]
 
-    assert (row.done, row.total, row.failed) == (3, 4, 1)
-    assert row.mean("em") == pytest.approx(1 / 3)
-    assert row.mean("fcr") == pytest.approx(1 / 3)
-    assert row.mean("tokens") == 200
-    assert row.mean("seconds") == 2.0
+    assert dashes == ["golden", "1/10", "-", "-", "-", "100", "3.0", "2.0", "0"]
+    row = ["golden", "3/10", "33.3", "33.3", "33.3", "200", "3.0", "2.0", "1"]
+    assert drawn(progress)[-1].split() == row
 
 
 # What failed and is asked again takes its own place; lines of an earlier run count if asked for.
@@ -85,107 +75,125 @@ def test_earlier_lines() -> None:
     assert (progress.done, progress.total, progress.failed) == (2, 2, 1)
 
 
-# Where nothing is measured a dash stands, not a nought.
-def test_dashes(progress: EvaluationProgress) -> None:
-    progress.add(line(key(0), em=None, f1=None, gold_documents=[]))
-
-    assert drawn(progress)[-1].split() == ["golden", "1/4", "-", "-", "-", "100", "3.0", "2.0", "0"]
-
-
-# Readers stand below their dataset and length; a model is named where there are several.
+# Readers stand below their dataset and length, long names in 80 columns; a model is named where
+# there are several.
 def test_headings() -> None:
     progress = EvaluationProgress()
-    progress.expect([key(0), key(0, "full-text"), key(0, dataset="e")])
+    name = "graphreader-no-normalization"
+    progress.expect([key(0), key(0, name), key(0, dataset="e")])
+    progress.add(line(key(0, name), tokens_read=128_000, seconds=99.0))
     one = drawn(progress)
     progress.expect([key(0, model="a:b")])
     several = drawn(progress)
 
-    assert [text.split()[0] for text in one[1:]] == ["d,", "golden", "full-text", "e,", "golden"]
-    assert "d, native, a:b" in several
-    assert "d, native, offline" in several
-
-
-# The longest names of readers leave lines for all columns at 80 characters.
-def test_width() -> None:
-    progress = EvaluationProgress()
-    progress.expect(key(n, "graphreader-no-normalization") for n in range(300))
-    for n in range(300):
-        progress.add(
-            line(key(n, "graphreader-no-normalization"), tokens_read=128_000, seconds=99.0)
-        )
-    rows = drawn(progress)
-
-    assert all(len(row) <= 80 for row in rows)
-    assert "128,000" in " ".join(rows)
-    assert "300/300" in " ".join(rows)
+    first = [text.split()[0] for text in one[1:] if not text.startswith("    ")]
+    assert [word[:15] for word in first if word != "on"] == [
+        "d,", "golden", name[:15], "e,", "golden",
+    ]  # fmt: skip
+    assert max(map(len, one)) <= 80
+    assert {"d, native, a:b", "d, native, o"} <= {*several}
 
 
 # In a low terminal the rows that are under way are shown, with how many others there are.
-@pytest.mark.parametrize("lines", [6, 10, 18])
-@pytest.mark.parametrize("done", [0, 9, 19, 20])
-def test_little_lines(lines: int, done: int) -> None:
+@pytest.mark.parametrize("done", [0, 9, 19])
+def test_little_lines(done: int) -> None:
     progress = EvaluationProgress()
     keys = [key(0, f"reader-{n}", f"set-{n // 5}") for n in range(20)]
     progress.expect(keys)
     for one in keys[:done]:
         progress.add(line(one))
-    rows = drawn(progress, lines=lines)
+    rows = drawn(progress, lines=10)
 
-    assert len(rows) <= lines + 1
-    assert f"reader-{min(done, 19)} " in "\n".join(rows)
+    assert len(rows) <= 11
+    assert f"reader-{done} " in "\n".join(rows)
     assert "rows more" in rows[-1]
 
 
-# How far it is and how fast is told as soon as anything is known.
-def test_progress(progress: EvaluationProgress) -> None:
+# How far it is and how fast is told, in a log now and then, with the first failures' reasons.
+def test_progress(progress: EvaluationProgress, capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    display = EvaluationDisplay(progress, clock=clock)
-    first = display.line()
-    for n in range(2):
-        clock.now += 30
-        one = line(key(n), "No." if n else None)
-        progress.add(one)
-        display.add(one)
-
-    assert first == "0 of 4 readings"
-    assert display.line() == "2 of 4 readings, 1 failed, 2.0 a minute, about 1 min left"
-
-
-# In a log a line comes now and then, and the first failures with their reasons.
-def test_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
-    clock, progress = Clock(), EvaluationProgress()
-    progress.expect(key(n) for n in range(10))
-    with EvaluationDisplay(progress, clock=clock) as display:
+    with ReadingProgress(progress, clock=clock.now) as display:
+        first = display.status()
         for n in range(9):
-            clock.now += 6
+            clock.go_on(6)
             one = line(key(n), "The [model]\nwent away." if n < 7 else None)
             progress.add(one)
             display.add(one)
-    told = capsys.readouterr().err.splitlines()
+    lines = capsys.readouterr().err.splitlines()
 
-    assert told.count("golden, q1: The [model] went away.") == 1
-    assert sum("went away" in one for one in told) == 5
-    assert sum("further failures" in one for one in told) == 1
-    assert sum(one.startswith("evaluate: ") for one in told) == 4
-
-
-@pytest.fixture
-def costs() -> list[Cost]:
-    asking = Spending(10, 90_000, 10_000, 1.5)
-    return [
-        Cost("graphreader", "a:b", 5, Spending(100, 1_000_000, 0, 2.0), asking, Spending()),
-        Cost("golden", "a:b", 5, Spending(), asking, Spending(10, 900, 100, None)),
-    ]
+    assert first == "0 of 10 readings"
+    assert display.status() == "9 of 10 readings, 7 failed, 10.0 a minute, about 6 s left"
+    assert lines.count("golden, q1: The [model] went away.") == 1
+    assert sum("went away" in one for one in lines) == 5
+    assert sum("further failures" in one for one in lines) == 1
+    assert sum(one.startswith("evaluate: ") for one in lines) == 4
 
 
 # Each reader's cost is told in its parts; where a price is not known none is told, nor of all.
-def test_costs(costs: list[Cost], capsys: pytest.CaptureFixture[str]) -> None:
+def test_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    asking = Spending(10, 90_000, 10_000, 1.5)
+    costs = [
+        Cost("graphreader", "a:b", 5, Spending(100, 1_000_000, 0, 2.0), asking, Spending()),
+        Cost("golden", "a:b", 5, Spending(), asking, Spending(10, 900, 100, None)),
+    ]
     print_costs(costs, to_stderr=False)
     rows = [one.split() for one in capsys.readouterr().out.splitlines()]
 
     assert rows[1] == ["graphreader", "5", "1,000,000", "100,000", "-", "110", "$3.50"]
     assert rows[2][-2:] == ["not", "known"]
     assert rows[3][0] == "all"
-    assert total_spending(costs).calls == 130
-    assert total_spending(costs).dollars is None
+    assert (total_spending(costs).calls, total_spending(costs).dollars) == (130, None)
     assert total_spending(costs[:1]).dollars == 3.5
+
+
+def evaluated(folder: Path, *lines: str) -> None:
+    (folder / "readings.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+# The report's main table is printed with its intervals, then the names of all files; a program gets
+# it as one object. What somebody named a dataset or reader is shown, never obeyed.
+def test_report(terminal: Terminal) -> None:
+    evaluated(
+        terminal.folder,
+        as_line(id="a", f1=0.5),
+        as_line(id="b", f1=1.0, window=4096),
+        as_line(dataset="a\x1b[2Jb", reader="[red]x[/red]\x1b[31m"),
+    )
+    outcome = terminal.run("report", ".")
+    encoded = terminal.run("report", ".", "--json").json
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "75.0 (50.0–100.0)" in outcome.out
+    assert "paper: GraphReader" in outcome.out
+    assert "[red]x[/red]" in outcome.out
+    assert "\x1b" not in outcome.out
+    assert Path("report/report.md").as_posix() in outcome.out
+    assert (terminal.folder / "report" / "scores.csv").exists()
+    assert encoded["name"] == "scores"
+    rows = [row for section in encoded["sections"] for row in section["rows"]]
+    assert {row["source"] for row in rows} == {"ours", "paper"}
+    assert "report/report.json" in encoded["files"]
+
+
+# In a terminal no line is wider than it is, whatever it takes: first the intervals go, then the
+# columns that tell least; the files' names say where the rest is.
+@pytest.mark.parametrize(
+    ("columns", "shown", "dropped"),
+    [
+        (60, ["LR-1", "F1"], ["Window", "Answered", "(50.0"]),
+        (80, ["LR-1", "LR-2", "EM", "F1"], ["Window", "(50.0"]),
+        (160, ["Window", "Answered", "75.0 (50.0–100.0)"], []),
+    ],
+)
+def test_narrow(terminal: Terminal, columns: int, shown: list[str], dropped: list[str]) -> None:
+    figures = {"window": 4096, "model": "offline"}
+    lines = [as_line(id=id_, f1=f1, **figures) for id_, f1 in (("a", 0.5), ("b", 1.0))]
+    evaluated(terminal.folder, *lines)
+    terminal.set(COLUMNS=str(columns), FORCE_COLOR="1", TERM="xterm")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", terminal.run("report", ".").out)
+
+    assert max(map(cell_len, text.splitlines())) <= columns
+    assert text.startswith("No language model answered here")
+    assert all(one in text for one in shown)
+    head = next(line for line in text.splitlines() if line.startswith("Reader"))
+    assert not any(one in head or (one[0] == "(" and one in text) for one in dropped)

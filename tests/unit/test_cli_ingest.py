@@ -1,45 +1,50 @@
-"""What `graphreader ingest` refuses before it opens anything, and what it says at its end."""
+"""What is seen of an ingestion: its end, its progress in a terminal and in a log."""
 
-import io
 import json
-import sys
-from pathlib import Path
+import re
+from contextlib import redirect_stderr
 
 import pytest
 import typer
 
-from graphreader.cli.ingest import print_ingest_report
+from graphreader.cli.ingest import IngestProgress, print_ingest_report
 from graphreader.documents import Skipped
-from graphreader.ingestion.report import DocumentReport, FailedChunk, IngestReport
+from graphreader.ingestion.report import (
+    ChunkProgress,
+    DocumentEnd,
+    DocumentReport,
+    DocumentStart,
+    EmbeddingProgress,
+    FailedChunk,
+    IngestEvent,
+    IngestReport,
+    NormalizationStage,
+    SourceCount,
+    SourceEnd,
+)
 from graphreader.usage import Usage
-from tests.terminal import Terminal
+from tests.clock import Clock
+from tests.terminal import Keyboard
 
-READ = DocumentReport("life", "life.txt", "read", id="a", chunks=12, asked=3, facts=40)
-UNCHANGED = DocumentReport("old", "old.txt", "unchanged", id="b", chunks=7)
-REFUSED = DocumentReport("x", "x.txt", "refused", error="x.txt does not exist: check the path.")
+READ = DocumentReport("life [1]", "life.txt", "read", id="a", chunks=12, asked=3, facts=40)
+UNCHANGED = DocumentReport("贞德", "z.txt", "unchanged", id="b", chunks=7)
+REFUSED = DocumentReport("x", "x.txt", "refused", error="x.txt is [binary]: leave it.")
 ODD = DocumentReport(
-    "odd",
+    "odd\x1b[31m\n",
     "odd.txt",
     "incomplete",
     id="c",
     chunks=14,
     asked=14,
     facts=2,
-    skipped=(Skipped("page 7", "It is a picture."),),
+    skipped=tuple(Skipped(f"page {page}", "It is a picture.") for page in range(3, 8)),
     failed=tuple(FailedChunk(chunk, f"Reason {chunk}.") for chunk in range(12)),
-    error="Reason 0.",
+    error="No sense.",
 )
 
 
-@pytest.fixture
-def terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Terminal:
-    return Terminal(monkeypatch, capsys, tmp_path)
-
-
-def told(report: IngestReport, as_json: bool = False) -> int:
-    """Print it; the exit code."""
+def exit_code(report: IngestReport, as_json: bool = False) -> int:
+    """Print the report; returns the exit code."""
     try:
         print_ingest_report(report, as_json)
     except typer.Exit as end:
@@ -47,51 +52,10 @@ def told(report: IngestReport, as_json: bool = False) -> int:
     return 0
 
 
-# Names too few or too many are refused in a sentence, before anything is opened.
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "Name what to read: files, folders, or - for stdin."),
-        (["-"], "The text from stdin needs a name: add --id NAME."),
-        (["-", "--id", " "], "The text from stdin needs a name: add --id NAME."),
-        (["life.txt", "--id", "life"], "--id names the text from stdin: add - as a PATH, or"),
-        (["--retry-failed", "life.txt"], "--retry-failed asks again for the failed chunks of the"),
-        (["--retry-failed", "--include", "*.md"], "--retry-failed asks again"),
-        (["--retry-failed", "--no-normalize"], "--retry-failed asks again"),
-        (["--retry-failed", "--dry-run"], "--retry-failed asks again"),
-        (["missing.txt", "gone.txt"], "missing.txt does not exist: check the path.\ngone.txt does"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_wrong_usage(terminal: Terminal, arguments: list[str], said: str) -> None:
-    terminal.set(NEO4J_URI="nowhere")
-    outcome = terminal.run("ingest", *arguments, "--json")
-
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(said)
-
-
-class Keyboard(io.StringIO):
-    """A stdin at which a person sits."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-# Where nothing is piped in, nobody waits for it.
-def test_a_keyboard(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", Keyboard())
-
-    outcome = terminal.run("ingest", "-", "--id", "notes")
-
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("Nothing is piped in")
-
-
 # All went well: one line, with what was asked and what was kept of it.
 def test_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
     usage = Usage(calls=3, input_tokens=900, output_tokens=100, reused=1)
-    code = told(IngestReport("books", (READ, UNCHANGED), usage, "openai:fake", dropped=1))
+    code = exit_code(IngestReport("books", (READ, UNCHANGED), usage, "openai:fake", dropped=1))
     out, err = capsys.readouterr()
 
     assert (code, err) == (0, "")
@@ -102,46 +66,185 @@ def test_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-# What failed is listed with its reasons, at most ten, and what to do about it.
+# What failed is listed with its reasons, at most ten, and what to do about it; what cannot be read
+# at all weighs more than what is incomplete.
 def test_failed_chunks(capsys: pytest.CaptureFixture[str]) -> None:
-    code = told(IngestReport("my books", (READ, ODD), Usage(), "offline", notes=("A note.",)))
+    code = exit_code(IngestReport("my books", (READ, ODD), Usage(), "offline", notes=("A note.",)))
     out, err = capsys.readouterr()
     lines = err.splitlines()
 
     assert code == 1
     assert "2 read (17 chunks, 42 facts; 9 chunks kept), 1 of them incomplete" in out
-    assert "1 part skipped" in out
-    assert lines[:10] == [f"odd, chunk {number}: Reason {number}." for number in range(10)]
+    assert "5 parts skipped" in out
+    assert lines[:10] == [f"odd [31m , chunk {n}: Reason {n}." for n in range(10)]
     assert lines[10:] == [
         "... and 2 more (--json lists all).",
         "12 chunks without facts. To ask for them again: "
         "graphreader ingest --retry-failed --corpus 'my books'",
         "A note.",
     ]
+    assert exit_code(IngestReport("books", (ODD, REFUSED), Usage(), "offline")) == 2
+    assert ", 1 refused" in capsys.readouterr().out
 
 
 # A program gets all of it in one object, and the same exit code.
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code = told(IngestReport("books", (ODD, UNCHANGED), Usage(), "offline"), as_json=True)
+    code = exit_code(IngestReport("books", (ODD, UNCHANGED), Usage(), "offline"), as_json=True)
     out, err = capsys.readouterr()
     value = json.loads(out)
-    keys = {"corpus", "documents", "asked_chunks", "reused_chunks", "usage", "seconds"}
-    keys_of_document = {"id", "title", "status", "chunks", "facts", "skipped", "failed"}
+    odd, unchanged = value["documents"]
 
     assert (code, err, out.count("\n")) == (1, "", 1)
-    assert keys <= set(value)
-    odd, unchanged = value["documents"]
-    assert keys_of_document <= set(odd)
-    assert len(odd["failed"]) == 12
+    assert {"corpus", "documents", "asked_chunks", "reused_chunks", "usage", "seconds"} <= {*value}
+    assert {"id", "title", "status", "chunks", "facts", "skipped", "failed"} <= {*odd}
     assert odd["failed"][11] == {"chunk": 11, "reason": "Reason 11."}
-    assert odd["skipped"] == [{"part": "page 7", "reason": "It is a picture."}]
+    assert odd["skipped"][0] == {"part": "page 3", "reason": "It is a picture."}
     assert (unchanged["status"], unchanged["failed"]) == ("unchanged", [])
     assert (value["asked_chunks"], value["reused_chunks"]) == (14, 7)
 
 
-# What cannot be read at all weighs more than what is incomplete.
-def test_refused_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    code = told(IngestReport("books", (ODD, REFUSED), Usage(), "offline"))
+EVENTS: list[IngestEvent] = [
+    SourceCount(4, 4000),
+    DocumentEnd(REFUSED),
+    DocumentStart("life [1]", 12, 3),
+    ChunkProgress("life [1]", 2, 20),
+    ChunkProgress("life [1]", 1, 5),
+    DocumentEnd(READ),
+    DocumentEnd(UNCHANGED),
+    DocumentEnd(ODD),
+    EmbeddingProgress(7, 30),
+    EmbeddingProgress(30, 30),
+    *[SourceEnd(1000)] * 4,
+    NormalizationStage("semantic"),
+]
+LINES = [
+    "refused    x.txt is [binary]: leave it.",
+    "read       life [1]  12 chunks, 3 of them new",
+    "unchanged  贞德  7 chunks",
+    "incomplete odd [31m   14 chunks, 12 without facts, 5 parts skipped",
+    "           No sense.",
+    "           page 3: It is a picture.",
+    "           page 4: It is a picture.",
+    "           page 5: It is a picture.",
+    "           and 2 more",
+]
 
-    assert code == 2
-    assert ", 1 refused" in capsys.readouterr().out
+
+# A log of a short run has a line for each document, and nothing else: no cursor is moved.
+@pytest.mark.parametrize("colours", [False, True], ids=["plain", "colours"])
+def test_a_short_log(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, colours: bool
+) -> None:
+    if colours:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    with IngestProgress() as progress:
+        for event in EVENTS:
+            progress(event)
+    out, err = capsys.readouterr()
+
+    assert out == ""
+    assert ("\x1b[32m" in err) == colours
+    assert re.sub(r"\x1b\[[\d;]*m", "", err).split("\n") == [*LINES, ""]
+
+
+# A log of a long run says how far it is, not before ten seconds and 5 % have passed again.
+def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with IngestProgress(clock=clock.now) as progress:
+        progress(SourceCount(1, 900_000))
+        progress(DocumentStart("life", 400, 400, 160_000))
+        progress(SourceEnd(900_000))
+        for _ in range(100):
+            clock.go_on(1)
+            progress(ChunkProgress("life", 4, 80, 1600))
+        for done in (100, 200, 300):
+            clock.go_on(6)
+            progress(EmbeddingProgress(done, 320))
+        for stage in ("semantic", "association"):
+            clock.go_on(1)
+            progress(NormalizationStage(stage))
+    lines = capsys.readouterr().err.splitlines()
+
+    assert lines[0] == (
+        "ingest: 40 of 400 chunks, 800 facts, 16,000 tokens, 4.0 chunks/s, 1,600 tokens/s, "
+        "about 1 min 30 s left"
+    )
+    assert [line.partition(",")[0] for line in lines[:9]] == [
+        f"ingest: {40 * number} of 400 chunks" for number in range(1, 10)
+    ]
+    assert lines[9:] == [
+        "ingest: embedding key elements, 100 of 320",
+        "ingest: embedding key elements, 300 of 320",
+        "ingest: merging key elements (semantic)",
+        "ingest: merging key elements (association)",
+    ]
+
+
+# Where chunks come slowly, a line waits for 5 % of them, so that a log of days stays short.
+def test_a_slow_log(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with IngestProgress(clock=clock.now) as progress:
+        progress(DocumentStart("life", 400, 400))
+        for _ in range(100):
+            clock.go_on(60)
+            progress(ChunkProgress("life", 1, 20))
+    lines = capsys.readouterr().err.splitlines()
+
+    assert [line.partition(" chunks,")[0] for line in lines] == [
+        f"ingest: {done} of 400" for done in (20, 40, 60, 80, 100)
+    ]
+    assert "1.0 chunks/min, 0 tokens/s, about 5 h left" in lines[-1]
+
+
+# While sources are left to load, their bytes tell the time; nobody guesses where these are unknown.
+@pytest.mark.parametrize(
+    ("size", "left"), [(10_000, ", about 30 s left"), (0, "")], ids=["known", "unknown"]
+)
+def test_sources_to_come(size: int, left: str) -> None:
+    clock = Clock()
+    progress = IngestProgress(clock=clock.now)
+    progress(SourceCount(10, size))
+    for _ in range(4):
+        clock.go_on(5)
+        progress(DocumentStart("a", 20, 20))
+        progress(ChunkProgress("a", 20, 400, 8000))
+        progress(SourceEnd(size // 10))
+
+    status = "80 of 80 chunks, 4 of 10 sources, 1,600 facts, 32,000 tokens"
+    assert progress.status() == status + left
+
+
+# In a terminal there are bars and figures that go away at the end, and above them the documents
+# that have something to tell, in lines that fit: the first ones, then those that went wrong.
+def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    screen = Keyboard()
+    with redirect_stderr(screen), IngestProgress() as progress:
+        for event in [*EVENTS, *[DocumentEnd(READ)] * 100, DocumentEnd(REFUSED)]:
+            progress(event)
+    text = re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", screen.getvalue())
+    lines = [line.rstrip() for line in text.splitlines()]
+
+    assert not any("贞德" in line for line in lines)
+    assert all(line in lines for line in LINES if "贞德" not in line and "odd" not in line)
+    assert lines.count(LINES[0]) == 2
+    assert lines.count(LINES[1]) == 20
+    assert sum("only documents with a problem" in line for line in lines) == 1
+    assert any("Chunks" in line and "3/3" in line for line in lines)
+    assert any("Key elements" in line and "30/30" in line for line in lines)
+    assert any("merging key elements (semantic)" in line for line in lines)
+    assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
+    assert screen.getvalue().endswith("\x1b[2K")  # the last of the lines is wiped out
+    assert max(map(len, lines)) <= 60
+
+
+# A terminal that cannot move its cursor gets what a log gets.
+def test_in_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    screen = Keyboard()
+    with redirect_stderr(screen), IngestProgress() as progress:
+        for event in EVENTS:
+            progress(event)
+
+    assert screen.getvalue().splitlines() == LINES

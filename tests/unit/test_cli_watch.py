@@ -1,6 +1,7 @@
 """What a person sees of a run: in a terminal, in a pipe, in a narrow one, without colours."""
 
 import io
+import re
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,9 +24,12 @@ from graphreader.agent.events import (
     QuestionAnswered,
     RunBegan,
 )
-from graphreader.cli.interrupt import Interrupted
-from graphreader.cli.watch import watch
+from graphreader.agent.run_store import RunSummary
+from graphreader.cli import runs as runs_module
+from graphreader.cli.main import Interrupted
+from graphreader.cli.watch import print_run, watch
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
+from graphreader.runs import KeptRun
 from graphreader.usage import Usage
 
 NODES = ("Joan of Arc", "圣女贞德", "[bold]odd[/bold] name", "canonized", "visions")
@@ -126,29 +130,6 @@ def test_in_a_terminal() -> None:
     assert "\x1b[?25h" in text  # the cursor is shown again
 
 
-# Questions that the texts do not answer say so in the heading.
-def test_not_answered() -> None:
-    reading = Reading("Why?", "The texts do not tell.", "", False, "c", "Look.", usage=Usage(1))
-
-    text = shown(80, reading=reading)
-
-    assert "Not answered ──" in text
-    assert "Citations" not in text
-    assert "1 call, 0.0 s" in text
-    assert "calls (tokens)" not in text
-
-
-# A budget that is used up is said once, in the notes, and not below each path that it ended.
-def test_budget() -> None:
-    spent = "The budget of this run is used up."
-    paths = tuple(Path(node, "", 0, "budget", spent) for node in NODES)
-
-    text = shown(80, reading=replace(READING, paths=paths, notes=(spent,)))
-
-    assert text.count("0 calls, budget") == 5
-    assert text.count(spent) == 1
-
-
 # What a run cost is told as far as it is known, and as an estimate where it is one.
 @pytest.mark.parametrize(
     ("usage", "told"),
@@ -174,6 +155,19 @@ def test_cost(usage: Usage, told: str) -> None:
     assert f"openai:fake: {told}\n" in text
 
 
+# What else a reading may be: not answered, ended by a budget (which is said once), kept as a run.
+def test_other_readings() -> None:
+    spent = "The budget of this run is used up."
+    paths = tuple(Path(node, "", 0, "budget", spent) for node in NODES)
+    nothing = shown(80, reading=Reading("Why?", "No.", "", False, "c", "Look.", usage=Usage(1)))
+    ended = shown(80, reading=replace(READING, paths=paths, notes=(spent,), run="my run 1"))
+
+    assert "Not answered ──" in nothing
+    assert not re.search(r"Citations|calls \(tokens\)|runs show", nothing)
+    assert (ended.count("0 calls, budget"), ended.count(spent)) == (5, 1)
+    assert "graphreader runs show 'my run 1'\n" in ended
+
+
 class Screen(io.StringIO):
     """A terminal that can tell what lives on it just now."""
 
@@ -186,10 +180,10 @@ class Screen(io.StringIO):
         return self.getvalue()
 
 
-def frames(happens: list[Event], height: int = 30) -> list[str]:
+def frames(happens: list[Event]) -> list[str]:
     """What is seen in a terminal after each event, once the initial nodes stand."""
     screen = Screen()
-    console = Console(file=screen, width=80, height=height, force_terminal=True, color_system=None)
+    console = Console(file=screen, width=80, force_terminal=True, color_system=None)
     seen: list[str] = []
 
     def told() -> Iterator[Event]:
@@ -247,17 +241,6 @@ def test_the_answer_as_it_is_written() -> None:
     assert "1919" not in shown[4]
 
 
-# A low terminal shows the paths without notes, and the end of a long answer.
-def test_a_low_terminal() -> None:
-    words = " ".join(f"word{number}" for number in range(200))
-    note, answer = frames([NoteTaken(1, "A note."), AnswerToken(words, True)], height=9)
-
-    assert "A note." not in note
-    assert "word199" in answer
-    assert "word0 " not in answer
-    assert answer.count("\n") <= 9
-
-
 # What the answer states is followed by the numbers of its citations, and marked where none supports
 # it; a claim in other words stands below, and what the documents dispute, with both of them.
 def test_claims() -> None:
@@ -283,24 +266,6 @@ def test_claims() -> None:
         "- The texts differ: The year is 1920 or 1919. [1, 2] (life, chunk 3 against letters, "
         "chunk 0)" in text
     )
-
-
-# Marks of claims that support nothing are yellow, those of citations are not.
-def test_unsupported_claims_are_yellow() -> None:
-    reading = replace(READING, answer="One. Two.", claims=(Claim("One.", (1,)), Claim("Two.")))
-    file = io.StringIO()
-    watch(events(reading), Console(file=file, width=80, force_terminal=True))
-
-    assert "\x1b[33m [unsupported]" in file.getvalue()
-    assert "\x1b[36m [1]" in file.getvalue()
-
-
-# The run can be named again: its id stands at the end, if it is kept.
-def test_the_run() -> None:
-    kept = shown(80, reading=replace(READING, run="my run 1"))
-
-    assert "graphreader runs show 'my run 1'\n" in kept
-    assert "runs show" not in shown(80)
 
 
 # A failure in the middle gives the terminal back before it goes on.
@@ -363,26 +328,47 @@ def test_hostile_texts() -> None:
     assert "gnp.exe  [1] and more" in text
 
 
-# Nor does anything that lives in the terminal only while the run goes on.
-def test_hostile_texts_meanwhile() -> None:
-    happens: list[Event] = [
+# Nor does anything that lives in the terminal only while the run goes on, nor of a kept run.
+def test_hostile_texts_elsewhere() -> None:
+    happens = [
         one
         for one in hostile_events()
         if not isinstance(one, PlanMade | NodesChosen | QuestionAnswered)
     ]
     shown = frames(happens)
+    summary = RunSummary(HOSTILE, HOSTILE, HOSTILE, "failed", 1.0, 2.0, "offline", error=HOSTILE)
+    ended = PathEnded(1, "error", HOSTILE, HOSTILE)
+    kept = KeptRun(summary, (*list(hostile_events())[:-1], ended), None, {1: "plan"})
+    file = io.StringIO()
+    print_run(Console(file=file, width=400), kept)
+    text = file.getvalue() + listed(summary, width=400)
 
     assert all("owned" in frame for frame in shown)
     assert not any((OBEYED - set("\x1b\r")) & set(frame) for frame in shown)
     assert not any("\x1b]0" in frame for frame in shown)
+    assert not OBEYED & set(text)
+    assert text.count("owned") == 16
 
 
-# A name is one line, so that it cannot look like lines of ours.
-def test_names_of_many_lines() -> None:
-    citation = Citation("life\nAnswer ────", "d1", 3, 120, 155, QUOTE)
-    text = shown(80, reading=replace(READING, citations=(citation,)))
+def listed(*runs: RunSummary, width: int) -> str:
+    """What `runs list` prints in a terminal of this width."""
+    file = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs_module, "wide_console", lambda: Console(file=file, width=width))
+        runs_module._print_runs(runs)
+    return file.getvalue()
 
-    assert "1 life Answer ────, chunk 3" in text
+
+# In a narrow terminal only the question of a listed run is cut: the id is needed to continue. An id
+# that looks like markup is printed as it is.
+@pytest.mark.parametrize("width", [72, 80])
+def test_listed_runs(width: int) -> None:
+    run = RunSummary("98e01db5c7aa", "books", "Who? " * 30, "interrupted", 1.0, 2.0, "offline")
+    text = listed(run, replace(run, id="q[/x]"), width=width)
+
+    cells = ("98e01db5c7aa", "1970-01-01 ", "interrupted", "books", "Who?", "q[/x]")
+    assert all(cell in text for cell in cells)
+    assert len(text.splitlines()) == 3
 
 
 # Who interrupts a run that is kept is told how to go on with it.

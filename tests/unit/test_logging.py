@@ -5,6 +5,7 @@ import io
 import logging
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,18 +13,8 @@ from pathlib import Path
 import pytest
 
 import graphreader
-from graphreader.cli.diagnostics import LogLevel, set_up_logging
-
-PROGRAM = """
-import logging, sys, warnings
-from graphreader.cli.diagnostics import LogLevel, set_up_logging
-set_up_logging({level}, debug={debug})
-log = logging.getLogger("graphreader.store")
-log.debug("detail"); log.info("news"); log.warning("trouble")
-logging.getLogger("httpx").info("GET it"); logging.getLogger("neo4j.pool").warning("gone")
-warnings.warn("old", DeprecationWarning)
-"""
-
+from graphreader.cli.app import LogLevel, set_up_logging
+from tests.terminal import Keyboard, same_logging
 
 IMPORTER = """
 import importlib, logging, pkgutil
@@ -68,7 +59,7 @@ def test_one_logger_a_package() -> None:
     assert others == {
         ("graphreader/__init__.py", "__name__"),
         ("graphreader/baselines/retrieval.py", "bm25s"),
-        ("graphreader/cli/diagnostics.py", ""),
+        ("graphreader/cli/app.py", ""),
         ("graphreader/ingestion/loading/formats.py", "pypdf"),
     }
 
@@ -83,59 +74,43 @@ def test_importing_shows_nothing() -> None:
     assert done.stdout == "['graphreader NullHandler']\n", done.stderr
 
 
+@contextmanager
+def shown(level: LogLevel | None = LogLevel.info, debug: bool = False) -> Iterator[logging.Logger]:
+    """A logger whose lines are shown on what `sys.stderr` is now."""
+    with same_logging(), warnings.catch_warnings():
+        logging.root.handlers[:] = []
+        set_up_logging(level, debug=debug)
+        yield logging.getLogger("graphreader.agent")
+
+
 # Of ours everything from the level on is told, of libraries only what is wrong, of neither anything
 # where nobody asks. `--debug` asks for INFO, and lets Python's warnings through.
 @pytest.mark.parametrize(
-    ("level", "debug", "told"),
+    ("level", "debug", "lines"),
     [
         (None, False, []),
         (LogLevel.debug, False, ["detail", "news", "trouble", "gone"]),
         (LogLevel.info, False, ["news", "trouble", "gone"]),
         (LogLevel.warning, False, ["trouble", "gone"]),
         (LogLevel.error, False, []),
-        (None, True, ["news", "trouble", "gone", "old"]),
-        (LogLevel.error, True, ["old"]),
+        (None, True, ["news", "trouble", "gone"]),
+        (LogLevel.error, True, []),
     ],
 )
-def test_levels(level: LogLevel | None, debug: bool, told: list[str]) -> None:
-    shown = f"LogLevel.{level}" if level else None
-    program = PROGRAM.format(level=shown, debug=debug)
-    done = subprocess.run(
-        [sys.executable, "-c", program], check=False, capture_output=True, encoding="utf-8"
-    )
-    words = ("detail", "news", "trouble", "GET it", "gone", "old")
+def test_levels(
+    monkeypatch: pytest.MonkeyPatch, level: LogLevel | None, debug: bool, lines: list[str]
+) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    with shown(level, debug) as logger:
+        for number, word in ((10, "detail"), (20, "news"), (30, "trouble")):
+            logger.log(number, word)
+        logging.getLogger("httpx").info("GET it")
+        logging.getLogger("neo4j.pool").warning("gone")
+        is_quiet = warnings.filters[0][0] == "ignore"
 
-    assert [word for word in words if f"{word}\n" in done.stderr] == told
-    assert done.stdout == ""
-
-
-# A level that there is not is wrong usage, and the levels are named.
-def test_a_wrong_level() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "graphreader", "--log-level", "loud", "list"],
-        check=False,
-        capture_output=True,
-        encoding="utf-8",
-    )
-
-    assert done.returncode == 2
-    assert all(name in done.stderr for name in ("'loud'", *LogLevel))
-    assert "Traceback" not in done.stderr
-
-
-@contextmanager
-def shown() -> Iterator[logging.Logger]:
-    """A logger whose lines are shown from INFO on, on what `sys.stderr` is now."""
-    root, ours = logging.root, logging.getLogger("graphreader")
-    before, levels = root.handlers[:], (root.level, ours.level)
-    root.handlers[:] = []
-    set_up_logging(LogLevel.info, debug=False)
-    try:
-        yield logging.getLogger("graphreader.agent")
-    finally:
-        root.handlers[:] = before
-        root.setLevel(levels[0])
-        ours.setLevel(levels[1])
+    assert [line.rpartition(" ")[2] for line in out.getvalue().splitlines()] == lines
+    assert is_quiet == (not debug)
 
 
 # Lines hold when, how bad and who; neither secrets nor what a terminal obeys; and no text in them
@@ -159,22 +134,11 @@ def test_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rest[-1] == "    ValueError: ***"
 
 
-class Stream(io.StringIO):
-    """A terminal, or none."""
-
-    def __init__(self, terminal: bool) -> None:
-        super().__init__()
-        self.terminal = terminal
-
-    def isatty(self) -> bool:
-        return self.terminal
-
-
 # What lives in a terminal stands for stderr meanwhile, and gets the lines, to put them above
 # itself. A file gets them whatever lives elsewhere.
 @pytest.mark.parametrize("terminal", [True, False])
 def test_lines_and_what_lives(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
-    stderr, living = Stream(terminal), Stream(True)
+    stderr, living = Keyboard() if terminal else io.StringIO(), Keyboard()
     monkeypatch.setattr(sys, "stderr", stderr)
     with shown() as logger:
         logger.info("before")

@@ -1,0 +1,113 @@
+"""`graphreader cache` and `browser`, without any Neo4j."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphreader.llm.cache import ReplyCache
+from tests.terminal import Keyboard, Terminal
+
+
+@pytest.fixture
+def file(terminal: Terminal) -> Path:
+    """The file of cached replies, with three in it."""
+    terminal.set(GRAPHREADER_HOME=str(terminal.folder / "home"), COLUMNS="100", NO_COLOR="1")
+    path = terminal.folder / "home" / "replies.sqlite"
+
+    async def keep() -> None:
+        cache = ReplyCache(path)
+        for number, model in enumerate(("openai:one", "ollama:[two]", "openai:one")):
+            await cache.put(str(number), "{}", model=model)
+        await cache.aclose()
+
+    asyncio.run(keep())
+    return path
+
+
+# Replies are counted for a person, the most used model first; a program gets times in UTC.
+def test_stats(terminal: Terminal, file: Path) -> None:
+    outcome = terminal.run("cache", "stats")
+    counts = terminal.run("cache", "stats", "--json").json
+    lines = [line.split() for line in outcome.out.splitlines()]
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert lines[0] == ["Kept", "replies", "in", str(file)]
+    assert lines[1:4] == [["replies", "3"], ["openai:one", "2"], ["ollama:[two]", "1"]]
+    assert [line[0] for line in lines[4:]] == ["on", "oldest", "newest"]
+    assert (counts["path"], counts["replies"]) == (str(file), 3)
+    assert counts["models"] == {"openai:one": 2, "ollama:[two]": 1}
+    assert counts["bytes"] >= file.stat().st_size > 0
+    assert counts["oldest"] <= counts["newest"]
+    assert counts["newest"].endswith("+00:00")
+
+
+# Where nothing is kept that is said, and nothing is made.
+def test_nothing_kept(terminal: Terminal) -> None:
+    terminal.set(GRAPHREADER_HOME=str(terminal.folder / "home"))
+    counts = terminal.run("cache", "stats", "--json").json
+
+    assert terminal.run("cache", "stats").out.startswith("No replies are kept in ")
+    assert (counts["replies"], counts["bytes"], counts["oldest"]) == (0, 0, None)
+    assert terminal.run("cache", "clear").out == "0 replies cleared.\n"
+    assert not (terminal.folder / "home").exists()
+
+
+# A person is asked before anything is cleared, unless `--yes` is said or nobody could answer.
+@pytest.mark.parametrize(
+    ("stdin", "options", "code"),
+    [
+        (Keyboard("n\n"), [], 1),
+        (Keyboard("Yes\n"), [], 0),
+        (Keyboard("n\n"), ["--yes"], 0),
+        (None, [], 0),
+    ],
+)
+def test_clear(
+    terminal: Terminal,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stdin: Keyboard | None,
+    options: list[str],
+    code: int,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+    outcome = terminal.run("cache", "clear", *options, "--json")
+
+    assert outcome.code == code
+    assert outcome.err.endswith("Nothing was cleared.\n") == (code == 1)
+    assert ReplyCache(file).stats().replies == (0 if code == 0 else 3)
+    assert code or outcome.json == {"path": str(file), "cleared": 3}
+
+
+# A damaged file is told in a sentence that says what to do, and that helps.
+def test_a_damaged_file(terminal: Terminal, file: Path) -> None:
+    file.write_bytes(b"no database " * 1000)
+    outcome = terminal.run("cache", "stats")
+
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == (
+        f"{file} cannot be read (file is not a database): begin anew with"
+        " `graphreader cache clear`.\n"
+    )
+    assert terminal.run("cache", "clear", "--yes").code == 0
+    assert not file.exists()
+
+
+# `browser` gives the address of one's own Neo4j and never a password.
+@pytest.mark.parametrize(
+    ("uri", "page", "shown"),
+    [
+        ("bolt://neo4j:secret@host:7690", "http://host:7474/browser/", "bolt://host:7690"),
+        ("neo4j+s://a.databases.neo4j.io", "https://console.neo4j.io", None),
+        ("bolt://[::1]", "http://[::1]:7474/browser/", None),
+    ],
+)
+def test_browser(terminal: Terminal, uri: str, page: str, shown: str | None) -> None:
+    terminal.set(NEO4J_URI=uri, NEO4J_PASSWORD="secret-2")
+    plain, encoded = terminal.run("browser"), terminal.run("browser", "--json")
+
+    assert encoded.json == {"browser": page, "uri": shown or uri, "username": "neo4j"}
+    assert f"Connect URL    {shown or uri}\n" in plain.out
+    assert "secret" not in plain.out + encoded.out
