@@ -1,4 +1,4 @@
-"""What an evaluation measured: its lines as a pandas DataFrame, and means over groups of them.
+"""The measures of an evaluation: its files as a pandas DataFrame, and means over its groups.
 
 A row of the DataFrame is one reading, its index the question's id. A column has the name under
 which a table shows it ("LR-1", "FCR", "Tokens read"); scores and shares are 0 to 1, and NaN stands
@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -22,7 +23,7 @@ from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.metrics.evidence import Interval, mean_interval
 from graphreader.evaluation.results import EQUAL_READING, READINGS, RUN
 from graphreader.evaluation.scoring import OF_ONE_STAGE, Stage
-from graphreader.evaluation.variants import is_study
+from graphreader.evaluation.variants import SWEEP_NAME, is_study
 from graphreader.usage import BUILDING, Usage
 
 if TYPE_CHECKING:
@@ -41,11 +42,15 @@ PHASES: Mapping[str, str] = {
 }
 """The phases of a question, with the names of their columns."""
 
-GRAPH_SIZES = (
-    *("key_elements", "facts", "neighbors_per_element", "most_neighbors"),
-    *("facts_per_element", "most_facts"),
-)
-"""Sizes of a reading's graph, each a column."""
+_GRAPH_SIZES: Mapping[str, str] = {
+    "key_elements": "Nodes avg.",
+    "facts": "Facts avg.",
+    "neighbors_per_element": "Neighbors a node, avg. avg.",
+    "most_neighbors": "Neighbors, avg. max.",
+    "facts_per_element": "Facts a node, avg. avg.",
+    "most_facts": "Facts, avg. max.",
+}
+"""The sizes of a reading's graph, with the names of their columns."""
 
 _OTHER_PHASES = {*BUILDING, "rate"}
 """Phases that are no part of what a question costs."""
@@ -54,7 +59,7 @@ Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str
 
 
 def _length_name(value: object) -> object:
-    """A length as on the command line: `native`, `64k`."""
+    """The length as on the command line: `native`, `64k`."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{round(value / 1000)}k" if value >= 1000 else str(value)
     return value or NATIVE
@@ -242,16 +247,25 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def readings_frame(lines: Iterable[ReadingLine]) -> "DataFrame":
-    """The DataFrame of readings. Raises UsageError, which names the extra, without pandas."""
+    """The DataFrame of readings. Raises UsageError, which names the extra, without pandas.
+
+    Readers and lengths are ordered categories, so that groups are sorted as tables show them.
+    """
     lines = list(lines)
-    rows = [{**_scores(line), **_amounts(line)} for line in lines]
-    objects = [_properties(line) for line in lines]
     pandas = import_extra("pandas", "A report")
     ids = [line.id for line in lines]
-    return pandas.concat(
-        [pandas.DataFrame(objects, index=ids), pandas.DataFrame(rows, index=ids, dtype=float)],
+    numbers = [{**_scores(line), **_amounts(line)} for line in lines]
+    frame = pandas.concat(
+        [
+            pandas.DataFrame([_properties(line) for line in lines], index=ids),
+            pandas.DataFrame(numbers, index=ids, dtype=float),
+        ],
         axis=1,
     )
+    for name, position in (("reader", reader_position), ("length", length_position)):
+        categories = sorted(dict.fromkeys(frame[name]), key=position)
+        frame[name] = pandas.Categorical(frame[name], categories, ordered=True)
+    return frame
 
 
 def equal_budget_frame(
@@ -273,23 +287,27 @@ def equal_budget_frame(
     return frame.astype({"FCR": float})
 
 
+_KEYS = ("dataset", "length", "reader", "model", "repeat", "subset", "window")
+
+
 def _properties(line: ReadingLine) -> dict[str, Any]:
     """The columns by which readings are grouped and filtered, and their nested parts."""
+    sweep = re.match(SWEEP_NAME, line.reader)
     return {
-        "dataset": line.dataset,
-        "length": line.length,
-        "reader": line.reader,
-        "model": line.model,
-        "repeat": line.repeat,
-        "subset": line.subset,
-        "window": line.window,
+        **{name: getattr(line, name) for name in _KEYS},
+        "set": set_name(line.dataset, line.length),
+        "page_reader": page_reader(line.reader),
+        "sweep": sweep[1] if sweep else "",
+        "number": int(sweep[2]) if sweep else 0,
+        "options": False,
         "study": is_study(line.reader),
         "failed": line.error is not None,
         "unanswered": line.error is not None and line.em is not None,  # though it has an answer
         "gold": bool(line.gold_documents),
         "unpriced": bool(line.usage.unpriced),
+        "graph": bool(line.graph),
+        "called": bool(line.paths),
         "paths": line.paths or (),
-        "graph": line.graph or {},
         "recall": line.recall,
         "facts_recall": line.facts_recall,
     }
@@ -321,7 +339,7 @@ def _scores(line: ReadingLine) -> dict[str, float | None]:
 
 def _amounts(line: ReadingLine) -> dict[str, float | None]:
     """Tokens, seconds and so on, by the names of their columns; none of a reading that failed."""
-    compression, graph = line.compression or {}, line.graph or {}
+    compression = line.compression or {}
     cost = _question_cost(line)
     amounts = {
         "Tokens read": line.tokens_read,
@@ -337,7 +355,7 @@ def _amounts(line: ReadingLine) -> dict[str, float | None]:
         "Compression, at the question": number(compression, "final_query"),
         "Pages looked up": line.pages_looked_up,
     }
-    sizes = {key: number(graph, key) for key in GRAPH_SIZES}
+    sizes = {name: number(line.graph or {}, key) for key, name in _GRAPH_SIZES.items()}
     if line.error is not None:
         amounts = dict.fromkeys(amounts)
     return {**amounts, "record_tokens": line.record_tokens or None, **sizes}
@@ -376,31 +394,29 @@ def main_measure(group: "DataFrame") -> str:
     """
     sound = group[~group["failed"]]
     rated = sound[sound["LR-1"].notna()]
-    if len(rated) and set(by_reader(rated)) == set(by_reader(sound)):
+    counts = [one.groupby(["reader", "model"], observed=True).ngroups for one in (sound, rated)]
+    if 0 < counts[0] == counts[1]:
         return "LR-1"
     if sound["Accuracy"].notna().nunique() > 1:
         return "Accuracy or F1"
-    return next((name for name in ("Accuracy", "F1*") if _is_full(sound, name)), "F1")
-
-
-def _is_full(group: "DataFrame", name: str) -> bool:
-    return len(group) > 0 and bool(group[name].notna().all())
+    complete = (name for name in ("Accuracy", "F1*") if len(sound) and sound[name].notna().all())
+    return next(complete, "F1")
 
 
 def question_means(group: "DataFrame", name: str) -> dict[str, float]:
     """A column's mean for each question that has a value: repeats are no further questions."""
-    return _by_question(group, group[name])
+    return _means_by_id(group.index, group[name])
 
 
 def question_scores(group: "DataFrame", name: str) -> dict[str, float]:
     """The same of a score: a reading that failed counts as 0 if the right answer is known."""
-    return _by_question(group, np.where(group["unanswered"], 0.0, group[name]))
+    return _means_by_id(group.index, np.where(group["unanswered"], 0.0, group[name]))
 
 
-def _by_question(group: "DataFrame", values: Iterable[float]) -> dict[str, float]:
+def _means_by_id(ids: Iterable[str], values: Iterable[float]) -> dict[str, float]:
     """The means by question. A plain loop: `DataFrame.groupby` takes ten times as long."""
     by_id: dict[str, list[float]] = {}
-    for id_, value in zip(group.index, values, strict=True):
+    for id_, value in zip(ids, values, strict=True):
         if value == value:  # NaN is not equal to itself
             by_id.setdefault(id_, []).append(float(value))
     return {id_: sum(values) / len(values) for id_, values in by_id.items()}
@@ -413,83 +429,68 @@ def mean(group: "DataFrame", name: str) -> Interval | None:
 
 def score(group: "DataFrame", name: str) -> Interval | None:
     """The same of a score, see `question_scores`; None if no reading has one."""
-    if np.isnan(group[name].to_numpy()).all():
+    if group[name].isna().all():
         return None
     return mean_interval(question_scores(group, name).values())
 
 
 def average(group: "DataFrame", name: str) -> float | None:
     """The plain mean over the readings that have a value."""
-    values = group[name].to_numpy()
-    return plain_mean(values[~np.isnan(values)])
+    value = float(group[name].mean())
+    return None if isnan(value) else value
 
 
-def plain_mean(values: Collection[Any]) -> float | None:
-    """The mean of some values; None without any."""
-    return float(sum(values) / len(values)) if len(values) else None
+def value(group: "DataFrame", name: str) -> Any:
+    """The value of a column that all readings of the group share."""
+    first = group[name].iat[0]
+    return first.item() if isinstance(first, np.generic) else first
+
+
+def last_of_question(group: "DataFrame", name: str) -> "DataFrame":
+    """The last reading of each question that has a value in a column."""
+    known = group[group[name].notna()]
+    return known[~known.index.duplicated(keep="last")]
 
 
 def questions(group: "DataFrame", name: str = "") -> int:
-    """How many different questions there are."""
+    """The number of different questions."""
     return int(group.index.nunique())
 
 
-_ORDER = (
-    "rag-bm25",
-    "rag-embedding",
-    "rag-pages-bm25",
-    "rag-pages-embedding",
-    "full-text",
-    "chunk-read",
-    "gistmem",
-    "read-agent-p",
-    "read-agent-s",
-    "search-agent",
-    "graphreader",
+_READER_ORDER = (
+    *("rag-bm25", "rag-embedding", "rag-pages-bm25", "rag-pages-embedding", "full-text"),
+    *("chunk-read", "gistmem", "read-agent-p", "read-agent-s", "search-agent", "graphreader"),
 )
 
 
-def by_set(frame: "DataFrame") -> dict[tuple[str, str], "DataFrame"]:
-    """The readings by (dataset, length), sorted by name and from short to long."""
-    groups = dict(iter(frame.groupby(["dataset", "length"], sort=False)))
-    return {key: groups[key] for key in sorted(groups, key=lambda key: (key[0], size(key[1])))}
+def grouped(frame: "DataFrame", *columns: str) -> "Iterator[DataFrame]":
+    """The readings in groups by columns, sorted: readers as in the papers, lengths from short."""
+    return (group for _, group in frame.groupby(list(columns), observed=True))
 
 
-def by_reader(frame: "DataFrame") -> dict[tuple[str, str], "DataFrame"]:
-    """The readings by (reader, model), in the order of the papers' tables."""
-    groups = dict(iter(frame.groupby(["reader", "model"], sort=False)))
-    return {key: groups[key] for key in sorted(groups, key=lambda key: (place(key[0]), key[1]))}
-
-
-def by_column(frame: "DataFrame", name: str) -> dict[Any, "DataFrame"]:
-    """The readings by one column, in order of its values; readers in the papers' order."""
-    groups = dict(iter(frame.groupby(name, sort=False)))
-    return {key: groups[key] for key in sorted(groups, key=place if name == "reader" else None)}
-
-
-def place(reader: str) -> tuple[int, str, tuple[int, ...]]:
+def reader_position(reader: str) -> tuple[int, str, tuple[int, ...]]:
     """A key to sort readers by: retrieval, full text, ReadAgent, agents, GraphReader, golden."""
     numbers = tuple(int(digits[:9]) for digits in re.findall(r"\d+", reader))
     if reader == GOLDEN:
-        return len(_ORDER) + 1, reader, numbers
-    kind = max((name for name in _ORDER if reader.startswith(name)), key=len, default="")
-    at = _ORDER.index(kind) if kind else len(_ORDER)
+        return len(_READER_ORDER) + 1, reader, numbers
+    kind = max((name for name in _READER_ORDER if reader.startswith(name)), key=len, default="")
+    position = _READER_ORDER.index(kind) if kind else len(_READER_ORDER)
     # The paper's mode stands before the default, next to the paper's figures.
-    words = "" if reader == PAPER else re.sub(r"\d+", "", reader)
-    return at, words, numbers
+    return position, "" if reader == PAPER else re.sub(r"\d+", "", reader), numbers
 
 
-def main_readers(frame: "DataFrame") -> "DataFrame":
-    """Without GraphReader's ablations and sweeps, which have tables of their own."""
-    return frame[~frame["study"]]
-
-
-def size(length: str) -> tuple[int, str]:
+def length_position(length: str) -> tuple[int, str]:
     """A key to sort lengths by; native texts come first."""
     match = re.fullmatch(r"(\d{1,9})(k?)", length)
     if length == NATIVE or not match:
         return -1, length
     return int(match[1]) * (1000 if match[2] else 1), length
+
+
+def page_reader(reader: str) -> str:
+    """The kind of a reader of pages, without the number of its pages; empty for other readers."""
+    match = re.match("read-agent|gistmem|rag-pages-bm25|rag-pages-embedding|full-text", reader)
+    return match[0] if match else ""
 
 
 def window_name(tokens: int) -> str | None:

@@ -1,41 +1,41 @@
 """The tables of the GraphReader and ReadAgent papers, made of an evaluation's readings.
 
-A table is declared by its columns: each says what it shows of a reader's readings (see
-`Column.aggregate`). Most tables have a section for each dataset and length, a row for each reader
-and model, and the rows that the paper prints for the same set (`paper_figures`). A function returns
-None if the readings have nothing for its table.
+`paper_tables.toml` declares the tables and their columns; `paper_tables` makes them. Most have a
+section for each dataset and length, a row for each reader and model, and in a cell a measure of the
+row's readings; the functions here are the measures, and the rows of the other tables. The rows that
+a paper prints are in `paper_figures.json`: only numbers that the papers print, percentages as
+shares of 0 to 1, as ours are.
 """
 
-import re
+import json
 import statistics
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from graphreader.evaluation.measures import (
     DEFAULT,
     GOLDEN,
-    GRAPH_SIZES,
     NATIVE,
     PAPER,
-    PHASES,
     average,
-    by_column,
-    by_reader,
-    by_set,
+    grouped,
+    last_of_question,
+    length_position,
     main_measure,
-    main_readers,
     mean,
     number,
-    place,
-    plain_mean,
+    page_reader,
     question_means,
     question_scores,
     questions,
+    reader_position,
     score,
     set_name,
-    size,
+    value,
     window_name,
     with_options,
 )
@@ -47,93 +47,166 @@ from graphreader.evaluation.metrics.evidence import (
     mean_interval,
     sample_wise,
 )
-from graphreader.evaluation.paper_figures import (
-    FUNCTIONS,
-    PAGE_READERS,
-    READ_AGENT_SCORES,
-    STAGE_NAMES,
-    is_paper_sample,
-    page_reader,
-    paper_ablation_rows,
-    paper_call_rows,
-    paper_change,
-    paper_cost_rows,
-    paper_figures,
-    paper_length_rows,
-    paper_read_agent_rows,
-    paper_recall_rows,
-    paper_score_row,
-    paper_scores,
-    paper_set,
-    printed_sums,
-    source_note,
-)
 from graphreader.evaluation.scoring import STAGES, Stage
-from graphreader.evaluation.tables import Cell, Column, Section, Table, TableRow, row
-from graphreader.evaluation.variants import SWEEP_NAME
-from graphreader.settings import OFFLINE
+from graphreader.evaluation.tables import Cell, CellValue, Column, Section, Table, TableRow, row
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-# ------------------------------------------------------------------ columns and rows
-
-NO_RATERS = "LR-1 and LR-2 are a model's ratings: no rater was asked here."
+# ------------------------------------------------------------------ declared tables
 
 
-def _first(column: str) -> Callable[["DataFrame", str], str]:
-    return lambda group, _: str(group[column].iat[0])
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """A declared table; `paper_tables.toml` says what its fields mean.
+
+    `prepare` adds columns to the readings of a section, `rows` makes the rows of a section.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    notes: Sequence[str | Mapping[str, str]]
+    prepare: "_Prepare"
+    rows: "_MakeRows"
+    readings: str = "not study"
+    sections: Sequence[str] = ("dataset", "length")
+    section_title: str = "{set}"
+    by: Sequence[str] = ("reader", "model")
 
 
-READER = Column("Reader", aggregate=_first("reader"))
-MODEL = Column("Model", aggregate=_first("model"), varied=True)
-WINDOW = Column("Window", aggregate=lambda group, _: window_name(int(group["window"].iat[0])))
-QUESTIONS = Column("n", "count", questions)
+_Prepare = Callable[["DataFrame"], "DataFrame"]
+_MakeRows = Callable[[TableSpec, "DataFrame"], list[TableRow]]
 
 
-def _ranked(name: str, aggregate: Callable[["DataFrame", str], Any] = score) -> Column:
-    missing = NO_RATERS if name.startswith("LR-") else ""
-    return Column(name, "percent", aggregate, ranked=True, missing=missing)
+def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any]) -> list[Table]:
+    """The tables that have something to show, the main one first.
+
+    `equal` are the rankings at an equal token budget, `run` is the content of `run.json`.
+    """
+    rows: dict[str, _MakeRows] = {
+        **_ROWS,
+        "equal_reading": partial(_equal_reading_rows, equal),
+        "datasets": partial(_dataset_rows, run),
+    }
+    tables = []
+    for name, declared in _declarations()["tables"].items():
+        columns = [*map(_column, declared["columns"])]
+        if name in ("score_by_length", "recall_by_length"):
+            columns += _length_columns(frame)
+        spec = TableSpec(
+            **{**declared, "name": name, "columns": tuple(columns)},
+            prepare=_PREPARE.get(name, lambda section: section),
+            rows=rows.get(name, _rows_and_printed),
+        )
+        if table := make_table(spec, frame):
+            tables.append(table)
+    return tables
 
 
-def _cells(columns: Iterable[Column], group: "DataFrame") -> dict[str, Any]:
-    """The cells of a group of readings, in the columns that aggregate."""
-    return {one.name: one.aggregate(group, one.name) for one in columns if one.aggregate}
+def make_table(spec: TableSpec, frame: "DataFrame") -> Table | None:
+    """The table of these readings; None if it has no row."""
+    readings = frame.query(spec.readings, engine="python") if spec.readings else frame
+    prepared = (spec.prepare(one) for one in grouped(readings, *spec.sections))
+    sections = [one for one in prepared if len(one)]
+    rows: dict[str, list[TableRow]] = {}
+    for section in sections:
+        if made := spec.rows(spec, section):
+            title = spec.section_title.format_map(section.iloc[0])
+            rows.setdefault(title, []).extend(made)
+    if spec.name == "ablations" and len(rows) > 1:
+        rows |= _mean_changes(one for its in rows.values() for one in its)
+    filled = tuple(Section(title, tuple(its)) for title, its in rows.items())
+    table = Table(spec.name, spec.title, spec.columns, filled)
+    return replace(table, notes=tuple(_notes(spec, sections, readings, table))) if rows else None
 
 
-def _row(columns: Iterable[Column], group: "DataFrame", **cells: Any) -> TableRow:
-    """A row of the readings of one reader and model."""
-    ranked = group["reader"].iat[0] != GOLDEN
+def _notes(
+    spec: TableSpec, sections: Sequence["DataFrame"], readings: "DataFrame", table: Table
+) -> Iterable[str]:
+    for note in spec.notes:
+        if not isinstance(note, str):
+            shown = table.has_paper_rows if (when := note["when"]) == "paper" else None
+            if shown or (shown is None and len(readings.query(when, engine="python"))):
+                yield note["text"]
+        elif note.startswith("{"):
+            yield from _NOTES[note.strip("{}")](sections, table)
+        else:
+            yield note
+
+
+@cache
+def _declarations() -> Mapping[str, Any]:
+    """The declared tables and columns."""
+    return tomllib.loads(files(__package__).joinpath("paper_tables.toml").read_text("utf-8"))
+
+
+def _column(declared: str | Mapping[str, Any]) -> Column:
+    """A declared column, perhaps with other properties in this table."""
+    name, changes = (declared, {}) if isinstance(declared, str) else (declared["name"], declared)
+    fields = {**_declarations()["columns"][name], **changes, "name": name}
+    of, measure = fields.pop("of", name), _MEASURES.get(fields.pop("measure", ""))
+    return Column(**fields, aggregate=measure and partial(_measure_of, measure, of))
+
+
+Measure = Callable[["DataFrame", str], CellValue]
+
+
+def _measure_of(measure: Measure, of: str, group: "DataFrame", _: str) -> CellValue:
+    return measure(group, of)
+
+
+def _row(columns: Iterable[Column], group: "DataFrame", **cells: CellValue) -> TableRow:
+    """The row of a group of readings: a cell in each column that has a measure, and `cells`."""
+    ranked = value(group, "reader") != GOLDEN
     return row({**_cells(columns, group), **cells}, ranked=ranked, questions=questions(group))
 
 
-def _reader_rows(columns: Sequence[Column], section: "DataFrame") -> list[TableRow]:
-    return [_row(columns, group) for group in by_reader(section).values()]
+def _cells(columns: Iterable[Column], group: "DataFrame") -> dict[str, CellValue]:
+    return {one.name: one.aggregate(group, one.name) for one in columns if one.aggregate}
 
 
-def _table(
-    name: str,
-    title: str,
-    columns: Iterable[Column],
-    sections: Mapping[str, Sequence[TableRow]],
-    notes: Iterable[str] = (),
-    paper_note: str = "",
-) -> Table | None:
-    """A table of its sections that have rows; None without any.
+def _rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    return [_row(spec.columns, group) for group in grouped(section, *spec.by)]
 
-    The `paper_note` is added if a paper's figures stand in the table.
+
+def _rows_and_printed(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """Our rows, then those that the paper prints of the same dataset and length."""
+    return [*_rows(spec, section), *printed_rows(spec.name, _paper_section(section))]
+
+
+@cache
+def paper_figures() -> Mapping[str, Any]:
+    """The rows that the papers print, with the papers' names of the datasets."""
+    text = files(__package__).joinpath("paper_figures.json").read_text("utf-8")
+    figures: Mapping[str, Any] = json.loads(text)
+    return figures
+
+
+def printed_rows(table: str, section: str) -> list[TableRow]:
+    """The rows that a paper prints in a section of a table, such as `hotpotqa`; perhaps none.
+
+    Their cell `reader` is our name of the reader.
     """
-    filled = tuple(Section(title, tuple(rows)) for title, rows in sections.items() if rows)
-    table = Table(name, title, tuple(columns), filled, tuple(notes))
-    if table.has_paper_rows and paper_note:
-        table = replace(table, notes=(*table.notes, paper_note))
-    return table if filled else None
+    printed = paper_figures()["tables"].get(table, {"columns": [], "rows": {}})
+    return [
+        row(dict(zip(printed["columns"], (f"paper: {name}", *cells), strict=True)), paper=True)
+        for name, *cells in printed["rows"].get(section, [])
+    ]
+
+
+def paper_set(dataset: str) -> str:
+    """The GraphReader paper's name of a dataset; empty if it has no figures of it."""
+    return str(paper_figures()["sets"].get(dataset, ""))
+
+
+def _paper_section(section: "DataFrame") -> str:
+    """The GraphReader paper's name of a section."""
+    return set_name(paper_set(value(section, "dataset")), value(section, "length"))
 
 
 # ------------------------------------------------------------------ answers (tables 2 and 3)
-
-_SCORES = ("LR-1", "LR-2", "EM", "F1", "F1*", "Accuracy", "ROUGE-1", "ROUGE-2", "ROUGE-L")
 
 _FREE_ANSWERS = ("narrativeqa", "qmsum", "loogle")
 """Sets whose answers are free text, which their papers measure by ROUGE."""
@@ -142,185 +215,153 @@ _LEAST_GOLDEN = 0.1
 """The least lower bound of golden's score of which a share is shown."""
 
 
-def _fitting_score(options: Collection[str]) -> Callable[["DataFrame", str], Interval | None]:
+def _with_options(section: "DataFrame") -> "DataFrame":
+    """With the questions marked that have options."""
+    return section.assign(options=section.index.isin(list(with_options(section))))
+
+
+def _fitting_score(group: "DataFrame", name: str) -> Interval | None:
     """Score the questions that a score is for: accuracy those with options, EM and so on others."""
-
-    def aggregate(group: "DataFrame", name: str) -> Interval | None:
-        if name.startswith("LR-") or (not options and name != "Accuracy"):
-            return score(group, name)
-        has_options = group.index.isin(list(options))
-        return score(group[has_options if name == "Accuracy" else ~has_options], name)
-
-    return aggregate
+    return score(group[group["options"] == (name == "Accuracy")], name)
 
 
-def scores(frame: "DataFrame") -> Table | None:
-    """The main table: the answers of every reader on every dataset and length."""
-    sets = by_set(main_readers(frame))
-    columns = (
-        *(READER, MODEL, WINDOW, QUESTIONS),
-        Column("Answered", "percent", score),
-        *(_ranked(name) for name in _SCORES),
-        Column("Of golden", "decimal"),
-    )
-    sections = {set_name(*key): _score_rows(*key, columns, one) for key, one in sets.items()}
-    return _table("scores", "Scores", columns, sections, _score_notes(sets))
+def _with_golden(section: "DataFrame") -> "DataFrame":
+    """With the score of golden by the same model, and with ROUGE only of free answers."""
+    golden = {
+        value(group, "model"): question_scores(group, "Accuracy or F1")
+        for group in grouped(section[section["reader"] == GOLDEN], "model")
+    }
+    keys = zip(section["model"], section.index, strict=True)
+    scores = [golden.get(model, {}).get(id_, float("nan")) for model, id_ in keys]
+    section = _with_options(section).assign(golden=scores)
+    if not any(name in value(section, "dataset") for name in _FREE_ANSWERS):
+        section[[name for name in section if name.startswith("ROUGE")]] = float("nan")
+    return section
 
 
-def _score_rows(
-    dataset: str, length: str, columns: Sequence[Column], section: "DataFrame"
-) -> list[TableRow]:
-    """Our rows, each followed by the paper's row of the same reader."""
-    has_rouge = any(name in dataset for name in _FREE_ANSWERS)
-    fitting = _fitting_score(with_options(section))
-    columns = [
-        replace(one, aggregate=fitting) if one.name in _SCORES else one
-        for one in columns
-        if has_rouge or not one.name.startswith("ROUGE")
-    ]
-    rows = []
-    for (reader, model), group in by_reader(section).items():
-        golden = section[(section["reader"] == GOLDEN) & (section["model"] == model)]
-        share = _share_of_golden(group, golden)
-        rows.append((place(reader), 0, _row(columns, group, **{"Of golden": share})))
-    paper = paper_scores(dataset, length)
-    rows += [(place(one["reader"]), 1, paper_score_row(one, paper)) for one in paper["rows"]]
-    return [one for *_, one in sorted(rows, key=lambda key: key[:2])]
-
-
-def _share_of_golden(group: "DataFrame", golden: "DataFrame") -> float | None:
+def _share_of_golden(group: "DataFrame", _: str) -> float | None:
     """The score as a share of golden's, over the questions of both; None if that is too small."""
-    own, best = (question_scores(one, "Accuracy or F1") for one in (group, golden))
-    both = [id_ for id_ in best if id_ in own]
-    whole = mean_interval(best[id_] for id_ in both)
+    own, golden = question_scores(group, "Accuracy or F1"), question_means(group, "golden")
+    both = [id_ for id_ in golden if id_ in own]
+    whole = mean_interval(golden[id_] for id_ in both)
     if whole is None or whole.low < _LEAST_GOLDEN:
         return None
-    return sum(own[id_] for id_ in both) / sum(best[id_] for id_ in both)
+    return sum(own[id_] for id_ in both) / sum(golden[id_] for id_ in both)
 
 
-def _score_notes(sets: Mapping[tuple[str, str], "DataFrame"]) -> list[str]:
-    notes = [
-        "In brackets the 95 % interval (bootstrap over questions). Best of ours in bold, second "
-        "best underlined; golden takes no part.",
-    ]
-    if any((one["reader"] == GOLDEN).any() for one in sets.values()):
-        notes.append(
-            "Of golden: F1 (accuracy where there are options) as a share of what the same model "
-            "has when the supporting facts are given; left out where the interval of that begins "
-            f"below {100 * _LEAST_GOLDEN:.0f}, for a share of next to nothing says nothing."
-        )
-    for key, section in sets.items():
-        chosen, whole = len(with_options(section)), questions(section)
+def _score_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """Our rows, each followed by the paper's row of the same reader, with its share of golden."""
+    printed = printed_rows("scores", _paper_section(section))
+    percent = {one["reader"].value: round(100 * (one["F1"].number or 0), 1) for one in printed}
+    if golden := percent.get(GOLDEN):
+        printed = [
+            one.with_cells({"Of golden": percent[one["reader"].value] / golden}) for one in printed
+        ]
+
+    def position(one: TableRow) -> tuple[Any, ...]:
+        reader = one["reader"] if one.paper else one["Reader"]
+        return (*reader_position(str(reader.value)), one.paper)
+
+    return sorted([*_rows(spec, section), *printed], key=position)
+
+
+def _options_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
+    for section in sections:
+        chosen, whole = questions(section[section["options"]]), questions(section)
         if 0 < chosen < whole:
-            notes.append(
-                f"{set_name(*key)}: accuracy over {chosen:,} questions with options, EM, F1, F1* "
-                f"and ROUGE over {whole - chosen:,} without; LR-1 and LR-2 over all."
+            yield (
+                f"{value(section, 'set')}: accuracy over {chosen:,} questions with options, EM, "
+                f"F1, F1* and ROUGE over {whole - chosen:,} without; LR-1 and LR-2 over all."
             )
-    if any(paper_scores(*key)["rows"] for key in sets):
-        notes += _paper_score_notes(sets)
-    if failed := sum(int(one["failed"].sum()) for one in sets.values()):
-        readings = "1 reading" if failed == 1 else f"{failed:,} readings"
-        notes.append(f"{readings} failed: unanswered, with scores of 0.")
-    uneven = [
-        set_name(*key)
-        for key, section in sets.items()
-        if len({frozenset(one.index) for one in by_reader(section).values()}) > 1
-    ]
-    if uneven:
-        notes.append(f"Not all readers were asked the same questions: {'; '.join(uneven)}.")
-    return notes
 
 
-def _paper_score_notes(keys: Iterable[tuple[str, str]]) -> list[str]:
-    """The source, the sets that are not the paper's, and what it prints that cannot be."""
-    notes = [source_note("tables 2 and 3", ".")]
-    others = sorted({one for one, _ in keys if paper_set(one) and not is_paper_sample(one)})
-    if others:
-        notes.append(
-            f"The paper read LongBench's samples, whose texts are other ones than those of "
+def _printed_note(sections: Sequence["DataFrame"], table: Table) -> Iterable[str]:
+    """The sets that are not the paper's, and what it prints that cannot be."""
+    names = sorted({value(one, "dataset") for one in sections})
+    samples = paper_figures()["samples"]
+    others = [name for name in names if paper_set(name) and name not in samples]
+    if others and table.has_paper_rows:
+        yield (
+            "The paper read LongBench's samples, whose texts are other ones than those of "
             f"{', '.join(others)} here (table 1): its figures are a bearing, no comparison."
         )
     slips = [
-        f"{set_name(*key)}: {one['label']}"
-        for key in keys
-        for one in paper_scores(*key)["rows"]
-        if one["scores"][0] > one["scores"][1]
+        f"{section.title}: {str(one['Reader'].value).removeprefix('paper: ')}"
+        for section in table.sections
+        for one in section.rows
+        if one.paper and (one["LR-1"].number or 0) > (one["LR-2"].number or 0)
     ]
     if slips:
-        notes.append(f"As printed, though LR-2 cannot be less than LR-1: {'; '.join(slips)}.")
-    return notes
+        yield f"As printed, though LR-2 cannot be less than LR-1: {'; '.join(slips)}."
+
+
+def _failed_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
+    if failed := sum(int(one["failed"].sum()) for one in sections):
+        readings = "1 reading" if failed == 1 else f"{failed:,} readings"
+        yield f"{readings} failed: unanswered, with scores of 0."
+
+
+def _uneven_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
+    uneven = [
+        value(section, "set")
+        for section in sections
+        if len({frozenset(one.index) for one in grouped(section, "reader", "model")}) > 1
+    ]
+    if uneven:
+        yield f"Not all readers were asked the same questions: {'; '.join(uneven)}."
 
 
 # ------------------------------------------------------------------ lengths (figures 1 and 5)
 
 
-def score_by_length(frame: "DataFrame") -> Table | None:
-    """Figure 1: the main score of each dataset at each of its lengths."""
-    title = "Score by length (figure 1)"
-    return _by_length(frame, "score_by_length", title, lambda one: (main_measure(one), score))
+def _length_columns(frame: "DataFrame") -> Iterable[Column]:
+    """A column for each length of the datasets that were read at several lengths."""
+    readings = frame[~frame["study"]]
+    several = readings.groupby("dataset")["length"].transform("nunique") > 1
+    for length in sorted(set(readings["length"][several]), key=length_position):
+        missing = _column("LR-1").missing if length.startswith("LR-") else ""
+        yield Column(length, "percent", _score_at_length, ranked=True, missing=missing)
 
 
-def recall_by_length(frame: "DataFrame") -> Table | None:
-    """Figure 5: recall of supporting facts, by a rater or by strings; else of gold documents."""
-    note = f"The paper's figure 5: {paper_figures('graphreader')['figure_5']}"
-    return _by_length(
-        frame, "recall_by_length", "Recall by length (figure 5)", _recall_measure, [note]
-    )
-
-
-def _recall_measure(section: "DataFrame") -> tuple[str, Callable[..., Interval | None]]:
+def _recall_measure(section: "DataFrame") -> str:
+    """Recall of supporting facts by a rater, else by strings; else of gold documents."""
     sound = section[~section["failed"]]
-    for name in ("recall, rated", "recall, by words"):
-        if sound[name].notna().all():
-            return name, score
-    return "document recall", lambda group, _: mean(group, "Document recall")
+    names = (name for name in ("recall, rated", "recall, by words") if sound[name].notna().all())
+    return next(names, "document recall")
 
 
-def _by_length(
-    frame: "DataFrame",
-    name: str,
-    title: str,
-    measure: Callable[["DataFrame"], tuple[str, Callable[..., Interval | None]]],
-    notes: Sequence[str] = (),
-) -> Table | None:
-    """A table with a column a length, of the datasets that were read at several lengths."""
-    several = {
-        dataset: one
-        for dataset, one in by_column(main_readers(frame), "dataset").items()
-        if one["length"].nunique() > 1
-    }
-    lengths = sorted({one for group in several.values() for one in group["length"]}, key=size)
-    sections = {}
-    for dataset, section in several.items():
-        score_name, aggregate = measure(section)
-        rows = []
-        for group in by_reader(section).values():
-            at = by_column(group, "length")
-            cells = {
-                one: Cell.of(aggregate(at[one], score_name), questions(at[one]))
-                for one in lengths
-                if one in at
-            }
-            rows.append(_row((READER, MODEL, WINDOW), group, **cells))
-        rows += paper_length_rows(dataset, score_name, lengths)
-        if any(one[length].value is not None for one in rows for length in lengths):
-            sections[f"{dataset}: {score_name}"] = rows
-    columns = (READER, MODEL, WINDOW, *(_ranked(one) for one in lengths))
-    return _table(name, title, columns, sections, notes, source_note("table 3", "."))
+def _score_at_length(group: "DataFrame", length: str) -> CellValue:
+    """The section's measure over the readings of one length."""
+    part, measure = group[group["length"] == length], value(group, "measure")
+    if part.empty:
+        return None
+    by_documents = measure == "document recall"
+    result = mean(part, "Document recall") if by_documents else score(part, measure)
+    return Cell.of(result, questions(part))
+
+
+def _length_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """Our rows, then those of the paper's table 3; none if there is nothing to compare."""
+    if section["length"].nunique() < 2:
+        return []
+    dataset, measure = paper_set(value(section, "dataset")), value(section, "measure")
+    lengths = [column.name for column in spec.columns if column.ranked]
+    printed: dict[CellValue, dict[str, CellValue]] = {}
+    for length in lengths:
+        for one in printed_rows("scores", set_name(dataset, length)):
+            if length != NATIVE and one[measure].value is not None:
+                cells = printed.setdefault(one["Reader"].value, {})
+                cells |= {"Reader": one["Reader"], "Window": one["Window"], length: one[measure]}
+    rows = [*_rows(spec, section), *(row(one, paper=True) for one in printed.values())]
+    return rows if any(one[name].value is not None for one in rows for name in lengths) else []
 
 
 # ------------------------------------------------------------------ reader against reader
 
-_PAIRED = (
-    Column("Difference", "percent"),
-    Column("p", "decimal"),
-    Column("Better / same / worse"),
-)
-
 
 def _paired(
     own: Mapping[str, float], other: Mapping[str, float], names: tuple[str, str]
-) -> dict[str, Any]:
+) -> dict[str, CellValue]:
     """Cells of two readers over the questions that both have; `names` are those of the means."""
     comparison = compare(own, other)
     if comparison is None:
@@ -336,84 +377,49 @@ def _paired(
     }
 
 
-def pairs(frame: "DataFrame") -> Table | None:
-    """GraphReader against every other reader of the same model, question by question.
-
-    By the main measure of a set, and by FCR where evidence is known; None without a pair.
-    """
-    columns = (
-        *(Column("Reader"), Column("Against"), MODEL, Column("Measure"), Column("n", "count")),
-        *(Column(name, "percent") for name in ("Mean of reader", "Mean of the other")),
-        *_PAIRED,
-    )
-    sections = {set_name(*key): _pair_rows(one) for key, one in by_set(main_readers(frame)).items()}
-    note = (
-        "Over the questions that both were asked. The difference is paired: question by question, "
-        "with its 95 % interval; p by flipping signs, each pair by itself (the more pairs, the "
-        "more small p by chance)."
-    )
-    return _table("pairs", "Reader against reader", columns, sections, [note])
-
-
-def _pair_rows(section: "DataFrame") -> list[TableRow]:
-    """All pairs of one dataset and length by the main measure, then all by FCR."""
-    readers = by_reader(section)
-    main = main_measure(section)
-    values = {
-        main: {key: question_scores(one, main) for key, one in readers.items()},
-        "FCR": {key: question_means(one, "FCR") for key, one in readers.items()},
-    }
-    names = "Mean of reader", "Mean of the other"
-    return [
-        row(
-            {
-                "Reader": reader,
-                "Against": other,
-                "Model": model,
-                "Measure": measure,
-                **_paired(known[reader, model], known[other, model], names),
-            }
-        )
-        for measure, known in values.items()
-        for reader, other, model in _opponents(list(readers))
-        if known[reader, model].keys() & known[other, model].keys()
-    ]
+def _pair_rows(_: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """GraphReader against every other reader of its model, by the main measure and by FCR."""
+    rows = []
+    for measure, values in ((main_measure(section), question_scores), ("FCR", question_means)):
+        by_model: dict[str, dict[str, Mapping[str, float]]] = {}
+        for group in grouped(section, "reader", "model"):
+            readers = by_model.setdefault(value(group, "model"), {})
+            readers[value(group, "reader")] = values(group, measure)
+        for model, readers in by_model.items():
+            ours = [name for name in readers if name.startswith(DEFAULT)]
+            reader = DEFAULT if DEFAULT in ours else next(iter(ours), "")
+            for other, scores in readers.items():
+                if ours and other != reader and readers[reader].keys() & scores.keys():
+                    pair = {"Reader": reader, "Against": other, "Model": model, "Measure": measure}
+                    names = "Mean of reader", "Mean of the other"
+                    rows.append(row(pair | _paired(readers[reader], scores, names)))
+    return rows
 
 
-def _opponents(readers: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """(GraphReader, other reader, model), in the order of the readers."""
-    triples = []
-    for model in dict.fromkeys(model for _, model in readers):
-        names = [name for name, its in readers if its == model]
-        ours = [name for name in names if name.startswith(DEFAULT)]
-        reader = DEFAULT if DEFAULT in ours else next(iter(ours), None)
-        if reader:
-            triples += [(reader, name, model) for name in names if name != reader]
-    return triples
+def _equal_reading_rows(equal: "DataFrame", _: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """Each reader against each ranking that had the reader's token budget, by FCR."""
+    dataset, length = value(section, "dataset"), value(section, "length")
+    rankings = equal[(equal["dataset"] == dataset) & (equal["length"] == length)]
+    rows = []
+    for (reader, retrieval), ranking in rankings.groupby(["against", "reader"], sort=False):
+        if (own := section[section["reader"] == reader]).empty:
+            continue
+        scores = question_means(own, "FCR"), question_means(ranking, "FCR")
+        both = list(scores[0].keys() & scores[1].keys())
+        own, ranking = (one[one.index.isin(both)] for one in (own, ranking))
+        cells = {
+            **{"Reader": reader, "Window": _window(section[section["reader"] == reader], "window")},
+            **{"Retrieval": retrieval},
+            **_paired(*scores, ("FCR of reader", "FCR of retrieval")),
+            "Tokens of reader": average(own, "Tokens read"),
+            "Tokens of retrieval": average(ranking, "tokens_read"),
+            "k": average(ranking, "k"),
+        }
+        rows.append(row(cells))
+    return rows
 
 
 # ------------------------------------------------------------------ evidence, recall (table 6)
-
-
-def evidence_found(frame: "DataFrame") -> Table | None:
-    """Retrieval quality; None if no dataset names its evidence."""
-    sets = by_set(main_readers(frame[frame["gold"]]))
-    columns = (
-        *(READER, MODEL, WINDOW, QUESTIONS),
-        *(_ranked(name, mean) for name in ("Document recall", "Chunk recall", "FCR", "JSR")),
-        _ranked("Citation precision", mean),
-        Column("Tokens read", "tokens", average),
-        Column("Of the record", "percent", average),
-        Column("Seconds", "seconds", average),
-    )
-    sections = {set_name(*key): _reader_rows(columns, _with_jsr(one)) for key, one in sets.items()}
-    notes = (
-        "Chunk recall: the share of supporting sentences that stand in what was read in full.",
-        "FCR: the share of questions all of whose gold documents were read in full.",
-        *_jsr_notes(sets),
-        "Citation precision is the mean over readings that cite anything.",
-    )
-    return _table("evidence", "Evidence found", columns, sections, notes)
 
 
 def _with_jsr(section: "DataFrame") -> "DataFrame":
@@ -438,499 +444,292 @@ def _right_measure(section: "DataFrame") -> tuple[str, str]:
     return "Accuracy or EM", f"{' or '.join(names)}, for no rater was asked"
 
 
-def _jsr_notes(sets: Mapping[tuple[str, str], "DataFrame"]) -> list[str]:
+def _jsr_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
     """The definition of JSR, with the measure of a right answer in each set."""
     measures: dict[str, list[str]] = {}
-    for key, section in sets.items():
-        measures.setdefault(_right_measure(section)[1], []).append(set_name(*key))
+    for section in sections:
+        measures.setdefault(_right_measure(section)[1], []).append(value(section, "set"))
     by = "; ".join(
         f"by {measure}" + (f", in {', '.join(names)}" if len(measures) > 1 else "")
         for measure, names in measures.items()
     )
-    notes = [f"JSR: those of them that were answered rightly as well, {by}."]
-    if any(((one["model"] == OFFLINE) & one["Accuracy"].isna()).any() for one in sets.values()):
-        notes.append("Answers without a model are whole sentences, hardly ever an exact match.")
-    return notes
+    yield f"JSR: those of them that were answered rightly as well, {by}."
 
 
-def equal_reading(frame: "DataFrame", equal: "DataFrame") -> Table | None:
-    """FCR of a reader, and of retrieval with the same token budget; None without any."""
-    columns = (
-        *(Column("Reader"), Column("Window"), Column("Retrieval"), Column("n", "count")),
-        *(Column(name, "percent") for name in ("FCR of reader", "FCR of retrieval")),
-        *_PAIRED,
-        *(Column(name, "tokens") for name in ("Tokens of reader", "Tokens of retrieval")),
-        Column("k", "decimal"),
-    )
-    sections = {}
-    for key, section in by_set(frame[frame["gold"]]).items():
-        rankings = equal[(equal["dataset"] == key[0]) & (equal["length"] == key[1])]
-        sections[set_name(*key)] = [
-            _equal_reading_row(reader, retrieval, own, ranking)
-            for (reader, retrieval), ranking in rankings.groupby(["against", "reader"], sort=False)
-            if len(own := section[section["reader"] == reader])
-        ]
-    note = (
-        "For each question retrieval takes the smallest k whose tokens reach those that the reader "
-        "was shown. The difference is paired: question by question, with its 95 % interval; p by "
-        "flipping signs."
-    )
-    return _table("equal_reading", "FCR at equal reading", columns, sections, [note])
+def _texts_of_recall(section: "DataFrame") -> "DataFrame":
+    """A reading for each text in which facts are looked for: atomic facts, and its evidence.
+
+    FCR belongs to the evidence alone.
+    """
+    evidence = section["reader"].astype(str).str.startswith(DEFAULT)
+    names = evidence.map({True: "final notebook", False: "evidence"})
+    texts = section.assign(text=[("atomic facts", name) for name in names]).explode("text")
+    of_facts = texts["text"] == "atomic facts"
+    texts["counts"] = texts["recall"].where(~of_facts, texts["facts_recall"])
+    texts["FCR"] = texts["FCR"].mask(of_facts)
+    return texts[texts["counts"].notna()]
 
 
-def _equal_reading_row(
-    reader: str, retrieval: str, own: "DataFrame", ranking: "DataFrame"
-) -> TableRow:
-    first, second = question_means(own, "FCR"), question_means(ranking, "FCR")
-    both = list(first.keys() & second.keys())
-    own_both, ranking_both = (one[one.index.isin(both)] for one in (own, ranking))
-    return row(
-        {
-            **{"Reader": reader, "Retrieval": retrieval, **_cells([WINDOW], own)},
-            **_paired(first, second, ("FCR of reader", "FCR of retrieval")),
-            "Tokens of reader": average(own_both, "Tokens read"),
-            "Tokens of retrieval": average(ranking_both, "tokens_read"),
-            "k": average(ranking_both, "k"),
-        }
-    )
+def _fact_recall(group: "DataFrame", name: str) -> Cell:
+    """The recall of a column such as "SF-wise, rated", over the readings that have counts."""
+    way, _, kind = name.partition(", ")
+    counts = group["counts"].map(lambda one: one.rated if kind == "rated" else one.strings)
+    counts = counts[[bool(pair and pair[1]) for pair in counts]]
+    facts = [FactRecall(relevant=of, covered=covered) for covered, of in counts]
+    n = questions(counts)
+    share = fact_wise(facts) if way == "SF-wise" else sample_wise(facts)
+    return Cell(share, n=n if 0 < n < questions(group) else None)
 
 
-_NO_RECALL_RATER = "Rated recall is a model's: no rater was asked here."
-
-
-def recalls(frame: "DataFrame") -> Table | None:
-    """Table 6: recall fact by fact and sample by sample; None if no facts are known."""
-    columns = (
-        *(READER, MODEL, WINDOW, Column("Text"), QUESTIONS),
-        Column("SF-wise, rated", "percent", missing=_NO_RECALL_RATER),
-        Column("Sample-wise, rated", "percent", missing=_NO_RECALL_RATER),
-        Column("SF-wise, by words", "percent"),
-        Column("Sample-wise, by words", "percent"),
-        Column("FCR", "percent"),
-    )
-    sections = {}
-    for key, section in by_set(main_readers(frame)).items():
-        rows = [
-            one
-            for group in by_reader(section).values()
-            for text, counts in (("atomic facts", "facts_recall"), ("", "recall"))
-            if (one := _recall_row(columns, group, text, counts))
-        ]
-        sections[set_name(*key)] = [*rows, *paper_recall_rows(*key)] if rows else []
-    note = (
-        "SF-wise: covered facts of all facts; sample-wise: questions all of whose facts are "
-        "covered; FCR: questions all of whose gold documents were read. By words: a fact is "
-        "covered where its words stand close together."
-    )
-    title = "Recall of supporting facts (table 6)"
-    paper_note = source_note("table 6", ", rated by GPT-4.")
-    return _table("recall", title, columns, sections, [note], paper_note)
-
-
-def _recall_row(
-    columns: Sequence[Column], group: "DataFrame", text: str, counts: str
-) -> TableRow | None:
-    """The recall of one text of a reader, in which the facts are looked for."""
-    known = group[group[counts].map(lambda one: one is not None)]
-    if known.empty:
-        return None
-    cells: dict[str, Any] = {"Text": text or _answer_text(known["reader"].iat[0])}
-    for kind, name in (("rated", "rated"), ("strings", "by words")):
-        samples = known[counts].map(lambda one, kind=kind: getattr(one, kind))
-        samples = samples[samples.map(lambda pair: bool(pair and pair[1]))]
-        counted = questions(samples)
-        n = counted if 0 < counted < questions(known) else None
-        facts = [FactRecall(relevant=of, covered=covered) for covered, of in samples]
-        cells[f"SF-wise, {name}"] = Cell(fact_wise(facts), n=n)
-        cells[f"Sample-wise, {name}"] = Cell(sample_wise(facts), n=n)
-    if not text:
-        cells["FCR"] = mean(known, "FCR")
-    return _row(columns, known, **cells)
-
-
-def _answer_text(reader: str) -> str:
-    return "final notebook" if reader.startswith(DEFAULT) else "evidence"
-
-
-# ------------------------------------------------------------------ variants (table 4, figure 3, 4)
+# ------------------------------------------------------------------ ablations (table 4)
 
 _UNCHANGED = (DEFAULT, PAPER)
 """GraphReader with all its parts; the first of these that was asked is compared with."""
 
-_VARIANT_SCORES = (QUESTIONS, *map(_ranked, ("LR-1", "LR-2", "F1")), _ranked("FCR", mean))
 
-
-def ablations(frame: "DataFrame") -> Table | None:
-    """Table 4: what is lost when a part of GraphReader is taken away."""
-    columns = (
-        *(READER, MODEL, WINDOW, *_VARIANT_SCORES),
-        *(Column("Change", "percent"), Column("Change of")),
-    )
-    changed = {one for one in frame[frame["study"]]["reader"] if not re.match(SWEEP_NAME, one)}
-    changes: dict[tuple[str, str, str], list[float]] = {}
-    sections = {}
-    for key, section in by_set(frame).items():
-        rows = []
-        for group in by_column(section, "model").values():
-            rows += _ablation_rows(columns, group, changed, changes)
-        sections[set_name(*key)] = [*rows, *paper_ablation_rows(*key)] if rows else []
-    if sum(map(bool, sections.values())) > 1:
-        sections["Mean over these"] = [
-            row({"Reader": reader, "Model": model, "Change": plain_mean(lost), "Change of": of})
-            for (reader, model, of), lost in changes.items()
-        ]
-    note = (
-        "Change: against GraphReader with all its parts, question by question, with its 95 % "
-        "interval."
-    )
-    paper_note = source_note(
-        "table 4",
-        f"; there random nodes cost {-100 * paper_change('graphreader-random-nodes'):.1f} points "
-        "of LR-1 on average (the text says 18).",
-    )
-    return _table("ablations", "Ablations (table 4)", columns, sections, [note], paper_note)
-
-
-def _ablation_rows(
-    columns: Sequence[Column],
-    frame: "DataFrame",
-    changed: Collection[str],
-    changes: dict[tuple[str, str, str], list[float]],
-) -> list[TableRow]:
-    """The rows of one set and model; what changed is added to `changes`."""
-    readers = by_column(frame, "reader")
-    ablated = [reader for reader in readers if reader in changed]
-    if not ablated:
-        return []
-    base = [name for name in _UNCHANGED if name in readers]
-    measured = frame["reader"].isin([*base[:1], *ablated])
-    measure = main_measure(frame[measured])
-    before = question_scores(readers[base[0]], measure) if base else {}
+def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """GraphReader with all its parts, and below it the readers that lack one."""
     rows = []
-    for reader in [*reversed(base), *ablated]:
-        group = readers[reader]
-        comparison = compare(question_scores(group, measure), before) if reader in ablated else None
-        cells: dict[str, Any] = {}
-        if comparison:
-            cells = {"Change": comparison.difference, "Change of": measure}
-            key = reader, group["model"].iat[0], measure
-            changes.setdefault(key, []).append(comparison.difference.mean)
-        rows.append(_row(columns, group, **cells))
+    for group in grouped(section, "model"):
+        readers = {value(one, "reader"): one for one in grouped(group, "reader")}
+        base = next((name for name in _UNCHANGED if name in readers), None)
+        ablated = [name for name in readers if name not in _UNCHANGED]
+        measure = main_measure(group[group["reader"].isin([base, *ablated])])
+        before = question_scores(readers[base], measure) if base else {}
+        for reader, readings in readers.items() if ablated else ():
+            comparison = compare(question_scores(readings, measure), before)
+            cells: dict[str, CellValue] = {}
+            if comparison and reader in ablated:
+                cells = {"Change": comparison.difference, "Change of": measure}
+            rows.append(_row(spec.columns, readings, **cells))
+    printed = printed_rows("ablations", _paper_section(section)) if rows else []
+    lr_1 = [one["LR-1"].number or 0.0 for one in printed]
+    changed = (
+        one.with_cells({"Change": round(score - lr_1[0], 6), "Change of": "LR-1"})
+        for one, score in zip(printed[1:], lr_1[1:], strict=True)
+    )
+    return [*rows, *printed[:1], *changed]
+
+
+def _mean_changes(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
+    """A section with the mean changes of our rows over the datasets; none without changes."""
+    names = ("Reader", "Model", "Change of")
+    changes: dict[tuple[CellValue, ...], list[float]] = {}
+    for one in rows:
+        if not one.paper and (change := one["Change"].number) is not None:
+            changes.setdefault(tuple(one[name].value for name in names), []).append(change)
+    means = [
+        row({**dict(zip(names, key, strict=True)), "Change": statistics.fmean(lost)})
+        for key, lost in changes.items()
+    ]
+    return {"Mean over these": means} if means else {}
+
+
+# ------------------------------------------------------------------ function calls (table 7)
+
+FUNCTIONS: Mapping[Stage, tuple[str, Sequence[str]]] = {
+    "facts": ("Exploring atomic facts", ("read_chunk", "stop_and_read_neighbor")),
+    "chunks": (
+        "Exploring chunks",
+        ("search_more", "read_previous_chunk", "read_subsequent_chunk", "termination"),
+    ),
+    "neighbors": ("Exploring neighbors", ("read_neighbor_node", "termination")),
+}
+"""The paper's stages and functions. `next_page` is ours, and counts in none of its shares."""
+
+
+def _calls(readings: "DataFrame") -> list[tuple[Stage | None, str]]:
+    """The function calls of all paths, each with its stage."""
+    paths = [path for paths in readings["paths"] for path in paths]
+    return [(call.stage, call.name) for path in paths for call in path.functions]
+
+
+def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """A row a function; the share of a stage stands in its first row, the means in the first."""
+    rows = []
+    for group in grouped(section, "reader", "model"):
+        calls = _calls(group)
+        numbers = [path.number for paths in group["paths"] for path in paths]
+        first: dict[str, CellValue] = {
+            "Calls a path": statistics.fmean(numbers),
+            "Calls a question": sum(numbers) / len(group),
+        }
+        sums = {
+            stage: sum(calls.count((stage, name)) for name in names)
+            for stage, (_, names) in FUNCTIONS.items()
+        }
+        for stage in STAGES:
+            title, names = FUNCTIONS[stage]
+            first["Of all calls"] = sums[stage] / sum(sums.values()) if any(sums.values()) else None
+            for name in (*names, "next_page"):
+                count = calls.count((stage, name))
+                if name in names or count:
+                    share = count / sums[stage] if sums[stage] else None
+                    label = f"{name} (ours, beside)" if name == "next_page" else name
+                    cells = {"Stage": title, "Function": label, "Of its stage": share, **first}
+                    rows.append(row(_cells(spec.columns, group) | cells))
+                    first = {}
+    return rows + printed_rows("functions", _paper_section(section))
+
+
+def _unplaced_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
+    if unplaced := sum(stage is None for section in sections for stage, _ in _calls(section)):
+        yield f"Calls without their stage, which are not counted: {unplaced:,}."
+
+
+# ------------------------------------------------------------------ sizes (tables 1 and 8)
+
+
+def _with_sizes(run: Mapping[str, Any], section: "DataFrame") -> "DataFrame":
+    """With the tokens of the texts that were read, on average and at most.
+
+    Native texts are counted in GPT-4's encoding, as in the paper, if `run` has these counts.
+    """
+    sets = run.get("datasets")
+    dataset, length = value(section, "dataset"), value(section, "length")
+    for one in sets if isinstance(sets, list) and length == NATIVE else ():
+        if isinstance(one, dict) and (one.get("dataset"), one.get("length")) == (dataset, length):
+            mean_tokens, most = number(one, "average_tokens"), number(one, "max_tokens")
+            return section.assign(**{"Avg. tokens": mean_tokens, "Max. tokens": most})
+    tokens = last_of_question(section, "record_tokens")
+    sizes = {
+        "Avg. tokens": average(tokens, "record_tokens"),
+        "Max. tokens": int(tokens["record_tokens"].max()) if len(tokens) else None,
+    }
+    return section.assign(**sizes)
+
+
+def _dataset_rows(run: Mapping[str, Any], spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """A row a length; the paper's, which is of the whole dataset, stands below the first."""
+    groups = grouped(section, "length")
+    first, *others = [_row(spec.columns, _with_sizes(run, group)) for group in groups]
+    return [first, *printed_rows("datasets", paper_set(value(section, "dataset"))), *others]
+
+
+def _one_graph_each(section: "DataFrame") -> "DataFrame":
+    """A reading for each graph: of the unchanged GraphReader, as its modes build the same."""
+    readers = set(section["reader"])
+    base = next((one for one in _UNCHANGED if one in readers), None)
+    built = section[section["reader"] == base] if base else section
+    return built[~built.index.duplicated(keep="last")]
+
+
+# ------------------------------------------------------------------ ReadAgent (its tables 1 to 4)
+
+
+def _with_subset(section: "DataFrame") -> "DataFrame":
+    """With options marked, and a title that tells NarrativeQA's books and scripts apart."""
+    subset = value(section, "subset")
+    title = value(section, "set") + (f", {subset}s" if subset else "")
+    return _with_options(section).assign(set=title)
+
+
+def _read_agent_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """Our rows, and the paper's of ReadAgent itself and of the other kinds that were asked here.
+
+    None if ReadAgent did not read the section.
+    """
+    kinds = set(section["page_reader"])
+    if not kinds & {"read-agent", "gistmem"}:
+        return []
+    kinds |= {"read-agent", "gistmem"}
+    dataset, subset = value(section, "dataset"), value(section, "subset")
+    printed = printed_rows("read_agent", f"{dataset}, {subset}s" if subset else dataset)
+    wanted = [one for one in printed if page_reader(str(one["reader"].value)) in kinds]
+    return _rows(spec, section) + wanted
+
+
+# ------------------------------------------------------------------ spread
+
+
+def _spread_rows(_: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """The spread over repeats of each reader and model, and over the models of each reader."""
+    rows = []
+    for group in grouped(section, "reader"):
+        models = {value(one, "model"): one for one in grouped(group, "model")}
+        runs = [("repeats", model, one, "repeat") for model, one in models.items()]
+        for over, model, readings, column in (*runs, ("models", ", ".join(models), group, "model")):
+            if readings[column].nunique() > 1:
+                cells = {"Over": over, "Model": model or None, **_spread_cells(readings, column)}
+                rows.append(row(cells))
     return rows
 
 
-def _sweep(kind: str, name: str, column: str, figure: str, frame: "DataFrame") -> Table | None:
-    """Scores by a number that is varied in the reader's name."""
-    matches = frame["reader"].str.extract(SWEEP_NAME)
-    varied = frame[matches[0] == kind]
-    varied = varied.assign(**{column: matches.loc[matches[0] == kind, 1].astype(int)})
-    first = Column(column, "count", lambda group, _: int(group[column].iat[0]))
-    columns = (first, MODEL, WINDOW, *_VARIANT_SCORES, Column("Tokens read", "tokens", average))
-    sections = {}
-    for key, section in by_set(varied).items():
-        groups = section.groupby(["model", column])  # sorted by both
-        sections[set_name(*key)] = [_row(columns, group) for _, group in groups]
-    note = f"The paper's {figure}: {paper_figures('graphreader')[figure.replace(' ', '_')]}"
-    return _table(name, f"{column} ({figure})", columns, sections, [note])
+def _spread_cells(readings: "DataFrame", column: str) -> dict[str, CellValue]:
+    """The cells of runs that differ in a column; a mean is that of a whole run."""
+    runs = [run for _, run in readings.groupby(column, sort=False)]
+    measure = main_measure(readings)
+    scores = [list(question_scores(run, measure).values()) for run in runs]
+    fcrs = [list(question_means(run, "FCR").values()) for run in runs]
+    means, fcr_means = ([statistics.fmean(one) for one in of if one] for of in (scores, fcrs))
+    return {
+        "Reader": value(readings, "reader"),
+        "Window": _window(readings, "window"),
+        "Runs": len(runs),
+        "Score": measure,
+        "Mean": statistics.fmean(means) if means else None,
+        "Standard deviation": statistics.stdev(means) if len(means) > 1 else None,
+        "Least": min(means, default=None),
+        "Most": max(means, default=None),
+        "FCR": statistics.fmean(fcr_means) if fcr_means else None,
+        "FCR, standard deviation": statistics.stdev(fcr_means) if len(fcr_means) > 1 else None,
+    }
 
 
-initial_nodes = partial(_sweep, "nodes", "initial_nodes", "Initial nodes", "figure 3")
-chunk_size = partial(_sweep, "chunk", "chunk_size", "Tokens a chunk", "figure 4")
+# ------------------------------------------------------------------ names in the declarations
 
 
-# ------------------------------------------------------------------ costs (table 5)
+def _window(group: "DataFrame", _: str) -> str | None:
+    return window_name(value(group, "window"))
 
 
 def _nonzero(group: "DataFrame", name: str) -> float | None:
     return average(group, name) or None
 
 
-def _building(group: "DataFrame", name: str) -> float | None:
-    """The mean of building a text; what was kept from earlier costs nothing."""
-    costs = group[group[name].notna()]
-    return _nonzero(costs[~costs.index.duplicated(keep="last")], name)
+def _greatest(group: "DataFrame", name: str) -> float | None:
+    sizes = group[name].dropna()
+    return None if sizes.empty else float(sizes.max())
 
 
-def costs(frame: "DataFrame") -> Table | None:
-    """Table 5: mean tokens a question, in and out; what reading a text in costs stands apart."""
-    columns = (
-        *(READER, MODEL, WINDOW, QUESTIONS),
-        *(Column(name, "tokens", _nonzero) for name in ("Context", "Tokens a question")),
-        *(Column(name, "tokens", _nonzero) for name in PHASES.values()),
-        Column("Calls", "decimal", average),
-        Column("Dollars", "dollars", _nonzero),
-        Column("Building a text", "tokens", _building),
-        Column("Seconds", "seconds", average),
-    )
-    sound = main_readers(frame[~frame["failed"]])
-    sections = {
-        set_name(*key): _reader_rows(columns, one) + paper_cost_rows(*key)
-        for key, one in by_set(sound).items()
-    }
-    notes = [
-        "Tokens of prompts and replies. Asking alone: what is spent once for a text (facts, pages, "
-        "gists) is building, and raters are no part of either.",
-    ]
-    if any(one.paper for rows in sections.values() for one in rows):
-        notes.append(source_note("table 5", "."))
-    if (sound["model"] == OFFLINE).any():
-        notes.append(
-            "Without a model (offline) nothing was spent: these are the prompts that a model would "
-            "have been sent, without its replies."
-        )
-    if sound["unpriced"].any():
-        notes.append("The price of some calls is not known: dollars lack them.")
-    return _table("costs", "Tokens a question (table 5)", columns, sections, notes)
-
-
-# ------------------------------------------------------------------ function calls (table 7)
-
-
-def function_calls(frame: "DataFrame") -> Table | None:
-    """Table 7: the functions that paths called at each stage; None if no paths are known."""
-    columns = (
-        *(READER, MODEL, WINDOW),
-        *(Column("Calls a path", "decimal"), Column("Calls a question", "decimal")),
-        *(Column("Stage"), Column("Of all calls", "percent")),
-        *(Column("Function"), Column("Of its stage", "percent")),
-    )
-    sections = {}
-    unplaced = 0
-    for key, section in by_set(main_readers(frame[frame["paths"].map(bool)])).items():
-        rows = []
-        for group in by_reader(section).values():
-            paths = [path for paths in group["paths"] for path in paths]
-            calls = [(one.stage, one.name) for path in paths for one in path.functions]
-            unplaced += sum(stage is None for stage, _ in calls)
-            means = {
-                "Calls a path": plain_mean([path.number for path in paths]),
-                "Calls a question": sum(path.number for path in paths) / len(group),
-            }
-            reader = _cells((READER, MODEL, WINDOW), group)
-            rows += [row({**reader, **cells}) for cells in _call_cells(calls, means)]
-        paper = paper_figures("graphreader")["table_7"].get(paper_set(key[0]))
-        rows += paper_call_rows(paper) if paper and key[1] == NATIVE else []
-        sections[set_name(*key)] = rows
-    notes = [
-        "Stages are shares of all calls, functions of the calls at their stage. next_page, which "
-        "the paper has not, counts in neither; beside its name stands how many there are for 100 "
-        "other calls of the stage.",
-    ]
-    if any(one.paper for rows in sections.values() for one in rows):
-        notes.append(
-            source_note("table 7", ", as printed. Its average ")
-            + "number of calls can only be that of a path: each of five paths has one at least. "
-            "Its caption names MuSiQue and NarrativeQA alone. What does not add up to 100 there: "
-            f"{'; '.join(printed_sums())}."
-        )
-    if unplaced:
-        notes.append(f"Calls without their stage, which are not counted: {unplaced:,}.")
-    return _table("functions", "Function calls (table 7)", columns, sections, notes)
-
-
-def _call_cells(
-    calls: Sequence[tuple[Stage | None, str]], means: Mapping[str, float]
-) -> Iterable[dict[str, Any]]:
-    """The cells of each function; a stage's share and the means stand in its first row."""
-    stages = {stage: sum(calls.count((stage, one)) for one in FUNCTIONS[stage]) for stage in STAGES}
-    whole = sum(stages.values())
-    for stage in STAGES:
-        for name in (*FUNCTIONS[stage], "next_page"):
-            count = calls.count((stage, name))
-            if name == "next_page" and not count:
-                continue
-            cells: dict[str, Any] = {
-                "Stage": STAGE_NAMES[stage],
-                "Function": name + (" (ours, beside)" if name == "next_page" else ""),
-                "Of its stage": count / stages[stage] if stages[stage] else None,
-            }
-            if name == FUNCTIONS[stage][0]:
-                cells["Of all calls"] = stages[stage] / whole if whole else None
-                cells |= means if stage == STAGES[0] else {}
-            yield cells
-
-
-# ------------------------------------------------------------------ sizes (tables 1 and 8)
-
-
-def datasets(frame: "DataFrame", run: Mapping[str, Any]) -> Table | None:
-    """Table 1: tokens of the texts that were read, and the number of questions.
-
-    Native texts are counted in GPT-4's encoding, as in the paper, if the run has these counts.
-    """
-    sizes = _sizes_of_run(run)
-    columns = (
-        *(Column("Dataset"), Column("Length")),
-        *(Column("Avg. tokens", "tokens"), Column("Max. tokens", "tokens")),
-        Column("Samples", "count"),
-    )
-    names = [column.name for column in columns]
-    rows: list[TableRow] = []
-    shown: set[str] = set()
-    for (dataset, length), group in by_set(frame).items():
-        tokens = group["record_tokens"].dropna()
-        tokens = tokens[~tokens.index.duplicated(keep="last")]
-        counted = plain_mean(tokens), int(tokens.max()) if len(tokens) else None
-        known = sizes.get((dataset, length), counted) if length == NATIVE else counted
-        cells = (dataset, length, *known, questions(group))
-        rows.append(row(dict(zip(names, cells, strict=True))))
-        paper = paper_figures("graphreader")["table_1"].get(paper_set(dataset))
-        if paper and dataset not in shown:
-            cells = (
-                f"paper: {paper_set(dataset)}",
-                None,
-                *(paper[key] for key in ("avg", "max", "samples")),
-            )
-            rows.append(row(dict(zip(names, cells, strict=True)), paper=True))
-        shown.add(dataset)
-    notes = ["Samples: the questions that were asked."]
-    paper_note = source_note("table 1", ".")
-    return _table("datasets", "Datasets (table 1)", columns, {"": rows}, notes, paper_note)
-
-
-def _sizes_of_run(
-    run: Mapping[str, Any],
-) -> Mapping[tuple[str, str], tuple[float | None, float | None]]:
-    """Average and greatest tokens of the last command's datasets, as `run.json` has them."""
-    sets = run.get("datasets")
-    return {
-        (str(one.get("dataset")), str(one.get("length"))): (
-            number(one, "average_tokens"),
-            number(one, "max_tokens"),
-        )
-        for one in (sets if isinstance(sets, list) else ())
-        if isinstance(one, dict)
-    }
-
-
-def graphs(frame: "DataFrame") -> Table | None:
-    """Table 8: sizes of the graphs, one graph a record; None if no graph was built."""
-    columns = (
-        *(Column("Dataset"), Column("Length")),
-        *(Column("Nodes avg.", "decimal"), Column("Nodes max.", "count")),
-        *(Column("Facts avg.", "decimal"), Column("Facts max.", "count")),
-        *(
-            Column("Neighbors a node, avg. avg.", "decimal"),
-            Column("Neighbors, avg. max.", "decimal"),
-        ),
-        *(Column("Facts a node, avg. avg.", "decimal"), Column("Facts, avg. max.", "decimal")),
-    )
-    names = [column.name for column in columns]
-    rows = []
-    for (dataset, length), group in by_set(main_readers(frame[frame["graph"].map(bool)])).items():
-        readers = set(group["reader"])
-        base = next((one for one in _UNCHANGED if one in readers), None)  # all build the same
-        built = group[group["reader"] == base] if base else group
-        built = built[~built.index.duplicated(keep="last")]
-        cells: list[Any] = [dataset, length]
-        for key in GRAPH_SIZES:
-            cells.append(average(built, key))
-            if key in GRAPH_SIZES[:2]:  # nodes and facts
-                most = float(built[key].max())
-                cells.append(None if most != most else most)
-        rows.append(row(dict(zip(names, cells, strict=True))))
-        printed = paper_figures("graphreader")["table_8"]["sizes"].get(paper_set(dataset), {})
-        if paper := printed.get("" if length == NATIVE else length):
-            cells = [f"paper: {paper_set(dataset)}", length, *paper]
-            rows.append(row(dict(zip(names, cells, strict=True)), paper=True))
-    note = (
-        'A graph is that of one record. "avg. max." is the mean over graphs of the node that has '
-        "most."
-    )
-    paper_note = source_note("table 8", ".")
-    return _table("graphs", "Graphs (table 8)", columns, {"": rows}, [note], paper_note)
-
-
-# ------------------------------------------------------------------ ReadAgent (its tables 1 to 4)
-
-
-def read_agent(frame: "DataFrame") -> Table | None:
-    """QuALITY by most pages, NarrativeQA's books and scripts apart, QMSum by P and S.
-
-    Other datasets are shown as well if ReadAgent read them; None if it read nothing.
-    """
-    columns = (
-        *(READER, MODEL, WINDOW, QUESTIONS),
-        Column("Compression, gists", "percent", average),
-        Column("Compression, at the question", "percent", average),
-        Column("Pages looked up", "decimal", average),
-        *(_ranked(name) for name in READ_AGENT_SCORES),
-    )
-    sections = {}
-    for key, group in by_set(frame[frame["reader"].str.match(PAGE_READERS)]).items():
-        if not group["reader"].str.match("read-agent|gistmem").any():
-            continue
-        for subset, part in by_column(group, "subset").items():
-            fitting = _fitting_score(with_options(part))
-            its_columns = [
-                replace(one, aggregate=fitting) if one.ranked else one for one in columns
-            ]
-            kinds = {page_reader(reader) for reader in part["reader"]} | {"read-agent", "gistmem"}
-            title = set_name(*key) + (f", {subset}s" if subset else "")
-            sections[title] = [
-                *_reader_rows(its_columns, part),
-                *paper_read_agent_rows(key[0], subset, kinds),
-            ]
-    notes = ["Compression: words that are saved of those of the text, 1 - shown / whole."]
-    if any(one.paper for rows in sections.values() for one in rows):
-        paper = paper_figures("read_agent")
-        notes += [f"In italics: {paper['source']}.", paper["first_version"]]
-    return _table("read_agent", "ReadAgent's tables", columns, sections, notes)
-
-
-# ------------------------------------------------------------------ spread
-
-
-def spread(frame: "DataFrame") -> Table | None:
-    """Mean and standard deviation over repeats and over models; None if there are no such."""
-    percents = ("Mean", "Standard deviation", "Least", "Most", "FCR", "FCR, standard deviation")
-    columns = (
-        *map(Column, ("Reader", "Model", "Window", "Over")),
-        *(Column("Runs", "count"), Column("Score")),
-        *(Column(name, "percent") for name in percents),
-    )
-    sections = {}
-    for key, section in by_set(frame).items():
-        rows = []
-        for group in by_column(section, "reader").values():
-            models = by_column(group, "model")
-            for model, one in models.items():
-                rows.append(_spread_row("repeats", model, one, "repeat"))
-            rows.append(_spread_row("models", ", ".join(models), group, "model"))
-        sections[set_name(*key)] = [one for one in rows if one]
-    note = "The sample's standard deviation, of the means of whole runs."
-    return _table("spread", "Spread", columns, sections, [note])
-
-
-def _spread_row(over: str, model: str, group: "DataFrame", column: str) -> TableRow | None:
-    """The spread of the runs that differ in a column; None of a single run."""
-    runs = [run for _, run in group.groupby(column, sort=False)]
-    if len(runs) < 2:
-        return None
-    measure = main_measure(group)
-    means = _run_means(question_scores(run, measure) for run in runs)
-    fcrs = _run_means(question_means(run, "FCR") for run in runs)
-    cells = {
-        **_cells([READER, WINDOW], group),
-        "Model": model or None,
-        "Over": over,
-        "Runs": len(runs),
-        "Score": measure,
-        "Mean": plain_mean(means),
-        "Standard deviation": _deviation(means),
-        "Least": min(means, default=None),
-        "Most": max(means, default=None),
-        "FCR": plain_mean(fcrs),
-        "FCR, standard deviation": _deviation(fcrs),
-    }
-    return row(cells)
-
-
-def _run_means(runs: Iterable[Mapping[str, float]]) -> list[float]:
-    """The mean of each run in which something is measured."""
-    means = (plain_mean(run.values()) for run in runs)
-    return [one for one in means if one is not None]
-
-
-def _deviation(values: Sequence[float]) -> float | None:
-    return statistics.stdev(values) if len(values) > 1 else None
+_MEASURES: Mapping[str, Measure] = {
+    "average": average,
+    "building": lambda group, name: _nonzero(last_of_question(group, name), name),
+    "fact_recall": _fact_recall,
+    "fitting_score": _fitting_score,
+    "greatest": _greatest,
+    "mean": mean,
+    "nonzero": _nonzero,
+    "questions": questions,
+    "score": score,
+    "share_of_golden": _share_of_golden,
+    "value": value,
+    "window": _window,
+}
+_PREPARE: Mapping[str, _Prepare] = {
+    "scores": _with_golden,
+    "evidence": _with_jsr,
+    "score_by_length": lambda section: section.assign(measure=main_measure(section)),
+    "recall_by_length": lambda section: section.assign(measure=_recall_measure(section)),
+    "recall": _texts_of_recall,
+    "graphs": _one_graph_each,
+    "read_agent": _with_subset,
+}
+_ROWS: Mapping[str, _MakeRows] = {
+    "scores": _score_rows,
+    "pairs": _pair_rows,
+    "score_by_length": _length_rows,
+    "recall_by_length": _length_rows,
+    "ablations": _ablation_rows,
+    "functions": _call_rows,
+    "read_agent": _read_agent_rows,
+    "spread": _spread_rows,
+}
+_NOTES: Mapping[str, Callable[[Sequence["DataFrame"], Table], Iterable[str]]] = {
+    "options": _options_note,
+    "printed": _printed_note,
+    "failed": _failed_note,
+    "uneven": _uneven_note,
+    "jsr": _jsr_note,
+    "unplaced": _unplaced_note,
+}

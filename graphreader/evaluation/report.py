@@ -14,24 +14,7 @@ from graphreader.evaluation.measures import (
     read_results,
     readings_frame,
 )
-from graphreader.evaluation.paper_tables import (
-    ablations,
-    chunk_size,
-    costs,
-    datasets,
-    equal_reading,
-    evidence_found,
-    function_calls,
-    graphs,
-    initial_nodes,
-    pairs,
-    read_agent,
-    recall_by_length,
-    recalls,
-    score_by_length,
-    scores,
-    spread,
-)
+from graphreader.evaluation.paper_tables import paper_tables
 from graphreader.evaluation.plots import draw_plots
 from graphreader.evaluation.tables import Table, as_csv, as_json, as_markdown, escape_markdown
 from graphreader.files import atomic_write
@@ -88,30 +71,12 @@ def all_tables(results: Results) -> list[Table]:
     """The tables that these results fill, the main one first."""
     frame = readings_frame(results.lines)
     equal = equal_budget_frame(results.equal, results.lines)
-    main = scores(frame)
-    tables = (
-        main and replace(main, notes=(*main.notes, *results.notes)),
-        evidence_found(frame),
-        equal_reading(frame, equal),
-        pairs(frame),
-        datasets(frame, results.run),
-        score_by_length(frame),
-        ablations(frame),
-        initial_nodes(frame),
-        chunk_size(frame),
-        recall_by_length(frame),
-        costs(frame),
-        recalls(frame),
-        function_calls(frame),
-        graphs(frame),
-        read_agent(frame),
-        spread(frame),
-    )
+    tables = paper_tables(frame, equal, results.run)
+    if tables[0].name == "scores":
+        tables[0] = replace(tables[0], notes=(*tables[0].notes, *results.notes))
     warning = _offline_warning({line.model for line in results.lines})
     return [
-        replace(table, warning=warning) if _compares_readers(table) else table
-        for table in tables
-        if table
+        replace(table, warning=warning) if _compares_readers(table) else table for table in tables
     ]
 
 

@@ -8,7 +8,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphreader.evaluation.metrics.evidence import Interval
@@ -20,23 +20,6 @@ Style = Literal["text", "percent", "count", "decimal", "tokens", "seconds", "dol
 """How people see the numbers of a column."""
 
 DASH = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column. `ranked`: more is better, and the best of a section is in bold.
-
-    `aggregate` makes the cell of a group of readings, given the group and the column's name.
-    `missing` says why the column may be empty: it is shown all the same, with that note, where
-    others are left out. People see a `varied` one only if our rows differ in it.
-    """
-
-    name: str
-    style: Style = "text"
-    aggregate: Callable[["DataFrame", str], "Cell | Interval | float | str | None"] | None = None
-    ranked: bool = False
-    missing: str = ""
-    varied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +40,7 @@ class Cell:
         return self.value if isinstance(self.value, int | float) else None
 
     @classmethod
-    def of(cls, value: "Cell | Interval | float | str | None", questions: int | None) -> "Cell":
+    def of(cls, value: "CellValue", questions: int | None = None) -> "Cell":
         """A cell of any value; an interval has an `n` if it is not over all `questions`."""
         if isinstance(value, Cell):
             return value
@@ -65,6 +48,26 @@ class Cell:
             return cls(value)
         n = None if questions in (None, value.number) else value.number
         return cls(value.mean, value.low, value.high, n)
+
+
+CellValue = Cell | Interval | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column. `ranked`: more is better, and the best of a section is in bold.
+
+    `aggregate` makes the cell of a group of readings, given the group and the column's name.
+    `missing` says why the column may be empty: it is shown all the same, with that note, where
+    others are left out. People see a `varied` one only if our rows differ in it.
+    """
+
+    name: str
+    style: Style = "text"
+    aggregate: Callable[["DataFrame", str], CellValue] | None = None
+    ranked: bool = False
+    missing: str = ""
+    varied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,14 @@ class TableRow:
         """The cell of a column, empty if the row has none."""
         return self.cells.get(column) or Cell()
 
+    def with_cells(self, values: Mapping[str, CellValue]) -> "TableRow":
+        """The row with more cells."""
+        cells = {name: Cell.of(value) for name, value in values.items()}
+        return replace(self, cells={**self.cells, **cells})
+
 
 def row(
-    values: Mapping[str, "Cell | Interval | float | str | None"],
+    values: Mapping[str, CellValue],
     *,
     paper: bool = False,
     ranked: bool = True,
