@@ -7,7 +7,7 @@ for what is not measured. pandas belongs to the extra `evaluate`.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -247,25 +247,13 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def readings_frame(lines: Iterable[ReadingLine]) -> "DataFrame":
-    """The DataFrame of readings. Raises UsageError, which names the extra, without pandas.
-
-    Readers and lengths are ordered categories, so that groups are sorted as tables show them.
-    """
+    """The DataFrame of readings. Raises UsageError, which names the extra, without pandas."""
     lines = list(lines)
     pandas = import_extra("pandas", "A report")
     ids = [line.id for line in lines]
     numbers = [{**_scores(line), **_amounts(line)} for line in lines]
-    frame = pandas.concat(
-        [
-            pandas.DataFrame([_properties(line) for line in lines], index=ids),
-            pandas.DataFrame(numbers, index=ids, dtype=float),
-        ],
-        axis=1,
-    )
-    for name, position in (("reader", reader_position), ("length", length_position)):
-        categories = sorted(dict.fromkeys(frame[name]), key=position)
-        frame[name] = pandas.Categorical(frame[name], categories, ordered=True)
-    return frame
+    properties = pandas.DataFrame([_properties(line) for line in lines], index=ids)
+    return pandas.concat([properties, pandas.DataFrame(numbers, index=ids, dtype=float)], axis=1)
 
 
 def equal_budget_frame(
@@ -296,13 +284,15 @@ def _properties(line: ReadingLine) -> dict[str, Any]:
     return {
         **{name: getattr(line, name) for name in _KEYS},
         "set": set_name(line.dataset, line.length),
-        "page_reader": page_reader(line.reader),
+        "reads_pages": bool(page_reader(line.reader)),
         "sweep": sweep[1] if sweep else "",
         "number": int(sweep[2]) if sweep else 0,
         "options": False,
         "study": is_study(line.reader),
         "failed": line.error is not None,
         "unanswered": line.error is not None and line.em is not None,  # though it has an answer
+        "is_ablation": is_study(line.reader) and not sweep,
+        "chosen": line.choice is not None,
         "gold": bool(line.gold_documents),
         "unpriced": bool(line.usage.unpriced),
         "graph": bool(line.graph),
@@ -394,8 +384,8 @@ def main_measure(group: "DataFrame") -> str:
     """
     sound = group[~group["failed"]]
     rated = sound[sound["LR-1"].notna()]
-    counts = [one.groupby(["reader", "model"], observed=True).ngroups for one in (sound, rated)]
-    if 0 < counts[0] == counts[1]:
+    readers, rated_readers = (len(grouped(one, "reader", "model")) for one in (sound, rated))
+    if 0 < readers == rated_readers:
         return "LR-1"
     if sound["Accuracy"].notna().nunique() > 1:
         return "Accuracy or F1"
@@ -463,11 +453,6 @@ _READER_ORDER = (
 )
 
 
-def grouped(frame: "DataFrame", *columns: str) -> "Iterator[DataFrame]":
-    """The readings in groups by columns, sorted: readers as in the papers, lengths from short."""
-    return (group for _, group in frame.groupby(list(columns), observed=True))
-
-
 def reader_position(reader: str) -> tuple[int, str, tuple[int, ...]]:
     """A key to sort readers by: retrieval, full text, ReadAgent, agents, GraphReader, golden."""
     numbers = tuple(int(digits[:9]) for digits in re.findall(r"\d+", reader))
@@ -485,6 +470,24 @@ def length_position(length: str) -> tuple[int, str]:
     if length == NATIVE or not match:
         return -1, length
     return int(match[1]) * (1000 if match[2] else 1), length
+
+
+_POSITIONS: Mapping[str, Callable[[Any], Any]] = {
+    "reader": reader_position,
+    "length": length_position,
+    "number": int,
+}
+
+
+def grouped(frame: "DataFrame", *columns: str) -> list["DataFrame"]:
+    """The readings in groups by columns, sorted: readers as in the papers, lengths from short."""
+    keys = [_POSITIONS.get(name, str) for name in columns]
+
+    def position(group: tuple[Sequence[Any], "DataFrame"]) -> list[Any]:
+        return [key(value) for key, value in zip(keys, group[0], strict=True)]
+
+    groups = frame.groupby(list(columns), sort=False)
+    return [group for _, group in sorted(groups, key=position)]
 
 
 def page_reader(reader: str) -> str:

@@ -11,10 +11,12 @@ import json
 import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from graphreader.evaluation.measures import (
     DEFAULT,
@@ -67,10 +69,10 @@ class TableSpec:
     name: str
     title: str
     columns: tuple[Column, ...]
-    notes: Sequence[str | Mapping[str, str]]
+    notes: Sequence[str | Mapping[str, Any]]
     prepare: "_Prepare"
     rows: "_MakeRows"
-    readings: str = "not study"
+    readings: Mapping[str, Any] = field(default_factory=lambda: {"study": False})
     sections: Sequence[str] = ("dataset", "length")
     section_title: str = "{set}"
     by: Sequence[str] = ("reader", "model")
@@ -107,7 +109,7 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any])
 
 def make_table(spec: TableSpec, frame: "DataFrame") -> Table | None:
     """The table of these readings; None if it has no row."""
-    readings = frame.query(spec.readings, engine="python") if spec.readings else frame
+    readings = _select(frame, spec.readings)
     prepared = (spec.prepare(one) for one in grouped(readings, *spec.sections))
     sections = [one for one in prepared if len(one)]
     rows: dict[str, list[TableRow]] = {}
@@ -122,13 +124,21 @@ def make_table(spec: TableSpec, frame: "DataFrame") -> Table | None:
     return replace(table, notes=tuple(_notes(spec, sections, readings, table))) if rows else None
 
 
+def _select(readings: "DataFrame", values: Mapping[str, Any]) -> "DataFrame":
+    """The readings with these values in these columns."""
+    mask = np.full(len(readings), True)
+    for name, one in values.items():
+        mask &= (readings[name] == one).to_numpy()
+    return readings[mask]
+
+
 def _notes(
     spec: TableSpec, sections: Sequence["DataFrame"], readings: "DataFrame", table: Table
 ) -> Iterable[str]:
     for note in spec.notes:
         if not isinstance(note, str):
-            shown = table.has_paper_rows if (when := note["when"]) == "paper" else None
-            if shown or (shown is None and len(readings.query(when, engine="python"))):
+            when = note["when"]
+            if table.has_paper_rows if when == "paper" else len(_select(readings, when)):
                 yield note["text"]
         elif note.startswith("{"):
             yield from _NOTES[note.strip("{}")](sections, table)
@@ -222,7 +232,9 @@ def _with_options(section: "DataFrame") -> "DataFrame":
 
 def _fitting_score(group: "DataFrame", name: str) -> Interval | None:
     """Score the questions that a score is for: accuracy those with options, EM and so on others."""
-    return score(group[group["options"] == (name == "Accuracy")], name)
+    if group["options"].any():
+        group = group[group["options"] == (name == "Accuracy")]
+    return score(group, name)
 
 
 def _with_golden(section: "DataFrame") -> "DataFrame":
@@ -461,7 +473,7 @@ def _texts_of_recall(section: "DataFrame") -> "DataFrame":
 
     FCR belongs to the evidence alone.
     """
-    evidence = section["reader"].astype(str).str.startswith(DEFAULT)
+    evidence = section["reader"].str.startswith(DEFAULT)
     names = evidence.map({True: "final notebook", False: "evidence"})
     texts = section.assign(text=[("atomic facts", name) for name in names]).explode("text")
     of_facts = texts["text"] == "atomic facts"
@@ -493,10 +505,13 @@ def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     for group in grouped(section, "model"):
         readers = {value(one, "reader"): one for one in grouped(group, "reader")}
         base = next((name for name in _UNCHANGED if name in readers), None)
-        ablated = [name for name in readers if name not in _UNCHANGED]
+        ablated = [name for name, one in readers.items() if value(one, "is_ablation")]
         measure = main_measure(group[group["reader"].isin([base, *ablated])])
         before = question_scores(readers[base], measure) if base else {}
-        for reader, readings in readers.items() if ablated else ():
+        shown = {*_UNCHANGED, *ablated} if ablated else set()
+        for reader, readings in readers.items():
+            if reader not in shown:
+                continue
             comparison = compare(question_scores(readings, measure), before)
             cells: dict[str, CellValue] = {}
             if comparison and reader in ablated:
@@ -629,7 +644,7 @@ def _read_agent_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 
     None if ReadAgent did not read the section.
     """
-    kinds = set(section["page_reader"])
+    kinds = set(map(page_reader, section["reader"]))
     if not kinds & {"read-agent", "gistmem"}:
         return []
     kinds |= {"read-agent", "gistmem"}

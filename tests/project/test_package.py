@@ -72,6 +72,7 @@ def test_the_wheel_has_what_runs(wheel: zipfile.ZipFile) -> None:
         "graphreader/html_report/page.html",
         "graphreader/html_report/cytoscape/cytoscape.min.js",
         "graphreader/evaluation/paper_figures.json",
+        "graphreader/evaluation/paper_tables.toml",
         "graphreader/ingestion/normalization/english.txt",
         "graphreader/tiktoken_ranks/o200k_base.tiktoken",
         "graphreader/store/embedded/neo4j-2026.08.1.jars.txt",

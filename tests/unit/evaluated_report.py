@@ -7,21 +7,19 @@
 
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from graphreader.evaluation.measures import ReadingLine, readings_frame
-from graphreader.evaluation.tables import Table, TableRow
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from graphreader.evaluation.measures import EqualBudgetLine, ReadingLine, Results
+from graphreader.evaluation.report import all_tables
+from graphreader.evaluation.tables import Table
 
 EVALUATED = Path(__file__).parent / "evaluated"
-USAGE = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
 
 
-def copied(folder: Path) -> Path:
-    """The evaluation in a folder that may be written to."""
+def copy_evaluation(folder: Path) -> Path:
+    """Copy the evaluation into a folder that may be written to."""
     for name in ("readings.jsonl", "equal_reading.jsonl", "run.json"):
         shutil.copy(EVALUATED / name, folder / name)
     return folder
@@ -41,7 +39,7 @@ def as_line(**values: Any) -> str:
         "documents_read": [],
         "documents_cited": [],
         "tokens_read": 100,
-        "usage": USAGE,
+        "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "seconds": 1.0,
     }
     return json.dumps({**line, **values})
@@ -52,28 +50,12 @@ def reading(**values: Any) -> ReadingLine:
     return ReadingLine.model_validate_json(as_line(**values))
 
 
-def frame(*lines: ReadingLine) -> "DataFrame":
-    """The DataFrame of these lines."""
-    return readings_frame(lines)
+def tables(*lines: ReadingLine, equal: Iterable[EqualBudgetLine] = ()) -> dict[str, Table]:
+    """The tables of these lines, by their names."""
+    return {table.name: table for table in all_tables(Results(lines, tuple(equal), {}))}
 
 
-def rows(table: Table | None) -> list[TableRow]:
-    """Our rows."""
-    assert table is not None
-    return table.own_rows
-
-
-def paper_rows(table: Table | None) -> list[TableRow]:
-    """The paper's rows."""
-    assert table is not None
-    return [row for row in table.rows if row.paper]
-
-
-def values(table: Table | None, column: str) -> list[object]:
-    """The values of a column in our rows."""
-    return [row[column].value for row in rows(table)]
-
-
-def cells(row: TableRow, *columns: str) -> list[object]:
-    """The values of some columns of a row."""
-    return [row[column].value for column in columns]
+def cells(table: Table, *columns: str, paper: bool = False) -> list[list[object]]:
+    """The values of some columns in our rows, or in the paper's."""
+    rows = (row for row in table.rows if row.paper is paper)
+    return [[row[column].value for column in columns] for row in rows]

@@ -1,4 +1,4 @@
-"""The parts of a table that are drawn, and that words have room; the look is for eyes to judge."""
+"""The marks of the pictures, and that words have room; the look is for eyes to judge."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,46 +9,29 @@ from matplotlib.colors import to_hex
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from graphreader.evaluation.measures import EqualBudgetLine, equal_budget_frame
-from graphreader.evaluation.paper_tables import (
-    costs,
-    equal_reading,
-    initial_nodes,
-    read_agent,
-    score_by_length,
-    scores,
-)
-from graphreader.evaluation.plots import (
-    Point,
-    draw_plots,
-    draw_table,
-    equal_reading_dots,
-    length_series,
-    pages_series,
-    score_dots,
-    sweep_series,
-)
-from graphreader.evaluation.tables import Table
-from tests.unit.evaluated_report import frame, reading
+from graphreader.evaluation.measures import EqualBudgetLine, ReadingLine
+from graphreader.evaluation.plots import Panel, draw_plots, draw_table, panels
+from tests.unit.evaluated_report import reading, tables
 
 
-def present(table: Table | None) -> Table:
-    """The table, which must not be missing."""
-    assert table
-    return table
+def panel(table: str, *lines: ReadingLine, equal: tuple[EqualBudgetLine, ...] = ()) -> Panel:
+    """The only panel of a table."""
+    (only,) = panels(tables(*lines, equal=equal)[table])
+    return only
 
 
 # The paper's value stands in the line of the same reader of ours, else in one of its own, where
 # that reader's place is.
 def test_dots() -> None:
-    line = reading(dataset="longbench-hotpotqa", reader="rag-bm25-3", rating="exact")
-    table = present(scores(frame(line)))
-    dots = score_dots(table, table.sections[0], "LR-1")
+    lines = [
+        reading(dataset="longbench-hotpotqa", reader=one, rating="exact")
+        for one in ("rag-bm25-3", "full-text")
+    ]
+    dots = panel("scores", *lines).marks
 
     assert [dot.name for dot in dots[:2]] == ["paper: BM25 (top-1)", "rag-bm25-3"]
-    assert dots[1].ours == Point(100, 100, 100)
-    assert dots[1].paper == pytest.approx(74.7)
-    assert (dots[-1].name, dots[-1].ours) == ("paper: Golden", None)
+    assert (dots[1].ours.value, dots[1].ours.low, dots[1].paper.value) == (1, 1, 0.747)
+    assert (dots[-1].name, dots[-1].ours.value) == ("paper: Golden", None)
     assert len(dots) == 10
 
 
@@ -60,8 +43,7 @@ def test_lines() -> None:
         for reader in [*readers, "golden", "graphreader"]
         for length in ("16k", "64k")
     ]
-    table = present(score_by_length(frame(*lines)))
-    series = length_series(table, table.sections[0])
+    series = panel("score_by_length", *lines).marks
 
     assert [one.name for one in series][:3] == ["graphreader", "full-text", "rag-bm25-3"]
     assert len(series) == 7
@@ -72,14 +54,13 @@ def test_lines() -> None:
 # A reader stands once above all retrieval that read as much.
 def test_equal_reading() -> None:
     fields = {"id": "q1", "dataset": "musique", "length": "native", "against": "graphreader"}
-    equal = [
+    equal = tuple(
         EqualBudgetLine(**fields, reader=name, documents_read=(0,), tokens_read=1)
         for name in ("bm25", "embedding")
-    ]
+    )
     lines = [reading(gold_documents=[0], documents_read=[0])]
-    table = present(equal_reading(frame(*lines), equal_budget_frame(equal, lines)))
 
-    assert [dot.name for dot in equal_reading_dots(table.sections[0])] == [
+    assert [dot.name for dot in panel("equal_reading", *lines, equal=equal).marks] == [
         "graphreader",
         "bm25, as much as graphreader",
         "embedding, as much as graphreader",
@@ -92,48 +73,36 @@ def test_pages() -> None:
         reading(dataset="quality", reader=reader, choice=True)
         for reader in ("read-agent-p-6", "read-agent-p", "read-agent-p-1", "read-agent-s")
     ]
-    table = present(read_agent(frame(*lines)))
-    ours, paper = pages_series(table, table.sections[0], "Accuracy")
+    ours, paper = panel("read_agent", *lines).marks
 
     assert (ours.name, [at for at, _ in ours.points]) == ("ReadAgent-P", [1, 5, 6])
     assert paper.name == "paper: ReadAgent-P"
-    assert [point.value for _, point in paper.points][:2] == pytest.approx([84.13, 86.16])
+    assert [cell.value for _, cell in paper.points][:2] == pytest.approx([0.8413, 0.8616])
 
 
-def reader_colours(*readers: str) -> dict[str, str]:
-    """The colours of readers, the same in both pictures of them."""
-    lines = frame(
-        *(
+# A reader and a score have the same colour in every picture, whichever others are there; each kind
+# has another one. So has each phase.
+def test_colours() -> None:
+    def reader_colours(*readers: str) -> dict[str, str]:
+        lines = [
             reading(reader=reader, length=length, rating="exact")
             for reader in readers
             for length in ("16k", "64k")
-        )
-    )
-    by_length, main = present(score_by_length(lines)), present(scores(lines))
-    series = length_series(by_length, by_length.sections[0])
-    dots = score_dots(main, main.sections[0], "LR-1")
-    assert {one.name: one.colour for one in series} == {one.name: one.colour for one in dots}
-    return {one.name: one.colour for one in series}
+        ]
+        by_length, main = (panel(name, *lines).marks for name in ("score_by_length", "scores"))
+        assert {one.name: one.colour for one in by_length} == {one.name: one.colour for one in main}
+        return {one.name: one.colour for one in main}
 
+    def score_colours(**fields: object) -> dict[str, str]:
+        lines = [reading(reader=f"graphreader-nodes-{n}", **fields) for n in (1, 5)]
+        return {one.name: one.colour for one in panel("initial_nodes", *lines).marks}
 
-def phase_colours(*phases: str) -> dict[str, str]:
-    """The colours of the bars of these phases."""
-    usage = {phase: {"calls": 1, "input_tokens": 10} for phase in phases}
-    figure = draw_table(matplotlib.figure, present(costs(frame(reading(phases=usage)))))
-    bars = figure.axes[0].containers
-    return {bar.get_label(): to_hex(bar.patches[0].get_facecolor()) for bar in bars}
+    def phase_colours(*phases: str) -> dict[str, str]:
+        usage = {phase: {"calls": 1, "input_tokens": 10} for phase in phases}
+        figure = draw_table(matplotlib.figure, tables(reading(phases=usage))["costs"])
+        bars = figure.axes[0].containers
+        return {bar.get_label(): to_hex(bar.patches[0].get_facecolor()) for bar in bars}
 
-
-def score_colours(**fields: object) -> dict[str, str]:
-    """The colours of the scores of a sweep."""
-    lines = [reading(reader=f"graphreader-nodes-{n}", **fields) for n in (1, 5)]
-    table = present(initial_nodes(frame(*lines)))
-    return {one.name: one.colour for one in sweep_series(table, table.sections[0], [1, 5])}
-
-
-# A reader, a phase and a score have the same colour in every picture, whichever others are there;
-# each kind has another one.
-def test_colours() -> None:
     few = reader_colours("graphreader", "search-agent")
     many = reader_colours("rag-bm25-3", "full-text", "chunk-read", "graphreader", "search-agent")
     phases = phase_colours("plan", "select", "explore", "look_up", "read", "answer")
@@ -159,7 +128,7 @@ def test_room(tmp_path: Path, many: int) -> None:
         for number in range(many)
     ]
     warning = "These figures are not to be compared. " * 5
-    table = replace(present(scores(frame(*lines))), warning=warning)
+    table = replace(tables(*lines)["scores"], warning=warning)
     figure = draw_table(matplotlib.figure, table)
     figure.draw_without_rendering()
     words = [text for text in figure.findobj(Text) if len(text.get_text()) > len("100")]
@@ -177,5 +146,5 @@ def test_room(tmp_path: Path, many: int) -> None:
 
 # A table in which nothing can be compared has no picture.
 def test_nothing_to_draw(tmp_path: Path) -> None:
-    assert draw_plots([present(scores(frame(reading())))], tmp_path) == []
+    assert draw_plots([tables(reading())["scores"]], tmp_path) == []
     assert list(tmp_path.iterdir()) == []

@@ -11,13 +11,13 @@ import pytest
 from graphreader.errors import UsageError
 from graphreader.evaluation import plots
 from graphreader.evaluation.report import Report, write_report
-from tests.unit.evaluated_report import EVALUATED, as_line, copied, rows
+from tests.unit.evaluated_report import EVALUATED, as_line, cells, copy_evaluation
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """The report of the stored evaluation, made once."""
-    return write_report(copied(tmp_path_factory.mktemp("evaluated")))
+    return write_report(copy_evaluation(tmp_path_factory.mktemp("evaluated")))
 
 
 def text(report: Report, name: str) -> str:
@@ -47,7 +47,7 @@ def test_pictures(report: Report) -> None:
 
 # Made again, every file but the PNGs is the same byte by byte.
 def test_made_again(report: Report, tmp_path: Path) -> None:
-    again = write_report(copied(tmp_path))
+    again = write_report(copy_evaluation(tmp_path))
 
     assert [path.name for path in again.files] == [path.name for path in report.files]
     for before, now in zip(report.files, again.files, strict=True):
@@ -129,7 +129,7 @@ def test_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise UsageError(f"{shown} needs the package {module}: pip install 'graphreader[evaluate]'")
 
     monkeypatch.setattr(plots, "import_extra", missing)
-    report = write_report(copied(tmp_path))
+    report = write_report(copy_evaluation(tmp_path))
 
     assert {path.suffix for path in report.files} == {".md", ".json", ".csv"}
     (note,) = report.notes
@@ -168,8 +168,7 @@ def test_cut_off(tmp_path: Path) -> None:
     )
     report = write_report(tmp_path)
 
-    (row,) = rows(report.tables[0])
-    assert row["n"].value == 1
+    assert cells(report.tables[0], "n") == [[1]]
 
 
 # run.json that is no object is named; without one the report is made all the same.
