@@ -9,9 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any, Literal, TypeVar
 
-from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
-
 from graphreader.agent.tasks import AnswerTask
 from graphreader.llm import providers
 from graphreader.llm.cache import DecisionCache, ReplyCache
@@ -65,44 +62,31 @@ def open_embedder(settings: Settings) -> Embedder:
     name = settings.chosen_embeddings
     if name == OFFLINE:
         return OfflineEmbedder()
-
-    def open_client() -> Embeddings:
-        return providers.open_embeddings(settings, name, _EMBEDDINGS)
-
-    client = open_client()  # what is missing is reported now
+    client = providers.open_embeddings(settings, name, _EMBEDDINGS)
     service = _open_service(settings, name, _EMBEDDINGS, client)
     dimension = DEFAULT_DIMENSION
     if not providers.has_default_dimension(name):
         with ThreadPoolExecutor(1) as thread:  # an event loop may be running here
-            probe = thread.submit(lambda: asyncio.run(probe_dimension(client, service)))
-            dimension = probe.result()
-    return ModelEmbedder(open_client, service, dimension=dimension)
+            dimension = thread.submit(asyncio.run, probe_dimension(client, service)).result()
+        client = providers.open_embeddings(settings, name, _EMBEDDINGS)  # the first one is closed
+    return ModelEmbedder(client, service, dimension=dimension)
 
 
 def _open_phase(settings: Settings, phase: Phase, *, keep_replies: bool) -> Decider:
     """The decider of a phase; `keep_replies`: replies of models are kept and used again."""
-    name = settings.model_for(phase)
+    name, setting = settings.model_for(phase), settings.model_variable_for(phase)
     if name == OFFLINE:
         return OfflineDecider()
-    setting = settings.model_variable_for(phase)
-    provider, _ = providers.provider_and_model(name, setting)
-
-    def open_client() -> BaseChatModel:
-        return providers.with_seed(
-            providers.open_chat_model(settings, name, setting), settings.seed
-        )
-
-    client = open_client()  # what is missing is reported now, not at the first decision
+    client = providers.open_chat_model(settings, name, setting)
     cache = None
     if keep_replies:  # with other options, or at another address, replies would be others
-        options = (settings.temperature, settings.seed, providers.context_size(client))
-        replies = ReplyCache.of(settings)
-        cache = DecisionCache(replies, name, providers.base_url(client), *options)
+        options = (settings.temperature, settings.seed, getattr(client, "num_ctx", None))
+        cache = DecisionCache(ReplyCache.of(settings), name, providers.base_url(client), *options)
     return LanguageModelDecider(
-        open_client,
+        client,
         _open_service(settings, name, setting, client),
         window=settings.window,
-        adapter=providers.adapter_for(provider.name, client),
+        provider=providers.provider_and_model(name, setting)[0].name,
         prompts=Prompts(settings.prompts),
         encoding=encoding_for(name),
         cache=cache,
@@ -120,8 +104,7 @@ def _open_service(settings: Settings, name: str, setting: str, client: object) -
         setting=setting,
         key=provider.key,
         base=provider.base_url,
-        # Behind a proxy the URL itself may be unreachable: no health check.
-        url=None if providers.uses_proxy(client) else providers.base_url(client),
+        url=providers.health_url(client),
         timeout=settings.timeout,
         concurrency=settings.concurrency,
         secrets=providers.secrets_of(client),

@@ -21,7 +21,7 @@ from graphreader.errors import RunsError, SettingsError, UnknownRunError, UsageE
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.llm.structured_output import ReplyForm
-from graphreader.llm.window import BuildingMeasurer, Measurer, PromptForm, render_prompt
+from graphreader.llm.window import BuildingMeasurer, Measurer, render_prompt
 from graphreader.models import ModelRegistry, open_decider, open_embedder
 from graphreader.settings import OFFLINE, Mode, Settings
 from graphreader.store import schema
@@ -260,7 +260,7 @@ def room_for_question(
     """
     bare = ChunkTask("", "", ("",) * 99, "", "", "", "", ("",) * 99).keeping(0)
     forms: tuple[ReplyForm, ...] = get_args(ReplyForm)
-    largest = max(render_prompt(bare, PromptForm(form, prompts, encoding)).tokens for form in forms)
+    largest = max(render_prompt(bare, form, prompts, encoding).tokens for form in forms)
     seams = _TOKENS_A_SEAM * len(bare.values())
     return window - (largest + seams + chunk_tokens + NOTEBOOK_TOKENS + PLAN_TOKENS + LABEL_TOKENS)
 

@@ -1,9 +1,11 @@
-"""The settings, and the only code that reads the environment.
+"""The settings, and the only code that reads the environment; secrets are removed from messages.
 
 Entry points call `load_environment` first, which reads `.env`.
 """
 
 import os
+import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Self, get_args
@@ -94,6 +96,29 @@ def secrets() -> list[str]:
         for name, value in os.environ.items()
         if name.upper().endswith(_SECRET) and len(value) > 3
     ]
+
+
+_USER_INFO = re.compile(r"^(\w[\w+.-]*://)?.*@", re.DOTALL)
+_USER_INFO_INSIDE_TEXT = re.compile(r"(?<=://)[^/\s]*@")
+_QUERY = re.compile(r"[?#].*", re.DOTALL)
+_KEY = re.compile(
+    r"\b(sk|gsk|pk|hf|xai|key|api)[-_][\w*.\-]{6,}|\bAIza[\w\-]{10,}|Bearer\s+\S+", re.IGNORECASE
+)
+
+
+def display_url(url: str) -> str:
+    """The URL without user, password, query and fragment."""
+    return _QUERY.sub("", _USER_INFO.sub(r"\1", url))
+
+
+def redact(text: str, known: Iterable[str] = ()) -> str:
+    """The text without the `known` secrets, passwords in URLs and what looks like an API key.
+
+    Secrets of less than 6 characters are ignored: they could occur inside of any word.
+    """
+    for secret in sorted((one for one in known if len(one) >= 6), key=len, reverse=True):
+        text = text.replace(secret, "...")
+    return _KEY.sub("...", _USER_INFO_INSIDE_TEXT.sub("", text))
 
 
 def bare_environment() -> dict[str, str]:

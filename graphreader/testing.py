@@ -5,12 +5,7 @@ uses it as it uses a real model: prompt, window, structured output, parsing of t
 
     plan = {"plan": "Look for the date.", "needs": ["date of birth"]}
     model = FunctionChatModel(function=lambda request: plan)
-    decider = LanguageModelDecider(
-        lambda: model,
-        ModelService("fake:model"),
-        window=4096,
-        adapter=adapter_for("openai", model),
-    )
+    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
 
 `ScriptedDecider` replaces decider and model: one function for each class of task.
 

@@ -20,8 +20,7 @@ from graphreader.llm.protocols import (
     Task,
     TokenCallback,
 )
-from graphreader.llm.redaction import redact
-from graphreader.settings import secrets
+from graphreader.settings import redact, secrets
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
 

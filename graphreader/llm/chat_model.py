@@ -10,19 +10,28 @@ LangChain's `with_structured_output` is not used: it loses the reply and its usa
 is wrong or cut off.
 """
 
+import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    InvalidToolCall,
+    message_chunk_to_message,
+)
+from pydantic_core import from_json
 
 from graphreader.errors import CutOffError, DecisionError, ModelRefusedError
 from graphreader.llm.cache import DecisionCache
-from graphreader.llm.pricing import Prices
+from graphreader.llm.pricing import Prices, load_table
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import (
     ROOM_TO_THINK,
@@ -33,16 +42,16 @@ from graphreader.llm.protocols import (
     TokenCallback,
 )
 from graphreader.llm.providers import OPTIONS, Option, ProviderAdapter, close
-from graphreader.llm.rate_limit import PerLoop
 from graphreader.llm.retry import ModelService, RequestRejected
 from graphreader.llm.structured_output import (
     ReplyForm,
     UnusableReply,
+    finish_reason,
     has_reasoning,
     holds_json,
+    object_start,
     read,
 )
-from graphreader.llm.transport import StreamedRequest, invoke, reply_text
 from graphreader.llm.window import Correction, RenderedPrompt, fit
 from graphreader.tokens import DEFAULT as DEFAULT_ENCODING
 from graphreader.tokens import count as count_tokens
@@ -105,21 +114,20 @@ class _Reply(Generic[D]):
 
 
 class LanguageModelDecider:
-    """Takes decisions by asking a chat model.
+    """Takes decisions by asking a chat model, in the event loop in which it is first used.
 
-    `open_client` opens the LangChain client, once per event loop. `window` is the largest prompt in
-    tokens of `encoding`, with the framing of its messages and the schema or tool. `adapter` knows
-    the parameters of the provider's client. With a `cache`, replies are kept and used again. `name`
-    and `concurrency` are the service's.
+    `window` is the largest prompt in tokens of `encoding`, with the framing of its messages and the
+    schema or tool. `provider` is LangChain's name of the client's provider. With a `cache`, replies
+    are kept and used again. `name` and `concurrency` are the service's.
     """
 
     def __init__(
         self,
-        open_client: Callable[[], BaseChatModel],
+        client: BaseChatModel,
         service: ModelService,
         *,
         window: int,
-        adapter: ProviderAdapter,
+        provider: str = "openai",
         prompts: Prompts | None = None,
         encoding: str = DEFAULT_ENCODING,
         cache: DecisionCache | None = None,
@@ -129,14 +137,13 @@ class LanguageModelDecider:
         self.concurrency = service.concurrency
         self._prompts = prompts or Prompts()
         self.prompts = self._prompts.version
-        self._clients = PerLoop(open_client)
         self._service = service
         self._window = window
-        self._adapter = adapter
+        self._adapter = ProviderAdapter(provider, client)
         self._encoding = encoding
         self._cache = cache
         self._prices = prices or Prices()
-        self._capabilities = _Capabilities(adapter.form)
+        self._capabilities = _Capabilities(self._adapter.form)
 
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
@@ -170,8 +177,8 @@ class LanguageModelDecider:
         return self._fit(task).tokens
 
     async def aclose(self) -> None:
-        """Close the running loop's connections and the reply cache."""
-        await close(self._clients.pop())
+        """Close the connections and the reply cache."""
+        await close(self._adapter.client)
         if self._cache is not None:
             await self._cache.aclose()
 
@@ -204,7 +211,7 @@ class LanguageModelDecider:
                 if shortcoming is None or correction:
                     return DecisionResult(decision, reply.prompt.task, spent)
                 incomplete = DecisionResult(decision, reply.prompt.task)
-                correction = Correction(reply_text(reply.message), shortcoming.rstrip("."))
+                correction = Correction(_reply_text(reply.message), shortcoming.rstrip("."))
 
     async def _request(
         self,
@@ -222,27 +229,24 @@ class LanguageModelDecider:
             left = budget.left(task.phase) - prompt.tokens - task.reply_tokens
             room = min(ROOM_TO_THINK, left) if reasons else 0
             limit = task.reply_tokens + int(max(0, room))
-            streamed = on_token is not None and task.streamed and capabilities.streams
+            listener = on_token if task.streamed and capabilities.streams else None
             client = self._adapter.bind(
-                self._clients.get(),
                 task.decision,
                 prompt.form,
                 limit=limit,
                 without=without,
-                streamed=streamed,
+                streamed=listener is not None,
             ).with_config(run_name=task.prompt)  # the name in traces
-            send: Callable[[], Awaitable[AIMessage]] = partial(invoke, client, prompt.messages)
-            if streamed and on_token:
-                send = StreamedRequest(client, prompt.messages, "answer", on_token).send
             reserved, usage = prompt.tokens + limit, Usage()
             budget.take(reserved, task.phase)
             try:
-                message = await self._send(prompt, send, reserved)
-                usage = self._priced(usage_of(message, prompt.tokens, self._encoding))
+                message = await self._send(prompt, client, listener, reserved)
+                usage = self._usage(message, prompt.tokens)
                 return _Reply(prompt, message, usage, limit, reasons)
             except RequestRejected as rejection:
                 if rejection.failure.kind == "content":
                     raise UnusableReply("refused") from rejection
+                streamed = listener is not None
                 if not capabilities.adapt(rejection, prompt.form, without, streamed=streamed):
                     raise ModelRefusedError(
                         f"{self.name} refuses the request ({rejection}): check that it is a model "
@@ -261,43 +265,41 @@ class LanguageModelDecider:
     async def _send(
         self,
         prompt: RenderedPrompt[Any],
-        send: Callable[[], Awaitable[AIMessage]],
+        client: Any,
+        on_token: TokenCallback | None,
         tokens: int,
     ) -> AIMessage:
         """The service's reply, with request and reply in the log."""
-        debug = logger.isEnabledFor(logging.DEBUG)
+        load_table()  # of prices, while the model writes
+        debug, start = logger.isEnabledFor(logging.DEBUG), time.monotonic()
         if debug:
-            logger.debug(
-                "%s: request for %s by %s, %d tokens: %s",
-                self.name,
-                prompt.task.prompt,
-                prompt.form,
-                prompt.tokens,
-                [message.text for message in prompt.messages],
-            )
-        start = time.monotonic()
+            texts = [message.text for message in prompt.messages]
+            about = self.name, prompt.task.prompt, prompt.form, prompt.tokens, texts
+            logger.debug("%s: request for %s by %s, %d tokens: %s", *about)
+        send: Callable[[], Awaitable[AIMessage]] = partial(_invoke, client, prompt.messages)
+        if on_token:
+            send = _StreamedRequest(client, prompt.messages, on_token).send
         message = await self._service.call(send, tokens=tokens)
         if debug:
-            logger.debug(
-                "%s: reply to %s after %.1f s: %s",
-                self.name,
-                prompt.task.prompt,
-                time.monotonic() - start,
-                reply_text(message),
-            )
+            answer = self.name, prompt.task.prompt, time.monotonic() - start, _reply_text(message)
+            logger.debug("%s: reply to %s after %.1f s: %s", *answer)
         return message
 
     def _fit(self, task: Task[D], correction: Correction | None = None) -> RenderedPrompt[D]:
-        return fit(
-            task,
-            self._capabilities.form,
-            self._window,
-            correction,
-            prompts=self._prompts,
-            encoding=self._encoding,
-        )
+        form, encoding = self._capabilities.form, self._encoding
+        return fit(task, form, self._window, correction, prompts=self._prompts, encoding=encoding)
 
-    def _priced(self, usage: Usage) -> Usage:
+    def _usage(self, message: AIMessage, prompt_tokens: int) -> Usage:
+        """The cost of one reply by the provider's count, or by ours where it gives none."""
+        counted = message.usage_metadata
+        if counted and counted["input_tokens"]:  # no prompt has none
+            cached = (counted.get("input_token_details") or {}).get("cache_read") or 0
+            usage = Usage(
+                1, counted["input_tokens"], counted["output_tokens"], cached_tokens=cached
+            )
+        else:
+            reply_tokens = count_tokens(_reply_text(message), self._encoding)
+            usage = Usage(1, prompt_tokens, reply_tokens, estimated=1)
         dollars = self._prices.dollars(
             self.name, usage.input_tokens, usage.output_tokens, usage.cached_tokens
         )
@@ -322,7 +324,7 @@ class LanguageModelDecider:
         was_prose: bool,
     ) -> Correction | None:
         """What is added to the task when it is asked again; raises where it is not."""
-        capabilities, text = self._capabilities, reply_text(reply.message)
+        capabilities, text = self._capabilities, _reply_text(reply.message)
         if error.kind == "cut_off":
             capabilities.reasons |= has_reasoning(reply.message) or not text
             if capabilities.reasons and not reply.had_room:
@@ -344,10 +346,163 @@ class LanguageModelDecider:
         return Correction("" if error.kind == "cut_off" else text, error.problem)
 
 
-def usage_of(message: AIMessage, prompt_tokens: int, encoding: str) -> Usage:
-    """The cost of one reply by the provider's count, or by ours where it gives none."""
-    usage = message.usage_metadata
-    if not usage or not usage["input_tokens"]:  # no prompt has none
-        return Usage(1, prompt_tokens, count_tokens(reply_text(message), encoding), estimated=1)
-    cached = (usage.get("input_token_details") or {}).get("cache_read") or 0
-    return Usage(1, usage["input_tokens"], usage["output_tokens"], cached_tokens=cached)
+async def _invoke(client: Any, messages: Sequence[BaseMessage]) -> AIMessage:
+    """Send one request for a reply in one piece."""
+    try:
+        message = await client.ainvoke(messages)
+    except Exception as error:
+        message = _cut_off_reply(error)
+        if message is None:
+            raise
+    if not isinstance(message, AIMessage):
+        raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
+    return message
+
+
+class _StreamedRequest:
+    """One request whose reply is streamed; `on_token` receives the pieces of its `answer`.
+
+    The reply is one JSON object, as content or as the arguments of a tool. Reasoning, words before
+    the object and replies that are no JSON are not passed on. After a stream that broke off, the
+    reply is requested in one piece: the network may be unable to hold a stream.
+    """
+
+    def __init__(
+        self, client: Any, messages: Sequence[BaseMessage], on_token: TokenCallback
+    ) -> None:
+        self._client = client
+        self._messages = messages
+        self._on_token = on_token
+        self._broke_off = False
+
+    async def send(self) -> AIMessage:
+        """Send the request, or send it again.
+
+        Raises ConnectionError where the stream ends before the reply does, NotImplementedError
+        where the service does not stream.
+        """
+        if self._broke_off:
+            return await _invoke(self._client, self._messages)
+        chunks: list[AIMessage] = []
+        try:
+            await self._receive(chunks)
+            return _join_chunks(chunks)
+        except Exception as error:
+            if not chunks and _means_no_stream(error):
+                raise NotImplementedError("The service gives no stream") from error
+            message = _cut_off_reply(error)
+            if message is None:
+                raise
+            return message
+        finally:
+            self._broke_off = bool(chunks)  # matters only if it is sent again
+
+    async def _receive(self, chunks: list[AIMessage]) -> None:
+        answer = GrowingAnswer()
+        begins = True
+        stream: AsyncIterator[AIMessage]
+        async with aclosing(self._client.astream(self._messages)) as stream:
+            async for chunk in stream:
+                chunks.append(chunk)
+                if piece := answer.add(chunk):
+                    self._on_token(piece, begins)
+                    begins = False
+
+
+class GrowingAnswer:
+    """The text of `answer` in a JSON object, read while the object is written."""
+
+    def __init__(self) -> None:
+        self._content = ""
+        self._start: int | None = None
+        self._arguments = ""
+        self._text = ""
+
+    def add(self, chunk: AIMessage) -> str:
+        """The text by which the next chunk of the reply extends the answer."""
+        self._content += str(chunk.text)
+        for call in getattr(chunk, "tool_call_chunks", []):
+            self._arguments += call["args"] or ""
+        if self._start is None:
+            self._start = object_start(self._content)
+        content = "" if self._start is None else self._content[self._start :]
+        try:
+            fields = from_json(self._arguments or content, allow_partial="trailing-strings")
+        except ValueError:  # not, or no longer, the start of one JSON value
+            return ""
+        text = fields.get("answer") if isinstance(fields, dict) else None
+        if not isinstance(text, str) or not text.startswith(self._text):
+            return ""
+        piece, self._text = text[len(self._text) :], text
+        return piece
+
+
+def _means_no_stream(error: Exception) -> bool:
+    """Whether OpenAI's client, or LangChain, reports a reply that is no stream like this."""
+    return isinstance(error, AssertionError | IndexError) or "No generation chunks" in str(error)
+
+
+def _join_chunks(chunks: Sequence[AIMessage]) -> AIMessage:
+    """The message of the chunks. Raises ConnectionError where its end is missing."""
+    pieces = [chunk for chunk in chunks if isinstance(chunk, AIMessageChunk)]
+    if not pieces:  # of a client that does not stream
+        return chunks[-1]
+    whole = pieces[0] + pieces[1:] if len(pieces) > 1 else pieces[0]
+    message = message_chunk_to_message(whole)
+    if not isinstance(message, AIMessage) or not isinstance(whole, AIMessageChunk):
+        raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
+    # LangChain takes the start of an object for the whole one: the arguments are read as text.
+    message.tool_calls = []
+    message.invalid_tool_calls = [
+        InvalidToolCall(
+            type="invalid_tool_call",
+            id=call["id"],
+            name=call["name"],
+            args=call["args"],
+            error="not parsed",
+        )
+        for call in whole.tool_call_chunks
+    ]
+    texts = [call["args"] or "" for call in whole.tool_call_chunks]
+    texts.append(message.text[object_start(message.text) or 0 :])
+    if not (finish_reason(message) or any(map(_starts_with_json, texts))):
+        raise ConnectionError("The stream ended in the middle of the reply")
+    return message
+
+
+def _starts_with_json(text: str) -> bool:
+    """Whether a whole JSON value stands at the start of the text."""
+    try:
+        json.JSONDecoder(strict=False).raw_decode(text.lstrip())
+    except ValueError:
+        return False
+    return True
+
+
+def _reply_text(message: AIMessage) -> str:
+    """What the model wrote, as content or as the arguments of a tool."""
+    calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
+    unparsed = [call["args"] or "" for call in message.invalid_tool_calls]
+    return "\n".join([*calls, *unparsed, str(message.text)]).strip()
+
+
+def _cut_off_reply(error: Exception) -> AIMessage | None:
+    """The reply that OpenAI's client raises as an error because it was cut off, if it is one."""
+    completion: Any = getattr(error, "completion", None)
+    if completion is None:
+        return None
+    choice, usage = completion.choices[0], completion.usage
+    message = AIMessage(
+        choice.message.content or "", response_metadata={"finish_reason": choice.finish_reason}
+    )
+    if usage is not None:
+        reasoning = getattr(usage.completion_tokens_details, "reasoning_tokens", None) or 0
+        cached = getattr(usage.prompt_tokens_details, "cached_tokens", None) or 0
+        message.usage_metadata = {
+            "input_tokens": usage.prompt_tokens,
+            "output_tokens": usage.completion_tokens,
+            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+            "input_token_details": {"cache_read": cached},
+            "output_token_details": {"reasoning": reasoning},
+        }
+    return message

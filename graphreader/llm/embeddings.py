@@ -4,13 +4,12 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from langchain_core.embeddings import Embeddings
 
 from graphreader.errors import DecisionError, ModelRefusedError
 from graphreader.llm.providers import close
-from graphreader.llm.rate_limit import PerLoop
 from graphreader.llm.retry import ModelService, RequestRejected
 from graphreader.tokens import count as count_tokens
 
@@ -23,15 +22,12 @@ class ModelEmbedder:
     """Turns texts into vectors by asking an embedding model, in batches.
 
     Texts are truncated at 8,000 characters; key elements and questions are far shorter.
-    `open_client` opens the LangChain client, once per event loop.
     """
 
-    def __init__(
-        self, open_client: Callable[[], Embeddings], service: ModelService, *, dimension: int
-    ) -> None:
+    def __init__(self, client: Embeddings, service: ModelService, *, dimension: int) -> None:
         self.name = service.name
         self.dimension = dimension
-        self._clients = PerLoop(open_client)
+        self._client = client
         self._service = service
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -49,20 +45,20 @@ class ModelEmbedder:
         return [_storable(vector) for task in tasks for vector in task.result()]
 
     async def aclose(self) -> None:
-        """Close the running loop's connections."""
-        await close(self._clients.pop())
+        """Close the connections."""
+        await close(self._client)
 
     async def _embed(self, batch: list[str]) -> list[list[float]]:
         start = time.monotonic()
-        vectors = await _request(self._clients.get(), self._service, batch)
+        vectors = await _request(self._client, self._service, batch)
         seconds = time.monotonic() - start
         logger.debug("%s embedded %d texts in %.1f s", self.name, len(batch), seconds)
         wrong = {len(vector) for vector in vectors} - {self.dimension}
         if wrong or len(vectors) != len(batch):
+            lengths = ", ".join(map(str, sorted(wrong))) or self.dimension
             raise DecisionError(
-                f"{self.name} gave {len(vectors)} vectors of length "
-                f"{', '.join(map(str, sorted(wrong))) or self.dimension} for {len(batch)} texts, "
-                f"not one of length {self.dimension} each: choose other embeddings "
+                f"{self.name} gave {len(vectors)} vectors of length {lengths} for {len(batch)} "
+                f"texts, not one of length {self.dimension} each: choose other embeddings "
                 "(GRAPHREADER_EMBEDDINGS)."
             )
         return vectors

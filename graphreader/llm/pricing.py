@@ -1,12 +1,12 @@
 """Prices of requests in dollars: from a file of one's own, else from the `genai-prices` package.
 
-The package's table is never updated over the network: a newer package has newer prices. A model of
-one's own server has no price unless the file names it; nothing is guessed. Prices are list prices,
-without discounts, batches, taxes and the cost of writing into a provider's prompt cache.
+The package's table is never updated over the network. Nothing is guessed: a model of one's own
+server has no price unless the file names it. Prices are list prices, without discounts, taxes and
+the cost of writing into a provider's prompt cache.
 """
 
-import os
 import tomllib
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -77,7 +77,8 @@ class Prices:
 
         `cached_tokens` are the input tokens that came from the provider's prompt cache. Some
         providers charge more for long requests, so the requests of a run are priced one by one.
-        The first call imports the table (0.5 s); later calls take 60 microseconds.
+        The first call may wait for the table (0.5 s), unless `load_table` was called before; later
+        calls take 60 microseconds.
         """
         if name == OFFLINE:
             return 0.0
@@ -91,12 +92,13 @@ class Prices:
 
     def _listed(self, name: str, input_: int, output: int, cached: int) -> float | None:
         """The table's price of one request; None for a model that it does not know."""
-        package, providers = _table()
-        provider, _, model = name.partition(":")
-        where = {"provider_id": _PROVIDERS.get(provider, provider)}
-        if provider == "openai" and self._openai_base_url:
+        package, providers = load_table().result()
+        given, _, model = name.partition(":")
+        provider = _PROVIDERS.get(given, given)
+        where = {"provider_id": provider}
+        if given == "openai" and self._openai_base_url:
             where = {"provider_api_url": self._openai_base_url}
-        elif where["provider_id"] not in providers:
+        elif provider not in providers:
             return None  # the package would guess by a part of the provider's name
         usage = package.Usage(input_tokens=input_, output_tokens=output, cache_read_tokens=cached)
         try:
@@ -108,8 +110,15 @@ class Prices:
 
 
 @cache
-def _table() -> tuple[Any, frozenset[str]]:
-    """The package and the ids of its providers. Its import is slow, so a first price makes it."""
+def load_table() -> "Future[tuple[Any, frozenset[str]]]":
+    """The package and the ids of its providers, imported in a thread, which takes 0.5 s."""
+    thread = ThreadPoolExecutor(1, thread_name_prefix="prices")
+    table = thread.submit(_import_table)
+    thread.shutdown(wait=False)
+    return table
+
+
+def _import_table() -> tuple[Any, frozenset[str]]:
     package = import_module("genai_prices")
     snapshot = import_module("genai_prices.data_snapshot").get_snapshot()
     return package, frozenset(provider.id for provider in snapshot.providers)
@@ -118,20 +127,16 @@ def _table() -> tuple[Any, frozenset[str]]:
 def _read_file(file: Path) -> dict[str, _Entry]:
     """The prices of a file. Raises SettingsError."""
     try:
-        text = Path(os.path.expanduser(file)).read_text(encoding="utf-8-sig")
+        tables = tomllib.loads(file.expanduser().read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise SettingsError(
-            f"The prices in {file} cannot be read ({error.strerror}): check GRAPHREADER_PRICES."
-        ) from None
+        problem = f"cannot be read ({error.strerror}): check GRAPHREADER_PRICES"
     except UnicodeDecodeError:
-        raise SettingsError(
-            f"The prices in {file} are not UTF-8: save the file as UTF-8."
-        ) from None
-    try:
-        tables = tomllib.loads(text)
+        problem = "are not UTF-8: save the file as UTF-8"
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"The prices in {file} are not valid TOML: {error}.") from None
-    return {_normalize(name): _parse_entry(file, name, entry) for name, entry in tables.items()}
+        problem = f"are not valid TOML: {error}"
+    else:
+        return {_normalize(name): _parse_entry(file, name, entry) for name, entry in tables.items()}
+    raise SettingsError(f"The prices in {file} {problem}.")
 
 
 def _parse_entry(file: Path, name: str, entry: object) -> _Entry:
@@ -139,14 +144,13 @@ def _parse_entry(file: Path, name: str, entry: object) -> _Entry:
     if not (provider and model):
         raise SettingsError(
             f"The prices in {file} name [{name}], which is no model: write "
-            f'["provider:model"], with the quotation marks.'
+            '["provider:model"], with the quotation marks.'
         )
     try:
         return _Entry.model_validate(entry)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        wrong = f"{where}: {first['msg'].lower()}" if where else first["msg"].lower()
+        wrong = ": ".join([*map(str, first["loc"]), first["msg"].lower()])
         raise SettingsError(
             f'The prices of ["{name}"] in {file} make no sense ({wrong}): give `input`, `output` '
             "and, where it differs, `cached_input`, in dollars a million tokens."

@@ -63,10 +63,8 @@ class Prompts:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._prompts = {
-            **_package_prompts(),
-            **(_read_folder(folder.expanduser()) if folder else {}),
-        }
+        own = _read_folder(folder.expanduser()) if folder else {}
+        self._prompts = {**_package_prompts(), **own}
         self.version = self.version_of(*self._prompts)
 
     def version_of(self, *names: str) -> str:
@@ -116,7 +114,7 @@ def _parse(text: str) -> Prompt:
 def _read_folder(folder: Path) -> dict[str, Prompt]:
     """The prompts of a folder, without hidden files and backups of editors."""
     try:
-        files = sorted(file for file in folder.iterdir() if not _is_ignored(file))
+        files = [file for file in sorted(folder.iterdir()) if not _is_ignored(file)]
     except OSError as error:
         raise SettingsError(
             f"The folder of prompts {folder} cannot be read ({error.strerror}): set "
@@ -138,16 +136,14 @@ def _read_file(file: Path) -> Prompt:
             raise ValueError(f"is the file of no prompt: call it one of {names}, or move it away")
         prompt = _parse(file.read_text(encoding="utf-8-sig"))
         _check(prompt, original.names)
+        return prompt
     except OSError as error:
-        raise SettingsError(
-            f"The prompt file {file} cannot be read ({error.strerror}): give the permission, or "
-            "move it away."
-        ) from None
+        problem = f"cannot be read ({error.strerror}): give the permission, or move it away"
     except UnicodeDecodeError:
-        raise SettingsError(f"The prompt file {file} is not UTF-8: save it as UTF-8.") from None
+        problem = "is not UTF-8: save it as UTF-8"
     except ValueError as error:
-        raise SettingsError(f"The prompt file {file} {error}.") from None
-    return prompt
+        problem = str(error)
+    raise SettingsError(f"The prompt file {file} {problem}.")
 
 
 def _check(prompt: Prompt, names: frozenset[str]) -> None:

@@ -1,12 +1,8 @@
 """Model providers: what each needs, opening its LangChain client, and how to send it a request.
 
-A provider that is not in the table is used by LangChain's habits: its key is in `NAME_API_KEY` and
-its package is `langchain-name`. Providers' packages are imported when one of their models is
-opened; a SettingsError says what is missing.
-
-`ProviderAdapter` knows the parameters of one client: temperature and seed are fields that are set
-when it is opened, the limit of the reply is set with each request, and the JSON schema has a
-different name for each provider.
+A provider that is not in the table follows LangChain's habits: its key is in `NAME_API_KEY` and its
+package is `langchain-name`. Providers' packages are imported when one of their models is opened; a
+SettingsError says what is missing. `ProviderAdapter` knows the parameters of one client.
 """
 
 import inspect
@@ -14,11 +10,13 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
+import httpx
 from langchain.chat_models import init_chat_model
 from langchain.embeddings import init_embeddings
 from langchain_core.embeddings import Embeddings
@@ -49,31 +47,27 @@ class Provider:
 
 
 _GOOGLE_CLOUD = "GOOGLE_APPLICATION_CREDENTIALS"
-
 PROVIDERS = {
-    provider.name: provider
-    for provider in (
-        Provider("openai", "OPENAI_API_KEY", "langchain-openai", "OPENAI_BASE_URL"),
-        Provider("azure_openai", "AZURE_OPENAI_API_KEY", "langchain-openai"),
-        Provider("anthropic", "ANTHROPIC_API_KEY", "langchain-anthropic", "ANTHROPIC_BASE_URL"),
-        Provider("ollama", "OLLAMA_API_KEY", "langchain-ollama", "OLLAMA_HOST"),
-        Provider("google_genai", "GOOGLE_API_KEY", "langchain-google-genai"),
-        Provider("mistralai", "MISTRAL_API_KEY", "langchain-mistralai"),
-        Provider("groq", "GROQ_API_KEY", "langchain-groq"),
-        Provider("deepseek", "DEEPSEEK_API_KEY", "langchain-deepseek"),
-        Provider("xai", "XAI_API_KEY", "langchain-xai"),
-        Provider("openrouter", "OPENROUTER_API_KEY", "langchain-openrouter"),
-        Provider("anthropic_bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws"),
-        Provider("bedrock", "AWS_ACCESS_KEY_ID", "langchain-aws"),
-        Provider("bedrock_converse", "AWS_ACCESS_KEY_ID", "langchain-aws"),
-        Provider("google_anthropic_vertex", _GOOGLE_CLOUD, "langchain-google-vertexai"),
-        Provider("google_vertexai", _GOOGLE_CLOUD, "langchain-google-vertexai"),
-        Provider("huggingface", "HUGGINGFACEHUB_API_TOKEN", "langchain-huggingface"),
-        Provider("ibm", "WATSONX_APIKEY", "langchain-ibm"),
-        Provider("perplexity", "PPLX_API_KEY", "langchain-perplexity"),
-        Provider("nvidia", "NVIDIA_API_KEY", "langchain-nvidia-ai-endpoints"),
+    name: Provider(name, key, f"langchain-{package}", *base_url)
+    for name, key, package, *base_url in (
+        ("openai", "OPENAI_API_KEY", "openai", "OPENAI_BASE_URL"),
+        ("azure_openai", "AZURE_OPENAI_API_KEY", "openai"),
+        ("anthropic", "ANTHROPIC_API_KEY", "anthropic", "ANTHROPIC_BASE_URL"),
+        ("ollama", "OLLAMA_API_KEY", "ollama", "OLLAMA_HOST"),
+        ("google_genai", "GOOGLE_API_KEY", "google-genai"),
+        ("mistralai", "MISTRAL_API_KEY", "mistralai"),
+        ("anthropic_bedrock", "AWS_ACCESS_KEY_ID", "aws"),
+        ("bedrock", "AWS_ACCESS_KEY_ID", "aws"),
+        ("bedrock_converse", "AWS_ACCESS_KEY_ID", "aws"),
+        ("google_anthropic_vertex", _GOOGLE_CLOUD, "google-vertexai"),
+        ("google_vertexai", _GOOGLE_CLOUD, "google-vertexai"),
+        ("huggingface", "HUGGINGFACEHUB_API_TOKEN", "huggingface"),
+        ("ibm", "WATSONX_APIKEY", "ibm"),
+        ("perplexity", "PPLX_API_KEY", "perplexity"),
+        ("nvidia", "NVIDIA_API_KEY", "nvidia-ai-endpoints"),
     )
 }
+"""The providers that differ from LangChain's habits in anything."""
 
 _OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"  # the key for servers that need none
@@ -87,25 +81,22 @@ def provider_and_model(name: str, setting: str) -> tuple[Provider, str]:
 
     Raises SettingsError, which names the variable `setting`, where a part is missing.
     """
-    provider, _, model = name.partition(":")
-    if not (provider and model):
+    given, _, model = name.partition(":")
+    if not (given and model):
         raise SettingsError(
             f"{setting} is '{name}', but must be provider:model (such as openai:{name or 'gpt'}) "
             f"or {OFFLINE}."
         )
-    provider = provider.replace("-", "_").lower()
-    habits = Provider(provider, f"{provider.upper()}_API_KEY", _package(provider))
+    provider = given.replace("-", "_").lower()
+    package = f"langchain-{provider.replace('_', '-')}"
+    habits = Provider(provider, f"{provider.upper()}_API_KEY", package)
     return PROVIDERS.get(provider, habits), model
-
-
-def _package(provider: str) -> str:
-    return f"langchain-{provider.replace('_', '-')}"
 
 
 def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatModel:
     """The client of the model "provider:model", which is configured by the variable `setting`.
 
-    Temperature is set, a seed is not. Raises SettingsError.
+    Temperature and seed are set where the model takes them. Raises SettingsError.
     """
     provider, model = provider_and_model(name, setting)
     options = _common_options(settings, provider)
@@ -114,19 +105,20 @@ def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatMode
         # Without it, Ollama truncates silently at 2,048 or 4,096 tokens. The model's own tokens
         # may be half as many again as ours.
         options["num_ctx"] = settings.window * 3 // 2 + LONGEST_REPLY + ROOM_TO_THINK
-    full_name = f"{provider.name}:{model}"
-    client: BaseChatModel = _open(
-        provider, name, setting, options, lambda **given: init_chat_model(full_name, **given)
-    )
+    open_ = partial(init_chat_model, f"{provider.name}:{model}")
+    client: BaseChatModel = _open(provider, name, setting, options, open_)
     if provider.name == "openai":  # LangChain warns of a rejected form; another one is tried
         warnings.filterwarnings("ignore", message=_FORM_WARNING, category=UserWarning)
     if provider.name == "anthropic":
         _replace_shared_connections(client)
+    changes: dict[str, Any] = {}
     # LangChain drops the temperature for all of GPT-5; from 5.1 on it is accepted.
     accepts_temperature = bool(client.profile and client.profile.get("temperature"))
     if accepts_temperature and getattr(client, "temperature", 0) is None:
-        return client.model_copy(update={"temperature": settings.temperature})
-    return client
+        changes["temperature"] = settings.temperature
+    if settings.seed is not None and (seed := _option_fields(client).get("seed")):
+        changes[seed] = settings.seed
+    return client.model_copy(update=changes)
 
 
 def open_embeddings(settings: Settings, name: str, setting: str) -> Embeddings:
@@ -138,10 +130,8 @@ def open_embeddings(settings: Settings, name: str, setting: str) -> Embeddings:
         options["check_embedding_ctx_length"] = False
         if has_default_dimension(name):
             options["dimensions"] = DEFAULT_DIMENSION
-    full_name = f"{provider.name}:{model}"
-    return _open(
-        provider, name, setting, options, lambda **given: init_embeddings(full_name, **given)
-    )
+    open_ = partial(init_embeddings, f"{provider.name}:{model}")
+    return _open(provider, name, setting, options, open_)
 
 
 def has_default_dimension(name: str) -> bool:
@@ -150,15 +140,10 @@ def has_default_dimension(name: str) -> bool:
     return provider.lower() == "openai" and bool(_SIZED_EMBEDDINGS.match(model))
 
 
-def uses_proxy(client: object) -> bool:
-    """Whether the client has a proxy of its own, so that the service's URL may be unreachable."""
-    return any(getattr(client, name, None) for name in ("anthropic_proxy", "openai_proxy"))
-
-
-def context_size(client: object) -> int | None:
-    """The size of the context that the service is told to use, in tokens (Ollama's `num_ctx`)."""
-    size: int | None = getattr(client, "num_ctx", None)
-    return size
+def health_url(client: object) -> str | None:
+    """The URL to check before the first request; None behind a proxy: it may be unreachable."""
+    proxies = ("anthropic_proxy", "openai_proxy")
+    return None if any(getattr(client, name, None) for name in proxies) else base_url(client)
 
 
 def base_url(client: object) -> str | None:
@@ -200,8 +185,6 @@ def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:
     """What every client of the provider is opened with; retries are ours alone."""
     if provider.name == "ollama":
         return {"client_kwargs": {"timeout": settings.timeout}}  # it never retries
-    if provider.name == "anthropic":
-        return {"max_retries": 0, "timeout": settings.timeout}
     if provider.name != "openai":
         return {"max_retries": 0, "timeout": math.ceil(settings.timeout)}  # some take no fractions
     key = settings.openai_api_key
@@ -215,7 +198,7 @@ def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:
         "max_retries": 0,
         # A Timeout, not a number: clients with equal numbers share one pool of connections, and
         # closing one client would close the pool of all.
-        "timeout": import_module("openai").Timeout(settings.timeout, connect=10.0),
+        "timeout": httpx.Timeout(settings.timeout, connect=10.0),
         "api_key": key.get_secret_value() if key else _NO_KEY,
         "base_url": settings.openai_base_url or _OPENAI_URL,
     }
@@ -231,18 +214,29 @@ def _replace_shared_connections(client: Any) -> None:
 
 
 def _open(
-    provider: Provider, name: str, setting: str, options: dict[str, Any], build: Callable[..., T]
+    provider: Provider, name: str, setting: str, options: dict[str, Any], open_: Callable[..., T]
 ) -> T:
-    """The result of `build`; its failures as SettingsErrors that say what to do."""
+    """The client that `open_` makes, without the options that it forbids. Raises SettingsError."""
     try:
-        client = _build(build, options)
+        try:
+            client = open_(**options)
+        except ValidationError as error:
+            problems = error.errors()
+            forbidden = {one["loc"][0] for one in problems if one["type"] == "extra_forbidden"}
+            if not forbidden & options.keys():
+                raise
+            client = open_(**{key: options[key] for key in options.keys() - forbidden})
     except ImportError as error:
         raise SettingsError(
             f"{setting} is '{name}', which needs a further package: pip install {provider.package}"
         ) from error
     except Exception as error:  # each provider's client reports a missing key in its own way
         if isinstance(error, ValueError) and _UNKNOWN_PROVIDER.search(str(error)):
-            raise SettingsError(_unknown_provider(provider, name, setting)) from error
+            kind = "embeddings" if setting == "GRAPHREADER_EMBEDDINGS" else "chat models"
+            raise SettingsError(
+                f"{setting} is '{name}', but there is no provider '{provider.name}' of {kind} in "
+                "LangChain: use openai, ollama or another provider that it knows, or offline."
+            ) from error
         base = f", {provider.base_url}" if provider.base_url else ""
         raise SettingsError(
             f"{name} cannot be opened: check {provider.key} (is it set?){base} and {setting}."
@@ -254,31 +248,6 @@ def _open(
             f"model in {setting}."
         )
     return client
-
-
-def _build(build: Callable[..., T], options: dict[str, Any]) -> T:
-    """The result of `build`, without the options that the client forbids."""
-    try:
-        return build(**options)
-    except ValidationError as error:
-        forbidden = {one["loc"][0] for one in error.errors() if one["type"] == "extra_forbidden"}
-        if not forbidden & options.keys():
-            raise
-        return build(**{key: one for key, one in options.items() if key not in forbidden})
-
-
-def _unknown_provider(provider: Provider, name: str, setting: str) -> str:
-    if setting == "GRAPHREADER_EMBEDDINGS":
-        known = provider.name in PROVIDERS
-        problem = "LangChain knows no embeddings of" if known else "there is no provider"
-        return (
-            f"{setting} is '{name}', but {problem} '{provider.name}': use openai, ollama, "
-            "google_genai, any other that LangChain has embeddings of, or offline."
-        )
-    return (
-        f"{setting} is '{name}', but there is no provider '{provider.name}': use openai, "
-        "anthropic, ollama or any other that LangChain knows."
-    )
 
 
 Option = Literal["temperature", "seed", "limit"]
@@ -297,6 +266,7 @@ def _openai_schema(decision: type[Decision]) -> dict[str, Any]:
     return {"response_format": response_format(decision)}
 
 
+_LIKE_OPENAI = "azure_openai deepseek fireworks groq mistralai openai openrouter together xai"
 # How a JSON schema is passed to the providers whose clients support one.
 _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
     "anthropic": lambda decision: {
@@ -307,49 +277,42 @@ _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
         "response_json_schema": schema_of(decision),
     },
     "ollama": lambda decision: {"format": schema_of(decision)},
-    **dict.fromkeys(
-        (
-            "azure_openai",
-            "deepseek",
-            "fireworks",
-            "groq",
-            "mistralai",
-            "openai",
-            "openrouter",
-            "together",
-            "xai",
-        ),
-        _openai_schema,
-    ),
+    **dict.fromkeys(_LIKE_OPENAI.split(), _openai_schema),
 }
 
 
-@dataclass(frozen=True, slots=True)
 class ProviderAdapter:
-    """Turns a decision into the parameters of one provider's client. `form` is tried first.
+    """Turns a decision into the parameters of one client; `provider` is LangChain's name of it.
 
-    `fields` are the client's names of the options that it has, `unsupported` those that its model
-    is known to reject; `parameters` go with every request that is not streamed. `limit_in_body`:
-    the limit bypasses the client, under the name `max_tokens`. `stream_usage`: the client has to
-    be told to request the usage of a streamed reply.
+    `form` is the reply form to try first. What the model supports is taken from LangChain's profile
+    of it, where there is one. Where the service rejects a parameter nevertheless, that costs one
+    request in the life of a decider.
     """
 
-    form: ReplyForm = "schema"
-    fields: Mapping[Option, str] = field(default_factory=dict)
-    schema: Callable[[type[Decision]], dict[str, Any]] = _openai_schema
-    strict_tools: bool = False
-    unsupported: frozenset[Option] = frozenset()
-    limit_in_body: bool = False
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    stream_usage: bool = False
+    def __init__(self, provider: str, client: BaseChatModel) -> None:
+        self.client = client
+        self._provider = provider
+        self._fields = _option_fields(client)
+        # Models of other servers that speak OpenAI's protocol only share a name with OpenAI's.
+        url = str(getattr(client, "openai_api_base", None) or _OPENAI_URL)
+        is_openai = urlsplit(url).hostname == urlsplit(_OPENAI_URL).hostname
+        self._only_compatible = provider == "openai" and not is_openai
+        profile: Mapping[str, Any] = {} if self._only_compatible else (client.profile or {})
+        rejects_temperature = profile.get("temperature") is False
+        self._unsupported: set[Option] = {"temperature"} if rejects_temperature else set()
+        self._has_tools = type(client).bind_tools is not BaseChatModel.bind_tools
+        self.form: ReplyForm = "text"
+        if provider in _SCHEMA_OPTIONS and profile.get("structured_output") is not False:
+            self.form = "schema"
+        elif self._has_tools and profile.get("tool_calling") is not False:
+            self.form = "tool"
 
     def bind(
         self,
-        client: BaseChatModel,
         decision: type[Decision],
         form: ReplyForm,
         *,
-        limit: int | None,
+        limit: int,
         without: Collection[Option] = (),
         streamed: bool = False,
     ) -> Runnable[Any, AIMessage]:
@@ -358,33 +321,35 @@ class ProviderAdapter:
         `without` are the options that the service has rejected. Takes about 30 microseconds. A
         client without tools raises NotImplementedError when a tool call is requested.
         """
-        without = self.unsupported.union(without)
+        without = self._unsupported.union(without)
         changes: dict[str, Any] = {
-            self.fields[option]: None
+            self._fields[option]: None
             for option in ("temperature", "seed")
-            if option in without and option in self.fields
+            if option in without and option in self._fields
         }
-        parameters = {} if streamed else dict(self.parameters)
+        parameters: dict[str, Any] = {}
         if streamed:
             changes["disable_streaming"] = False  # every client is opened with True
-            changes |= {"stream_usage": True} if self.stream_usage else {}
-        if limit is not None and "limit" in self.fields.keys() - without:
-            if self.limit_in_body:
+            if "stream_usage" in type(self.client).model_fields:
+                changes["stream_usage"] = True
+        elif self._provider == "ollama":
+            parameters["stream"] = False  # LangChain would stream word by word
+        if "limit" in self._fields.keys() - without:
+            # LangChain sends `max_completion_tokens`, which OpenAI wants and other servers ignore.
+            if self._only_compatible:
                 parameters["extra_body"] = {"max_tokens": limit}
             else:
-                changes[self.fields["limit"]] = limit
-        if changes:
-            client = client.model_copy(update=changes)
+                changes[self._fields["limit"]] = limit
+        client = self.client.model_copy(update=changes) if changes else self.client
         if form == "schema":
-            return client.bind(**self.schema(decision), **parameters)
+            schema = _SCHEMA_OPTIONS.get(self._provider, _openai_schema)
+            return client.bind(**schema(decision), **parameters)
         if form == "text":
             return client.bind(**parameters)
-        if not _has_tools(client):
-            return RunnableLambda(_reject_tools)
         # Claude takes no order to use a tool while its thinking is on.
         thinking = getattr(client, "thinking", None)
         thinks = isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive")
-        offered = [tool(decision, strict=self.strict_tools)]
+        offered = [tool(decision, strict=self._provider in _STRICT_TOOLS)]
         choice = None if thinks else decision.__name__
         try:
             return client.bind_tools(offered, tool_choice=choice, **parameters)
@@ -392,52 +357,11 @@ class ProviderAdapter:
             return RunnableLambda(_reject_tools)
 
 
-def adapter_for(provider: str, client: BaseChatModel) -> ProviderAdapter:
-    """The adapter of a provider's client; `provider` is LangChain's name of it.
-
-    What the model supports is taken from LangChain's profile of it, where there is one. Where the
-    service rejects a parameter nevertheless, that costs one request in the life of a decider.
-    """
-    # Models of other servers that speak OpenAI's protocol only share a name with OpenAI's.
-    url = str(getattr(client, "openai_api_base", None) or _OPENAI_URL)
-    compatible = provider == "openai" and urlsplit(url).hostname != urlsplit(_OPENAI_URL).hostname
-    profile: Mapping[str, Any] = {} if compatible else (client.profile or {})
-    fields = _option_fields(client)
-    no_temperature = profile.get("temperature") is False and "temperature" in fields
-    form: ReplyForm = "text"
-    if provider in _SCHEMA_OPTIONS and profile.get("structured_output") is not False:
-        form = "schema"
-    elif _has_tools(client) and profile.get("tool_calling") is not False:
-        form = "tool"
-    return ProviderAdapter(
-        form=form,
-        fields=fields,
-        schema=_SCHEMA_OPTIONS.get(provider, _openai_schema),
-        strict_tools=provider in _STRICT_TOOLS,
-        unsupported=frozenset({"temperature"} if no_temperature else ()),
-        # LangChain sends `max_completion_tokens`, which OpenAI wants and other servers ignore.
-        limit_in_body=compatible,
-        # LangChain would stream from Ollama word by word.
-        parameters={"stream": False} if provider == "ollama" else {},
-        stream_usage="stream_usage" in type(client).model_fields,
-    )
-
-
-def with_seed(client: BaseChatModel, seed: int | None) -> BaseChatModel:
-    """The client with the seed, if it takes one."""
-    name = _option_fields(client).get("seed")
-    return client if name is None or seed is None else client.model_copy(update={name: seed})
-
-
 def _option_fields(client: BaseChatModel) -> dict[Option, str]:
     """The client's own field for each option that it has."""
     known = type(client).model_fields
     fields = {option: [one for one in names if one in known] for option, names in _FIELDS.items()}
     return {option: names[0] for option, names in fields.items() if names}
-
-
-def _has_tools(client: BaseChatModel) -> bool:
-    return type(client).bind_tools is not BaseChatModel.bind_tools
 
 
 def _reject_tools(_: Any) -> AIMessage:

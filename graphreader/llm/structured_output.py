@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 D = TypeVar("D", bound=Decision)
 Schema = dict[str, Any]
-Json = dict[str, Any] | list[Any]
 
 ReplyForm = Literal["schema", "tool", "text"]
 """How a reply is requested: as JSON schema, as a tool call, or as JSON in plain text."""
@@ -106,7 +105,7 @@ _REASONING_END = re.compile(
     r"</(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>|\[/THINK\]|◁/think▷", re.IGNORECASE
 )
 _OBJECT_START = re.compile(r"\s*(?:```\w*\s*)?\{")
-_REASONING_BLOCKS = {"reasoning", "thinking", "redacted_thinking", "reasoning_content"}
+_REASONING_BLOCKS = ("reasoning", "thinking", "redacted_thinking", "reasoning_content")
 
 
 def has_reasoning(message: "AIMessage") -> bool:
@@ -114,7 +113,8 @@ def has_reasoning(message: "AIMessage") -> bool:
     usage = message.usage_metadata
     counted = (usage.get("output_token_details") or {}).get("reasoning") if usage else 0
     marked = _REASONING.search(message.text) or _REASONING_END.search(message.text)
-    return bool(counted or marked or _reasoning_blocks(message) or _reasoning_beside(message))
+    blocks = _blocks(message, *_REASONING_BLOCKS)
+    return bool(counted or marked or blocks or _reasoning_beside(message))
 
 
 def without_reasoning(text: str) -> str:
@@ -135,19 +135,15 @@ def object_start(text: str) -> int | None:
 def _reasoning_beside(message: "AIMessage") -> str:
     """The reasoning outside of the message's text, as far as the provider shows it."""
     keys = ("thinking", "reasoning", "text")
-    texts = [block.get(key) for block in _reasoning_blocks(message) for key in keys]
+    texts = [block.get(key) for block in _blocks(message, *_REASONING_BLOCKS) for key in keys]
     texts += [message.additional_kwargs.get(key) for key in ("reasoning_content", "reasoning")]
     return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
-def _reasoning_blocks(message: "AIMessage") -> list[dict[str, object]]:
-    return [block for block in _blocks(message) if block.get("type") in _REASONING_BLOCKS]
-
-
-def _blocks(message: "AIMessage") -> list[dict[str, object]]:
-    """The blocks of a content that is a list."""
+def _blocks(message: "AIMessage", *types: str) -> list[dict[str, object]]:
+    """The blocks of these types in a content that is a list."""
     content = message.content if isinstance(message.content, list) else []
-    return [block for block in content if isinstance(block, dict)]
+    return [one for one in content if isinstance(one, dict) and one.get("type") in types]
 
 
 ReplyProblem = Literal["cut_off", "refused", "empty", "no_json", "misfit"]
@@ -168,8 +164,7 @@ _SENTENCES: dict[ReplyProblem, str] = {
     "no_json": "it holds no JSON object that fits the schema",
 }
 _BRACKET = re.compile(r"[\[{]")
-_MAX_BROKEN_JSON = 2_000_000
-"""Characters of broken JSON to scan, all attempts together: a reply may consist of nothing else."""
+_MAX_BROKEN = 2_000  # brackets; a reply may consist of nothing else
 
 
 class UnusableReply(ReplyError):
@@ -220,9 +215,8 @@ def finish_reason(message: "AIMessage") -> str:
 
 
 def _problem(message: "AIMessage", *, has_object: bool) -> ReplyProblem:
-    reason = finish_reason(message)
-    refusal = any(block.get("type") == "refusal" for block in _blocks(message))
-    if reason in _REFUSED or refusal or message.additional_kwargs.get("refusal"):
+    reason, refusal = finish_reason(message), message.additional_kwargs.get("refusal")
+    if reason in _REFUSED or refusal or _blocks(message, "refusal"):
         return "refused"
     if reason in _CUT_OFF:
         return "cut_off"
@@ -238,7 +232,7 @@ def _candidates(message: "AIMessage", decision: type[Decision]) -> list[Any]:
     to the model instead.
     """
     text = without_reasoning(message.text).strip()
-    values = [one for call in message.tool_calls for one in _clean_arguments(call["args"])]
+    values = [_clean(call["args"]) for call in message.tool_calls]
     values += [one for call in message.invalid_tool_calls for one in _json_values(call["args"])]
     values += _json_values(text)
     candidates = [fields for value in values for fields in _unwrap(value, decision)]
@@ -249,24 +243,22 @@ def _candidates(message: "AIMessage", decision: type[Decision]) -> list[Any]:
     return [fields for value in values for fields in _unwrap(value, decision)]
 
 
-def _json_values(text: str | None) -> list[Json]:
+def _json_values(text: str | None) -> list[Any]:
     """The outermost JSON objects and lists in a text, the last one first.
 
-    What follows brackets that are nested too deeply, or too much broken JSON, is not scanned.
+    What follows brackets that are nested too deeply, or very many broken ones, is not scanned.
     """
     decoder = json.JSONDecoder(strict=False)  # raw line breaks inside of strings are common
-    text = text or ""
-    values: list[Json] = []
-    position = broken = 0
-    while broken <= _MAX_BROKEN_JSON and (bracket := _BRACKET.search(text, position)):
+    text, values, position, broken = text or "", [], 0, 0
+    while broken < _MAX_BROKEN and (bracket := _BRACKET.search(text, position)):
         try:
             value, position = decoder.raw_decode(text, bracket.start())
             values.append(_clean(value))
         except RecursionError:
             break
-        except ValueError as error:  # no JSON, or a number of thousands of digits
+        except ValueError:  # no JSON, or a number of thousands of digits
             position = bracket.end()
-            broken += getattr(error, "pos", len(text))
+            broken += 1
     return values[::-1]
 
 
@@ -281,15 +273,7 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _clean_arguments(arguments: Any) -> list[Any]:
-    """The arguments of a tool call; an empty list where they are nested too deeply."""
-    try:
-        return [_clean(arguments)]
-    except RecursionError:
-        return []
-
-
-def _unwrap(value: Json, decision: type[Decision]) -> Iterator[Any]:
+def _unwrap(value: Any, decision: type[Decision]) -> Iterator[Any]:
     """The value itself, or what is inside of the wrapping that models like to put around it."""
     fields = decision.model_fields
     if isinstance(value, list):

@@ -6,17 +6,17 @@ few as possible; no text is truncated. The window bounds the input; the reply ha
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import count
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from graphreader.errors import WindowError
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import Decision, Task
+from graphreader.llm.protocols import Decider, Decision, Task
 from graphreader.llm.providers import provider_and_model
 from graphreader.llm.structured_output import ReplyForm, response_format, schema_in_words, tool
 from graphreader.settings import OFFLINE, Settings
@@ -50,16 +50,6 @@ class RenderedPrompt(Generic[D]):
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class PromptForm:
-    """How a task is shown: the reply form, the prompts, the encoding of its tokens."""
-
-    form: ReplyForm
-    prompts: Prompts
-    encoding: str
-    correction: Correction | None = None
-
-
 def fit(
     task: Task[D],
     form: ReplyForm,
@@ -74,14 +64,15 @@ def fit(
     A correction is included while it fits: with the wrong reply if no choice has to be left out
     for it, else without the reply, else not at all. Raises WindowError, with the numbers.
     """
+    render = partial(render_prompt, form=form, prompts=prompts, encoding=encoding)
     if correction and correction.reply:
-        whole = render_prompt(task, PromptForm(form, prompts, encoding, correction))
+        whole = render(task, correction=correction)
         if whole.tokens <= window:
             return whole
         correction = Correction("", correction.problem)
-    fitting, smallest = _shorten(task, PromptForm(form, prompts, encoding, correction), window)
+    fitting, smallest = _shorten(task, partial(render, correction=correction), window)
     if fitting is None and correction:
-        fitting, smallest = _shorten(task, PromptForm(form, prompts, encoding), window)
+        fitting, smallest = _shorten(task, render, window)
     if fitting is None:
         raise WindowError(
             f"The prompt '{task.prompt}' has {smallest.tokens:,} tokens, but the window holds "
@@ -100,24 +91,43 @@ def message_tokens(messages: Sequence[BaseMessage], encoding: str = DEFAULT_ENCO
     return total
 
 
-def render_prompt(task: Task[D], how: PromptForm) -> RenderedPrompt[D]:
-    """The task rendered for a form, with the size of its prompt in tokens."""
-    messages = _messages(task, how)
-    tokens = message_tokens(messages, how.encoding)
-    tokens += _schema_tokens(task.decision, how.form, how.encoding)
-    return RenderedPrompt(task, how.form, messages, tokens)
+def render_prompt(
+    task: Task[D],
+    form: ReplyForm,
+    prompts: Prompts,
+    encoding: str,
+    correction: Correction | None = None,
+) -> RenderedPrompt[D]:
+    """The task rendered for a reply form, with the size of its prompt in tokens."""
+    prompt = prompts.of(task)
+    user = prompt.render(task.values())
+    messages: list[BaseMessage] = [
+        SystemMessage(_system_text(prompt.system, task.decision, form)),
+        HumanMessage(user),
+    ]
+    if correction:
+        request = (
+            f"Your reply cannot be used: {correction.problem}. Reply to the task anew, with one "
+            "JSON object that fits the schema."
+        )
+        if correction.reply:
+            messages += [AIMessage(correction.reply), HumanMessage(request)]
+        else:
+            messages[1] = HumanMessage(f"{user}\n\n{request}")
+    tokens = message_tokens(messages, encoding) + _schema_tokens(task.decision, form, encoding)
+    return RenderedPrompt(task, form, messages, tokens)
 
 
 def _shorten(
-    task: Task[D], how: PromptForm, window: int
+    task: Task[D], render: Callable[[Task[D]], RenderedPrompt[D]], window: int
 ) -> tuple[RenderedPrompt[D] | None, RenderedPrompt[D]]:
     """The largest prompt that fits, if any, and the smallest that does not."""
-    high = render_prompt(task, how)
+    high = render(task)
     if high.tokens <= window:
         return high, high
     if task.choices <= task.fewest:
         return None, high
-    low = render_prompt(task.keeping(task.fewest), how)
+    low = render(task.keeping(task.fewest))
     if low.tokens > window:
         return None, low
     for step in count():
@@ -127,24 +137,9 @@ def _shorten(
         # Interpolate as if all choices were equally long; every third time take the middle.
         share = (window - low.tokens) / (high.tokens - low.tokens) if step % 3 < 2 else 0.5
         number = min(max(fewest + round(share * (most - fewest)), fewest + 1), most - 1)
-        middle = render_prompt(task.keeping(number), how)
+        middle = render(task.keeping(number))
         low, high = (middle, high) if middle.tokens <= window else (low, middle)
     return low, high
-
-
-def _messages(task: Task[Any], how: PromptForm) -> list[BaseMessage]:
-    prompt = how.prompts.of(task)
-    system = SystemMessage(_system_text(prompt.system, task.decision, how.form))
-    user = prompt.render(task.values())
-    if how.correction is None:
-        return [system, HumanMessage(user)]
-    request = (
-        f"Your reply cannot be used: {how.correction.problem}. Reply to the task anew, with one "
-        "JSON object that fits the schema."
-    )
-    if not how.correction.reply:
-        return [system, HumanMessage(f"{user}\n\n{request}")]
-    return [system, HumanMessage(user), AIMessage(how.correction.reply), HumanMessage(request)]
 
 
 @cache
@@ -160,19 +155,6 @@ def _schema_tokens(decision: type[Decision], form: ReplyForm, encoding: str) -> 
         return 0
     schema = response_format(decision) if form == "schema" else tool(decision)
     return count_tokens(json.dumps(schema, ensure_ascii=False), encoding)
-
-
-class Measurer(Protocol):
-    """Measures the size of a task's prompt; every decider does."""
-
-    @property
-    def name(self) -> str:
-        """The model that would be asked, "provider:model" or "offline"."""
-        ...
-
-    def measure(self, task: Task[Any]) -> int:
-        """Tokens of the prompt; 0 where nothing is sent. Raises WindowError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +182,7 @@ class BuildingMeasurer:
             return 0
         encoding = encoding_for(self.name)
         return fit(task, "schema", self.window, prompts=self.prompts, encoding=encoding).tokens
+
+
+Measurer = Decider | BuildingMeasurer
+"""Measures the size of a task's prompt."""

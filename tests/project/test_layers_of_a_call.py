@@ -13,7 +13,6 @@ from neo4j import AsyncSession
 
 from graphreader import GraphReader, Settings
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.runs import world
@@ -67,13 +66,11 @@ def test_decision(neo4j: Settings, corpus_with_text: str) -> None:
 
     def reply(request: ChatRequest) -> Any:
         ours = ours_under_way()
-        counted.append(ours[ours.index("AgentDependencies.decide") :])
+        counted.append(ours[ours.index("_take_decision") :])  # of AgentDependencies.decide
         return {"plan": "Look.", "needs": ["Alpha"]}
 
     model = FunctionChatModel(function=reply)
-    decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
-    )
+    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
     settings = neo4j.model_copy(update={"max_calls": 2})
     with GraphReader(corpus_with_text, settings=settings, decider=decider) as reader:
         reader.ask("Whom did Alpha meet?")

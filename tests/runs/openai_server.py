@@ -9,18 +9,21 @@ import select
 import socket
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from types import TracebackType
 from typing import Any
 
+from graphreader.llm.protocols import Decider
+from graphreader.models import open_decider
+from graphreader.settings import Settings
 from tests.runs.loopback import Handler, Loopback
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_replies import completion, events, vector
 
-__all__ = ["Body", "Fault", "OpenAIServer", "Request"]
+__all__ = ["Body", "Fault", "OpenAIServer", "Request", "opened", "settings_for"]
 
 Script = Callable[[Body, int], Fault | None]
 
@@ -233,6 +236,22 @@ class _Handler(Handler):
                 self.close_connection = True
                 return
             self.send_part(part)
+
+
+@asynccontextmanager
+async def opened(server: OpenAIServer, **settings: Any) -> AsyncIterator[Decider]:
+    """The decider of the settings that asks the server."""
+    decider = open_decider(settings_for(server, **settings))
+    try:
+        yield decider
+    finally:
+        await decider.aclose()
+
+
+def settings_for(server: OpenAIServer, **settings: Any) -> Settings:
+    """The settings of a model, "openai:fake", that the server serves."""
+    own = {"model": "openai:fake", "openai_api_key": "k", "openai_base_url": server.url}
+    return Settings.read(**(own | settings))
 
 
 def _hung_up(connection: socket.socket) -> bool:

@@ -12,7 +12,6 @@ import pytest
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, NeighborTask
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.reading import Reading
 from graphreader.settings import Settings
@@ -110,8 +109,7 @@ def test_golden_run(neo4j: Settings, corpus: str, texts: Path) -> None:
 def test_golden_run_through_prompts(neo4j: Settings, corpus: str, texts: Path) -> None:
     model = FunctionChatModel(function=from_prompt)
     service = ModelService("fake:model")
-    dialect = adapter_for("openai", model)
-    decider = LanguageModelDecider(lambda: model, service, window=4096, adapter=dialect)
+    decider = LanguageModelDecider(model, service, window=4096)
     given = world.settings(neo4j, initial_nodes=1)
     with GraphReader(corpus, settings=given, decider=decider) as reader:
         reader.ingest(texts)

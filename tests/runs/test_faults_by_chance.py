@@ -23,8 +23,8 @@ pytestmark = pytest.mark.usefixtures("cleaned", "short_pauses")
 SEED = 20_261_121
 WINDOW = 4096
 AT_ONCE = 16
-MANY = 200
-QUESTIONS = 20
+MANY = 100
+QUESTIONS = 10
 
 
 def prompt_tokens(body: Body) -> int:
@@ -39,9 +39,11 @@ def failed_of(report: IngestReport) -> int:
     return sum(len(one.failed) for one in report.documents)
 
 
-# With 30 % of all requests going wrong, 200 chunks are read and 20 questions are answered: no chunk
+# With 30 % of all requests going wrong, 100 chunks are read and 10 questions are answered: no chunk
 # is lost, nothing that was answered is asked again, no prompt is too large, no limit is passed.
-def test_faults_by_chance(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+def test_faults_by_chance(
+    neo4j: Settings, corpus: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     texts = chronicle.write(tmp_path / "texts", MANY, files=8)
     numbers = range(0, MANY, MANY // QUESTIONS)
     chance = Chance(0.3, SEED)
@@ -84,7 +86,11 @@ def test_faults_by_chance(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
             chronicle.check_answer(reading, number)
         else:
             assert reading.notes or "no answer was put together" in reading.analysis
-    assert sum(reading.answered for reading in readings) > 0.8 * QUESTIONS
+    assert sum(reading.answered for reading in readings) >= 0.7 * QUESTIONS
+    prompt = server.chats[0]["messages"][0]["content"]
+    words = [chronicle.KEY, "Anna2", "Bert14", "lost the map", prompt[:40], prompt[-40:]]
+    assert "graphreader" in caplog.text
+    assert [word for word in words if word in caplog.text] == []
 
 
 async def ask_all(reader: GraphReader, questions: Sequence[str]) -> list[Reading]:

@@ -22,7 +22,6 @@ from graphreader.ingestion import extraction
 from graphreader.llm import protocols
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.reading import Reading
 from graphreader.settings import Settings
@@ -192,9 +191,7 @@ def asked(reader: GraphReader) -> tuple[list[Event], Reading]:
 @pytest.mark.parametrize("seed", range(4))
 def test_obeying_texts(neo4j: Settings, corpus: str, cleaned: None, seed: int) -> None:
     model = FunctionChatModel(function=Obedient(seed))
-    decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
-    )
+    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
     with GraphReader(corpus, settings=neo4j, decider=decider) as reader:
         reader.ingest(*documents())
         model.requests.clear()
@@ -258,9 +255,7 @@ def _check_citations(given: Settings, corpus: str, reading: Reading) -> None:
 # Of what a text tells a path to do nothing is done at a node where it cannot be chosen.
 def test_every_path_ends_by_rule(neo4j: Settings, corpus: str, cleaned: None) -> None:
     model = FunctionChatModel(function=Obedient(7))
-    decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
-    )
+    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
     with GraphReader(corpus, settings=neo4j, decider=decider) as reader:
         reader.ingest(*documents())
         _, reading = asked(reader)

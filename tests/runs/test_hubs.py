@@ -19,7 +19,6 @@ from graphreader.agent.ranking import FACTS_PER_PAGE
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.reading import Reading
@@ -154,10 +153,9 @@ def asking(
 ) -> GraphReader:
     """A reader whose model has a small window and goes one path."""
     decider = LanguageModelDecider(
-        lambda: model,
+        model,
         ModelService("fake:model"),
         window=window,
-        adapter=adapter_for("openai", model),
     )
     changed = given.model_copy(update={"initial_nodes": 1, "window": window})
     return GraphReader(corpus, settings=changed, decider=decider)

@@ -1,33 +1,41 @@
-"""What models and their services do wrong, over HTTP, from the files to the answer.
+"""What models and their services do wrong, over HTTP, from the files to the answer."""
 
-Each kind of fault strikes once at every kind of decision.
-"""
-
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from graphreader.errors import DecisionError
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.settings import Settings
-from tests.runs import chronicle, mind
-from tests.runs.openai_faults import FAULTS, QUOTA, Body, Chance, Fault
+from tests.runs import chronicle, digest, mind
+from tests.runs.openai_faults import FAULTS, QUOTA, Body, Fault
 from tests.runs.openai_server import OpenAIServer, Request
 from tests.terminal import Terminal, environment_of
 
-CHUNKS = 4
+CHUNKS, MANY = 4, 12
 QUESTION = chronicle.question(2)
 
 pytestmark = pytest.mark.usefixtures("cleaned", "short_pauses")
+
+
+@pytest.fixture
+def terminal_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[[Settings], Terminal]:
+    """Makes a terminal of somebody with these settings."""
+
+    def make(settings: Settings) -> Terminal:
+        terminal = Terminal(monkeypatch, capsys, tmp_path)
+        terminal.set(**environment_of(settings), **chronicle.environment(settings))
+        return terminal
+
+    return make
 
 
 class OnceEach:
@@ -59,11 +67,11 @@ def replies(requests: Sequence[Request]) -> list[Request]:
 
 # Whatever goes wrong once at every kind of decision: all is read, the question is answered, every
 # reply is counted and none that was good is asked for again.
-@pytest.mark.parametrize("name", [name for name in FAULTS if name != "refused"])
+@pytest.mark.parametrize("name", ["429 Retry-After", "drop", "stall", "unknown numbers", "think"])
 def test_each_fault(name: str, neo4j: Settings, corpus: str, tmp_path: Path) -> None:
     script = OnceEach(FAULTS[name])
     with OpenAIServer(mind.think, script=script) as server:
-        given = chronicle.settings(neo4j, server, tmp_path / "home", timeout=1.0)
+        given = chronicle.settings(neo4j, server, tmp_path / "home", timeout=3.0)
         with GraphReader(corpus, settings=given) as reader:
             if name == "stall":  # a service that never replied is not asked again after one
                 reader.ingest(chronicle.write(tmp_path / "before", 1, first=50))
@@ -140,18 +148,13 @@ _REFUSED = ("Extraction", "RationalPlan", "FactsDecision", "Answer")
 
 # A quota that is used up ends the run at once: a sentence, exit code 1, and what was read is kept.
 def test_used_up_quota(
-    neo4j: Settings,
-    corpus: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    neo4j: Settings, corpus: str, tmp_path: Path, terminal_of: Callable[[Settings], Terminal]
 ) -> None:
     good, at_once = 5, 2
-    texts = chronicle.write(tmp_path / "texts", 12)
-    terminal = Terminal(monkeypatch, capsys, tmp_path)
+    texts = chronicle.write(tmp_path / "texts", MANY)
     with OpenAIServer(mind.think, faults=[Fault()] * good, always=QUOTA) as server:
         given = chronicle.settings(neo4j, server, tmp_path / "home", concurrency=at_once)
-        terminal.set(**environment_of(neo4j), **chronicle.environment(given))
+        terminal = terminal_of(given)
         outcome = terminal.run("ingest", str(texts), "--corpus", corpus)
         asked = len(server.requests)
         server.always = None
@@ -168,31 +171,15 @@ def test_used_up_quota(
         assert chronicle.KEY not in ended.out + ended.err
     assert good < asked <= good + 2 * at_once  # those that were about to begin
     assert again.code == 0
-    assert again.json["documents"][0]["asked"] == len(asked_again) == 12 - good
+    assert again.json["documents"][0]["asked"] == len(asked_again) == MANY - good
     assert len(server.requests) == before + 1
-
-
-# Servers that know no JSON schema, and no tools either, read and answer just as well.
-@pytest.mark.parametrize("refuses", [[], ["response_format"], ["response_format", "tools"]])
-def test_each_form(refuses: list[str], neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    with OpenAIServer(mind.think, refuses=refuses) as server:
-        given = chronicle.settings(neo4j, server, tmp_path / "home")
-        with GraphReader(corpus, settings=given) as reader:
-            report = reader.ingest(chronicle.write(tmp_path / "texts", CHUNKS))
-            reading = reader.ask(QUESTION)
-
-    assert (report.complete, report.facts) == (True, 6 * CHUNKS)
-    chronicle.check_answer(reading, 2)
-    answered = [one.body for one in server.requests if one.answered]
-    assert not [part for part in refuses for body in answered if part in body]
-    assert server.asked_again() == []
 
 
 # A model whose client streams its replies serves as well as any other, in each form.
 @pytest.mark.parametrize("refuses", [[], ["response_format"], ["response_format", "tools"]])
 def test_streamed(refuses: list[str], neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    def streaming() -> ChatOpenAI:
-        return ChatOpenAI(
+    with OpenAIServer(mind.think, refuses=refuses) as server:
+        client = ChatOpenAI(
             model="fake",
             base_url=server.url,
             api_key=SecretStr("k"),
@@ -200,14 +187,8 @@ def test_streamed(refuses: list[str], neo4j: Settings, corpus: str, tmp_path: Pa
             streaming=True,
             stream_usage=True,
         )
-
-    with OpenAIServer(mind.think, refuses=refuses) as server:
-        decider = LanguageModelDecider(
-            streaming,
-            ModelService("openai:fake", url=server.url),
-            window=4096,
-            adapter=adapter_for("openai", streaming()),
-        )
+        service = ModelService("openai:fake", url=server.url)
+        decider = LanguageModelDecider(client, service, window=4096)
         given = chronicle.settings(neo4j, server, tmp_path / "home")
         with GraphReader(corpus, settings=given, decider=decider) as reader:
             report = reader.ingest(chronicle.write(tmp_path / "texts", CHUNKS))
@@ -220,33 +201,69 @@ def test_streamed(refuses: list[str], neo4j: Settings, corpus: str, tmp_path: Pa
     assert reading.usage.estimated == 0
 
 
-PROGRAM = """
-import logging, sys
-logging.basicConfig()
-from graphreader import GraphReader
-with GraphReader(sys.argv[1]) as reader:
-    reader.ingest(sys.argv[2])
-    answer = reader.ask(sys.argv[3]).answer
-sys.stdout.write(answer)
-"""
+# A service that falls silent in the middle ends the run with a sentence; all that it replied until
+# then is safe in the graph itself, and the next run asks for the rest only.
+def test_a_model_goes_away(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    texts = chronicle.write(tmp_path / "texts", MANY, files=2)
+    options = {"concurrency": 3, "timeout": 1.0, "keep_replies": "off"}
+    with OpenAIServer(mind.think, faults=[Fault()] * 7, always=Fault(hang=True)) as server:
+        given = chronicle.settings(neo4j, server, tmp_path / "home", **options)
+        with GraphReader(corpus, settings=given) as reader:
+            with pytest.raises(DecisionError):
+                reader.ingest(texts)
+            answered = {mind.passage(one.body) for one in server.requests if one.answered}
+            unfinished = {one.status for one in reader.documents()}
+            server.always = None
+            server.requests.clear()
+            report = reader.ingest(texts)
+            passages = [mind.passage(body) for body in server.chats]
+            disturbed = digest.content(neo4j, corpus)
+            reader.delete(everything=True)
+            reader.ingest(texts)
+
+    assert len(answered) == 7
+    assert "incomplete" in unfinished
+    assert report.complete
+    assert len(passages) == MANY - 7
+    assert not answered & set(passages)
+    assert disturbed == digest.content(neo4j, corpus)
 
 
-# No key, no prompt and no text is logged at the default level, also where much goes wrong.
-def test_nothing_is_logged(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    texts = chronicle.write(tmp_path / "texts", CHUNKS)
-    with OpenAIServer(mind.think, script=Chance(0.3, seed=1)) as server:
+# A chunk that the model refuses is listed with the reason, the rest is complete; --retry-failed
+# asks for it and for nothing else, and in the end the graph is as if nothing had been.
+def test_hopeless_chunks(
+    neo4j: Settings, corpus: str, tmp_path: Path, terminal_of: Callable[[Settings], Terminal]
+) -> None:
+    hopeless = [chronicle.meeting(number) for number in (4, 9)]
+    texts = chronicle.write(tmp_path / "texts", MANY, files=2)
+
+    def refuse(body: Body, _: int) -> Fault | None:
+        passage = mind.passage(body)
+        return FAULTS["refused"] if any(one in passage for one in hopeless) else None
+
+    with OpenAIServer(mind.think, script=refuse) as server:
         given = chronicle.settings(neo4j, server, tmp_path / "home")
-        program = subprocess.run(
-            [sys.executable, "-c", PROGRAM, corpus, str(texts), QUESTION],
-            env={**os.environ, **environment_of(neo4j), **chronicle.environment(given)},
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-            timeout=60,
-        )
+        terminal, requests = terminal_of(given), []
+        outcomes = []
+        for arguments in ([str(texts)], *[["--retry-failed"]] * 3):
+            outcomes.append(terminal.run("ingest", *arguments, "--corpus", corpus, "--json"))
+            requests.append([mind.passage(body) for body in server.chats])
+            server.requests.clear()
+            server.script = refuse if len(outcomes) < 2 else None
+        message = terminal.run("ingest", str(texts), "--corpus", corpus)
+        disturbed = digest.content(neo4j, corpus)
+        with GraphReader(corpus, settings=given) as reader:
+            reader.delete(everything=True)
+            reader.ingest(texts)
 
-    assert len([one for one in server.requests if one.fault.spoils]) > 3
-    assert chronicle.meeting(2) in program.stdout
-    prompt = server.chats[0]["messages"][0]["content"]
-    words = [chronicle.KEY, "Anna2", "Bert14", "lost the map", prompt[:40], prompt[-40:]]
-    assert [word for word in words if word in program.stderr] == []
+    documents = [outcome.json["documents"] for outcome in outcomes]
+    failed = [chunk for one in documents[0] for chunk in one["failed"]]
+    assert [one.code for one in (*outcomes, message)] == [1, 1, 0, 0, 0]
+    assert [one.json["asked_chunks"] for one in outcomes] == [MANY, 2, 2, 0]
+    assert sorted(chunk["chunk"] for chunk in failed) == [2, 4]
+    assert all("refuses to reply" in one["reason"] for one in failed)
+    assert [one["status"] for one in documents[0]] == ["incomplete"] * 2
+    assert {one["status"] for one in documents[2]} == {"read"}
+    assert [len(set(one)) for one in requests] == [MANY, 2, 2, 0]
+    assert all(any(one in passage for passage in requests[2]) for one in hopeless)
+    assert disturbed == digest.content(neo4j, corpus)

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +11,13 @@ from graphreader.agent.tasks import AnswerTask, ChunkTask, CondenseTask, PlanTas
 from graphreader.errors import (
     CutOffError,
     ModelRefusedError,
-    WindowError,
 )
-from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.protocols import ROOM_TO_THINK, Decider, Task
 from graphreader.llm.structured_output import schema_of
 from graphreader.models import open_decider
 from graphreader.settings import Settings
-from tests.runs import chronicle, mind
+from tests.runs import mind
 from tests.runs.other_servers import AnthropicServer, Body, OllamaServer, Server, Turn
 
 KEY = "sk-ant-very-secret-4711"
@@ -87,59 +84,47 @@ def properties(schema: Mapping[str, Any]) -> list[str]:
     return sorted(schema["properties"])
 
 
-# Claude is asked for a schema, in Anthropic's words, with its limit and no seed; what its prompt
-# cache gave is told apart.
-async def test_anthropic(monkeypatch: pytest.MonkeyPatch) -> None:
-    with AnthropicServer(mind.think) as server:
-        async with opened(ANTHROPIC, server, monkeypatch) as decider:
+# Both are asked for a schema, in their own words, with the limit, and the seed where they take one;
+# what a prompt cache gave is counted. Ollama's window is made large enough for the largest prompt
+# with the longest reply, because it cuts off in silence what exceeds it.
+@both
+async def test_requests(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    with its.server(mind.think) as server:
+        async with opened(its, server, monkeypatch, seed=7, window=5000) as decider:
             decided = [await decider.decide(task) for task in TASKS]
 
-    assert decided[0].decision.plan.endswith(PLAN.question)
+    plan, usage = decided[0].decision.plan, decided[0].usage
+    assert plan.endswith(PLAN.question)
     assert decided[1].decision.facts[0].key_elements == ["Anna1", "Bert7", "Town1"]
     assert decided[2].decision.quotes == ["Anna1 met Bert7 in Town1."]
-    usage = decided[0].usage
-    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (100, 10, 70)
-    assert usage.dollars > 0
-    for body, task in zip(server.requests, TASKS, strict=True):
-        schema = body["output_config"]["format"]["schema"]
-        assert body["output_config"]["format"]["type"] == "json_schema"
-        assert properties(schema) == properties(schema_of(task.decision))
-        assert schema["additionalProperties"] is False
-        assert body["max_tokens"] == task.reply_tokens
-        assert body["temperature"] == 0.2
-        assert body["model"] == "claude-haiku-4-5"
-        assert [one["role"] for one in body["messages"]] == ["user"]
-        assert "seed" not in body
-        assert not body.get("stream")
+    assert (usage.input_tokens, usage.output_tokens, usage.estimated) == (100, 10, 0)
+    assert usage.cached_tokens == (70 if its is ANTHROPIC else 0)
+    assert (usage.dollars > 0) == (its is ANTHROPIC)
     assert server.keys == {KEY}
-
-
-# Ollama is held to a schema, and told the limit and the seed; its window is made large enough for
-# the largest prompt with the longest reply, because it cuts off in silence what exceeds it.
-async def test_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
-    with OllamaServer(mind.think) as server:
-        async with opened(OLLAMA, server, monkeypatch, seed=7, window=5000) as decider:
-            decided = [await decider.decide(task) for task in TASKS]
-
-    assert decided[0].decision.plan.endswith(PLAN.question)
-    assert decided[1].decision.facts[0].key_elements == ["Anna1", "Bert7", "Town1"]
-    assert decided[2].decision.quotes == ["Anna1 met Bert7 in Town1."]
-    assert (decided[0].usage.input_tokens, decided[0].usage.output_tokens) == (100, 10)
-    assert decided[0].usage.estimated == 0
+    assert limits_of(its, server.requests) == [task.reply_tokens for task in TASKS]
     longest = max(one.reply_tokens for one in (*TASKS, AnswerTask, CondenseTask))
     for body, task in zip(server.requests, TASKS, strict=True):
-        assert body["format"] == schema_of(task.decision)
-        assert body["options"]["num_predict"] == task.reply_tokens
-        assert body["options"]["num_ctx"] >= 5000 + longest + ROOM_TO_THINK
-        assert (body["options"]["temperature"], body["options"]["seed"]) == (0.2, 7)
-        assert body["model"] == "qwen3:8b"
+        assert body["model"] == its.model.partition(":")[2]
+        if its is ANTHROPIC:
+            schema = body["output_config"]["format"]["schema"]
+            assert body["output_config"]["format"]["type"] == "json_schema"
+            assert properties(schema) == properties(schema_of(task.decision))
+            assert schema["additionalProperties"] is False
+            assert body["temperature"] == 0.2
+            assert [one["role"] for one in body["messages"]] == ["user"]
+            assert not {"seed", "stream"} & {name for name, value in body.items() if value}
+        else:
+            options = body["options"]
+            assert body["format"] == schema_of(task.decision)
+            assert options["num_ctx"] >= 5000 + longest + ROOM_TO_THINK
+            assert (options["temperature"], options["seed"]) == (0.2, 7)
 
 
-# An answer is heard while it is written, as text or as a tool's arguments, in each one's own kind
-# of stream; it costs what it costs unheard.
+# An answer is streamed while it is written, as text or as a tool's arguments, in each one's own
+# kind of stream; it costs what it costs in one piece.
 @both
 @pytest.mark.parametrize("form", ["schema", "tool"])
-async def test_heard(form: str, its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_streamed(form: str, its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(body: Body) -> Turn | None:
         return Turn(400, "output_config.format: not supported") if _schema(body) else None
 
@@ -233,66 +218,26 @@ async def test_room_to_think(its: Service, monkeypatch: pytest.MonkeyPatch) -> N
     assert server.requests[0]["messages"] == server.requests[1]["messages"]
 
 
-# What passes by itself is asked again, by us alone.
+# A failure that passes is retried, by us alone; a final one says what to check, without the key.
 @both
-async def test_passing_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = [
-        Turn(529, "Overloaded"),
-        Turn(503, "server busy, please try again. maximum pending requests exceeded"),
-        Turn(500, "Internal server error"),
-        Turn(429, "This request would exceed your account's rate limit."),
-    ]
+async def test_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [Turn(503, "server busy, please try again"), Turn(429, "Slow down.")]
     with its.server(mind.think, turns=turns) as server:
         async with opened(its, server, monkeypatch) as decider:
-            decided = await decider.decide(PLAN)
-
-    assert decided.usage.calls == 1
-    assert len(server.requests) == 5
-
-
-# What is final ends at once and says what to check, without the key.
-@pytest.mark.parametrize(
-    ("its", "turn", "kind", "words"),
-    [
-        (ANTHROPIC, Turn(401, f"invalid x-api-key: {KEY}"), ModelRefusedError, ANTHROPIC.key),
-        (ANTHROPIC, Turn(403, "Your key may not use it"), ModelRefusedError, ANTHROPIC.key),
-        (
-            ANTHROPIC,
-            Turn(400, "Your credit balance is too low to access the Anthropic API."),
-            ModelRefusedError,
-            "quota .* is used up",
-        ),
-        (ANTHROPIC, Turn(404, "model: claude-9"), ModelRefusedError, "check GRAPHREADER_MODEL"),
-        (ANTHROPIC, Turn(400, f"messages: {KEY} is odd"), ModelRefusedError, "refuses the request"),
-        (
-            ANTHROPIC,
-            Turn(400, "prompt is too long: 210000 tokens > 200000 maximum"),
-            WindowError,
-            "GRAPHREADER_WINDOW",
-        ),
-        (OLLAMA, Turn(401, f"unauthorized: {KEY}"), ModelRefusedError, OLLAMA.key),
-        (OLLAMA, Turn(400, f"{KEY} is odd"), ModelRefusedError, r"refuses the request .*\(400: "),
-    ],
-)
-async def test_final_refusals(
-    its: Service,
-    turn: Turn,
-    kind: type[Exception],
-    words: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with its.server(always=turn) as server:
-        async with opened(its, server, monkeypatch) as decider:
-            with pytest.raises(kind, match=words) as caught:
+            await decider.decide(PLAN)
+            server.always = Turn(401, f"unauthorized: {KEY}")
+            with pytest.raises(ModelRefusedError, match=its.key) as refused:
+                await decider.decide(PLAN)
+            server.always = Turn(400, f"{KEY} is odd")  # perhaps due to the form: each is tried
+            with pytest.raises(ModelRefusedError, match=r"refuses the request .*400: ") as odd:
                 await decider.decide(PLAN)
 
-    assert KEY not in str(caught.value)
-    # Any 400 of unknown meaning may be due to the form of the reply: every form is tried.
-    assert len(server.requests) == (3 if "odd" in turn.message else 1)
+    assert KEY not in str(refused.value) + str(odd.value)
+    assert len(server.requests) == 3 + 1 + 3
 
 
 # A model that Ollama does not have is named, whatever its name sounds like.
-@pytest.mark.parametrize("name", ["qwen9", "functiongemma", "seed-oss:36b", "toolace"])
+@pytest.mark.parametrize("name", ["functiongemma", "seed-oss:36b"])
 async def test_unknown_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with OllamaServer() as server:
         async with opened(OLLAMA, server, monkeypatch, explore_model=f"ollama:{name}") as decider:
@@ -306,14 +251,13 @@ async def test_unknown_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 # Claudes that take no temperature are not sent one, and LangChain's objection is understood.
-@pytest.mark.parametrize("name", ["claude-sonnet-5-5", "claude-opus-5"])
-async def test_no_temperature(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(body: Body) -> Turn | None:
         refused = Turn(400, "`temperature` is deprecated for this model.")
         return refused if "temperature" in body else None
 
     with AnthropicServer(mind.think, refuses=refuses) as server:
-        model = f"anthropic:{name}"
+        model = "anthropic:claude-opus-5"
         async with opened(ANTHROPIC, server, monkeypatch, model=model) as decider:
             decided = await decider.decide(PLAN)
             await decider.decide(PLAN)
@@ -321,32 +265,3 @@ async def test_no_temperature(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert decided.decision.plan.endswith(PLAN.question)
     assert "temperature" not in server.requests[-1]
     assert len(server.requests) <= 3
-
-
-# From files to an answer with citations, by each provider.
-@both
-@pytest.mark.usefixtures("cleaned")
-def test_whole_run(
-    its: Service,
-    neo4j: Settings,
-    corpus: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    texts = chronicle.write(tmp_path / "texts", 4)
-    with its.server(mind.think) as server:
-        its.settings(server.url, monkeypatch)
-        changes = {"model": its.model, "chunk_tokens": chronicle.CHUNK_TOKENS}
-        given = neo4j.model_copy(update=changes)
-        with GraphReader(corpus, settings=given) as reader:
-            report = reader.ingest(texts)
-            reading = reader.ask(chronicle.question(2))
-        asked = len(server.requests)
-
-    assert report.complete
-    assert report.usage.calls == 4
-    chronicle.check_answer(reading, 2)
-    assert reading.decider == its.model
-    assert report.usage.calls + reading.usage.calls == asked
-    assert reading.usage.input_tokens == 100 * reading.usage.calls
-    assert set(forms_of(server.requests)) == {"schema"}

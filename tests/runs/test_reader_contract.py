@@ -26,7 +26,6 @@ from graphreader.llm.protocols import (
     Task,
     TokenCallback,
 )
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.models import ModelRegistry
 from graphreader.offline.decider import OfflineDecider
@@ -109,10 +108,9 @@ class Subject:
         self.settings = settings
         self.window = SMALL if name == "graphreader" else readers.window_of(name, self._models())
         self.decider = decider or LanguageModelDecider(
-            lambda: self.model,
+            self.model,
             ModelService("fake:model"),
             window=self.window,
-            adapter=adapter_for("openai", self.model),
         )
         self.titles = {one.id: one.title for one in documents}
         self.reader: Reader = (

@@ -26,17 +26,29 @@ def settings_for(
     return chronicle.settings(neo4j, server, folder / "home", **read)
 
 
-def models_of(server: OpenAIServer) -> dict[str, str]:
-    """Which model was asked for which decision."""
-    return {mind.decision_of(body): body["model"] for body in server.chats}
-
-
-# Every phase asks the model of its variable, and the reading names those who took part in it.
-def test_three_models(
-    neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# Every phase asks the model of its variable, else GRAPHREADER_MODEL; the reading names those who
+# took part in it.
+@pytest.mark.parametrize(
+    ("models", "asked", "name"),
+    [
+        (
+            {"build": READS, "explore": EXPLORES, "answer": ANSWERS},
+            ("reads", "explores", "answers"),
+            f"{EXPLORES}, answers by {ANSWERS}",
+        ),
+        ({"build": READS}, ("reads", "fake", "fake"), "openai:fake"),
+    ],
+)
+def test_models(
+    models: dict[str, str],
+    asked: tuple[str, str, str],
+    name: str,
+    neo4j: Settings,
+    corpus: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = chronicle.write(tmp_path / "texts", 4)
-    models = {"build": READS, "explore": EXPLORES, "answer": ANSWERS}
     with OpenAIServer(mind.think) as server:
         given = settings_for(neo4j, server, tmp_path, monkeypatch, **models)
         with GraphReader(corpus, settings=given) as reader:
@@ -45,36 +57,14 @@ def test_three_models(
 
     assert report.complete
     chronicle.check_answer(reading, 2)
-    assert models_of(server) == {
-        "Extraction": "reads",
-        "RationalPlan": "explores",
-        "InitialNodes": "explores",
-        "FactsDecision": "explores",
-        "ChunkDecision": "explores",
-        "NeighborDecision": "explores",
-        "Answer": "answers",
-    }
-    assert reading.decider == f"{EXPLORES}, answers by {ANSWERS}"
-    asked = [body["model"] for body in server.chats]
-    assert asked.count("answers") == 1
-    assert reading.usage.calls + report.usage.calls == len(asked)
-
-
-# What is not set for a phase is what GRAPHREADER_MODEL says; one model for both is named once.
-def test_one_of_three(
-    neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = chronicle.write(tmp_path / "texts", 2)
-    with OpenAIServer(mind.think) as server:
-        given = settings_for(neo4j, server, tmp_path, monkeypatch, build=READS)
-        with GraphReader(corpus, settings=given) as reader:
-            reader.ingest(texts)
-            reading = reader.ask(chronicle.question(1))
-
-    asked = models_of(server)
-    assert asked.pop("Extraction") == "reads"
-    assert set(asked.values()) == {"fake"}
-    assert reading.decider == "openai:fake"
+    by_decision = {mind.decision_of(body): body["model"] for body in server.chats}
+    building, exploring, answering = asked
+    assert by_decision.pop("Extraction") == building
+    assert by_decision.pop("Answer") == answering
+    assert set(by_decision) >= {"RationalPlan", "InitialNodes", "FactsDecision", "ChunkDecision"}
+    assert set(by_decision.values()) == {exploring}
+    assert reading.decider == name
+    assert reading.usage.calls + report.usage.calls == len(server.chats)
 
 
 # A model that the service does not know is told with the variable in which it stands.

@@ -13,7 +13,6 @@ from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain import in_words
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.reading import Contradiction, Reading
 from graphreader.settings import Settings
@@ -145,9 +144,7 @@ def test_by_hand(reader: GraphReader) -> None:
 # The decisions of the run are no messages of the agent: a chat that streams shows its words alone.
 async def test_streamed_messages(neo4j: Settings, ring: str) -> None:
     inner = FunctionChatModel(function=lambda request: "The model's own words, of no use.")
-    decider = LanguageModelDecider(
-        lambda: inner, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", inner)
-    )
+    decider = LanguageModelDecider(inner, ModelService("fake:model"), window=4096)
     settings = world.settings(neo4j, initial_nodes=1)
     with GraphReader(ring, settings=settings, decider=decider) as reader:
         agent = create_agent(asks_once(QUESTION), [reader.as_tool()])

@@ -159,11 +159,3 @@ def test_opentelemetry(environment: dict[str, str], corpus: str, traces: TraceSe
     assert traces.keys == {""}
     for secret in (chronicle.KEY, environment["NEO4J_PASSWORD"]):
         assert secret.encode() not in sent
-
-
-# Where nobody asks for traces, none are sent.
-def test_no_traces(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
-    environment |= langsmith(traces) | {"LANGSMITH_TRACING": "false"}
-    run(environment, "-m", "graphreader", "ask", chronicle.question(1), "--corpus", corpus)
-
-    assert not traces.raw

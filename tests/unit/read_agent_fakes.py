@@ -27,7 +27,6 @@ from graphreader.documents import Document
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Decider, Decision
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 
@@ -111,10 +110,9 @@ def modelled(
     """A decider whose chat model is that function."""
     model = FunctionChatModel(function=function)
     decider = LanguageModelDecider(
-        lambda: model,
+        model,
         ModelService("fake:model"),
         window=window,
-        adapter=adapter_for("openai", model),
         prompts=prompts,
     )
     return decider, model

@@ -6,62 +6,16 @@ from typing import Any
 import pytest
 
 from graphreader.agent import tasks as agent_tasks
-from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
-from graphreader.baselines.read_agent import tasks as read_agent_tasks
-from graphreader.baselines.read_agent.tasks import MemoryPage
-from graphreader.baselines.search_agent import SearchStepTask
-from graphreader.baselines.tasks import (
-    Excerpt,
-    FullTextChoiceTask,
-    FullTextTask,
-    PassagesChoiceTask,
-    PassagesTask,
-)
 from graphreader.errors import BudgetError, DecisionError, ReplyError, UsageError, WindowError
-from graphreader.evaluation.scoring import StrictRatingTask
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Decider, Decision, Task
 from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import ScriptedDecider
+from tests.unit.every_task import NAMES, RATINGS, TASKS, TEXT
 from tests.unit.read_agent_fakes import modelled
 
-QUESTION = "Who painted the bridge that Ada built?"
-TEXT = "Ada built a bridge in 1903. Bede painted the bridge red. Cyril sold it to Dora."
-EXCERPTS = (Excerpt("Bridges", TEXT, 0), Excerpt("Coda", "Edgar slept.", 1))
-MEMORY = (MemoryPage("Ada built a bridge.", TEXT, "Bridges"), MemoryPage("Edgar slept.", TEXT))
-SO_FAR = (QUESTION, "Find the painter.", ("at Ada: read_chunk(Bridges, chunk 0)",), "Ada built it.")
-FACTS = (agent_tasks.FactGroup("Bridges, chunk 1", ("Bede painted the bridge red.",)),)
-NAMES = tuple(f"bridge number {n}" for n in range(300))
-OPTIONS = ("Ada", "Bede")
-
-TASKS: list[Task[Any]] = [
-    ExtractionTask("Bridges", TEXT),
-    agent_tasks.PlanTask(QUESTION),
-    agent_tasks.InitialNodesTask(QUESTION, "Find the painter.", NAMES),
-    agent_tasks.FactsTask(*SO_FAR, "bridge", FACTS),
-    agent_tasks.ChunkTask(*SO_FAR, "bridge", "Bridges, chunk 1", TEXT),
-    agent_tasks.NeighborTask(*SO_FAR, "bridge", NAMES),
-    agent_tasks.CondenseTask(QUESTION, "Find the painter.", (TEXT,)),
-    agent_tasks.JoinTask(QUESTION, "Find the painter.", (TEXT, "Bede.")),
-    agent_tasks.AnswerTask(QUESTION, "", (TEXT,), (agent_tasks.Evidence("Bridges", TEXT),)),
-    PassagesTask(QUESTION, EXCERPTS),
-    PassagesChoiceTask(QUESTION, EXCERPTS, OPTIONS),
-    FullTextTask(QUESTION, EXCERPTS),
-    FullTextChoiceTask(QUESTION, EXCERPTS, OPTIONS),
-    ChunkReadTask(QUESTION, "Bridges, chunk 1", TEXT),
-    NotesReadTask(QUESTION, "Bridges, chunk 1", TEXT, (), "Ada built it."),
-    SearchStepTask(QUESTION, "", (), (), (), frozenset(), 14),
-    read_agent_tasks.PauseTask((TEXT, TEXT), "And"),
-    read_agent_tasks.GistTask(TEXT),
-    read_agent_tasks.GistForTask(TEXT, QUESTION),
-    read_agent_tasks.LookUpTask(QUESTION, MEMORY, 1),
-    read_agent_tasks.NextPageTask(QUESTION, MEMORY, 1),
-    read_agent_tasks.MemoryAnswerTask(QUESTION, MEMORY),
-    read_agent_tasks.MemoryChoiceTask(QUESTION, MEMORY, options=OPTIONS),
-]
 PLAN, INITIAL_NODES = TASKS[1], TASKS[2]
-RATING = StrictRatingTask(QUESTION, "Bede", "Ada")
 
 
 async def decision_for(task: Task[Any]) -> Decision:
@@ -125,7 +79,7 @@ async def test_keeps_the_budget(kind: str) -> None:
 @pytest.mark.parametrize(
     ("decider", "task", "error"),
     [
-        (OfflineDecider(), RATING, UsageError),
+        (OfflineDecider(), RATINGS[0], UsageError),
         (modelled(lambda request: "prose")[0], PLAN, ReplyError),
         (
             ScriptedDecider({agent_tasks.InitialNodesTask: lambda task: task.decision(nodes=[])}),

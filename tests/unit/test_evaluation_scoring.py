@@ -31,7 +31,6 @@ from graphreader.evaluation.scoring import (
 )
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Decider
-from graphreader.llm.providers import adapter_for
 from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
 from graphreader.reading import Citation, FunctionCall, Path, Reading
@@ -358,9 +357,7 @@ def test_impossible_counts(relevant: int, covered: int, problem: str | None) -> 
 def model_rater(function: Callable[[ChatRequest], Any]) -> tuple[Decider, FunctionChatModel]:
     """A rater with a chat model that replies with the function."""
     model = FunctionChatModel(function=function)
-    decider = LanguageModelDecider(
-        lambda: model, ModelService("fake:model"), window=4096, adapter=adapter_for("openai", model)
-    )
+    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
     return decider, model
 
 

@@ -1,26 +1,21 @@
+import json
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.tool import tool_call_chunk
 
 from graphreader.agent.tasks import (
-    ChunkTask,
-    FactGroup,
-    FactsTask,
     InitialNodesTask,
-    NeighborTask,
     PlanTask,
 )
-from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
-from graphreader.ingestion.extraction import ExtractionTask
-from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.protocols import ROOM_TO_THINK, Budget, Decider
-from graphreader.llm.providers import adapter_for
-from graphreader.llm.redaction import display_url, redact
+from graphreader.errors import BudgetError, ReplyError
+from graphreader.llm.chat_model import GrowingAnswer, LanguageModelDecider
+from graphreader.llm.protocols import ROOM_TO_THINK, Budget
 from graphreader.llm.retry import ModelService
 from graphreader.llm.structured_output import UnusableReply
-from graphreader.llm.window import message_tokens
 from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused
 
 PLAN = PlanTask("Who was born first?")
@@ -32,10 +27,9 @@ def decider_of(
 ) -> tuple[LanguageModelDecider, FunctionChatModel]:
     model = FunctionChatModel(function=function, **options)
     decider = LanguageModelDecider(
-        lambda: model,
+        model,
         ModelService("fake:model"),
         window=window,
-        adapter=adapter_for("openai", model),
     )
     return decider, model
 
@@ -48,70 +42,6 @@ class Failing:
 
     def __call__(self, request: ChatRequest) -> Any:
         return self.failures.pop(0) if self.failures else GOOD
-
-
-# A decision comes back with its cost; fixed text stands first, the question last.
-async def test_decides() -> None:
-    decider, model = decider_of(lambda request: GOOD)
-    as_decider: Decider = decider
-
-    decided = await as_decider.decide(PLAN)
-
-    assert decided.decision.plan == "Compare the dates."
-    assert decided.usage.calls == 1
-    assert 250 < decided.usage.input_tokens < 600
-    assert 5 < decided.usage.output_tokens < 20
-    assert decider.name == "fake:model"
-    assert decider.notice == ""
-    assert model.requests[0].decision == "RationalPlan"
-    assert model.requests[0].options["response_format"]["type"] == "json_schema"
-    assert "Who was born first?" not in model.requests[0].system
-    assert "Who was born first?" in model.requests[0].user
-
-
-# The provider's own count of tokens goes before ours.
-async def test_usage_of_the_provider() -> None:
-    usage = {"input_tokens": 70, "output_tokens": 7, "total_tokens": 77}
-    decider, _ = decider_of(lambda _: AIMessage('{"plan": "p"}', usage_metadata=usage))
-
-    decided = await decider.decide(PLAN)
-
-    assert (decided.usage.input_tokens, decided.usage.output_tokens) == (70, 7)
-
-
-# JSON schema, then a tool, then plain text: what is refused is not asked for again.
-@pytest.mark.parametrize(
-    ("refuses", "asked", "forms"),
-    [
-        ({"response_format"}, 3, ["response_format", "tools", "tools"]),
-        ({"response_format", "tools"}, 4, ["response_format", "tools", None, None]),
-    ],
-)
-async def test_ladder_of_forms(refuses: set[str], asked: int, forms: list[str | None]) -> None:
-    decider, model = decider_of(lambda request: GOOD, refuses=frozenset(refuses))
-
-    first, second = await decider.decide(PLAN), await decider.decide(PLAN)
-
-    assert first.decision == second.decision
-    assert first.usage.calls == 1
-    assert len(model.requests) == asked
-    for request, form in zip(model.requests, forms, strict=True):
-        bound = [one for one in ("response_format", "tools") if one in request.options]
-        assert bound == ([form] if form else [])
-    assert ("JSON schema" in model.requests[-1].system) is (forms[-1] is None)
-
-
-# A temperature that the model refuses is dropped for good.
-async def test_refused_temperature() -> None:
-    decider, model = decider_of(
-        lambda request: GOOD, refuses=frozenset({"temperature"}), temperature=0.2
-    )
-
-    await decider.decide(PLAN)
-    await decider.decide(PLAN)
-
-    temperatures = [request.options["temperature"] for request in model.requests]
-    assert temperatures == [0.2, None, None]
 
 
 # A server that ignores the schema without a word is told the schema in words, once and for all.
@@ -152,23 +82,6 @@ async def test_sent_back_once() -> None:
     assert [message.type for message in again] == ["system", "human", "ai", "human"]
     assert again[2].content == '{"plan": 7}'
     assert "plan: Input should be a valid string" in str(again[3].content)
-
-
-# A decision that cannot be carried out is sent back with the task's own words.
-async def test_impossible_choice_is_sent_back() -> None:
-    task = NeighborTask("Who?", "Look.", (), "", "Danny", ("Alice", "Bob"))
-
-    def function(request: ChatRequest) -> Any:
-        corrected = "number of a node, 1 to 2" in request.user
-        return {
-            "rationale": "",
-            "function": "read_neighbor_node",
-            "neighbor": 2 if corrected else 9,
-        }
-
-    decider, _ = decider_of(function)
-
-    assert (await decider.decide(task)).decision.neighbor == 2
 
 
 # The second unusable reply is an error, with its kind and with what was spent.
@@ -218,17 +131,6 @@ async def test_thinking_without_end() -> None:
     assert len(model.requests) == 3
 
 
-# A refusal is not argued with.
-async def test_refusal() -> None:
-    refusal = AIMessage("", additional_kwargs={"refusal": "I cannot help with that."})
-    decider, model = decider_of(lambda request: refusal)
-
-    with pytest.raises(ReplyError, match="refuses to reply") as caught:
-        await decider.decide(PLAN)
-
-    assert len(model.requests) == caught.value.spent.calls == 1
-
-
 # Only what was really shown can be chosen, and the decision says what that was.
 async def test_left_out_choices_cannot_be_chosen() -> None:
     def function(request: ChatRequest) -> Any:
@@ -246,20 +148,6 @@ async def test_left_out_choices_cannot_be_chosen() -> None:
     names = task.nodes[: decided.task.choices]
     assert decided.task.nodes == names
     assert f"[{len(names)}] {names[-1]}\n</nodes>" in model.requests[1].user
-
-
-# A number beyond what was shown may stand beside a valid one: the task tells them apart.
-async def test_shown_task_tells_what_was_left_out() -> None:
-    reply = {"notebook": "", "rationale": "", "function": "read_chunk", "chunks": [1, 300]}
-    decider, _ = decider_of(lambda request: reply)
-    groups = tuple(FactGroup(f"chunk {n}", ("Danny won a match.",) * 5) for n in range(300))
-
-    decided = await decider.decide(FactsTask("Who?", "Look.", (), "", "D", groups))
-
-    assert decided.decision.chunks == [1, 300]
-    assert isinstance(decided.task, FactsTask)
-    assert 1 < len(decided.task.groups) < 300
-    assert decided.task.remaining == 1500 - decided.task.own_choices
 
 
 # Fewer nodes than asked for are sent back once; then a shorter list will do.
@@ -290,89 +178,76 @@ async def test_long_plan() -> None:
     assert "shorten it to at most five sentences" in model.requests[1].user
 
 
-# A prompt that cannot be shortened is refused with the numbers, and nothing is sent.
-async def test_too_large() -> None:
-    decider, model = decider_of(lambda request: GOOD)
-
-    with pytest.raises(WindowError, match=r"has [56],\d{3} tokens, .* only 4,096"):
-        await decider.decide(ExtractionTask("A title", "word " * 5000))
-    with pytest.raises(WindowError):
-        await decider.decide(
-            FactsTask("Who?", "", (), "", "D", (FactGroup("one", ("It is so. " * 2000,)),) * 2)
-        )
-
-    assert model.requests == []
-
-
-# A correction never makes a prompt exceed the window: the wrong reply goes first.
-async def test_correction_keeps_to_the_window() -> None:
-    text = "word " * 3200
-    task = ChunkTask("Who?", "Look.", (), "", "D", "label", text)
-    decider, model = decider_of(lambda request: '{"notebook": "' + "note " * 400 + '"}')
-
-    with pytest.raises(ReplyError):
-        await decider.decide(task)
-
-    assert len(model.requests) == 2
-    assert [message.type for message in model.requests[1].messages] == ["system", "human"]
-    assert "cannot be used" in model.requests[1].user
-    for request in model.requests:
-        assert message_tokens(request.messages) < 4096
-
-
-# A path's prompts carry no history: the tenth is two messages as the first is, and hardly longer.
-async def test_no_growing_history() -> None:
-    decider, model = decider_of(
-        lambda request: {
-            "notebook": "The war ended in 1453.",
-            "quotes": [],
-            "rationale": f"thought number {len(model.requests)}",
-            "function": "search_more",
-        }
-    )
-    notebook, actions = "", ()
-    for number in range(10):
-        text = f"passage {number} " * 50
-        task = ChunkTask("Who?", "Look.", actions, notebook, "D", f"chunk {number}", text)
-        notebook = (await decider.decide(task)).decision.notebook
-        actions = (*actions, f"at chunk {number}: search_more()")
-
-    last = model.requests[9]
-    assert [[one.type for one in request.messages] for request in model.requests] == [
-        ["system", "human"]
-    ] * 10
-    assert "passage 9" in last.user
-    assert "passage 8" not in last.user
-    assert "thought number" not in last.user
-    assert message_tokens(last.messages) - message_tokens(model.requests[0].messages) < 150
-
-
-# The model's own window, and content that a provider does not take, have their own errors.
-@pytest.mark.parametrize(
-    ("message", "kind"),
-    [
-        (
-            "This model's maximum context length is 2048 tokens, with the response_format",
-            WindowError,
-        ),
-        ("The response was filtered due to the content management policy", ReplyError),
-    ],
-)
-async def test_other_refusals(message: str, kind: type[DecisionError]) -> None:
+# Content that a provider filters is refused, and not sent again.
+async def test_filtered_content() -> None:
+    message = "The response was filtered due to the content management policy"
     decider, model = decider_of(lambda request: RequestRefused(400, message))
 
-    with pytest.raises(kind):
+    with pytest.raises(ReplyError, match="refuses to reply"):
         await decider.decide(PLAN)
 
     assert len(model.requests) == 1
 
 
-# Keys are blotted out of a service's words, the configured one whatever it looks like.
-def test_redact() -> None:
-    words = redact("No own-server-key, gsk_abcdefgh or http://me:pw@host/v1.", {"own-server-key"})
+TEXT = 'Danny "the Drum" \\ 林雨桐 😀\n\t{"answer": "no"} é'
+REPLY = {"analysis": 'An "answer": {"answer": "x"}', "answer": TEXT, "claims": [{"answer": "y"}]}
+WRITTEN = [json.dumps(REPLY), json.dumps(REPLY, ensure_ascii=False), json.dumps(REPLY, indent=2)]
 
-    assert words == "No ..., ... or http://host/v1."
-    assert redact("unknown", {"k"}) == "unknown"
-    assert display_url("http://me:p@w@host:8000/v1?key=secret") == "http://host:8000/v1"
-    assert display_url("me:pw@host/v1") == "host/v1"
-    assert display_url("http://host/v1") == "http://host/v1"
+
+def answer_pieces(text: str, seed: int, *, tool: bool = False) -> list[str]:
+    """The pieces of the answer in a reply that comes in pieces of one to six characters."""
+    dice, answer, pieces = random.Random(seed), GrowingAnswer(), []
+    while text:
+        size = dice.randint(1, 6)
+        part, text = text[:size], text[size:]
+        call = tool_call_chunk(name="Answer", args=part, id="1", index=0)
+        chunk = AIMessageChunk("", tool_call_chunks=[call]) if tool else AIMessageChunk(part)
+        pieces.append(answer.add(chunk))
+    return [piece for piece in pieces if piece]
+
+
+# The text of the answer alone comes, piece by piece, wherever the reply is cut: inside escapes,
+# pairs of surrogates, names and brackets; as content or as a tool's arguments.
+@pytest.mark.parametrize("tool", [True, False])
+@pytest.mark.parametrize("written", WRITTEN)
+def test_growing_answer(written: str, tool: bool) -> None:
+    for seed in range(8):
+        pieces = answer_pieces(written, seed, tool=tool)
+
+        assert "".join(pieces) == TEXT
+        assert len(pieces) > 8
+        assert all(sign < "\ud800" or sign > "\udfff" for piece in pieces for sign in piece)
+
+
+# Reasoning and a fence before the object, and words behind it, are left out.
+@pytest.mark.parametrize(
+    "around",
+    [
+        '<think>Is it {{"answer": "no"}}? No.</think>\n{0}',
+        "```json\n{0}\n```\nI hope it helps.",
+        "Hm.[/THINK] {0}",
+        " \n{0} {0}",
+    ],
+)
+def test_around_the_object(around: str) -> None:
+    assert "".join(answer_pieces(around.format(WRITTEN[0]), 1)) == TEXT
+
+
+# A reply that is no JSON object, or has no answer in words, gives no pieces.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Analyze: it is so. Final answer: Danny.",
+        'The answer is {"answer": "Danny"}',
+        '[{"answer": "Danny"}]',
+        '{"answer": ["Danny"]}',
+        "{answer: Danny}",
+    ],
+)
+def test_no_answer(text: str) -> None:
+    assert answer_pieces(text, 2) == []
+
+
+# A message in one piece, of a client that does not stream, comes at once.
+def test_whole_message() -> None:
+    assert GrowingAnswer().add(AIMessage(WRITTEN[1])) == TEXT

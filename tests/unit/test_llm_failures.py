@@ -11,7 +11,7 @@ import ollama
 import openai
 import pytest
 
-from graphreader.llm.failures import classify
+from graphreader.llm.retry import classify
 
 REQUEST = httpx.Request("POST", "https://api.openai.com/v1/chat/completions")
 
@@ -59,8 +59,8 @@ def of_anthropic(status: int, message: str, kind: str = "invalid_request_error")
     return anthropic.APIStatusError(f"Error code: {status} - {body}", response=response, body=body)
 
 
-def of_ollama(status: int, message: str) -> Exception:
-    return ollama.ResponseError(f'{{"error": "{message}"}}', status)
+def in_an_hour() -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(hours=1))
 
 
 WINDOW = (
@@ -121,59 +121,26 @@ LIMIT = (
         (ClientError(403, "AccessDeniedException", "not authorized"), "key"),
         (ClientError(400, "ValidationException", "The model doesn't support tools"), "rejected"),
         (ClientError(500, "InternalServerException", "Try again"), "broken"),
+        (of_anthropic(401, "invalid x-api-key"), "key"),
+        (of_anthropic(400, "Your credit balance is too low to access the Anthropic API."), "quota"),
+        (of_anthropic(400, "You have reached your specified API usage limits."), "quota"),
+        (of_anthropic(400, "prompt is too long: 210000 tokens > 200000"), "window"),
+        (of_anthropic(400, "input length and `max_tokens` exceed context limit: 9 + 5"), "window"),
+        (of_anthropic(400, "max_tokens: 5000 > 4096, the maximum of output tokens"), "limit"),
+        (of_anthropic(400, "`temperature` is deprecated"), "temperature"),
+        (of_anthropic(400, "Thinking may not be enabled when tool_choice forces it"), "rejected"),
+        (of_anthropic(529, "Overloaded"), "busy"),
+        (ollama.ResponseError("model 'seed-oss:36b' not found, try pulling it", 404), "unknown"),
+        (ollama.ResponseError("library/seed-oss:36b does not support tools", 400), "rejected"),
+        (ollama.ResponseError("invalid JSON schema in format", 500), "rejected"),
+        (ollama.ResponseError("failed to parse grammar", -1), "rejected"),
+        (ollama.ResponseError("llama runner process no longer running", -1), "broken"),
+        (ollama.ResponseError("server busy, please try again", 503), "broken"),
+        (HttpError(400, {"message": "API key not valid. Please pass a valid API key."}), "key"),
     ],
 )
 def test_kinds(error: Exception, kind: str) -> None:
     assert classify(error).kind == kind
-
-
-# Anthropic's: credit that is used up has status 400, and an overloaded service 529.
-@pytest.mark.parametrize(
-    ("status", "message", "kind"),
-    [
-        (401, "invalid x-api-key", "key"),
-        (403, "Your key may not use the resource.", "key"),
-        (404, "model: claude-9", "unknown"),
-        (400, "Your credit balance is too low to access the Anthropic API.", "quota"),
-        (400, "You have reached your specified API usage limits.", "quota"),
-        (400, "prompt is too long: 210000 tokens > 200000", "window"),
-        (400, "input length and `max_tokens` exceed context limit: 199000 + 5000", "window"),
-        (400, "max_tokens: 5000 > 4096, which is the maximum of output tokens", "limit"),
-        (400, "`temperature` is deprecated", "temperature"),
-        (400, "output_config.format: schema is too complex", "rejected"),
-        (400, "Thinking may not be enabled when tool_choice forces tool use.", "rejected"),
-        (413, "Request exceeds the maximum size", "request"),
-        (429, "This request would exceed your rate limit.", "busy"),
-        (500, "Internal server error", "broken"),
-        (529, "Overloaded", "busy"),
-    ],
-)
-def test_anthropic(status: int, message: str, kind: str) -> None:
-    failure = classify(of_anthropic(status, message))
-
-    assert (failure.kind, str(failure)) == (kind, f"{status}: {message}")
-
-
-# Ollama's: the model's name makes no difference; a failure may come without a status.
-@pytest.mark.parametrize(
-    ("status", "message", "kind"),
-    [
-        (404, "model 'functiongemma' not found", "unknown"),
-        (404, "model 'seed-oss:36b' not found, try pulling it first", "unknown"),
-        (400, "registry.ollama.ai/library/seed-oss:36b does not support tools", "rejected"),
-        (500, "invalid JSON schema in format", "rejected"),
-        (-1, "failed to parse grammar", "rejected"),
-        (-1, "llama runner process no longer running", "broken"),
-        (500, "model runner has unexpectedly stopped", "broken"),
-        (503, "server busy, please try again. maximum pending requests exceeded", "broken"),
-        (401, "unauthorized", "key"),
-    ],
-)
-def test_ollama(status: int, message: str, kind: str) -> None:
-    failure = classify(of_ollama(status, message))
-
-    assert (failure.kind, failure.message) == (kind, message)
-    assert failure.status == (status if status > 0 else None)
 
 
 # Status and headers of an exception that LangChain wraps are those of the cause.
@@ -184,60 +151,42 @@ def test_wrapped() -> None:
     assert (failure.kind, failure.status, failure.wait) == ("busy", 429, 3)
 
 
-# The wait is a number of seconds, or of milliseconds, which goes first; anything else is ignored.
+# The service's wait is a header, a number of seconds or a date, else a number in the words; then a
+# quota is one of a minute.
 @pytest.mark.parametrize(
-    ("headers", "wait"),
+    ("error", "kind", "wait"),
     [
-        ({"retry_after": "7"}, 7),
-        ({"retry_after": "1.5"}, 1.5),
-        ({"retry_after": "-7"}, 0),
-        ({"retry_after_ms": "250", "retry_after": "1"}, 0.25),
-        ({"retry_after_ms": "-5"}, 0),
-        ({"retry_after_ms": "soon", "retry_after": "2"}, 2),
-        ({"retry_after": "soon"}, None),
-        ({"retry_after": "nan"}, None),
-        ({"retry_after": "inf"}, None),
-        ({}, None),
+        (of_openai(429, "Slow down", retry_after="7"), "busy", 7),
+        (HttpError(429, retry_after="1.5"), "busy", 1.5),
+        (HttpError(429, retry_after="-7"), "busy", 0),
+        (HttpError(429, retry_after=in_an_hour()), "busy", pytest.approx(3300, abs=400)),
+        (HttpError(429, retry_after="soon"), "busy", None),
+        (HttpError(429, retry_after="nan"), "busy", None),
+        (HttpError(429, retry_after="inf"), "busy", None),
+        (HttpError(429, "You exceeded your current quota. Please retry in 20.5s."), "busy", 20.5),
+        (HttpError(429, "RESOURCE_EXHAUSTED {'retryDelay': '17s'}"), "busy", 17),
+        (HttpError(429, "Please try again in a while."), "busy", None),
+        (HttpError(429, "You exceeded your current quota."), "quota", None),
+        (HttpError(429, "insufficient_quota: try again in 5s"), "quota", 5),
     ],
 )
-def test_retry_after(headers: dict[str, str], wait: float | None) -> None:
-    assert classify(of_openai(429, "Slow down", **headers)).wait == wait
-    assert classify(HttpError(429, **headers)).wait == wait
+def test_wait(error: Exception, kind: str, wait: float | None) -> None:
+    failure = classify(error)
+
+    assert (failure.kind, failure.wait) == (kind, wait)
 
 
-# The wait may be a date as well.
-def test_retry_after_date() -> None:
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30))
-
-    assert classify(HttpError(429, retry_after=soon)).wait == pytest.approx(29.5, abs=1)
-
-
-# Without a header, the words may name the wait; then a quota is one of a minute.
+# The message is one short line of the service's own words, without anything like a key, and without
+# the known secrets.
 @pytest.mark.parametrize(
-    ("words", "kind", "wait"),
+    ("error", "line"),
     [
-        ("You exceeded your current quota. Please retry in 20.5s.", "busy", 20.5),
-        ("Rate limit reached. Please try again in 6m0s.", "busy", 360),
-        ("Rate limit reached. Please try again in 132ms.", "busy", 0.132),
-        ("Rate limit reached. Please try again in 1h2m3s.", "busy", 3723),
-        ("RESOURCE_EXHAUSTED {'retryDelay': '17s'}", "busy", 17),
-        ("Please try again in a while.", "busy", None),
-        ("You exceeded your current quota.", "quota", None),
-        ("You exceeded your current quota. insufficient_quota: try again in 5s", "quota", 5),
+        (of_anthropic(404, "model: claude-9"), "404: model: claude-9"),
+        (ollama.ResponseError('{"error": "model not found"}', 404), "404: model not found"),
+        (HttpError(400, {"message": "Key sk-abcdef123456\n is bad."}), "400: Key ... is bad."),
+        (of_anthropic(400, "No my-own-secret here"), "400: No ... here"),
+        (HttpError(400, {"message": "x" * 500}), f"400: {'x' * 200}..."),
     ],
 )
-def test_wait_in_words(words: str, kind: str, wait: float | None) -> None:
-    failure = classify(HttpError(429, {"message": words}))
-
-    assert failure.kind == kind
-    assert failure.wait == (wait if wait is None else pytest.approx(wait))
-
-
-# The message is one short line without anything like a key, and without the known secrets.
-def test_message() -> None:
-    long = classify(HttpError(400, {"message": "Key sk-abcdef123456\n is bad. " + "x" * 500}))
-    known = classify(of_anthropic(400, "No my-own-secret here"), {"my-own-secret"})
-
-    assert str(long).startswith("400: Key ... is bad. xxx")
-    assert len(str(long)) < 220
-    assert str(known) == "400: No ... here"
+def test_message(error: Exception, line: str) -> None:
+    assert str(classify(error, {"my-own-secret"})) == line

@@ -7,46 +7,14 @@ import pytest
 
 import graphreader
 from graphreader.agent import tasks
-from graphreader.baselines import chunk_reading, search_agent
-from graphreader.baselines import tasks as baseline_tasks
-from graphreader.baselines.read_agent import tasks as read_agent_tasks
 from graphreader.errors import SettingsError
-from graphreader.evaluation import scoring
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm import protocols, structured_output
 from graphreader.llm.prompts import Prompts
 from graphreader.tokens import count
+from tests.unit import every_task
 
-EXCERPTS = (baseline_tasks.Excerpt("title, chunk 1", "A text.", 0),)
-MEMORY = (read_agent_tasks.MemoryPage("A gist.", "A text.", "A title"),)
-TASKS: list[protocols.Task[Any]] = [
-    ExtractionTask("A title", "A text."),
-    tasks.PlanTask("Who?"),
-    tasks.InitialNodesTask("Who?", "Look.", ("Danny", "Alice")),
-    tasks.FactsTask("Who?", "Look.", ("began",), "a note", "Danny", ()),
-    tasks.ChunkTask("Who?", "Look.", ("began",), "a note", "Danny", "title, chunk 1", "A text."),
-    tasks.NeighborTask("Who?", "Look.", ("began",), "a note", "Danny", ("Alice",)),
-    tasks.AnswerTask("Who?", "Look.", ("a note",), ()),
-    tasks.CondenseTask("Who?", "Look.", ("a note",)),
-    tasks.JoinTask("Who?", "Look.", ("a note", "another")),
-    scoring.StrictRatingTask("Who?", "Danny.", "Alice."),
-    scoring.PermissiveRatingTask("Who?", "Danny.", "Alice."),
-    scoring.RecallRatingTask("Who?", ("Danny came.",), "a note"),
-    baseline_tasks.PassagesTask("Who?", EXCERPTS),
-    baseline_tasks.PassagesChoiceTask("Who?", EXCERPTS, ("Danny", "Alice")),
-    baseline_tasks.FullTextTask("Who?", EXCERPTS),
-    baseline_tasks.FullTextChoiceTask("Who?", EXCERPTS, ("Danny", "Alice")),
-    chunk_reading.ChunkReadTask("Who?", "title, chunk 1", "A text."),
-    chunk_reading.NotesReadTask("Who?", "title, chunk 1", "A text.", (), "a note"),
-    search_agent.SearchStepTask("Who?", "a note", (), (), (), frozenset(), 14),
-    read_agent_tasks.PauseTask(("A text.", "And more."), "And"),
-    read_agent_tasks.GistTask("A text."),
-    read_agent_tasks.GistForTask("A text.", "Who?"),
-    read_agent_tasks.LookUpTask("Who?", MEMORY, 5),
-    read_agent_tasks.NextPageTask("Who?", MEMORY, 5),
-    read_agent_tasks.MemoryAnswerTask("Who?", MEMORY),
-    read_agent_tasks.MemoryChoiceTask("Who?", MEMORY, options=("Danny", "Alice")),
-]
+TASKS = [*every_task.TASKS, *every_task.RATINGS]
 PROMPTS = Prompts()
 FILES = Path(graphreader.__file__).parent / "prompts"
 by_prompt = pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
@@ -85,15 +53,6 @@ def test_heads_name_figure_and_decision(task: protocols.Task[Any], figure: int) 
     assert task.decision.__name__ in prompt.head.partition("Out:")[2]
     assert "figure" not in prompt.system
     assert "<!--" not in prompt.system + prompt.user
-
-
-# The one prompt that follows no figure says that it is ours.
-def test_head_of_our_own_prompt() -> None:
-    head = PROMPTS.of(tasks.CondenseTask("", "", ())).head
-
-    assert "Ours: the paper has no figure for it." in head
-    assert "\nIn: " in head
-    assert "Out: a Condensed." in head
 
 
 # A prompt names every function that its decision can choose, and no other.
@@ -155,22 +114,6 @@ def test_names_stay_in_their_line(task: protocols.Task[Any]) -> None:
     assert not [line for line in user.splitlines() if line.lstrip().startswith("FORGED")]
 
 
-# Only quotes have numbers in brackets, so that no notebook can be cited.
-def test_only_quotes_are_numbered() -> None:
-    task = tasks.AnswerTask("q", "p", ("one", ""), (tasks.Evidence("label", "quote"),))
-
-    values = task.values()
-
-    assert values["notebooks"] == "Notebook 1: one\nNotebook 2: (empty)"
-    assert values["quotes"] == "[1] label: quote"
-
-
-# A value that is missing is a KeyError with its name, not a hole in the prompt.
-def test_missing_value() -> None:
-    with pytest.raises(KeyError, match="text"):
-        PROMPTS.of(TASKS[0]).render({"title": "A title"})
-
-
 PLAN = "<!-- mine -->\n# System\nPlan well.\n\n# User\nQ: $question\n"
 
 
@@ -182,7 +125,7 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     mine = Prompts(tmp_path)
 
     assert mine.of(TASKS[1]).system == "Plan well."
-    assert mine.of(TASKS[1]).render(TASKS[1].values()) == "Q: Who?"
+    assert mine.of(TASKS[1]).render(TASKS[1].values()) == f"Q: {every_task.QUESTION}"
     assert all(
         mine.of(task) == PROMPTS.of(task) for task in TASKS if task.prompt != "rational_plan"
     )
@@ -199,16 +142,6 @@ def test_same_text_same_version(tmp_path: Path) -> None:
     (tmp_path / "rational_plan.md").write_bytes(ours.replace(b"figure 7", b"my own"))
 
     assert empty == copied == Prompts(tmp_path).version == PROMPTS.version
-
-
-# A folder's `~` is the home of whoever runs it.
-def test_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "rational_plan.md").write_text(PLAN)
-
-    assert Prompts(Path("~/mine")).of(TASKS[1]).system == "Plan well."
 
 
 # What is wrong with a file is told when the prompts are opened, with its name and what to do.

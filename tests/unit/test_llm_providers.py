@@ -3,14 +3,13 @@
 import re
 import sys
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import SecretStr
 
 from graphreader.errors import SettingsError
 from graphreader.ingestion.extraction import Extraction
@@ -18,16 +17,14 @@ from graphreader.llm import providers
 from graphreader.llm.providers import (
     PROVIDERS,
     Option,
-    adapter_for,
+    ProviderAdapter,
     base_url,
     close,
-    context_size,
+    health_url,
     open_chat_model,
     open_embeddings,
     provider_and_model,
     secrets_of,
-    uses_proxy,
-    with_seed,
 )
 from graphreader.llm.structured_output import ReplyForm, schema_of
 from graphreader.models import open_decider, open_embedder
@@ -37,8 +34,6 @@ SETTING = "GRAPHREADER_MODEL"
 GPT, CLAUDE, QWEN = "openai:gpt-4.1", "anthropic:claude-haiku-4-5", "ollama:qwen3"
 OWN = "http://127.0.0.1:8000/v1"
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
-all_forms = pytest.mark.parametrize("form", ["schema", "tool", "text"])
-all_clients = pytest.mark.parametrize("name", [GPT, CLAUDE, QWEN])
 
 
 @pytest.fixture(autouse=True)
@@ -49,15 +44,17 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(name: str, **given: Any) -> Any:
     """The client of a model, with seed 7."""
-    settings = Settings.read(**{"model": name, "openai_api_key": "a-key-of-openai", **given})
-    return with_seed(open_chat_model(settings, name, SETTING), 7)
+    settings = Settings.read(
+        **{"model": name, "openai_api_key": "a-key-of-openai", "seed": 7, **given}
+    )
+    return open_chat_model(settings, name, SETTING)
 
 
 def bound(name: str, form: ReplyForm, *without: Option, **given: Any) -> Any:
     """The client as a request for an Extraction uses it."""
     client = opened(name, **given)
-    adapter = adapter_for(name.partition(":")[0], client)
-    return adapter.bind(client, Extraction, form, limit=321, without=without)
+    adapter = ProviderAdapter(name.partition(":")[0], client)
+    return adapter.bind(Extraction, form, limit=321, without=without)
 
 
 def body(name: str, form: ReplyForm = "schema", *without: Option, **given: Any) -> dict[str, Any]:
@@ -67,14 +64,15 @@ def body(name: str, form: ReplyForm = "schema", *without: Option, **given: Any) 
     return {**payload, **(payload.pop("extra_body", None) or {})}
 
 
-# Every extra for models installs the package of a provider in the table; OpenAI needs none.
+# Every extra for models installs the package that a provider is said to need; OpenAI needs none.
 def test_extras() -> None:
-    packages = {provider.package for provider in PROVIDERS.values()}
+    names = {"aws": "bedrock", "google": "google_genai", "mistral": "mistralai"}
     others = {"datasets", "documents", "evaluate", "mcp", "studio"}
     extras = PROJECT["project"]["optional-dependencies"]
 
-    for name in extras.keys() - others:
-        assert {re.split(r"[<>=]", one)[0] for one in extras[name]} <= packages, name
+    for extra in extras.keys() - others:
+        provider, _ = provider_and_model(f"{names.get(extra, extra)}:x", SETTING)
+        assert [re.split(r"[<>=]", one)[0] for one in extras[extra]] == [provider.package]
     assert any(one.startswith("langchain-openai") for one in PROJECT["project"]["dependencies"])
 
 
@@ -94,47 +92,37 @@ def test_names() -> None:
         ({"answer_model": "gpt"}, "ask", "GRAPHREADER_ANSWER_MODEL is 'gpt', but must be"),
         ({"answer_model": "openai:"}, "ask", "GRAPHREADER_ANSWER_MODEL is 'openai:', but must be"),
         ({"explore_model": ":gpt"}, "ask", "GRAPHREADER_EXPLORE_MODEL is ':gpt', but must be"),
-        ({"build_model": "nobody:x"}, "build", "GRAPHREADER_BUILD_MODEL is 'nobody:x', but there"),
-        ({"answer_model": "nobody:x"}, "ask", "GRAPHREADER_ANSWER_MODEL is 'nobody:x', but there"),
-        ({"model": "nobody:x"}, "build", "GRAPHREADER_MODEL is 'nobody:x', but there is no"),
+        ({"build_model": "nobody:x"}, "build", "GRAPHREADER_BUILD_MODEL .* no provider 'nobody'"),
+        ({"model": "nobody:x"}, "build", "GRAPHREADER_MODEL .* no provider 'nobody' of chat model"),
         ({"model": "anthropic:x"}, "ask", "^ANTHROPIC_API_KEY is not set: .* GRAPHREADER_MODEL"),
+        ({"model": "azure_openai:gpt"}, "ask", "check AZURE_OPENAI_API_KEY"),
+        ({"model": "openai:x"}, "ask", "OPENAI_API_KEY is not set"),
+        ({"embeddings": "anthropic:x"}, None, "no provider 'anthropic' of embeddings"),
+        ({"embeddings": "openai:x"}, None, "OPENAI_API_KEY is not set"),
+        ({"embeddings": "gpt"}, None, "GRAPHREADER_EMBEDDINGS is 'gpt', but must be"),
     ],
 )
 def test_wrong_models(
     given: dict[str, str], purpose: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
+    settings = Settings.read(**{"model": "offline", **given})
 
     with pytest.raises(SettingsError, match=words):
-        open_decider(Settings.read(**{"model": "offline", **given}), purpose)
-
-
-# A provider without embeddings is told from one that does not exist.
-def test_no_embeddings() -> None:
-    with pytest.raises(SettingsError, match="knows no embeddings of 'anthropic'"):
-        open_embedder(Settings.read(model="offline", embeddings="anthropic:x"))
+        open_decider(settings, purpose) if purpose else open_embedder(settings)
 
 
 # A missing package is named with the command that installs it.
 @pytest.mark.parametrize(
     ("name", "package"),
-    [
-        ("groq:llama", "langchain-groq"),
-        ("openrouter:a/b:free", "langchain-openrouter"),
-        ("google-genai:gemini", "langchain-google-genai"),
-        ("bedrock_converse:x", "langchain-aws"),
-        ("cohere:command", "langchain-cohere"),
-    ],
+    [("openrouter:a/b:free", "langchain-openrouter"), ("bedrock_converse:x", "langchain-aws")],
 )
 def test_missing_package(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
+    words = f"^GRAPHREADER_MODEL is '{name}', which needs a further package: pip install {package}$"
 
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError, match=words):
         open_decider(Settings.read(model=name))
-
-    assert str(caught.value) == (
-        f"GRAPHREADER_MODEL is '{name}', which needs a further package: pip install {package}"
-    )
 
 
 # The temperature reaches every model that accepts one, also those of GPT-5 for which LangChain
@@ -147,16 +135,17 @@ def test_temperature(name: str, temperature: float | None) -> None:
     assert opened(f"openai:{name}").temperature == temperature
 
 
-# Clients never retry nor stream by themselves.
-@pytest.mark.parametrize("name", [GPT, CLAUDE])
-def test_no_retries(name: str) -> None:
+# Clients never retry nor stream by themselves; a client without a seed is given none.
+@pytest.mark.parametrize(("name", "seed"), [(GPT, 7), (CLAUDE, None)])
+def test_options(name: str, seed: int | None) -> None:
     client = opened(name)
 
     assert (client.max_retries, client.disable_streaming) == (0, True)
+    assert getattr(client, "seed", None) == seed
 
 
 # Two clients never share connections, and each can be closed, twice, used or not.
-@all_clients
+@pytest.mark.parametrize("name", [GPT, CLAUDE, QWEN])
 async def test_connections(name: str) -> None:
     first, second = opened(name), opened(name)
     inner = list(providers._inner_clients(first))
@@ -189,19 +178,11 @@ def test_base_url(
     monkeypatch.setenv(variable, "http://127.0.0.1:8000/")
     direct = opened(name)
 
-    assert (base_url(direct), uses_proxy(direct)) == ("http://127.0.0.1:8000", False)
+    assert base_url(direct) == health_url(direct) == "http://127.0.0.1:8000"
     if proxy:
         monkeypatch.setenv(proxy, "http://127.0.0.1:3128")
         proxied = opened(name)
-        assert (base_url(proxied), uses_proxy(proxied)) == ("http://127.0.0.1:8000", True)
-
-
-# Ollama is told the size of its context; others are not.
-def test_context_size() -> None:
-    small, large = (opened(QWEN, window=window) for window in (4096, 8192))
-
-    assert 4096 < (context_size(small) or 0) < (context_size(large) or 0)
-    assert context_size(opened(GPT)) is None
+        assert (base_url(proxied), health_url(proxied)) == ("http://127.0.0.1:8000", None)
 
 
 # Keys are known as secrets, be they the client's or of the environment.
@@ -225,54 +206,32 @@ def test_embeddings() -> None:
     assert ollama.model == "nomic-embed-text"
 
 
-class Narrow(BaseModel):
-    """A client that forbids unknown options."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    timeout: int
-
-
-# Options that a client forbids are left out; other mistakes are reported.
-def test_forbidden_options() -> None:
-    assert providers._build(Narrow, {"timeout": 7, "max_retries": 0}) == Narrow(timeout=7)
-    with pytest.raises(ValueError, match="timeout"):
-        providers._build(Narrow, {"timeout": "soon"})
-
-
-# OpenAI takes the limit under one name, every other server of its protocol under another; once
-# it is rejected, none is sent.
-@all_forms
+# OpenAI takes the limit under one name, other servers of its protocol under another; a rejected
+# option is not sent any more, the others are. The client itself is not changed.
+@pytest.mark.parametrize("form", ["schema", "tool", "text"])
 @pytest.mark.parametrize(
     ("url", "name", "other"),
     [
-        (None, "max_completion_tokens", "max_tokens"),
         ("https://api.openai.com/v1/", "max_completion_tokens", "max_tokens"),
         (OWN, "max_tokens", "max_completion_tokens"),
         ("https://api.openai.com.evil.example/v1", "max_tokens", "max_completion_tokens"),
     ],
 )
-def test_limit(url: str | None, name: str, other: str, form: ReplyForm) -> None:
-    sent = body(GPT, form, openai_base_url=url)
-
-    assert sent[name] == 321
-    assert other not in sent
-    assert not {name, other} & body(GPT, form, "limit", openai_base_url=url).keys()
-
-
-# Temperature and seed are sent until they are rejected; the client itself is not changed.
-@all_forms
-def test_rejected_options(form: ReplyForm) -> None:
-    client = opened(GPT)
+def test_options_of_a_request(url: str, name: str, other: str, form: ReplyForm) -> None:
+    given = {"openai_base_url": url}
+    client = opened(GPT, **given)
     before = client.model_dump()
-    adapter_for("openai", client).bind(client, Extraction, form, limit=9, without=("temperature",))
-    everything, neither = body(GPT, form), body(GPT, form, "temperature", "seed")
-    no_temperature = body(GPT, form, "temperature")
+    ProviderAdapter("openai", client).bind(Extraction, form, limit=9, without=("temperature",))
+    full, no_limit = body(GPT, form, **given), body(GPT, form, "limit", **given)
+    neither = body(GPT, form, "temperature", "seed", **given)
 
     assert client.model_dump() == before
-    assert (everything["temperature"], everything["seed"]) == (0.2, 7)
-    assert ("temperature" in no_temperature, no_temperature["seed"]) == (False, 7)
+    assert (full[name], full["temperature"], full["seed"]) == (321, 0.2, 7)
+    assert other not in full
+    assert not {name, other} & no_limit.keys()
+    assert no_limit["seed"] == 7
     assert not {"temperature", "seed"} & neither.keys()
+    assert neither[name] == 321
 
 
 # Only OpenAI gets strict tools.
@@ -289,9 +248,8 @@ def test_tools(name: str, strict: bool) -> None:
 def test_thinking_claude() -> None:
     client = opened(CLAUDE)
     thinking = client.model_copy(update={"thinking": {"type": "enabled", "budget_tokens": 1024}})
-    adapter = adapter_for("anthropic", client)
-    ordered: Any = adapter.bind(client, Extraction, "tool", limit=9)
-    offered: Any = adapter.bind(thinking, Extraction, "tool", limit=9)
+    ordered: Any = ProviderAdapter("anthropic", client).bind(Extraction, "tool", limit=9)
+    offered: Any = ProviderAdapter("anthropic", thinking).bind(Extraction, "tool", limit=9)
 
     assert ordered.kwargs["tool_choice"]["name"] == "Extraction"
     assert "tool_choice" not in offered.kwargs
@@ -313,7 +271,7 @@ def test_first_form(name: str, url: str | None, profile: Any, form: ReplyForm) -
     if profile is not None:
         client = client.model_copy(update={"profile": profile})
 
-    assert adapter_for(name.partition(":")[0], client).form == form
+    assert ProviderAdapter(name.partition(":")[0], client).form == form
 
 
 # A model that accepts no temperature, as LangChain knows, gets none.
@@ -333,27 +291,8 @@ class OtherTools(GenericFakeChatModel):
 @pytest.mark.parametrize(("kind", "form"), [(GenericFakeChatModel, "text"), (OtherTools, "tool")])
 async def test_no_tools(kind: type[GenericFakeChatModel], form: ReplyForm) -> None:
     client = kind(messages=iter(["{}"]))
-    adapter = adapter_for("nobody", client)
+    adapter = ProviderAdapter("nobody", client)
 
     assert adapter.form == form
     with pytest.raises(NotImplementedError):
-        await adapter.bind(client, Extraction, "tool", limit=9).ainvoke("?")
-
-
-# The adapter's parameters go with every form.
-@all_forms
-def test_parameters(form: ReplyForm) -> None:
-    client = opened(QWEN)
-    adapter = replace(adapter_for("ollama", client), parameters={"keep_alive": 3})
-    request: Any = adapter.bind(client, Extraction, form, limit=9)
-
-    assert (request.kwargs["keep_alive"], request.bound.num_predict) == (3, 9)
-
-
-# A seed is set where the client has one.
-def test_seed() -> None:
-    openai, anthropic = opened(GPT), opened(CLAUDE)
-
-    assert openai.seed == 7
-    assert with_seed(openai, None) is openai
-    assert with_seed(anthropic, 8) is anthropic
+        await adapter.bind(Extraction, "tool", limit=9).ainvoke("?")

@@ -4,14 +4,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from graphreader.agent.tasks import (
-    AnswerTask,
-    ChunkTask,
-    CondenseTask,
-    Evidence,
-    FactGroup,
     FactsTask,
-    InitialNodesTask,
-    NeighborTask,
     PlanTask,
 )
 from graphreader.ingestion.extraction import ExtractionTask
@@ -20,7 +13,6 @@ from graphreader.llm.structured_output import (
     has_reasoning,
     holds_json,
     read,
-    without_reasoning,
 )
 
 ASKED = PlanTask("When?")
@@ -47,6 +39,7 @@ TEXT = json.dumps(PLAN)
         f"[{TEXT}]",
         json.dumps({**PLAN, "confidence": 0.9}),
         f"[1] The question names a year. {TEXT}",
+        "[Danny] was {here}. " * 100 + TEXT,
         [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": TEXT}],
         [{"type": "thinking", "thinking": '{"plan": "No."}'}, {"type": "text", "text": TEXT}],
         f'[THINK]Perhaps {{"plan": "No."}}?[/THINK]{TEXT}',
@@ -149,13 +142,6 @@ def test_broken_lists_are_not_read_in_part(reply: str) -> None:
         read(AIMessage(reply), ExtractionTask("A title", "A text."))
 
 
-# A mark of thoughts that a text quotes is no thought.
-def test_marks_inside_a_reply() -> None:
-    reply = '{"plan": "Find what <think> means."}'
-
-    assert read(AIMessage(reply), ASKED).plan == "Find what <think> means."
-
-
 # What a model only thought counts as its reply where it says nothing else.
 @pytest.mark.parametrize(
     "message",
@@ -213,39 +199,16 @@ def test_thinking_is_noticed(message: AIMessage, thinks: bool) -> None:
     assert has_reasoning(message) is thinks
 
 
-# A reply without its thoughts is what is worth showing again.
-def test_without_reasoning() -> None:
-    assert without_reasoning("<think>a</think>b<thinking>c</thinking>d") == "bd"
-    assert without_reasoning("<think>without end") == ""
-    assert without_reasoning("no thoughts") == "no thoughts"
-
-
-LOOK = FactsTask("Who?", "", (), "", "D", (FactGroup("A, chunk 1", ("f",)),))
-ALL_TASKS = (
-    ASKED,
-    ExtractionTask("A title", "A text."),
-    InitialNodesTask("Who?", "Look.", ("Danny", "Alice")),
-    LOOK,
-    ChunkTask("Who?", "", (), "", "D", "A, chunk 1", "A text."),
-    NeighborTask("Who?", "", (), "", "D", ("Danny", "Alice")),
-    CondenseTask("Who?", "", ("long",)),
-    AnswerTask("Who?", "", ("a",), (Evidence("t, 1", "q"),)),
-)
-
-
-RUNS = [
-    *(" ", "\t", "\n", "\n  ", "7", "_", "a", "是", "-", "?", "[", "]", "[]", "{", "}", "(", '"'),
-    *("“", "\\", '{"a":', '["', "[x\n", "[1,", "[1] ", "<think>", "</think>", "[THINK]", "|"),
-    *("Node: ", "Node:\n", "Score: ", "1, ", "```", "Plan:", "Chosen Action: "),
-]
+RUNS = ["{", "[", "[]", '["', "[x\n", "[1] ", "<think>", "[THINK]", "7", " ", "```", "Plan:"]
+TASKS = (ASKED, ExtractionTask("A title", "A text."), FactsTask("Who?", "", (), "", "D", ()))
 
 
 # A reply that is one endless run is told as such, in good time.
 @pytest.mark.parametrize("unit", RUNS)
 def test_endless_runs(unit: str) -> None:
-    reply = AIMessage(unit * (100_000 // len(unit)))
+    reply = AIMessage(unit * (20_000 // len(unit)))
 
-    for task in ALL_TASKS:
+    for task in TASKS:
         with pytest.raises(UnusableReply) as caught:
             read(reply, task)
         assert caught.value.kind == ("empty" if not unit.strip() else "no_json")
@@ -263,22 +226,3 @@ def test_json_that_is_too_deep_or_too_long(broken: str) -> None:
 
     assert caught.value.kind == "no_json"
     assert read(AIMessage(f"{TEXT}\n{broken}"), ASKED).plan == "Find the year."
-
-
-# Arguments of a tool call that are nested too deeply are no decision.
-def test_arguments_that_are_too_deep() -> None:
-    deep: dict[str, object] = {}
-    for _ in range(3_000):
-        deep = {"plan": deep}
-    message = AIMessage("")
-    message.tool_calls = [{"name": "RationalPlan", "args": deep, "id": "1"}]
-
-    with pytest.raises(UnusableReply) as caught:
-        read(message, ASKED)
-
-    assert caught.value.kind == "empty"
-
-
-# Words in brackets before the decision do not hide it.
-def test_many_brackets_before_the_decision() -> None:
-    assert read(AIMessage("[Danny] was {here}. " * 100 + TEXT), ASKED).plan == "Find the year."

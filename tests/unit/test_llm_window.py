@@ -130,28 +130,6 @@ def test_everything_is_counted(form: ReplyForm, encoding: str) -> None:
         assert fitted.task == task
 
 
-# A model of another encoding is shown less where its tokens are more.
-def test_encodings_differ() -> None:
-    groups = tuple(FactGroup(f"西游记, {n}", ("孙悟空大闹天宫。",) * 5) for n in range(100))
-    task = FactsTask("谁?", "找。", (), "", "孙悟空", groups)
-    shown = [fit(task, "schema", 2048, encoding=one).task.choices for one in ENCODINGS]
-
-    assert shown[0] > shown[1] > 0
-
-
-# Prompts of a person's own are the ones that are measured and sent.
-def test_own_prompts_are_measured(tmp_path: Any) -> None:
-    long = "<!-- mine -->\n# System\n" + "word " * 500 + "\n# User\n$title $text"
-    (tmp_path / "extraction.md").write_text(long)
-    task = ExtractionTask("A title", "A text.")
-
-    mine = fit(task, "schema", 4096, prompts=Prompts(tmp_path))
-
-    assert str(mine.messages[0].text).startswith("word word")
-    assert str(mine.messages[1].text) == "A title A text."
-    assert mine.tokens > 500
-
-
 # A correction gives way where there is no room for it: first the reply, then all of it.
 def test_corrections_give_way() -> None:
     task = ExtractionTask("A title", "A text.")
@@ -227,16 +205,6 @@ def test_the_largest_prompts_fit(form: ReplyForm, sentence: str, title: str) -> 
     assert str(fit(answer, form, 4096).messages[1].content).count(notebook) == 5
 
 
-LANGUAGES = pytest.mark.parametrize(
-    "sentence",
-    [
-        "In 1429 the Maid of Orléans raised the siege. ",
-        "孙悟空大闹天宫，如来佛祖把他压在五行山下。",
-    ],
-    ids=["English", "Chinese"],
-)
-
-
 # As long a question as there is said to be room for really fits beside a chunk and all that may
 # stand beside it, in every form and encoding.
 @pytest.mark.parametrize("sentence", ["The Maid raised the siege. ", "孙悟空大闹天宫。"])
@@ -260,15 +228,6 @@ def test_room_for_the_question(form: ReplyForm, encoding: str, sentence: str) ->
     assert room > 300
 
 
-# More room by a token less of the chunk or a token more of the window; no room is below 0.
-def test_room_is_what_is_left() -> None:
-    room = room_for_question(2000, 4096, prompts=PROMPTS)
-
-    assert room_for_question(1999, 4096, prompts=PROMPTS) == room + 1
-    assert room_for_question(2000, 4097, prompts=PROMPTS) == room + 1
-    assert room_for_question(4096, 4096, prompts=PROMPTS) < 0
-
-
 # A chunk that leaves no room for a question is refused with the numbers, and the numbers that are
 # named as a way out are the nearest that work.
 def test_a_chunk_that_does_not_fit() -> None:
@@ -289,12 +248,7 @@ def test_a_chunk_that_does_not_fit() -> None:
     for wrong in ((chunk + 1, 4096), (3000, window - 1)):
         with pytest.raises(SettingsError):
             check_chunk_fits(*wrong, prompts=PROMPTS)
-
-
-# In a window that holds no chunk at all, no chunk is proposed; the defaults fit.
-def test_a_window_that_is_too_small() -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(SettingsError) as hopeless:
         check_chunk_fits(2000, 1024, prompts=PROMPTS)
-
-    assert "at most" not in str(caught.value)
+    assert "at most" not in str(hopeless.value)
     check_chunk_fits(2000, 4096, prompts=PROMPTS)

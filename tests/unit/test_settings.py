@@ -3,7 +3,7 @@
 import pytest
 
 from graphreader.errors import SettingsError
-from graphreader.settings import Settings, misspelled
+from graphreader.settings import Settings, display_url, misspelled, redact
 
 
 # A changed copy of settings chooses anew who decides.
@@ -56,3 +56,14 @@ def test_misspelled_names(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "1")
 
     assert [name for name in misspelled() if name in slips or name in others] == list(slips)
+
+
+# Keys are removed from a service's words, the configured one whatever it looks like.
+def test_redact() -> None:
+    words = redact("No own-server-key, gsk_abcdefgh or http://me:pw@host/v1.", {"own-server-key"})
+
+    assert words == "No ..., ... or http://host/v1."
+    assert redact("unknown", {"k"}) == "unknown"
+    assert display_url("http://me:p@w@host:8000/v1?key=secret") == "http://host:8000/v1"
+    assert display_url("me:pw@host/v1") == "host/v1"
+    assert display_url("http://host/v1") == "http://host/v1"

@@ -1,0 +1,65 @@
+"""One task of every kind, in the order of the paper's figures 6 to 12 first."""
+
+from typing import Any
+
+from graphreader.agent import tasks as agent_tasks
+from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
+from graphreader.baselines.read_agent import tasks as read_agent_tasks
+from graphreader.baselines.read_agent.tasks import MemoryPage
+from graphreader.baselines.search_agent import SearchStepTask
+from graphreader.baselines.tasks import (
+    Excerpt,
+    FullTextChoiceTask,
+    FullTextTask,
+    PassagesChoiceTask,
+    PassagesTask,
+)
+from graphreader.evaluation.scoring import (
+    PermissiveRatingTask,
+    RecallRatingTask,
+    StrictRatingTask,
+)
+from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.llm.protocols import Task
+
+QUESTION = "Who painted the bridge that Ada built?"
+TEXT = "Ada built a bridge in 1903. Bede painted the bridge red. Cyril sold it to Dora."
+EXCERPTS = (Excerpt("Bridges", TEXT, 0), Excerpt("Coda", "Edgar slept.", 1))
+MEMORY = (MemoryPage("Ada built a bridge.", TEXT, "Bridges"), MemoryPage("Edgar slept.", TEXT))
+SO_FAR = (QUESTION, "Find the painter.", ("at Ada: read_chunk(Bridges, chunk 0)",), "Ada built it.")
+FACTS = (agent_tasks.FactGroup("Bridges, chunk 1", ("Bede painted the bridge red.",)),)
+NAMES = tuple(f"bridge number {n}" for n in range(300))
+OPTIONS = ("Ada", "Bede")
+
+TASKS: list[Task[Any]] = [
+    ExtractionTask("Bridges", TEXT),
+    agent_tasks.PlanTask(QUESTION),
+    agent_tasks.InitialNodesTask(QUESTION, "Find the painter.", NAMES),
+    agent_tasks.FactsTask(*SO_FAR, "bridge", FACTS),
+    agent_tasks.ChunkTask(*SO_FAR, "bridge", "Bridges, chunk 1", TEXT),
+    agent_tasks.NeighborTask(*SO_FAR, "bridge", NAMES),
+    agent_tasks.AnswerTask(QUESTION, "", (TEXT,), (agent_tasks.Evidence("Bridges", TEXT),)),
+    agent_tasks.CondenseTask(QUESTION, "Find the painter.", (TEXT,)),
+    agent_tasks.JoinTask(QUESTION, "Find the painter.", (TEXT, "Bede.")),
+    PassagesTask(QUESTION, EXCERPTS),
+    PassagesChoiceTask(QUESTION, EXCERPTS, OPTIONS),
+    FullTextTask(QUESTION, EXCERPTS),
+    FullTextChoiceTask(QUESTION, EXCERPTS, OPTIONS),
+    ChunkReadTask(QUESTION, "Bridges, chunk 1", TEXT),
+    NotesReadTask(QUESTION, "Bridges, chunk 1", TEXT, (), "Ada built it."),
+    SearchStepTask(QUESTION, "", (), (), (), frozenset(), 14),
+    read_agent_tasks.PauseTask((TEXT, TEXT), "And"),
+    read_agent_tasks.GistTask(TEXT),
+    read_agent_tasks.GistForTask(TEXT, QUESTION),
+    read_agent_tasks.LookUpTask(QUESTION, MEMORY, 1),
+    read_agent_tasks.NextPageTask(QUESTION, MEMORY, 1),
+    read_agent_tasks.MemoryAnswerTask(QUESTION, MEMORY),
+    read_agent_tasks.MemoryChoiceTask(QUESTION, MEMORY, options=OPTIONS),
+]
+
+RATINGS: list[Task[Any]] = [
+    StrictRatingTask(QUESTION, "Bede", "Ada"),
+    PermissiveRatingTask(QUESTION, "Bede", "Ada"),
+    RecallRatingTask(QUESTION, (TEXT,), "a note"),
+]
+"""Those that only a language model decides."""
