@@ -7,7 +7,7 @@ builds a graph of them in a corpus of their own, ReadAgent makes pages and gists
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -134,7 +134,7 @@ class EvaluatedGraphReader(EvaluatedReader):
         folder_id: str = "",
         seed: int = 0,
     ) -> None:
-        # The results folder holds all readings, so no run is kept besides.
+        # The results folder has all readings, so no run is kept besides.
         self.settings = variant.settings(settings).model_copy(update={"kept_runs": 0})
         self.node_set = variant.node_set(seed)
         self.name = variant.name
@@ -154,7 +154,7 @@ class EvaluatedGraphReader(EvaluatedReader):
     ) -> AsyncIterator[PreparedReader]:
         """Read the documents into their corpus, unless they are there already."""
         if not documents:
-            yield PreparedReader(_GraphReaderAdapter(self, None, self._models))
+            yield PreparedReader(_GraphReaderAdapter(self.name, self.window, self._models.asker))
             return
         corpus = self.corpus(documents)
         reader = self._reader.at(corpus)
@@ -163,7 +163,7 @@ class EvaluatedGraphReader(EvaluatedReader):
             report = await reader.aingest(*sources)
         stats = await reader.astats()
         ids = {one.id: one.source for one in report.documents if one.id}
-        adapter = _GraphReaderAdapter(self, reader, self._models, ids)
+        adapter = _GraphReaderAdapter(self.name, self.window, self._models.asker, reader, ids)
         yield PreparedReader(adapter, report.usage, graph=asdict(stats))
 
     async def discard(self, documents: Sequence[Document]) -> None:
@@ -201,6 +201,7 @@ class EvaluatedGraphReader(EvaluatedReader):
             await self._reader.at(corpus).adelete(everything=True)
 
 
+@dataclass(slots=True)
 class _GraphReaderAdapter:
     """GraphReader behind the protocol of all readers.
 
@@ -208,28 +209,21 @@ class _GraphReaderAdapter:
     graph. Without documents there is no `reader`, and no question is answered.
     """
 
-    def __init__(
-        self,
-        evaluated: EvaluatedGraphReader,
-        reader: GraphReader | None,
-        models: ModelRegistry,
-        ids: Mapping[str, str] | None = None,
-    ) -> None:
-        self.name = evaluated.name
-        self.window = evaluated.window
-        self._reader = reader
-        self._models = models
-        self._ids = ids or {}
+    name: str
+    window: int
+    decider: Callable[[int], Decider]
+    reader: GraphReader | None = None
+    ids: Mapping[str, str] = field(default_factory=dict)
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Answer the question. Raises DecisionError."""
-        if self._reader is None:
-            model = ReaderModel(self._models.asker(self.window), self.window)
+        if self.reader is None:
+            model = ReaderModel(self.decider(self.window), self.window)
             return QuestionSession(self.name, model, question).unanswered(NO_TEXT)
-        reading = await self._reader.aask(question, options=options)
+        reading = await self.reader.aask(question, options=options)
         if options and chosen_option(reading.answer, options) is None:
             reading = await self._choose_option(reading, question, options)
-        ids = self._ids
+        ids = self.ids
         return replace(
             reading,
             question=question,
@@ -256,7 +250,7 @@ class _GraphReaderAdapter:
         notebooks = (Excerpt("Notebooks", reading.evidence, 0),)
         task = PassagesChoiceTask(question, notebooks, tuple(options))
         try:
-            choice = await self._models.asker(self.window).decide(task)
+            choice = await self.decider(self.window).decide(task)
         except (ReplyError, WindowError) as error:
             notes = (*reading.notes, f"No option could be chosen: {error}")
             return replace(reading, usage=reading.usage + error.spent, notes=notes)

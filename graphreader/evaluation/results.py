@@ -301,14 +301,8 @@ def corpus_of(record: Record) -> str:
 
 def record_digest(record: Record) -> str:
     """A digest of the record's question, options, documents, right answers and evidence."""
-    content = (
-        record.question,
-        record.options,
-        record.answers,
-        record.gold_option,
-        record.supporting,
-    )
-    text = f"{corpus_of(record)} {content!r}"
+    answers = (record.answers, record.gold_option, record.supporting)
+    text = f"{corpus_of(record)} {(record.question, record.options, *answers)!r}"
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

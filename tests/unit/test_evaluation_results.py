@@ -1,9 +1,7 @@
 """The results folder of an evaluation and the files in it, as a process finds and leaves them."""
 
 import json
-import multiprocessing
 import shutil
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -113,27 +111,6 @@ def test_unrated(path: Path) -> None:
         assert not file.unrated
 
     assert not opened(path)[0].unrated
-
-
-def _hold(folder: str, pipe: Connection) -> None:
-    with ResultsFolder(folder):
-        pipe.send("held")
-        pipe.recv()
-
-
-# Two processes do not work in one folder; once the first has ended the second may.
-def test_two_processes(tmp_path: Path) -> None:
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_hold, args=(tmp_path, theirs))
-    process.start()
-    ours.recv()
-    with pytest.raises(UsageError, match=r"Another evaluation works in .*name another --out"):
-        ResultsFolder(tmp_path).__enter__()
-    ours.send("end")
-    process.join(30)
-
-    with ResultsFolder(tmp_path):
-        pass
 
 
 # Another value than that of an earlier run is refused by name; a new one holds from then on.

@@ -17,8 +17,6 @@ from graphreader.errors import (
     GraphReaderError,
     ModelClosedError,
     ModelUnavailableError,
-    SettingsError,
-    WindowError,
 )
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
@@ -129,19 +127,12 @@ def long_plan(tmp_path: File) -> Plan:
     return plan_of(write(tmp_path, {f"q{n}": f"text {n}" for n in range(9)}))
 
 
-async def run(
-    out: File,
-    plan: Plan,
-    *readers: FakeReader,
-    concurrency: int = 2,
-    max_dollars: float | None = None,
-) -> list[Line]:
+async def run(out: File, plan: Plan, *readers: FakeReader, concurrency: int = 2) -> list[Line]:
     """Ask everything that the file lacks; all its lines."""
     lines: list[Line] = []
     arms = [Arm(one, Settings()) for one in readers]
     with ReadingsFile(out / "readings.jsonl", lines.append) as file:
-        limits: dict[str, Any] = {"concurrency": concurrency, "max_dollars": max_dollars}
-        await EvaluationRunner(plan, arms, file, Scorer(), **limits).run()
+        await EvaluationRunner(plan, arms, file, Scorer(), concurrency=concurrency).run()
     return lines
 
 
@@ -194,74 +185,50 @@ async def test_golden(tmp_path: File) -> None:
     assert (len(golden.prepared_for), len(other.prepared_for)) == (2, 1)
 
 
-# A reading that is there is not asked again; a failed one is, and a new reader. If none is missing,
-# not even the contexts are built.
-async def test_continues(plan: Plan, tmp_path: File) -> None:
+# A failed reading, whatever its answer says, is a line with its reason and cost, and the others go
+# on; a reader that cannot be prepared fails all its questions. Later only these are asked again and
+# a new reader; if none is missing, not even the contexts are built.
+async def test_failures(plan: Plan, tmp_path: File) -> None:
     def fail_once(question: str) -> Reading:
-        if question == "q2?" and first.asked.count("q2?") == 1:
-            raise WindowError("Too long.")
-        return answer(question)
-
-    first, second = FakeReader("first", fail_once), FakeReader("second")
-    await run(tmp_path, plan, first)
-    await run(tmp_path, plan, first, second)
-    prepared = len(first.prepared_for)
-    await run(tmp_path, plan, first, second)
-
-    assert sorted(first.asked) == ["q1?", "q2?", "q2?", "q3?"]
-    assert sorted(second.asked) == ["q1?", "q2?", "q3?"]
-    assert len(first.prepared_for) == prepared
-
-
-# A failed reading is a line with its reason and cost; the others go on.
-async def test_failed_reading(plan: Plan, tmp_path: File) -> None:
-    def fail(question: str) -> Reading:
-        if question == "q1?":
+        if question == "q1?" and first.asked.count("q1?") == 1:
             error = BudgetError("The budget is used up.")
             error.spent = Usage(4, 40, 4)
             raise error
-        return answer(question)
+        path = Path("Toronto", "", 0, "error", error="The reply makes no sense.")
+        is_failed = question == "q3?" and first.asked.count("q3?") == 1
+        return answer(question, paths=(path,) if is_failed else ())
 
-    await run(tmp_path, plan, FakeReader(answers=fail))
-    lines = {line["id"]: line for line in kept(tmp_path)}
-
-    assert lines["q1"]["error"] == "The budget is used up."
-    assert lines["q1"]["usage"]["calls"] == 4
-    assert (lines["q1"]["answered"], lines["q1"]["em"]) == (False, 0)
-    assert list(lines["q1"])[: len(FIRST_FIELDS)] == FIRST_FIELDS
-    assert lines["q1"].keys() == lines["q2"].keys()
-    assert lines["q2"]["error"] is lines["q3"]["error"] is None
-
-
-# A reading whose every path failed is a failed one, whatever its answer says.
-async def test_every_path_failed(plan: Plan, tmp_path: File) -> None:
-    path = Path("Toronto", "", 0, "error", error="The reply makes no sense.")
-    reader = FakeReader(answers=lambda question: answer(question, paths=(path,)))
-    await run(tmp_path, plan, reader)
-
-    assert {line["error"] for line in kept(tmp_path)} == {"The reply makes no sense."}
-
-
-# A reader that cannot be prepared for a text fails all questions about it, and no others.
-async def test_failed_preparation(plan: Plan, tmp_path: File) -> None:
-    broken, other = FakeReader("broken"), FakeReader("other")
+    first, broken, new = FakeReader("first", fail_once), FakeReader("broken"), FakeReader("new")
     broken.fails = DocumentError("The text has no words.")
-    await run(tmp_path, plan, broken, other)
+    await run(tmp_path, plan, first, broken)
+    lines = {(line["reader"], line["id"]): line for line in kept(tmp_path)}
+    broken.fails = None
+    await run(tmp_path, plan, first, broken, new)
+    prepared = len(first.prepared_for)
+    await run(tmp_path, plan, first, broken, new)
 
-    errors = {(line["reader"], line["error"]) for line in kept(tmp_path)}
-    assert errors == {("broken", "The text has no words."), ("other", None)}
+    failed, sound = lines["first", "q1"], lines["first", "q2"]
+    assert failed["error"] == "The budget is used up."
+    assert (failed["usage"]["calls"], failed["answered"], failed["em"]) == (4, False, 0)
+    assert list(failed)[: len(FIRST_FIELDS)] == FIRST_FIELDS
+    assert failed.keys() == sound.keys()
+    assert sound["error"] is None
+    assert lines["first", "q3"]["error"] == "The reply makes no sense."
+    assert {lines["broken", f"q{n}"]["error"] for n in (1, 2, 3)} == {"The text has no words."}
+    assert sorted(first.asked) == ["q1?", "q1?", "q2?", "q3?", "q3?"]
+    assert sorted(broken.asked) == sorted(new.asked) == ["q1?", "q2?", "q3?"]
+    assert len(first.prepared_for) == prepared
 
 
 # An error that every other reading would meet ends the evaluation; earlier readings stay.
-@pytest.mark.parametrize("error", [ModelClosedError("No key."), SettingsError("No model.")])
-async def test_closed_model(long_plan: Plan, tmp_path: File, error: GraphReaderError) -> None:
+async def test_closed_model(long_plan: Plan, tmp_path: File) -> None:
     def refuse(question: str) -> Reading:
         if question != "q0?":
-            raise error
+            raise ModelClosedError("No key.")
         return answer(question)
 
     reader = FakeReader(answers=refuse)
-    with pytest.raises(type(error)):
+    with pytest.raises(ModelClosedError):
         await run(tmp_path, long_plan, reader, concurrency=1)
 
     assert len(reader.asked) == 2
@@ -280,15 +247,6 @@ async def test_unavailable_service(long_plan: Plan, tmp_path: File) -> None:
         await run(tmp_path, long_plan, reader, concurrency=1)
 
     assert reader.asked == ["q0?", "q1?", "q2?", "q3?", "q4?", "q5?"]
-
-
-# Once the limit of dollars is reached nothing more is asked; what was paid for is kept.
-async def test_max_dollars(long_plan: Plan, tmp_path: File) -> None:
-    reader = FakeReader()
-    with pytest.raises(GraphReaderError, match=r"\$1.00 are spent.*--max-cost"):
-        await run(tmp_path, long_plan, reader, concurrency=1, max_dollars=1.0)
-
-    assert len(reader.asked) == len(kept(tmp_path)) == 2
 
 
 # Few contexts are open at a time; longer ones are asked beside native ones, with moved evidence.
@@ -345,28 +303,20 @@ async def rank(folder: File, tokens_read: dict[str, int]) -> list[dict[str, Any]
     return [json.loads(line) for line in lines]
 
 
-# Each reading gets a line for each ranking, with the documents that this reads first.
+# Each reading gets a line for each ranking, with the documents that this reads first. A failed
+# reading is not compared, a compared one not again, unless it read more since.
 async def test_equal_budget(tmp_path: File) -> None:
-    lines = await rank(tmp_path, {"q0": 5, "q1": 12})
+    first = await rank(tmp_path, {"q0": 5})
+    second = await rank(tmp_path, {"q0": 5, "q1": 12})
+    third = await rank(tmp_path, {"q0": 12, "q1": 12})
 
-    assert [(one["id"], one["reader"]) for one in lines] == [
+    assert [(one["id"], one["reader"]) for one in second] == [
         (id_, name) for id_ in ("q0", "q1") for name in ("bm25", "embedding")
     ]
-    assert lines[0]["documents_read"] == lines[1]["documents_read"] == [4]
-    assert lines[2]["documents_read"][0] == 5
-    assert lines[2]["k"] == 2
-    assert lines[2]["tokens_read"] >= 12
-    assert {one["against"] for one in lines} == {"graphreader"}
-
-
-# A failed reading is not compared, a compared one not again, unless it read more since.
-async def test_equal_budget_continues(tmp_path: File) -> None:
-    first = await rank(tmp_path, {"q0": 5})
-    second = await rank(tmp_path, {"q0": 5, "q1": 5})
-    third = await rank(tmp_path, {"q0": 12, "q1": 5})
-
-    assert [one["id"] for one in first] == ["q0", "q0"]
     assert second[:2] == first
-    assert [one["id"] for one in second[2:]] == ["q1", "q1"]
+    assert first[0]["documents_read"] == first[1]["documents_read"] == [4]
+    assert second[2]["documents_read"][0] == 5
+    assert (second[2]["k"], second[2]["against"]) == (2, "graphreader")
+    assert second[2]["tokens_read"] >= 12
     assert third[:4] == second
     assert [(one["id"], one["k"]) for one in third[4:]] == [("q0", 2), ("q0", 2)]
