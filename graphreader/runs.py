@@ -47,8 +47,7 @@ from graphreader.resources import Resources
 from graphreader.settings import PATHS_AND_CALLS, Mode
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
-from graphreader.store.runs import RunWriter
-from graphreader.store.writer import check_embedding
+from graphreader.store.writer import check_embedding, write_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,7 +506,7 @@ async def _delete_runs(store: RunStore, saver: Saver | None, ids: Collection[str
 
 async def _write_into_graph(resources: Resources, corpus: str, reading: Reading) -> Reading:
     """The reading, with a note if it could not be written into the graph."""
-    note = await RunWriter(await resources.connection(), corpus).write(reading)
+    note = await write_run(await resources.connection(), corpus, reading)
     return _with_notes(reading, note) if note else reading
 
 

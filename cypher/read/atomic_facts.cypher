@@ -43,7 +43,7 @@ WITH total, c, d, facts, CASE
   WHEN size($words) > 0 THEN replace(' ' + toLower(d.title + ' ' + c.text), '\n', ' ')
 END AS said
 WITH total, c {
-  .id, .index, document_id: d.id, document: d.title, facts: facts,
+  chunk: c.id, .index, document_id: d.id, document: d.title, facts: facts,
   headed: size(coalesce(d.headings, [])) > 0,
   // Short words stand inside of many others.
   holds: [w IN $words WHERE said CONTAINS CASE WHEN size(w) > 4 THEN w ELSE ' ' + w END]

@@ -55,9 +55,6 @@ from graphreader.store.embedded.process import Phase, Progress, no_progress
 from graphreader.store.embedded.server import ensure_running
 
 Row = dict[str, Any]
-Statement = tuple[str, Mapping[str, Any]]
-"""The name of a statement and the values of its parameters."""
-
 Run = Callable[..., Awaitable[list[Row]]]
 """Runs one statement, by its name and with its values, inside a transaction."""
 
@@ -73,31 +70,17 @@ OUTAGE_SECONDS = 45.0
 _PAUSES = (0.1, 0.3, 1.0)
 _LONGEST_PAUSE = 2.0
 _INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
-_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a database is and how to log in.
-
-    `database` None is the user's home database. `embedded` says that GraphReader starts the server.
-    """
+    """Where a database is and how to log in; `database` None is the user's home database."""
 
     uri: str
     username: str
     password: str = field(repr=False)
     database: str | None = None
     embedded: bool = False
-
-    @property
-    def host(self) -> str:
-        """Host and port, for logs."""
-        return urlsplit(self.uri).netloc
-
-    @property
-    def routed(self) -> bool:
-        """Whether it may be a cluster, whose members learn of a write at different times."""
-        return self.uri.startswith("neo4j")
 
     def check(self) -> None:
         """Raise SettingsError where no driver can use the address; the message has no password."""
@@ -107,13 +90,13 @@ class Address:
                 "NEO4J_URI holds a user or a password: put them into NEO4J_USERNAME and "
                 "NEO4J_PASSWORD."
             )
-        if not _SCHEME.match(uri):
+        if not re.match(r"(bolt|neo4j)(\+s|\+ssc)?://.", uri):
             raise SettingsError(
                 f"NEO4J_URI is {uri!r}, but must begin with bolt://, neo4j://, bolt+s:// or "
                 "neo4j+s://: the address of a Neo4j as drivers use it."
             )
         try:
-            complete = bool(urlsplit(uri).hostname) and urlsplit(uri).port != 0
+            complete = urlsplit(uri).hostname and urlsplit(uri).port != 0
         except ValueError:
             complete = False
         if not complete:
@@ -183,8 +166,9 @@ class Connection:
         self.dialect = dialect_of(version)
         self.gone = False
         self._driver = driver
-        # In a cluster, a read waits until its member knows what this connection wrote.
-        self._bookmarks = AsyncGraphDatabase.bookmark_manager() if address.routed else None
+        # In a cluster (neo4j://), a read waits until its member knows what this connection wrote.
+        routed = address.uri.startswith("neo4j")
+        self._bookmarks = AsyncGraphDatabase.bookmark_manager() if routed else None
 
     @classmethod
     async def open(cls, address: Address) -> "Connection":
@@ -212,13 +196,12 @@ class Connection:
                     statement("schema/server"), database_=address.database, routing_="r"
                 )
             version = records[0]["version"]
-            logger.info("Connected to Neo4j %s at %s", version, address.host)
+            logger.info("Connected to Neo4j %s at %s", version, urlsplit(address.uri).netloc)
             return cls(driver, address, version)
-        except TimeoutError:
+        except BaseException as error:
             await driver.close()
-            raise address.unreachable() from None
-        except BaseException:
-            await driver.close()
+            if isinstance(error, TimeoutError):
+                raise address.unreachable() from None
             raise
 
     async def aclose(self) -> None:
@@ -244,19 +227,9 @@ class Connection:
                 await asyncio.sleep(pause)
         raise AssertionError("pauses never end")
 
-    async def write(self, statements: Sequence[Statement]) -> list[Row]:
-        """Run statements in one transaction, with retries as in `transact`.
-
-        Returns the rows of the last one.
-        """
-
-        async def work(run: Run) -> list[Row]:
-            rows: list[Row] = []
-            for name, values in statements:
-                rows = await run(name, **values)
-            return rows
-
-        return await self.transact(work)
+    async def write(self, name: str, /, *, lock: str | None = None, **values: Any) -> list[Row]:
+        """Run one statement in a transaction of its own, with `lock` and retries as `transact`."""
+        return await self.transact(lambda run: run(name, **values), lock=lock)
 
     async def transact(self, work: Callable[[Run], Awaitable[T]], *, lock: str | None = None) -> T:
         """Do some work in one transaction; the driver retries all of it on transient failures.
@@ -305,8 +278,7 @@ class Connection:
         began = time.monotonic()
         result = await runner.run(statement(name, self.dialect), dict(values))
         rows = [dict(record) async for record in result]  # data() would copy every value
-        milliseconds = 1000 * (time.monotonic() - began)
-        logger.debug("%s: %d rows in %.1f ms", name, len(rows), milliseconds)
+        logger.debug("%s: %d rows in %.1f ms", name, len(rows), 1e3 * (time.monotonic() - began))
         return rows
 
     def _session(self, access: str) -> AsyncSession:
@@ -333,7 +305,7 @@ async def _store_errors(address: Address) -> AsyncIterator[None]:
     try:
         yield
     except (Neo4jError, DriverError) as error:
-        logger.warning("Neo4j at %s failed: %s", address.host, _code(error))
+        logger.warning("Neo4j at %s failed: %s", urlsplit(address.uri).netloc, _code(error))
         logger.debug("Neo4j's message: %s", error)
         raise _store_error(address, error) from error
 
@@ -401,10 +373,5 @@ def address_of(settings: Settings, progress: Progress | None = None) -> Address:
         server = ensure_running(settings, progress)
         password = server.password.get_secret_value()
         return Address(server.uri, server.username, password, embedded=True)
-    given = settings.neo4j_password
-    return Address(
-        settings.neo4j_uri,
-        settings.neo4j_username,
-        given.get_secret_value() if given else "",
-        settings.neo4j_database,
-    )
+    password = settings.neo4j_password.get_secret_value() if settings.neo4j_password else ""
+    return Address(settings.neo4j_uri, settings.neo4j_username, password, settings.neo4j_database)

@@ -100,17 +100,18 @@ class GraphExplorer:
 
         Texts without words are left out.
         """
-        queries = {text: query for text in texts if (query := lucene_query(text, self.corpus))}
+        queries = [(text, query) for text in texts if (query := lucene_query(text, self.corpus))]
         if not queries:
             return []
-        searched = [text for text in texts if text in queries]
         rows = await self._read(
-            "search_by_words", queries=[queries[text] for text in searched], wide=limit * 10
+            "search_by_words", queries=[query for _, query in queries], wide=limit * 10
         )
-        return [
-            _nodes_by_words(text, row["rows"])[:limit]
-            for text, row in zip(searched, rows, strict=True)
-        ]
+        matches = []
+        for (text, _), row in zip(queries, rows, strict=True):
+            nodes = {one["id"]: Node(one["id"], one["name"]) for one in row["rows"]}
+            wordings = {one["id"]: sorted(chain(*one["wordings"])) for one in row["rows"]}
+            matches.append([nodes[id_] for id_ in rank_by_words(text, wordings)[:limit]])
+        return matches
 
     async def elements(self, ids: Sequence[str]) -> list[Element]:
         """Return key elements by id, each once; for a merged one the element it is merged into."""
@@ -147,19 +148,11 @@ class GraphExplorer:
         )
         if not rows:
             return NodeFacts((), 0)
-        groups = tuple(
-            ChunkFacts(
-                row["id"],
-                row["index"],
-                row["document"],
-                row["document_id"],
-                tuple(StoredFact(fact["index"], fact["text"]) for fact in row["facts"]),
-                row["headed"],
-                tuple(row["holds"]),
-            )
-            for row in rows[0]["rows"]
-        )
-        return NodeFacts(groups, rows[0]["total"])
+        groups = []
+        for row in rows[0]["rows"]:
+            facts = tuple(StoredFact(**fact) for fact in row.pop("facts"))
+            groups.append(ChunkFacts(facts=facts, holds=tuple(row.pop("holds")), **row))
+        return NodeFacts(tuple(groups), rows[0]["total"])
 
     async def neighbors(
         self,
@@ -191,21 +184,12 @@ class GraphExplorer:
             noted=noted,
             **_bounds(related),
         )
-        return [
-            Neighbor(
-                Node(row["id"], row["name"]),
-                row["unread"],
-                row["shared"],
-                row["facts"],
-                row["similarity"],
-            )
-            for row in rows
-        ]
+        return [Neighbor(Node(row.pop("id"), row.pop("name")), **row) for row in rows]
 
     async def contexts(self, chunks: Mapping[str, Sequence[int]]) -> dict[str, Context]:
         """Return the text before some facts (by index) of each chunk, by the chunk's id."""
-        wanted = [{"id": id_, "facts": list(indexes)} for id_, indexes in chunks.items()]
-        rows = await self._rows("contexts", chunks=wanted)
+        values = [{"id": id_, "facts": list(indexes)} for id_, indexes in chunks.items()]
+        rows = await self._rows("contexts", chunks=values)
         return {row["id"]: Context(row["heading"], dict(row["before"])) for row in rows}
 
     async def chunk(self, id_: str) -> StoredChunk | None:
@@ -215,39 +199,28 @@ class GraphExplorer:
             return None
         row = rows[0]
         return StoredChunk(
-            row["id"],
-            row["index"],
-            row["document"],
-            row["document_id"],
-            row["start"],
-            row["text"],
-            _id_and_index(row["previous"]),
-            _id_and_index(row["subsequent"]),
-            row["first_page"],
-            tuple(row["page_starts"]),
-            tuple(zip(row["heading_starts"], row["headings"], strict=True)),
+            previous=_id_and_index(row.pop("previous")),
+            subsequent=_id_and_index(row.pop("subsequent")),
+            page_starts=tuple(row.pop("page_starts")),
+            headings=tuple(zip(row.pop("heading_starts"), row.pop("headings"), strict=True)),
+            **row,
         )
 
     async def shown_texts(self, chunks: Mapping[str, ShownChunk]) -> list[ShownTexts]:
         """Return the texts that a run was shown of each chunk; deleted chunks are left out."""
-        wanted = [
+        values = [
             {"id": id_, "read": one.read, "facts": list(one.facts)} for id_, one in chunks.items()
         ]
-        rows = await self._rows("shown_texts", chunks=wanted)
-        texts = {
-            row["id"]: ShownTexts(
-                row["document_id"], row["start"], row["text"], tuple(row["facts"])
-            )
-            for row in rows
-        }
-        return [texts[id_] for id_ in chunks if id_ in texts]
+        rows = {row.pop("id"): row for row in await self._rows("shown_texts", chunks=values)}
+        present = [rows[id_] for id_ in chunks if id_ in rows]
+        return [ShownTexts(facts=tuple(row.pop("facts")), **row) for row in present]
 
     async def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
         """Return chunks by (id of the document, index), each once; deleted ones are left out."""
-        wanted: dict[str, list[int]] = {}
+        chunks: dict[str, list[int]] = {}
         for document, chunk in places:
-            wanted.setdefault(document, []).append(chunk)
-        documents = [{"document": id_, "chunks": chunks} for id_, chunks in wanted.items()]
+            chunks.setdefault(document, []).append(chunk)
+        documents = [{"document": id_, "chunks": indexes} for id_, indexes in chunks.items()]
         rows = await self._rows("passages", documents=documents)
         passages = {(row["document_id"], row["chunk"]): Passage(**row) for row in rows}
         return [passages[place] for place in dict.fromkeys(places) if place in passages]
@@ -270,13 +243,6 @@ def _nodes(rows: Sequence[Row]) -> list[Node]:
     return [Node(row["id"], row["name"]) for row in rows]
 
 
-def _nodes_by_words(text: str, rows: Sequence[Row]) -> list[Node]:
-    """The nodes of a search, those whose wordings match the text best first."""
-    wordings = {row["id"]: sorted(chain.from_iterable(row["wordings"])) for row in rows}
-    names = {row["id"]: row["name"] for row in rows}
-    return [Node(id_, names[id_]) for id_ in rank_by_words(text, wordings)]
-
-
 def _bounds(related: Sequence[str]) -> dict[str, Any]:
     """The parameters that bound the facts of a node."""
     return {"related": list(related), "most": FACTS_OF_A_NODE, "each": FACTS_OF_A_RELATED_NODE}
@@ -296,13 +262,13 @@ _RARITY = 1_000
 _SATURATION = 1.2
 _LENGTH = 0.75
 
-_ENGLISH = """
-a an and are as at be been but by can could did do does for from had has have he her him his how i
-if in into is it its me my of on or our she should so that the their them then there these they this
-those to was we were what when where which who whom whose why will with would you your
-"""
-
-_FUNCTION_WORDS = frozenset(_ENGLISH.split())
+_FUNCTION_WORDS = frozenset(
+    """
+    a an and are as at be been but by can could did do does for from had has have he her him his how
+    i if in into is it its me my of on or our she should so that the their them then there these
+    they this those to was we were what when where which who whom whose why will with would you your
+    """.split()  # noqa: SIM905  # a list of these would take ninety lines
+)
 _WORD = re.compile(r"\w+")
 _CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
 
@@ -356,6 +322,5 @@ def _terms(text: str) -> list[str]:
     for word in _WORD.findall(text.lower()):
         for part in _CHINESE.findall(word):
             terms += [part[i : i + 2] for i in range(len(part) - 1)] or [part]
-        rest = _CHINESE.sub(" ", word).split()
-        terms += rest
+        terms += _CHINESE.sub(" ", word).split()
     return terms

@@ -6,8 +6,8 @@ Every step is safe to repeat. `graphreader.ingestion.normalization` decides what
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -19,86 +19,64 @@ _ELEMENTS_PER_WRITE = 500
 
 @dataclass(frozen=True, slots=True)
 class StoredMerge:
-    """A merge in the graph; `moved` says whether all facts lead to the element `into` already."""
+    """A merge of a key element `into` another one `by` a stage of normalization; both are ids.
 
+    `moved` says whether all facts lead to the element `into` already.
+    """
+
+    id: str
     into: str
     by: str
-    moved: bool
+    moved: bool = False
 
 
 class KeyElementMerges:
-    """Reads what normalization needs to know of one corpus, and writes its merges."""
+    """Reads and writes the merges of one corpus."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
 
-    async def base_elements(self, ids: Iterable[str]) -> list[Row]:
-        """Return the existing key elements of these ids: id, key, name, facts of the base graph."""
-        wanted = sorted(ids)
-        return await self._connection.read("read/base_key_elements", ids=wanted) if wanted else []
-
-    async def frequent_elements(self, least: int) -> list[Row]:
-        """Return key elements with at least `least` base facts, in the form of `base_elements`."""
-        return await self._connection.read(
-            "read/frequent_key_elements", corpus=self._corpus, least=least
-        )
-
-    async def companions(self, ids: Iterable[str], facts: int) -> list[tuple[str, str]]:
-        """Return pairs of a key element and another one that any `facts` of its facts name."""
-        rows = await self._connection.read("read/companions", ids=sorted(ids), facts=facts)
-        return [(row["id"], row["other"]) for row in rows]
-
-    async def count_common_facts(self, pairs: Iterable[tuple[str, str]]) -> list[Row]:
-        """Return for each pair of ids how many base facts name both: a, b, facts."""
-        wanted = [list(pair) for pair in sorted(pairs)]
-        return await self._connection.read("read/common_facts", pairs=wanted) if wanted else []
-
     async def stored(self) -> dict[str, StoredMerge]:
         """Return the merges that the graph has, by the id of the merged key element."""
         rows = await self._connection.read("read/merged_key_elements", corpus=self._corpus)
-        return {row["id"]: StoredMerge(row["into"], row["by"], row["moved"]) for row in rows}
+        return {row["id"]: StoredMerge(**row) for row in rows}
 
-    async def merge(self, merges: Sequence[tuple[str, str, str]]) -> None:
-        """Merge key elements: (id, id of the element it goes into, stage) of each."""
-        rows = [{"id": id_, "into": into, "by": by} for id_, into, by in sorted(merges)]
-        for start in range(0, len(rows), _ELEMENTS_PER_WRITE):
-            part = rows[start : start + _ELEMENTS_PER_WRITE]
-            ids = sorted({row[end] for row in part for end in ("id", "into")})
+    async def merge(self, merges: Sequence[StoredMerge]) -> None:
+        """Merge key elements."""
+        await self._write(merges, "write/merge_key_elements")
+        await self.move_facts(merges)
 
-            async def work(run: Run, ids: list[str] = ids, part: list[Row] = part) -> None:
-                await run("write/mark_stale", ids=ids)
-                await run("write/merge_key_elements", merges=part)
-
-            await self._connection.transact(work, lock=self._corpus)
-        await self.move_facts([(id_, into) for id_, into, _ in merges])
-
-    async def move_facts(self, merges: Sequence[tuple[str, str]]) -> None:
+    async def move_facts(self, merges: Sequence[StoredMerge]) -> None:
         """Lead all facts of merged key elements to the elements that they are merged into."""
-        await self._write_in_batches("write/move_facts", merges)
+        await self._write(merges, "write/move_facts")
 
-    async def undo(self, merges: Sequence[tuple[str, str]]) -> None:
-        """Undo merges: (id, id of the element it is merged into) of each."""
-        await self._write_in_batches("write/return_facts", merges, last="write/part_key_elements")
+    async def undo(self, merges: Sequence[StoredMerge]) -> None:
+        """Undo merges."""
+        await self._write(merges, "write/return_facts", last="write/part_key_elements")
 
-    async def _write_in_batches(
-        self, name: str, merges: Sequence[tuple[str, str]], last: str | None = None
+    async def _write(
+        self, merges: Sequence[StoredMerge], name: str, last: str | None = None
     ) -> None:
-        """Run a statement that moves facts, a bounded number in a transaction, until none is left.
+        """Run a statement about merges, in transactions of a bounded number of facts that it moves.
 
-        The statement `last` runs in the transaction of the last batch.
+        The statement `last` runs in the transaction that moves the last facts.
         """
-        pairs = sorted(merges)
-        for start in range(0, len(pairs), _ELEMENTS_PER_WRITE):
-            part = pairs[start : start + _ELEMENTS_PER_WRITE]
-            ids = [id_ for id_, _ in part]
-            both = sorted({id_ for pair in part for id_ in pair})
+        rows = [asdict(one) for one in sorted(merges, key=lambda one: one.id)]
+        for start in range(0, len(rows), _ELEMENTS_PER_WRITE):
+            batch = rows[start : start + _ELEMENTS_PER_WRITE]
+            values = {
+                "merges": batch,
+                "ids": [row["id"] for row in batch],
+                "limit": _FACTS_PER_WRITE,
+            }
+            both = sorted({row[end] for row in batch for end in ("id", "into")})
 
-            async def work(run: Run, ids: list[str] = ids, both: list[str] = both) -> bool:
+            async def work(run: Run, values: Row = values, both: list[str] = both) -> bool:
                 await run("write/mark_stale", ids=both)
-                moved = (await run(name, ids=ids, limit=_FACTS_PER_WRITE))[0]["moved"]
+                moved = sum(row["moved"] for row in await run(name, **values))
                 if moved < _FACTS_PER_WRITE and last:
-                    await run(last, ids=ids)
+                    await run(last, **values)
                 return bool(moved == _FACTS_PER_WRITE)
 
             while await self._connection.transact(work, lock=self._corpus):
@@ -111,7 +89,6 @@ _NEAREST_AT_FIRST = 10
 _NEAREST_AT_MOST = 2_500
 """Of a crowd of wordings that are all similar, pairs beyond this are not found."""
 
-_KEYS_PER_PAGE = 5_000
 _VECTORS_PER_PAGE = 2_000
 _VECTORS_PER_PRODUCT = 100
 
@@ -142,51 +119,50 @@ class SimilarityPairs:
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
-        self._vectors: _VectorTable | None = None
-
-    async def count_uncompared(self) -> tuple[int, int]:
-        """Return how many key elements were never compared, and how many there are."""
-        row = (await self._connection.read("read/count_fresh", corpus=self._corpus))[0]
-        return row["fresh"], row["elements"]
-
-    async def keys(self) -> AsyncIterator[str]:
-        """Iterate over the keys (normalized forms) of all key elements."""
-        after = ""
-        while True:
-            rows = await self._connection.read(
-                "read/keys", corpus=self._corpus, after=after, limit=_KEYS_PER_PAGE
-            )
-            for row in rows:
-                yield row["key"]
-            if len(rows) < _KEYS_PER_PAGE:
-                return
-            after = rows[-1]["id"]
-
-    async def uncompared(self, after: str, limit: int) -> list[Row]:
-        """Return a page of key elements that were never compared, by id: id, key, name."""
-        return await self._connection.read(
-            "read/fresh_key_elements", corpus=self._corpus, after=after, limit=limit
-        )
+        self._elements: list[tuple[str, str, str]] = []  # id, key, name of each row of the vectors
+        self._vectors: np.ndarray | None = None
 
     async def load_vectors(self) -> None:
-        """Load all vectors into memory for `similar_to`; none where they are too many."""
+        """Load all vectors, scaled to length 1, for `similar_to`; none where they are too many."""
         rows = await self._connection.read("read/embedded_ids", corpus=self._corpus)
         ids: list[str] = rows[0]["ids"]
-        vectors = _VectorTable()
+        elements, tables = [], []
         for start in range(0, len(ids), _VECTORS_PER_PAGE):
             page = await self._connection.read(
                 "read/embeddings", ids=ids[start : start + _VECTORS_PER_PAGE]
             )
             if page and len(ids) * len(page[0]["embedding"]) > _VALUES_IN_MEMORY:
                 return
-            vectors.add(page)
-        self._vectors = vectors
+            # An array takes a twentieth of the rows' memory.
+            tables += [np.array([row["embedding"] for row in page], np.float32)] if page else []
+            elements += [(row["id"], row["key"], row["name"]) for row in page]
+        if tables:
+            table = np.concatenate(tables)
+            lengths = np.linalg.norm(table, axis=1, keepdims=True)
+            table /= np.where(lengths == 0, 1, lengths)
+            self._elements, self._vectors = elements, table
 
     async def similar_to(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
         """Return for each key element all others with at least this cosine."""
-        if self._vectors:
-            return await asyncio.to_thread(self._vectors.similar_to, ids, least)
-        return await self._search(ids, least)
+        if self._vectors is None:
+            return await self._search(ids, least)
+        return await asyncio.to_thread(self._compare, self._vectors, set(ids), least)
+
+    def _compare(
+        self, vectors: np.ndarray, ids: set[str], least: float
+    ) -> dict[str, list[SimilarElement]]:
+        """Compare the vectors in memory; the nearest come first."""
+        similar: dict[str, list[SimilarElement]] = {}
+        rows = [row for row, (id_, _, _) in enumerate(self._elements) if id_ in ids]
+        for start in range(0, len(rows), _VECTORS_PER_PRODUCT):
+            part = rows[start : start + _VECTORS_PER_PRODUCT]
+            for row, cosines in zip(part, vectors[part] @ vectors.T, strict=True):
+                near = np.flatnonzero(cosines >= least)
+                near = near[np.argsort(-cosines[near], kind="stable")][:_NEAREST_AT_MOST]
+                similar[self._elements[row][0]] = [
+                    SimilarElement(*self._elements[n], float(cosines[n])) for n in near if n != row
+                ]
+        return similar
 
     async def _search(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
         """Ask the vector index for ever more neighbors until the last one is not similar."""
@@ -218,41 +194,3 @@ class SimilarityPairs:
             await run("write/mark_compared", elements=elements)
 
         await self._connection.transact(work, lock=self._corpus)
-
-    async def stored(self, least: float) -> list[tuple[str, str, float]]:
-        """Return every stored pair of at least this cosine."""
-        rows = await self._connection.read("read/similar_pairs", corpus=self._corpus, least=least)
-        return [(row["a"], row["b"], row["score"]) for row in rows]
-
-
-class _VectorTable:
-    """All vectors of a corpus, scaled to length 1."""
-
-    def __init__(self) -> None:
-        self._elements: list[tuple[str, str, str]] = []
-        self._pages: list[np.ndarray] = []
-
-    def add(self, page: Sequence[Row]) -> None:
-        """Add rows of id, key, name, embedding; arrays take a twentieth of the rows' memory."""
-        if page:
-            self._elements += [(row["id"], row["key"], row["name"]) for row in page]
-            table = np.array([row["embedding"] for row in page], dtype=np.float32)
-            lengths = np.linalg.norm(table, axis=1, keepdims=True)
-            self._pages.append(table / np.where(lengths == 0, 1, lengths))
-
-    def similar_to(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
-        """Return for each id the elements with at least this cosine, nearest first."""
-        similar: dict[str, list[SimilarElement]] = {}
-        wanted = set(ids)
-        rows = [row for row, (id_, _, _) in enumerate(self._elements) if id_ in wanted]
-        if rows and len(self._pages) > 1:
-            self._pages = [np.concatenate(self._pages)]
-        for start in range(0, len(rows), _VECTORS_PER_PRODUCT):
-            part = rows[start : start + _VECTORS_PER_PRODUCT]
-            for row, cosines in zip(part, self._pages[0][part] @ self._pages[0].T, strict=True):
-                near = np.flatnonzero(cosines >= least)
-                near = near[np.argsort(-cosines[near], kind="stable")][:_NEAREST_AT_MOST]
-                similar[self._elements[row][0]] = [
-                    SimilarElement(*self._elements[n], float(cosines[n])) for n in near if n != row
-                ]
-        return similar

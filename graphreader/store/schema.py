@@ -79,7 +79,7 @@ async def _create(connection: Connection, dimension: int) -> list[Row]:
         await connection.run(f"schema/{name}")
     await connection.run("schema/key_element_embeddings", dimension=dimension)
     await connection.run("schema/await_indexes", seconds=120)
-    await connection.write([("schema/set_number", {"number": NUMBER})])
+    await connection.write("schema/set_number", number=NUMBER)
     return await connection.read("schema/indexes")
 
 

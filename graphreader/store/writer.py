@@ -1,4 +1,4 @@
-"""Writes one corpus: documents, chunks with their facts, key elements, embeddings; deletes them.
+"""Writes one corpus: documents, chunks with their facts, key elements, embeddings, finished runs.
 
 Every step is safe to repeat: ids come from the content, and a document is marked as complete only
 when all of it is in the graph. Deletes work in batches; the next `finish_deletes` completes an
@@ -11,10 +11,13 @@ import shlex
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from graphreader.documents import AtomicFact, Chunk, Document
-from graphreader.errors import EmbeddingMismatchError
-from graphreader.store.connection import Connection, Row, Run, Statement
+from graphreader.errors import EmbeddingMismatchError, StoreError
+from graphreader.reading import Reading
+from graphreader.store import schema
+from graphreader.store.connection import Connection, Row, Run
 from graphreader.store.explorer import corpus_word
 
 logger = logging.getLogger("graphreader.store")
@@ -92,7 +95,7 @@ class GraphWriter:
             "embedding": embedding,
             "dimension": dimension,
         }
-        rows = await self.connection.write([("write/corpus", self._record)])
+        rows = await self.connection.write("write/corpus", **self._record)
         check_embedding(self.corpus, rows[0]["embedding"], embedding)
 
     async def begin_documents(self, documents: Sequence[Document], chunk_tokens: int) -> set[str]:
@@ -118,26 +121,26 @@ class GraphWriter:
         async def work(run: Run) -> WriteResult:
             if beginning:
                 await run("write/documents", **self._document_values(beginning, chunk_tokens))
-            rows = [_chunk_row(read) for read in chunks]
-            open_ = {
-                row["id"] for row in await run("write/chunks", corpus=self.corpus, chunks=rows)
-            }
-            shared = frozenset(r.chunk.document for r in chunks if r.chunk.id not in open_)
-            with_facts = [read for read in chunks if read.facts and read.chunk.id in open_]
-            if not with_facts:
-                return WriteResult([], shared)
-            elements, facts = _fact_rows(with_facts)
-            written = await run(
-                "write/facts",
-                corpus=self.corpus,
-                corpus_word=corpus_word(self.corpus),
-                elements=elements,
-                chunks=facts,
+            rows = [
+                {**asdict(one.chunk), "pending": one.pending or None, "error": one.error}
+                for one in chunks
+            ]
+            rows = await run("write/chunks", corpus=self.corpus, chunks=rows)
+            without_facts = {row["id"] for row in rows}
+            shared = frozenset(
+                one.chunk.document for one in chunks if one.chunk.id not in without_facts
             )
-            lacking = set(written[0]["lacking"]) if written else set()
-            new = [row for row in elements if row["id"] in lacking]
+            new = [one for one in chunks if one.facts and one.chunk.id in without_facts]
+            elements, facts = _fact_rows(new)
+            values = {"corpus": self.corpus, "corpus_word": corpus_word(self.corpus)}
+            rows = (
+                await run("write/facts", elements=elements, chunks=facts, **values) if new else []
+            )
+            lacking = {id_ for row in rows for id_ in row["lacking"]}
             unembedded = [
-                UnembeddedElement(row["id"], row["key"], row["surfaces"][0]) for row in new
+                UnembeddedElement(row["id"], row["key"], row["surfaces"][0])
+                for row in elements
+                if row["id"] in lacking
             ]
             return WriteResult(unembedded, shared)
 
@@ -145,8 +148,7 @@ class GraphWriter:
 
     async def chain(self, documents: Iterable[DocumentVersion]) -> None:
         """Link the chunks of new documents by NEXT, where all chunks are written."""
-        rows = [asdict(one) for one in documents]
-        await self._write("write/chain_chunks", documents=rows)
+        await self._write("write/chain_chunks", documents=[asdict(one) for one in documents])
 
     async def arrange(self, document: DocumentVersion, chunks: Sequence[Chunk]) -> list[str]:
         """Make these chunks, in this order, the text of a document, linked by NEXT.
@@ -209,8 +211,9 @@ class GraphWriter:
         if rows and rows[0]["embedding"] == embedding:
             return
         await self.connection.run("write/forget_embeddings", corpus=self.corpus)
-        values = {"corpus": self.corpus, "embedding": embedding, "dimension": dimension}
-        await self.connection.write([("write/corpus_embedding", values)])
+        await self.connection.write(
+            "write/corpus_embedding", corpus=self.corpus, embedding=embedding, dimension=dimension
+        )
 
     async def _write(self, name: str, **values: Any) -> list[Row]:
         """Run one statement while no other writer of the corpus works."""
@@ -262,21 +265,6 @@ def _document_row(document: Document) -> dict[str, Any]:
     }
 
 
-def _chunk_row(read: ReadChunk) -> dict[str, Any]:
-    chunk = read.chunk
-    return {
-        "id": chunk.id,
-        "document": chunk.document,
-        "index": chunk.index,
-        "text": chunk.text,
-        "tokens": chunk.tokens,
-        "start": chunk.start,
-        "end": chunk.end,
-        "pending": read.pending or None,
-        "error": read.error,
-    }
-
-
 def _fact_rows(chunks: Sequence[ReadChunk]) -> tuple[list[Any], list[Any]]:
     """Return the rows of key elements, and of chunks whose facts refer to them by their index."""
     by_id: dict[str, tuple[str, dict[str, None]]] = {}
@@ -315,23 +303,21 @@ class Deleter:
 
     async def delete(self, documents: Sequence[str]) -> None:
         """Delete documents."""
-        values = {"corpus": self._corpus, "documents": list(documents)}
-        await self._connection.write([self._lock(), ("write/mark_deleting", values)])
+        await self._write("write/mark_deleting", documents=list(documents))
         await self.finish_deletes()
         logger.info("Deleted %d documents of corpus %r", len(documents), self._corpus)
 
     async def delete_corpus(self) -> None:
         """Delete the corpus itself and the runs kept of it, if no document is left."""
-        values = {"corpus": self._corpus}
-        await self._connection.run("write/delete_runs", **values)
-        await self._connection.write([self._lock(), ("write/delete_corpus", values)])
+        await self._connection.run("write/delete_runs", corpus=self._corpus)
+        await self._write("write/delete_corpus")
 
     async def delete_chunks(self, chunks: Sequence[str]) -> None:
         """Delete chunks with their facts; `GraphWriter.settle` is due afterwards."""
         for start in range(0, len(chunks), _CHUNKS_PER_DELETE):
-            part = list(chunks[start : start + _CHUNKS_PER_DELETE])
-            await self._connection.run("write/delete_chunk_facts", corpus=self._corpus, chunks=part)
-            await self._connection.run("write/delete_chunks", corpus=self._corpus, chunks=part)
+            batch = list(chunks[start : start + _CHUNKS_PER_DELETE])
+            for name in ("write/delete_chunk_facts", "write/delete_chunks"):
+                await self._connection.run(name, corpus=self._corpus, chunks=batch)
 
     async def finish_deletes(self) -> None:
         """Complete every interrupted delete of this corpus; `GraphWriter.settle` is due afterwards.
@@ -344,8 +330,74 @@ class Deleter:
             "read/chunks_to_delete", corpus=self._corpus, limit=_CHUNKS_PER_DELETE
         ):
             await self.delete_chunks([row["id"] for row in rows])
-        values = {"corpus": self._corpus}
-        await self._connection.write([self._lock(), ("write/delete_documents", values)])
+        await self._write("write/delete_documents")
 
-    def _lock(self) -> Statement:
-        return "write/lock_corpus", {"corpus": self._corpus}
+    async def _write(self, name: str, **values: Any) -> None:
+        await self._connection.write(name, lock=self._corpus, corpus=self._corpus, **values)
+
+
+async def write_run(connection: Connection, corpus: str, reading: Reading) -> str | None:
+    """Write a finished run into the graph, linked to the nodes that it visited.
+
+    The ingested texts do not change by it, nodes that are deleted since are left out, and writing
+    it again changes nothing. Returns a sentence that says why the run is not kept. That is no
+    failure: the question is answered, and the user may have read access only.
+    """
+    scope = {"id": reading.run or uuid4().hex, "corpus": corpus}
+
+    async def work(run: Run) -> bool:
+        kept = await run("write/run", **scope, **_run_values(reading))
+        for name, rows in _run_relationships(reading).items() if kept else ():
+            await run(f"write/run_{name}", **scope, **{name: rows})
+        return bool(kept)
+
+    try:
+        await schema.prepare_runs(connection)
+        if await connection.transact(work):
+            return None
+        reason = f"the corpus {corpus!r} is gone, or the id is another corpus's."
+    except StoreError as error:
+        reason = str(error)
+    return f"The run is not kept in the graph: {reason}"
+
+
+def _run_values(reading: Reading) -> dict[str, Any]:
+    """The question, the answer and the cost of a run."""
+    names = ("question", "plan", "analysis", "answer", "answered", "decider")
+    return {name: getattr(reading, name) for name in names} | {
+        "claims": [claim.text for claim in reading.claims],
+        "contradictions": [one.text for one in reading.contradictions],
+        "notes": list(reading.notes),
+        "seconds": reading.usage.seconds,
+        "calls": reading.usage.calls,
+        "tokens": reading.usage.tokens,
+    }
+
+
+def _run_relationships(reading: Reading) -> dict[str, list[Row]]:
+    """The paths of a run, their steps and the citations of the answer, each counted from 1."""
+    paths = [
+        {
+            "path": number,
+            "node": path.node_id,
+            "calls": path.calls,
+            "stopped": path.stopped,
+            "notebook": path.notebook,
+            "error": path.error,
+        }
+        for number, path in enumerate(reading.paths, 1)
+    ]
+    steps = [
+        {**asdict(call), "path": path_number, "number": number}
+        for path_number, path in enumerate(reading.paths, 1)
+        for number, call in enumerate(path.functions, 1)
+    ]
+    citations = [
+        {
+            **asdict(citation),
+            "number": number,
+            "claims": [claim.text for claim in reading.claims if number in claim.citations],
+        }
+        for number, citation in enumerate(reading.citations, 1)
+    ]
+    return {"paths": paths, "steps": steps, "citations": citations}

