@@ -2,7 +2,6 @@
 MATCH (d:Document {id: $document})-[:HAS_CHUNK]->(c:Chunk)
 WHERE c.error IS NOT NULL AND c.retired IS NULL
 WITH d, c ORDER BY c.index
-RETURN d.id AS id, d.title AS title, d.source AS source, d.sha256 AS sha256,
-       d.language AS language, d.chunk_tokens AS chunk_tokens,
+RETURN d {.id, .title, .source, .sha256, .language} AS document, d.chunk_tokens AS chunk_tokens,
        COUNT { (d)-[:HAS_CHUNK]->() } AS chunks,
        collect(c {.id, .index, .start, .end, .text, .tokens}) AS failed

@@ -96,8 +96,7 @@ class Catalog:
 
     async def corpora(self) -> list[CorpusSummary]:
         """Return every corpus, by name."""
-        rows = await self._connection.read("read/corpora")
-        return [CorpusSummary(**row) for row in rows]
+        return [CorpusSummary(**row) for row in await self._connection.read("read/corpora")]
 
     async def corpus(self, name: str) -> CorpusRecord:
         """Return the record of a corpus. Raises UnknownCorpusError, which names all corpora."""
@@ -153,18 +152,17 @@ class Catalog:
         rows = await self._connection.read(
             "read/find_document", corpus=corpus, name=name, paths=paths
         )
-        exact = [row["id"] for row in rows if row["id"] == name or row["source"] in paths]
-        ids = exact or [row["id"] for row in rows]
-        if len(ids) == 1:
-            return str(ids[0])
-        if not ids:
+        exact = [row for row in rows if row["id"] == name or row["source"] in paths]
+        if len(exact or rows) == 1:
+            return str((exact or rows)[0]["id"])
+        if rows:
+            matches = "; ".join(f"{row['id']} ({row['source']})" for row in rows)
             raise UnknownDocumentError(
-                f"The corpus {corpus!r} has no document {name!r}: `graphreader list --corpus "
-                f"{corpus}` shows what it has."
+                f"{name!r} means several documents, name one by its id: {matches}."
             )
-        matches = "; ".join(f"{row['id']} ({row['source']})" for row in rows)
         raise UnknownDocumentError(
-            f"{name!r} means several documents, name one by its id: {matches}."
+            f"The corpus {corpus!r} has no document {name!r}: `graphreader list --corpus {corpus}` "
+            "shows what it has."
         )
 
     async def stats(self, corpus: str, busiest: int = 10) -> Stats:
@@ -172,12 +170,8 @@ class Catalog:
         sizes = (await self._connection.read("read/stats", corpus=corpus))[0]
         neighbors = (await self._connection.read("read/neighbor_stats", corpus=corpus))[0]
         top = await self._connection.read("read/key_elements", corpus=corpus, limit=busiest)
-        return Stats(
-            corpus=corpus,
-            busiest=tuple((row["name"], row["facts"]) for row in top),
-            **sizes,
-            **neighbors,
-        )
+        names = tuple((row["name"], row["facts"]) for row in top)
+        return Stats(corpus=corpus, busiest=names, **sizes, **neighbors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +266,11 @@ class DocumentStatus:
         if not rows:
             return None
         row = rows[0]
-        fields = {name: row[name] for name in ("id", "title", "source", "sha256", "language")}
-        chunks = [Chunk(document=row["id"], **chunk) for chunk in row["failed"]]
         return FailedDocument(
-            Document(corpus=self._corpus, text="", **fields),
+            Document(corpus=self._corpus, text="", **row["document"]),
             row["chunk_tokens"],
             row["chunks"],
-            tuple(chunks),
+            tuple(Chunk(document=document, **chunk) for chunk in row["failed"]),
         )
 
 

@@ -1,13 +1,12 @@
 """Constraints and indexes of the graph: created once, checked at every start."""
 
 from graphreader.errors import EmbeddingMismatchError, SchemaError
-from graphreader.store.connection import Connection, Row
+from graphreader.store.connection import Connection
 
 NUMBER = 2
 """Number of the schema; a graph with another one is of another version of GraphReader."""
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
-_RUNS = "run_id"
 
 _STATEMENTS = (
     "corpus_name",
@@ -22,14 +21,14 @@ _STATEMENTS = (
     "key_element_fresh",
     "key_element_merged",
     "key_element_words",
-    _RUNS,
+    "run_id",
 )
 
 _INDEXES = len(_STATEMENTS) + 1  # with the vector index
 
 
 async def prepare(connection: Connection, dimension: int) -> None:
-    """Create missing indexes; for a complete schema that costs two short reads.
+    """Create missing indexes; for a complete schema that costs three short reads.
 
     Raises SchemaError for a graph of another version, and EmbeddingMismatchError where the vector
     index has another dimension: it would never find vectors of another length.
@@ -37,20 +36,8 @@ async def prepare(connection: Connection, dimension: int) -> None:
     number = await check(connection)
     indexes = await connection.read("schema/indexes")
     if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _INDEXES:
-        indexes = await _create(connection, dimension)
-    _check_dimension(_dimension(indexes), dimension)
-
-
-async def prepare_runs(connection: Connection) -> None:
-    """Create the index of kept runs, which graphs of earlier versions lack."""
-    existing = {index["name"] for index in await connection.read("schema/indexes")}
-    if f"graphreader_{_RUNS}" not in existing:
-        await connection.run(f"schema/{_RUNS}")
-
-
-async def check_dimension(connection: Connection, configured: int) -> None:
-    """Raise EmbeddingMismatchError where the vector index has another dimension."""
-    _check_dimension(await dimension(connection), configured)
+        await _create(connection, dimension)
+    await check_dimension(connection, dimension)
 
 
 async def check(connection: Connection) -> int | None:
@@ -74,29 +61,25 @@ async def rebuild(connection: Connection, dimension: int) -> None:
     await _create(connection, dimension)
 
 
-async def _create(connection: Connection, dimension: int) -> list[Row]:
+async def _create(connection: Connection, dimension: int) -> None:
     for name in _STATEMENTS:
         await connection.run(f"schema/{name}")
     await connection.run("schema/key_element_embeddings", dimension=dimension)
     await connection.run("schema/await_indexes", seconds=120)
     await connection.write("schema/set_number", number=NUMBER)
-    return await connection.read("schema/indexes")
 
 
 async def dimension(connection: Connection) -> int | None:
     """Return the dimension of the vector index, None where there is no index."""
-    return _dimension(await connection.read("schema/indexes"))
-
-
-def _dimension(indexes: list[Row]) -> int | None:
-    for index in indexes:
+    for index in await connection.read("schema/indexes"):
         if index["name"] == VECTOR_INDEX:
-            real: int = index["options"]["indexConfig"]["vector.dimensions"]
-            return real
+            return int(index["options"]["indexConfig"]["vector.dimensions"])
     return None
 
 
-def _check_dimension(real: int | None, configured: int) -> None:
+async def check_dimension(connection: Connection, configured: int) -> None:
+    """Raise EmbeddingMismatchError where the vector index has another dimension."""
+    real = await dimension(connection)
     if real not in (None, configured):
         raise EmbeddingMismatchError(
             f"The vector index of this database has {real} dimensions, the configured embedding "

@@ -16,7 +16,6 @@ from uuid import uuid4
 from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.errors import EmbeddingMismatchError, StoreError
 from graphreader.reading import Reading
-from graphreader.store import schema
 from graphreader.store.connection import Connection, Row, Run
 from graphreader.store.explorer import corpus_word
 
@@ -352,7 +351,6 @@ async def write_run(connection: Connection, corpus: str, reading: Reading) -> st
         return bool(kept)
 
     try:
-        await schema.prepare_runs(connection)
         if await connection.transact(work):
             return None
         reason = f"the corpus {corpus!r} is gone, or the id is another corpus's."

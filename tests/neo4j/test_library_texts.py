@@ -139,7 +139,7 @@ async def test_deleting(connection: Connection, writer: GraphWriter, library: Ca
     await put(writer, gone)
     await put(writer, kept)
     values = {"corpus": writer.corpus, "documents": [gone.id]}
-    await connection.write([("write/mark_deleting", values)])
+    await connection.write("write/mark_deleting", **values)
     marked = await library.texts(writer.corpus)
     await Deleter(connection, writer.corpus).finish_deletes()
 

@@ -243,21 +243,21 @@ async def test_a_run_that_was_cut_off(
     ids = {one.element.name: one.element.id for one in (await normalizer.run()).merges}
     if cut == "half returned":
         values = {"ids": [ids["Canadian"]], "limit": 1}
-        await connection.write([("write/return_facts", values)])
+        await connection.write("write/return_facts", **values)
     else:
         await normalizer.undo()
         rows = [
             {"id": one.element.id, "into": one.into.id, "by": one.stage}
             for one in (await normalizer.run(dry_run=True)).merges
         ]
-        await connection.write([("write/merge_key_elements", {"merges": rows})])
+        await connection.write("write/merge_key_elements", merges=rows)
         if cut == "half moved":
             values = {"ids": [ids["Canadian"]], "limit": 1}
-            await connection.write([("write/move_facts", values)])
+            await connection.write("write/move_facts", **values)
     await normalizer.run()
     assert await graph(connection, writer.corpus) == whole
 
-    await connection.write([("write/return_facts", {"ids": [ids["Canadian"]], "limit": 1})])
+    await connection.write("write/return_facts", ids=[ids["Canadian"]], limit=1)
     await normalizer.undo()
     assert await graph(connection, writer.corpus) == base
 

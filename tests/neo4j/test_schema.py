@@ -30,7 +30,7 @@ INDEXES = {
 async def restored(connection: Connection) -> AsyncIterator[None]:
     """Puts the schema back as the other tests need it."""
     yield
-    await connection.write([("schema/set_number", {"number": schema.NUMBER})])
+    await connection.write("schema/set_number", number=schema.NUMBER)
     await schema.rebuild(connection, 256)
 
 
@@ -60,7 +60,7 @@ async def test_preparing_at_once(neo4j_pool: servers.Pool, connection: Connectio
 # A graph of another version is refused, not used.
 @pytest.mark.usefixtures("restored")
 async def test_another_schema_is_refused(connection: Connection) -> None:
-    await connection.write([("schema/set_number", {"number": 999})])
+    await connection.write("schema/set_number", number=999)
 
     with pytest.raises(SchemaError, match=r"schema 999.*NEO4J_DATABASE"):
         await schema.prepare(connection, 256)

@@ -172,7 +172,7 @@ async def test_delete_settles_shared_elements(connection: Connection, writer: Gr
 async def test_cut_off_deletes_are_finished(connection: Connection, writer: GraphWriter) -> None:
     made = await write(writer, "one", [("a ", ALBUM), ("b", BAND)])
     values = {"corpus": writer.corpus, "documents": [document(writer.corpus, "one").id]}
-    await connection.write([("write/mark_deleting", values)])
+    await connection.write("write/mark_deleting", **values)
     await connection.run("write/delete_chunk_facts", corpus=writer.corpus, chunks=[made[0].id])
     (summary,) = await Catalog(connection).documents(writer.corpus)
     assert summary.status == "deleting"

@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import get_args
@@ -88,43 +88,79 @@ def repository() -> Iterator[Repository]:
         thread.join()
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.glob("*.jar*")}
-
-
 WHOLE = {path.rpartition("/")[2]: body for path, body in FILES.items()}
+Note = Callable[[str, int, int | None], None]
 
 
-# All jars of a list arrive whole from the mirror that the setting names, each asked for once.
-def test_fetches_each_jar_once(repository: Repository, tmp_path: Path) -> None:
-    complete(JARS, tmp_path / "jars", repository.address, no_progress)
-
-    assert contents(tmp_path / "jars") == WHOLE
-    assert sorted(repository.asked) == sorted((path, None) for path in FILES)
-
-
-# Nothing is fetched twice: a second call asks for nothing, also when nobody is there to ask.
-def test_second_call_asks_nothing(repository: Repository, tmp_path: Path) -> None:
-    complete(JARS, tmp_path, repository.address, no_progress)
+def fetch(folder: Path, repository: Repository, note: Note = no_progress) -> list[str | None]:
+    """Fetch all jars, check that they are whole, return the ranges asked for of the kernel."""
     repository.asked.clear()
-    complete(JARS, tmp_path, repository.address, no_progress)
-    complete(JARS, tmp_path, "http://127.0.0.1:9", no_progress)
+    complete(JARS, folder, repository.address, note)
+    assert {file.name: file.read_bytes() for file in folder.glob("*.jar*")} == WHOLE
+    return [ranged for path, ranged in repository.asked if path == KERNEL]
 
-    assert repository.asked == []
+
+# All jars of a list arrive whole from the mirror that the setting names, each asked for once; a
+# second call asks for nothing, also when nobody is there to ask.
+def test_fetches_each_jar_once(repository: Repository, tmp_path: Path) -> None:
+    fetch(tmp_path / "jars", repository)
+    asked = sorted(repository.asked)
+    again = fetch(tmp_path / "jars", repository)
+    complete(JARS, tmp_path / "jars", "http://127.0.0.1:9", no_progress)
+
+    assert asked == sorted((path, None) for path in FILES)
+    assert again == repository.asked == []
 
 
 # A jar that went missing, or was cut short, is fetched alone.
 @pytest.mark.parametrize("damage", [Path.unlink, lambda jar: jar.write_bytes(b"half")])
 def test_fetches_only_what_is_missing(
-    repository: Repository, tmp_path: Path, damage: "type[Path.unlink]"
+    repository: Repository, tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:
-    complete(JARS, tmp_path, repository.address, no_progress)
-    repository.asked.clear()
+    fetch(tmp_path, repository)
     damage(tmp_path / "kernel-1.jar")
-    complete(JARS, tmp_path, repository.address, no_progress)
+    fetch(tmp_path, repository)
 
     assert repository.asked == [(KERNEL, None)]
-    assert contents(tmp_path) == WHOLE
+
+
+# What an ended download has left of a jar is resumed at its byte; a part that is whole needs no
+# request, one that does not fit (other bytes, too long) costs a new beginning and no error.
+@pytest.mark.parametrize(
+    ("part", "asked"),
+    [
+        (FILES[KERNEL][:123_456], ["bytes=123456-"]),
+        (FILES[KERNEL], []),
+        (b"x" * 1_000, ["bytes=1000-", None]),
+        (b"x" * KERNEL_JAR.size, [None]),
+        (b"x" * (KERNEL_JAR.size + 5), [None]),
+    ],
+    ids=["half", "whole", "other bytes", "whole of other bytes", "too long"],
+)
+def test_parts_are_resumed(
+    repository: Repository, tmp_path: Path, part: bytes, asked: list[str | None]
+) -> None:
+    (tmp_path / "kernel-1.jar.part").write_bytes(part)
+
+    assert fetch(tmp_path, repository) == asked
+
+
+# A connection that breaks in the middle is taken up where it broke, a busy repository is asked
+# again, and one that knows no ranges may send the whole file.
+def test_unreliable_repository(repository: Repository, tmp_path: Path) -> None:
+    repository.breaks_once_after[KERNEL] = 200_000
+    _, ranged = fetch(tmp_path / "broken", repository)
+    repository.statuses_first[KERNEL] = [503, 429]
+    busy = fetch(tmp_path / "busy", repository)
+    repository.knows_ranges = False
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "kernel-1.jar.part").write_bytes(FILES[KERNEL][:1000])
+    whole = fetch(tmp_path / "whole", repository)
+
+    assert ranged
+    assert 0 < int(ranged.removeprefix("bytes=").rstrip("-")) <= 200_000
+    assert busy == [None] * 3
+    assert whole == ["bytes=1000-"]
 
 
 # Several callers at once fetch each jar once between them.
@@ -142,92 +178,28 @@ def test_callers_at_once_share_the_work(repository: Repository, tmp_path: Path) 
     ]
     for caller in callers:
         caller.start()
-    said = waited.wait(5)
+    is_said = waited.wait(5)
     repository.answers.set()
     for caller in callers:
         caller.join()
 
-    assert said
+    assert is_said
     assert sorted(repository.asked) == sorted((path, None) for path in FILES)
-    assert contents(tmp_path) == WHOLE
 
 
-# A jar with the wrong checksum is an error that names it, and is not kept.
-def test_wrong_checksum_names_the_jar(repository: Repository, tmp_path: Path) -> None:
-    repository.files[KERNEL] = b"x" * KERNEL_JAR.size
+# A jar with the wrong checksum is an error that names it, and is not kept; what is much longer than
+# the jar (a login page, say) is not read to its end.
+@pytest.mark.parametrize("longer", [0, 10_000_000])
+def test_wrong_checksum_names_the_jar(repository: Repository, tmp_path: Path, longer: int) -> None:
+    repository.files[KERNEL] = b"x" * (KERNEL_JAR.size + longer)
 
     with pytest.raises(DownloadError, match=r"^kernel-1\.jar from 127\.0\.0\.1 has the wrong"):
         complete(JARS, tmp_path, repository.address, no_progress)
     assert not list(tmp_path.glob("kernel*"))
 
 
-# A page much longer than the jar (a login page, say) is not read to its end.
-def test_longer_reply_is_a_wrong_checksum(repository: Repository, tmp_path: Path) -> None:
-    repository.files[KERNEL] = b"x" * (KERNEL_JAR.size + 10_000_000)
-
-    with pytest.raises(DownloadError, match=r"kernel-1\.jar"):
-        complete(JARS, tmp_path, repository.address, no_progress)
-
-
-# A connection that breaks in the middle is taken up where it broke.
-def test_broken_connection_resumes(repository: Repository, tmp_path: Path) -> None:
-    repository.breaks_once_after[KERNEL] = 200_000
-    complete(JARS, tmp_path, repository.address, no_progress)
-
-    asked = [ranged for path, ranged in repository.asked if path == KERNEL]
-    assert asked[0] is None
-    assert asked[1] is not None
-    assert 0 < int(asked[1].removeprefix("bytes=").rstrip("-")) <= 200_000
-    assert contents(tmp_path) == WHOLE
-
-
-# A download that was ended is resumed by the next call, at the byte where it was.
-def test_ended_download_resumes(repository: Repository, tmp_path: Path) -> None:
-    (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL][:123_456])
-    complete(JARS, tmp_path, repository.address, no_progress)
-
-    assert (KERNEL, "bytes=123456-") in repository.asked
-    assert contents(tmp_path) == WHOLE
-
-
-# A part that is already whole needs no request at all.
-def test_whole_part_is_only_renamed(repository: Repository, tmp_path: Path) -> None:
-    (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL])
-    complete(JARS, tmp_path, repository.address, no_progress)
-
-    assert KERNEL not in [path for path, _ in repository.asked]
-    assert contents(tmp_path) == WHOLE
-
-
-# A part that does not fit (other bytes, or too long) costs a new beginning, not an error.
-@pytest.mark.parametrize("size", [1_000, KERNEL_JAR.size, KERNEL_JAR.size + 5])
-def test_unfitting_part_is_replaced(repository: Repository, tmp_path: Path, size: int) -> None:
-    (tmp_path / "kernel-1.jar.part").write_bytes(b"x" * size)
-    complete(JARS, tmp_path, repository.address, no_progress)
-
-    assert repository.asked.count((KERNEL, None)) == 1
-    assert contents(tmp_path) == WHOLE
-
-
-# A repository that ignores ranges and sends the whole file again is understood.
-def test_repository_without_ranges(repository: Repository, tmp_path: Path) -> None:
-    repository.knows_ranges = False
-    (tmp_path / "kernel-1.jar.part").write_bytes(FILES[KERNEL][:1000])
-    complete(JARS, tmp_path, repository.address, no_progress)
-
-    assert contents(tmp_path) == WHOLE
-
-
-# A busy repository is asked again.
-def test_busy_repository_is_asked_again(repository: Repository, tmp_path: Path) -> None:
-    repository.statuses_first[KERNEL] = [503, 429]
-    complete(JARS, tmp_path, repository.address, no_progress)
-
-    assert contents(tmp_path) == WHOLE
-
-
-# A repository that lacks a jar, or wants a login, is told of at once with the jar and the settings.
-@pytest.mark.parametrize("status", [401, 403, 404, 407])
+# A repository that lacks a jar, or wants a login, is refused at once with the jar and the settings.
+@pytest.mark.parametrize("status", [401, 404, 407])
 def test_refusal_names_jar_and_remedy(repository: Repository, tmp_path: Path, status: int) -> None:
     repository.statuses_first[KERNEL] = [status]
 
@@ -238,23 +210,28 @@ def test_refusal_names_jar_and_remedy(repository: Repository, tmp_path: Path, st
     assert [path for path, _ in repository.asked].count(KERNEL) == 1
 
 
-# Where nobody listens the message says what to do and shows no password of the address.
+# An address or a proxy that cannot be used is an error that says what to do, without the password.
 @pytest.mark.parametrize(
-    "address",
-    ["http://me:secret@127.0.0.1:9/x", "ftp://me:secret@127.0.0.1/x", "http://me:secret@[::1/x"],
+    ("address", "proxy", "message"),
+    [
+        ("http://me:secret@127.0.0.1:9/x", None, "GRAPHREADER_MAVEN_MIRROR"),
+        ("ftp://me:secret@127.0.0.1/x", None, "must look like https"),
+        ("http://me:secret@[::1/x", None, "must look like https"),
+        ("http://127.0.0.1:9/x", "gopher://me:secret@127.0.0.1:9", "proxy"),
+    ],
 )
-def test_no_repository_says_what_to_do(tmp_path: Path, address: str) -> None:
-    with pytest.raises(DownloadError, match="GRAPHREADER_MAVEN_MIRROR") as caught:
+def test_unusable_address(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    address: str,
+    proxy: str | None,
+    message: str,
+) -> None:
+    if proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+
+    with pytest.raises(DownloadError, match=message) as caught:
         complete(JARS, tmp_path, address, no_progress)
-    assert "secret" not in str(caught.value)
-
-
-# A proxy variable that cannot be used is an error for a person, without the proxy's password.
-def test_unusable_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "gopher://me:secret@127.0.0.1:9")
-
-    with pytest.raises(DownloadError, match="proxy") as caught:
-        complete(JARS, tmp_path, "http://127.0.0.1:9/x", no_progress)
     assert "secret" not in str(caught.value)
 
 
@@ -269,40 +246,32 @@ def test_silent_repository_is_given_up(
         complete(JARS, tmp_path, repository.address, no_progress)
 
 
-# Progress counts bytes up to the sum of the pinned sizes.
-def test_progress_counts_bytes(repository: Repository, tmp_path: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    complete(JARS, tmp_path, repository.address, lambda *one: told.append(one))
-
-    size = sum(jar.size for jar in JARS)
-    assert told[-1] == ("downloading", size, size)
-    assert {(phase, total) for phase, _, total in told} == {("downloading", size)}
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
-
-
-# What progress raises ends the download and reaches the caller: this is how Ctrl-C gets in.
-def test_progress_may_end_it(repository: Repository, tmp_path: Path) -> None:
+# Progress counts bytes up to the sum of the pinned sizes. What it raises ends the download and
+# reaches the caller: this is how Ctrl-C gets in.
+def test_progress(repository: Repository, tmp_path: Path) -> None:
+    notes: list[tuple[str, int, int | None]] = []
+    fetch(tmp_path / "whole", repository, lambda *note: notes.append(note))
     repository.answers.clear()
 
     def interrupt(phase: str, done: int, total: int | None) -> None:
         raise KeyboardInterrupt
 
+    size = sum(jar.size for jar in JARS)
+    assert notes[-1] == ("downloading", size, size)
+    assert {(phase, total) for phase, _, total in notes} == {("downloading", size)}
+    assert [done for _, done, _ in notes] == sorted(done for _, done, _ in notes)
     with pytest.raises(KeyboardInterrupt):
         complete(JARS, tmp_path, repository.address, interrupt)
 
 
-# A cache that cannot be written is an error that names the folder and the setting.
-def test_unwritable_cache(repository: Repository, tmp_path: Path) -> None:
+# A cache that cannot be written, or a disk too small for the jars, is an error that names the
+# folder and the setting, before anything is fetched.
+def test_no_room(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
+    giant = Jar("org/neo4j/giant/1/giant-1.jar", "0" * 64, 10**18)
 
     with pytest.raises(ServerError, match=r"file/jars cannot be written.*GRAPHREADER_CACHE"):
         complete(JARS, tmp_path / "file" / "jars", repository.address, no_progress)
-
-
-# A disk too small for the jars is told of before anything is fetched.
-def test_too_small_disk(repository: Repository, tmp_path: Path) -> None:
-    giant = Jar("org/neo4j/giant/1/giant-1.jar", "0" * 64, 10**18)
-
     with pytest.raises(ServerError, match=r"MB of room.*GRAPHREADER_CACHE"):
         complete([giant], tmp_path, repository.address, no_progress)
     assert repository.asked == []

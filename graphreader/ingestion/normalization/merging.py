@@ -17,13 +17,12 @@ Nothing here reads the graph, and no result depends on the order of its input.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
 from importlib.resources import files
 from itertools import combinations, product
-from types import MappingProxyType
 from typing import Literal
 
 from graphreader.ingestion.normalization.rules import (
@@ -81,13 +80,19 @@ def semantic_merges(
     is there, else the element with most facts. Pairs below the threshold and of unknown elements
     are ignored.
     """
-    similar = [
+    pairs = [
         (elements[one], elements[other], score)
         for one, other, score in similarities
         if score >= THRESHOLD and one in elements and other in elements
     ]
+    forms: dict[str, list[Element]] = defaultdict(list)
+    for element in elements.values():
+        if place := _place(element):
+            forms[place].append(element)
+    for same in forms.values():
+        pairs += [(one, other, 1.0) for one, other in combinations(same, 2)]
     return group(
-        [*_pairs_of_places(elements.values()), *similar],
+        pairs,
         may_merge,
         lambda element: (_place(element) != element.key, *rank_by_facts(element)),
         "semantic",
@@ -183,7 +188,7 @@ def may_merge(a: Element, b: Element) -> bool:
 
     Symmetric. It must be right for an embedding that knows only spelling.
     """
-    if _place(a) is not None and _place(a) == _place(b):
+    if _place(a) and _place(a) == _place(b):
         return True
     if not (is_comparable(a.name, a.key) and is_comparable(b.name, b.key)):
         return False
@@ -239,7 +244,7 @@ def is_counted(name: str, key: str) -> bool:
     """Whether a number, an ordinal or a date is in it: digits, Roman, Chinese or in words."""
     return (
         any(map(str.isnumeric, key))
-        or any(map(is_counting_word, words(key)))
+        or not _antonym_rows()[0].isdisjoint(words(key))
         or any(map(_ROMAN.fullmatch, words(name)))
     )
 
@@ -303,11 +308,6 @@ def _american_words(key: str) -> list[str]:
     return [american(word) for word in key.removeprefix("the ").split()]
 
 
-def is_counting_word(word: str) -> bool:
-    """Whether a lower-case English word is a number, an ordinal, a month or a day of the week."""
-    return word in _antonym_rows()[0]
-
-
 def are_antonyms(one: str, other: str) -> bool:
     """Whether two lower-case English words exclude each other, or one negates the other.
 
@@ -321,7 +321,7 @@ def are_antonyms(one: str, other: str) -> bool:
 
 @cache
 def _antonym_rows() -> tuple[frozenset[str], ...]:
-    """The rows of antonyms.txt; the first one has the words that count."""
+    """The rows of antonyms.txt; the first one has numbers, ordinals, months and days."""
     return tuple(frozenset(line.split()) for line in _lines("antonyms.txt"))
 
 
@@ -329,8 +329,7 @@ def _antonym_rows() -> tuple[frozenset[str], ...]:
 def place_forms() -> Mapping[str, str]:
     """The key of the place for the key of each of its forms, the place itself among them.
 
-    The table places.tsv has adjectives and nouns: "Canadian" is shown as "Canada" (paper, figure
-    21).
+    The table places.tsv has adjectives and nouns: "Canadian" is shown as "Canada" (figure 21).
     """
     forms: dict[str, str] = {}
     for line in _lines("places.tsv"):
@@ -338,23 +337,13 @@ def place_forms() -> Mapping[str, str]:
         for form in others.split(", "):
             forms[normalize(form)] = forms[normalize(f"the {form}")] = normalize(place)
         forms[normalize(place)] = normalize(place)  # "the Niger" is a river
-    return MappingProxyType(forms)
+    return forms
 
 
 def _lines(name: str) -> list[str]:
     """The lines of a table of this package, without comments."""
     text = files("graphreader.ingestion.normalization").joinpath(name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
-
-
-def _pairs_of_places(elements: Iterable[Element]) -> Iterator[Pair]:
-    forms: dict[str, list[Element]] = defaultdict(list)
-    for element in elements:
-        place = _place(element)
-        if place is not None:
-            forms[place].append(element)
-    for same in forms.values():
-        yield from ((one, other, 1.0) for one, other in combinations(same, 2))
 
 
 def _place(element: Element) -> str | None:

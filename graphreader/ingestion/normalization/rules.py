@@ -51,17 +51,7 @@ _PLAIN = re.compile(r"[a-z0-9]+(?:[ -][a-z0-9]+)*")
 _BEFORE_NUMBERS = "-+."  # these belong to what they stand at: -5, .5; #3, @name; C++, C#, 5%
 _BEFORE_WORDS = "#@&§"
 _BEHIND_WORDS = "%‰°+#"
-
-_OPENED_BY = {
-    ")": "(",
-    "]": "[",
-    "}": "{",
-    "）": "（",
-    "》": "《",
-    "」": "「",
-    "』": "『",
-    "】": "【",
-}
+_OPENED_BY = dict(zip(")]}）》」』】", "([{（《「『【", strict=True))
 
 
 def clean_surface(surface: str) -> str:
@@ -255,21 +245,7 @@ def american(word: str) -> str:
     return word
 
 
-_OUR = (
-    "ard|arm|behavi|cand|clam|col|demean|discol|endeav|fav|ferv|flav|glam|harb|hon|hum|lab"
-    "|neighb|od|parl|ranc|rig|rum|sav|savi|splend|succ|tum|val|vap|vig"
-)
-
-_RE = (
-    "amphitheat|calib|cent|centimet|epicent|fib|goit|kilomet|lit|lust|meag|millimet"
-    "|och|reconnoit|sab|saltpet|scept|sepulch|somb|spect|theat"
-)
-
-_L = (
-    "bevel|cancel|channel|counsel|cudgel|dial|duel|enamel|equal|fuel|funnel|gambol|grovel|jewel"
-    "|label|level|libel|marshal|marvel|model|panel|parcel|pencil|quarrel|revel|rival|shovel"
-    "|shrivel|signal|snivel|spiral|swivel|total|towel|travel|tunnel|unravel"
-)
+_OUR, _RE, _L = ("|".join(_LISTS[f"stems in {end}"]) for end in ("-our", "-re", "-l"))
 
 _SPELLING_RULES = tuple(
     (re.compile(pattern), replacement)
