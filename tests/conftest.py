@@ -9,6 +9,7 @@ start: these have no key and no proxy, and need the network only to fetch the ja
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
@@ -44,11 +45,16 @@ def bare_environment() -> Iterator[None]:
         yield
 
 
+def pytest_unconfigure() -> None:
+    """Stop the servers at the end of the run."""
+    servers.stop_embedded()
+
+
 @pytest.fixture(scope="session")
 def neo4j_pool() -> Iterator[servers.Pool]:
-    """The servers of this run, each started when first asked for and stopped at the end."""
-    with servers.Pool(TEST_URI, CACHE) as pool:
-        yield pool
+    """The servers of this process, each started when first asked for."""
+    with ExitStack() as stack:
+        yield servers.Pool(TEST_URI, CACHE, stack)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,8 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from shutil import which
-from types import TracebackType
-from typing import Any, Self
+from shutil import rmtree, which
+from typing import Any
 
 from testcontainers.community.neo4j import Neo4jContainer
 
@@ -26,26 +25,22 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 # Read before they are cleared: the jars may have to be fetched through one.
 PROXY = {name: value for name, value in os.environ.items() if name.upper() in PROXIES}
 
+# The home of the embedded servers of this run. The workers of pytest-xdist inherit it, and so share
+# one server of each version: of several starts at once GraphReader makes one.
+IS_OWNER = "TESTS_NEO4J_HOME" not in os.environ
+if IS_OWNER:
+    os.environ["TESTS_NEO4J_HOME"] = tempfile.mkdtemp(prefix="graphreader-neo4j-")
+HOME = os.environ["TESTS_NEO4J_HOME"]
+
 
 class Pool:
-    """Starts each version at most once."""
+    """The servers of this process, each started when first asked for."""
 
-    def __init__(self, named: Mapping[str, str | None], cache: Path) -> None:
+    def __init__(self, named: Mapping[str, str | None], cache: Path, stack: ExitStack) -> None:
         self._named = named
         self._cache = cache
+        self._stack = stack
         self._servers: dict[str, Settings] = {}
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.close()
 
     def settings(self, version: str) -> Settings:
         """Settings of a running server of that version (a named server is what it is)."""
@@ -58,26 +53,24 @@ class Pool:
         if uri:
             return _settings(uri, self._named[VARIABLES[2]] or "", self._named[VARIABLES[1]])
         if _docker_answers():
-            return self._container(version)
-        return self._embedded(version)
-
-    def _container(self, version: str) -> Settings:
-        container = self._stack.enter_context(Neo4jContainer(f"neo4j:{version}"))
-        return _settings(container.get_connection_url(), container.password)
-
-    def _embedded(self, version: str) -> Settings:
-        home = self._stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="graphreader-neo4j-", ignore_cleanup_errors=True)
-        )
-        environment = {
-            "GRAPHREADER_HOME": home,
-            "GRAPHREADER_CACHE": str(self._cache),
-            "GRAPHREADER_NEO4J_VERSION": version,
-            **PROXY,
-        }
-        self._stack.callback(command, ["neo4j", "stop"], environment)
+            container = self._stack.enter_context(Neo4jContainer(f"neo4j:{version}"))
+            return _settings(container.get_connection_url(), container.password)
+        environment = {**_environment(version), "GRAPHREADER_CACHE": str(self._cache), **PROXY}
         status = json.loads(command(["neo4j", "start", "--json"], environment).stdout)
         return _settings(status["uri"], status["password"])
+
+
+def stop_embedded() -> None:
+    """Stop the embedded servers of this run, once all of its workers have ended."""
+    for version in VERSIONS if IS_OWNER else ():
+        if Path(HOME, f"neo4j-{version.partition('.')[0]}").exists():
+            command(["neo4j", "stop"], _environment(version))
+    if IS_OWNER:
+        rmtree(HOME, ignore_errors=True)
+
+
+def _environment(version: str) -> dict[str, str]:
+    return {"GRAPHREADER_HOME": HOME, "GRAPHREADER_NEO4J_VERSION": version}
 
 
 def command(

@@ -1,7 +1,8 @@
-"""The embedded Neo4j: real servers in a home of their own, with an accent and a space in its name.
+"""The embedded Neo4j: real servers in homes of their own, one with an accent and a space in it.
 
 The tests of one server follow each other in the order of this file and share its starts, which
-take 5 to 10 seconds each. The jars come from the cache folder and are fetched once.
+take 5 to 10 seconds each. So those that change the schema of a whole database, which other tests
+share, use the servers of this file too. The jars come from the cache folder and are fetched once.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,13 +25,25 @@ import psutil
 import pytest
 from neo4j import GraphDatabase
 
-from graphreader.errors import ServerError
+from graphreader.errors import (
+    DecisionError,
+    EmbeddingMismatchError,
+    SchemaError,
+    ServerError,
+    UnknownCorpusError,
+)
+from graphreader.ingestion.embedding import reindex
 from graphreader.settings import Settings
-from graphreader.store.connection import open_connection
+from graphreader.store import schema
+from graphreader.store.catalog import Catalog
+from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded import process as process_module
 from graphreader.store.embedded import server as embedded
 from graphreader.store.embedded.process import ServerHome
 from graphreader.store.embedded.server import RunningServer
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.writer import GraphWriter
+from tests.neo4j.texts import by_vector, write
 from tests.servers import PROXY
 
 # Starts the server as any command does; with an argument it then stays until it is ended.
@@ -99,9 +112,37 @@ def settings(home: Path, cache: Path) -> Iterator[Settings]:
     embedded.stop(settings)
 
 
+@pytest.fixture(scope="module")
+def long_term(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Settings]:
+    home = tmp_path_factory.mktemp("long-term")
+    settings = Settings.read(home=home, cache=cache, neo4j_version="5.26.30")
+    yield settings
+    embedded.stop(settings)
+
+
 @pytest.fixture
 def server(settings: Settings) -> RunningServer:
     return embedded.ensure_running(settings)
+
+
+class Lengths:
+    """An embedder of any dimension: a vector says how long the text is."""
+
+    def __init__(self, name: str, dimension: int) -> None:
+        self.name = name
+        self.dimension = dimension
+        self.fails_after = 99
+        self.embedded: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.fails_after -= 1
+        if self.fails_after < 0:
+            raise DecisionError("The embedding service went away.")
+        self.embedded += texts
+        return [[float(len(text)), *([1.0] * (self.dimension - 1))] for text in texts]
+
+    async def aclose(self) -> None:
+        pass
 
 
 def never(phase: str, done: int, total: int | None) -> None:
@@ -128,9 +169,9 @@ def servers_of(home: Path) -> list[int]:
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX's")
 def test_two_starts_at_once_give_one_server(settings: Settings, home: Path) -> None:
     ending, staying = run_python(STARTER, home), run_python(STARTER, home, "stay")
-    told, failure = ending.communicate(timeout=300)
+    output, failure = ending.communicate(timeout=300)
     assert staying.stdout is not None
-    told_also = staying.stdout.readline()
+    output_of_staying = staying.stdout.readline()
     os.killpg(staying.pid, signal.SIGINT)
     staying.communicate(timeout=300)
 
@@ -138,64 +179,45 @@ def test_two_starts_at_once_give_one_server(settings: Settings, home: Path) -> N
     assert staying.returncode != 0
     server = embedded.running(settings)
     assert server is not None
-    assert told == told_also == f"{server.pid} {server.uri}\n"
+    assert output == output_of_staying == f"{server.pid} {server.uri}\n"
     assert servers_of(home) == [server.pid]
     assert os.getsid(server.pid) == server.pid
 
 
-# A server that runs is found without starting, preparing or waiting for anything.
+# A server that runs is found without starting, preparing or waiting for anything; the password
+# opens its database, and the Browser's page is served.
 def test_running_server_is_found(settings: Settings) -> None:
     server = embedded.ensure_running(settings, never)
+    page = httpx.get(f"{server.http}/browser/", trust_env=False)
 
     assert embedded.running(settings) == server
     assert server.version == settings.neo4j_version
     assert server.home.parent == settings.home.resolve()
-
-
-# What we hand out works: the password opens the database, the Browser's page is served.
-def test_credentials_and_browser_work(server: RunningServer) -> None:
-    page = httpx.get(f"{server.http}/browser/", trust_env=False)
-
     assert ask(server, "RETURN 1") == 1
     assert page.status_code == 200
     assert "Neo4j Browser" in page.text
 
 
-# Nobody else can read the password: not in files, not in a repr, not on the command line.
+# Nobody else can read the password: not in files, not in a repr, not on the command line. Nor does
+# the server, which lives long, carry the keys of whoever happened to start it.
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
-def test_password_is_private(server: RunningServer) -> None:
+def test_secrets_are_private(server: RunningServer) -> None:
     password = server.password.get_secret_value()
     files = [file for file in server.home.iterdir() if file.suffix == ".json"]
+    process = psutil.Process(server.pid)
 
     assert {file.name for file in files} == {"access.json", "server.json"}
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE(server.home.stat().st_mode) == 0o700
     assert password not in repr(server)
-    assert password not in " ".join(psutil.Process(server.pid).cmdline())
+    assert password not in " ".join(process.cmdline())
+    assert "OPENAI_API_KEY" not in process.environ()
+    assert "sk-ours" not in process.environ().values()
 
 
-# The server lives long: it must not carry the keys of whoever happened to start it.
-@pytest.mark.skipif(sys.platform == "win32", reason="there the environment is not readable")
-def test_server_does_not_inherit_keys(server: RunningServer) -> None:
-    environment = psutil.Process(server.pid).environ()
-
-    assert "OPENAI_API_KEY" not in environment
-    assert "sk-ours" not in environment.values()
-
-
-# A lost state file costs nothing: the server is recognized by its command line.
-def test_lost_state_is_mended(settings: Settings, server: RunningServer) -> None:
-    (server.home / "server.json").unlink()
-    before = embedded.running(settings)
-    found = embedded.ensure_running(settings)
-
-    assert before is None
-    assert found == server
-    assert embedded.running(settings) == server
-
-
-# A copy of a home does not take the original's server for its own, nor stop it.
-def test_copied_home_is_another_home(
+# A lost state file costs nothing: the server is recognized by its command line. A copy of the home
+# does not take the original's server for its own, nor stop it.
+def test_lost_state_and_copied_home(
     settings: Settings, server: RunningServer, tmp_path: Path, cache: Path
 ) -> None:
     copy = tmp_path / server.home.name
@@ -203,7 +225,10 @@ def test_copied_home_is_another_home(
     for name in ("access.json", "server.json"):
         shutil.copy(server.home / name, copy / name)
     other = Settings.read(home=tmp_path, cache=cache)
+    (server.home / "server.json").unlink()
 
+    assert embedded.running(settings) is None
+    assert embedded.ensure_running(settings) == embedded.running(settings) == server
     assert embedded.running(other) is None
     assert embedded.stop(other) is False
     assert embedded.running(settings) == server
@@ -227,7 +252,100 @@ def test_killed_server_is_started_again(settings: Settings, server: RunningServe
     assert ask(again, "MATCH (n:Kept) RETURN n.text") == "kept"
 
 
-# A server that is frozen does not hold up a command for long, and can be stopped.
+# A task that is cancelled while it starts a server leaves none, and has waited for that; the next
+# start is a good one. Here with the long-term version, in a folder of its own major version.
+async def test_start_after_an_interrupted_one_with_5_26(long_term: Settings) -> None:
+    starting = threading.Event()
+
+    def note(phase: str, done: int, total: int | None) -> None:
+        if phase == "starting" and servers_of(long_term.home):
+            starting.set()
+
+    task = asyncio.create_task(open_connection(long_term, note))
+    assert await asyncio.to_thread(starting.wait, 300)
+    await asyncio.sleep(1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    left = servers_of(long_term.home), list(long_term.home.glob("*/server.json"))
+    server = embedded.ensure_running(long_term)
+
+    assert left == ([], [])
+    assert server.home.name == "neo4j-5"
+    assert server.version == "5.26.30"
+    assert ask(server, "CALL dbms.components() YIELD versions RETURN versions[0]") == "5.26.30"
+
+
+@pytest.fixture(params=["settings", "long_term"])
+async def own_connection(request: pytest.FixtureRequest) -> AsyncIterator[Connection]:
+    """A prepared database of a server that no other file of tests uses."""
+    connection = await open_connection(request.getfixturevalue(request.param))
+    await schema.prepare(connection, 256)
+    yield connection
+    await connection.aclose()
+
+
+async def states(connection: Connection) -> set[str]:
+    rows = await connection.read("schema/indexes")
+    assert len(rows) == 14
+    return {row["state"] for row in rows}
+
+
+# Many who prepare a new database at the same moment all find it prepared; to prepare it again
+# changes nothing. A graph of another version is refused, not used.
+async def test_schema(own_connection: Connection) -> None:
+    for _ in range(3):
+        async with own_connection._driver.session() as session:
+            await (await session.run("DROP INDEX graphreader_key_element_stale")).consume()
+        others = [await Connection.open(own_connection.address) for _ in range(5)]
+        await asyncio.gather(*(schema.prepare(one, 256) for one in others))
+        for one in others:
+            await one.aclose()
+    await own_connection.write("schema/set_number", number=999)
+    with pytest.raises(SchemaError, match=r"schema 999.*NEO4J_DATABASE"):
+        await schema.prepare(own_connection, 256)
+    await own_connection.write("schema/set_number", number=schema.NUMBER)
+
+    assert await states(own_connection) == {"ONLINE"}
+
+
+# Another dimension of the embedding is noticed by the index's real options. A reindex makes the
+# index anew and embeds every corpus, which is then found; one that was cut off is finished by the
+# next one. A corpus that there is not is refused before anything is touched. Another embedding of
+# the same dimension embeds its own corpus alone, and where nothing changed, nothing is embedded.
+async def test_another_dimension(own_connection: Connection) -> None:
+    with pytest.raises(EmbeddingMismatchError, match=r"256 dimensions.*gives 64"):
+        await schema.prepare(own_connection, 64)
+    with pytest.raises(UnknownCorpusError):
+        await reindex(own_connection, Lengths("new", 64), "no such corpus")
+    before = await schema.dimension(own_connection)
+    for corpus in ("one", "two"):
+        writer = GraphWriter(own_connection, corpus)
+        await writer.begin_corpus(decider="t", prompts="1", embedding="old", dimension=256)
+        await write(writer, "title", [("x", {"Canada is cold.": ["Canada", "cold"]})])
+    embedder = Lengths("new", 64)
+    embedder.fails_after = 1
+    with pytest.raises(DecisionError):
+        await reindex(own_connection, embedder, "one")
+    embedder.fails_after = 99
+    finished = await reindex(own_connection, embedder, "one")
+    nearest = await by_vector(GraphExplorer(own_connection, "two"), [4.0] + [1.0] * 63, 1)
+    newer = Lengths("newer", 64)
+    alone = await reindex(own_connection, newer, "one")
+    await reindex(own_connection, newer, "one")
+    records = [await Catalog(own_connection).corpus(name) for name in ("one", "two")]
+
+    assert before == 256
+    assert finished == ["one", "two"]
+    assert await schema.dimension(own_connection) == 64
+    assert alone == ["one"]
+    assert sorted(newer.embedded) == ["canada", "cold"]
+    assert [(one.embedding, one.dimension) for one in records] == [("newer", 64), ("new", 64)]
+    assert [node.name for node in nearest] == ["cold"]
+
+
+# A server that is frozen does not hold up a command for long, and can be stopped: it is gone then,
+# with its state. Stopping again does no harm.
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP")
 def test_frozen_server(
     settings: Settings, server: RunningServer, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -243,49 +361,32 @@ def test_frozen_server(
         embedded.ensure_running(settings)
     left = servers_of(home)
     began = time.monotonic()
-    stopped = embedded.stop(settings)
-
-    assert left == [server.pid]
-    assert stopped
-    assert time.monotonic() - began < 20
-    assert servers_of(home) == []
-
-
-# A stopped server is gone, with its state; stopping again does no harm.
-def test_stop(settings: Settings, server: RunningServer, home: Path) -> None:
     stopped = embedded.stop(settings), embedded.stop(settings)
 
+    assert left == [server.pid]
     assert stopped == (True, False)
+    assert time.monotonic() - began < 20
     assert servers_of(home) == []
     assert embedded.running(settings) is None
     assert not (server.home / "server.json").exists()
 
 
 # A kept port that somebody else has taken meanwhile is replaced, and the replacement is kept;
-# the other port and the password stay.
+# the other port and the password stay. Every home has a password of its own.
 def test_taken_port_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_module, "_PORT_SECONDS", 0.2)
-    home = ServerHome.of(Settings.read(home=tmp_path))
+    home, other = (ServerHome.of(Settings.read(home=tmp_path / name)) for name in "ab")
     home.make()
-    first = home.make_access()
-    again = home.make_access()
+    other.make()
+    first, again = home.make_access(), home.make_access()
     with socket.create_server(("127.0.0.1", first.http)):
         moved = home.make_access()
 
     assert again == first
+    assert first.bolt != first.http
     assert moved == replace(first, http=moved.http) != first
     assert home.access() == home.make_access() == moved
-
-
-# Every home gets a password of its own, and a server's two ports differ.
-def test_homes_differ(tmp_path: Path) -> None:
-    homes_of = [ServerHome.of(Settings.read(home=tmp_path / str(number))) for number in range(20)]
-    for one in homes_of:
-        one.make()
-    accesses = [one.make_access() for one in homes_of]
-
-    assert len({access.password for access in accesses}) == 20
-    assert all(access.bolt != access.http for access in accesses)
+    assert other.make_access().password != first.password
 
 
 # Data whose password is lost are not started over, and not thrown away.
@@ -307,48 +408,6 @@ def test_failed_start_shows_the_log(tmp_path: Path, cache: Path) -> None:
 
     with pytest.raises(ServerError, match="Initial heap size set to a larger value"):
         embedded.ensure_running(settings)
-    assert servers_of(tmp_path) == []
-    assert not list(tmp_path.glob("*/server.json"))
-
-
-# Who gives up on a first start leaves no server behind, and the next start is a good one; here
-# with the long-term version, in a folder of its own major version.
-def test_start_after_an_interrupted_one_with_5_26(tmp_path: Path, cache: Path) -> None:
-    settings = Settings.read(home=tmp_path, cache=cache, neo4j_version="5.26.30")
-    phases: list[str] = []
-
-    def give_up(phase: str, done: int, total: int | None) -> None:
-        phases.append(phase)
-        if phases.count("starting") == 15:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        embedded.ensure_running(settings, give_up)
-    left = servers_of(tmp_path)
-    server = embedded.ensure_running(settings)
-    answer = ask(server, "CALL dbms.components() YIELD versions RETURN versions[0]")
-    embedded.stop(settings)
-
-    assert left == []
-    assert server.home.name == "neo4j-5"
-    assert answer == server.version == "5.26.30"
-
-
-# A task that is cancelled while it starts a server leaves none, and has waited for that.
-async def test_cancelled_while_starting(tmp_path: Path, cache: Path) -> None:
-    settings = Settings.read(home=tmp_path, cache=cache)
-    starting = threading.Event()
-
-    def note(phase: str, done: int, total: int | None) -> None:
-        if phase == "starting" and servers_of(tmp_path):
-            starting.set()
-
-    task = asyncio.create_task(open_connection(settings, note))
-    assert await asyncio.to_thread(starting.wait, 300)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
     assert servers_of(tmp_path) == []
     assert not list(tmp_path.glob("*/server.json"))
 

@@ -57,3 +57,9 @@ async def by_words(explorer: GraphExplorer, text: str, limit: int) -> list[Node]
 async def by_vector(explorer: GraphExplorer, vector: Sequence[float], limit: int) -> list[Node]:
     """What a search for one vector finds."""
     return (await explorer.nearest([vector], limit))[0]
+
+
+async def node_ids(writer: GraphWriter) -> dict[str, str]:
+    """The ids of all nodes of a small corpus, by their names."""
+    nodes = await GraphExplorer(writer.connection, writer.corpus).busiest_nodes(5000)
+    return {node.name: node.id for node in nodes}

@@ -1,0 +1,186 @@
+"""What a database has: corpora, documents and their texts, sizes, the subgraph of a run."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from graphreader.documents import Chunk, Document
+from graphreader.errors import UnknownCorpusError, UnknownDocumentError
+from graphreader.ingestion.chunking import split
+from graphreader.ingestion.loading.content import Content, document_of
+from graphreader.store.catalog import (
+    FACTS_OF_AN_ELEMENT,
+    Catalog,
+    Edge,
+    RunSubgraph,
+    run_subgraph,
+)
+from graphreader.store.connection import Connection
+from graphreader.store.key_elements import KeyElementMerges, StoredMerge
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
+from tests.neo4j.texts import document, node_ids, read, write
+
+FACTS = {"A and B.": ["A", "B"], "A and C.": ["A", "C"]}
+LIMIT = 60
+ENGLISH = "\n\n".join(
+    f"Ada built bridge {n} of stone.\nIt stood  for {n} years." for n in range(40)
+)
+CHINESE = "\n\n".join(f"第{n}章 贞德生于栋雷米村。\r\n　　{n}年后，她去了希农。" for n in range(30))
+ODD = "\ufeffBegins with a mark.\n\n\n  \t\nEmoji 👩‍🚀 and e\u0301 stay.\n \n Ends with space. \n\n"
+REPEATED = "\n\n".join(["Ada built a bridge of stone that stood. " * 5] * 4)
+
+
+@pytest.fixture
+def catalog(connection: Connection) -> Catalog:
+    return Catalog(connection)
+
+
+# A document is found by its id, its path or its title; a title that two documents have names both,
+# and a document that there is not says where to look.
+async def test_documents_are_found(writer: GraphWriter, catalog: Catalog) -> None:
+    for title in ("one", "two"):
+        await write(writer, title, [("x", FACTS)])
+    first, second = document(writer.corpus, "one"), document(writer.corpus, "two")
+    by_name = [await catalog.find(writer.corpus, name) for name in (first.id, first.source, "one")]
+    await writer.begin_documents([replace(second, title="one")], 2000)
+
+    assert by_name == [first.id] * 3
+    with pytest.raises(UnknownDocumentError, match=rf"{first.id}.*{second.id}") as refused:
+        await catalog.find(writer.corpus, "one")
+    assert second.source in str(refused.value)
+    with pytest.raises(UnknownDocumentError, match="graphreader list"):
+        await catalog.find(writer.corpus, "none")
+
+
+# A corpus remembers how it was made, and the list counts what each holds; a corpus that there is
+# not names those that there are. Sizes are those of the paper's table 8; an empty corpus has none.
+async def test_corpora(writer: GraphWriter, catalog: Catalog) -> None:
+    await write(writer, "one", [("x y z ", FACTS), ("y", FACTS)])
+    record = await catalog.corpus(writer.corpus)
+    (line,) = [one for one in await catalog.corpora() if one.corpus == writer.corpus]
+    stats = await catalog.stats(writer.corpus)
+    empty = await catalog.stats("no such corpus")
+
+    assert (record.decider, record.prompts, record.embedding) == ("test", "1", "test-embedding")
+    assert (line.documents, line.chunks, line.incomplete) == (1, 2, 0)
+    with pytest.raises(UnknownCorpusError, match=writer.corpus):
+        await catalog.corpus("no such corpus")
+    assert (stats.documents, stats.chunks, stats.tokens, stats.facts) == (1, 2, 4, 4)
+    assert (stats.key_elements, stats.most_facts, stats.most_neighbors) == (3, 4, 2)
+    assert stats.facts_per_element == pytest.approx(8 / 3)
+    assert stats.neighbors_per_element == pytest.approx(4 / 3)
+    assert stats.busiest[0] == ("A", 4)
+    assert (empty.documents, empty.key_elements, empty.facts_per_element) == (0, 0, 0.0)
+
+
+def book(corpus: str, title: str, text: str, **more: object) -> Document:
+    return document_of(Content(text, **more), title, corpus, f"/texts/{title}.txt")  # type: ignore[arg-type]
+
+
+async def put(writer: GraphWriter, of: Document, **how: object) -> list[Chunk]:
+    """Read a document in, in chunks of the size that the limit gives."""
+    chunks = split(of, LIMIT)
+    facts = {f"Somebody built {of.title}.": ["Somebody"]}
+    await writer.write_chunks([replace(read(of, one, facts), **how) for one in chunks], [of], LIMIT)  # type: ignore[arg-type]
+    return chunks
+
+
+async def arrange(writer: GraphWriter, of: Document, chunks: Sequence[Chunk]) -> list[str]:
+    version = DocumentVersion.of(of.id, of.sha256, LIMIT, len(chunks))
+    return await writer.arrange(version, chunks)
+
+
+# Each document comes back as it was read in, to the last character, with pages and headings and
+# without metadata, by title and id; also one of equal chunks, or whose chunks have no facts. What
+# is only being read in is left out.
+async def test_texts(writer: GraphWriter, catalog: Catalog) -> None:
+    places = {"page_starts": (0, 9, 30), "headings": ((0, "第一章"), (12, "Stone & “sand”"))}
+    books = [
+        book(writer.corpus, title, text, **places)
+        for title, text in {"C": ENGLISH, "A": CHINESE, "B": ODD}.items()
+    ]
+    twin = document_of(Content(REPEATED, "A"), "A", writer.corpus, "/texts/another.txt")
+    failed = book(writer.corpus, "failed", ENGLISH, metadata={"author": "Ada"})
+    for one in (*books, twin):
+        await arrange(writer, one, await put(writer, one))
+    await arrange(writer, failed, await put(writer, failed, facts=(), error="cut off"))
+    begun, half = (book(writer.corpus, title, ENGLISH) for title in ("begun", "half"))
+    await writer.begin_documents([begun], LIMIT)
+    await writer.write_chunks([ReadChunk(one) for one in split(half, LIMIT)[:3]], [half], LIMIT)
+
+    expected = [*books, twin, replace(failed, metadata={})]
+    texts = await catalog.texts(writer.corpus)
+    assert texts == sorted(expected, key=lambda one: (one.title, one.id))
+    assert [one.language for one in texts if one.text == CHINESE] == ["zh"]
+    assert await catalog.texts(f"{writer.corpus}-none") == []
+
+
+# Chunks of an edit are not in the text before they are arranged, and the old ones are not after.
+# What is being deleted is not there any more.
+async def test_edited_and_deleted_texts(
+    connection: Connection, writer: GraphWriter, catalog: Catalog
+) -> None:
+    old = book(writer.corpus, "bridges", ENGLISH)
+    new = book(writer.corpus, "bridges", ENGLISH.replace("bridge 7", "ferry 7"))
+    await arrange(writer, old, await put(writer, old))
+    chunks = await put(writer, new, pending=True)
+    (before,) = await catalog.texts(writer.corpus)
+    stale = await arrange(writer, new, chunks)
+    after = await catalog.texts(writer.corpus)
+    await connection.write("write/mark_deleting", corpus=writer.corpus, documents=[new.id])
+
+    assert before.text == old.text
+    assert stale
+    assert after == [new]
+    assert await catalog.texts(writer.corpus) == []
+    await Deleter(connection, writer.corpus).finish_deletes()
+    assert await catalog.texts(writer.corpus) == []
+
+
+def edge(graph: RunSubgraph, one: str, other: str) -> Edge:
+    """The only edge of two."""
+    (only,) = [each for each in graph.edges if {each.one, each.other} == {one, other}]
+    return only
+
+
+# The nodes of a run come in the order of their ids, without those that are gone or of another
+# corpus. Facts tie a chunk to what they name, and to each other what they name together, each pair
+# once; of a hub only so many facts are read, and the edge is found from the other side.
+async def test_run_subgraph(connection: Connection, writer: GraphWriter) -> None:
+    facts = {"Ada met Bo.": ["Ada", "Bo"], "Ada left.": ["Ada"], "Ada saw Bo.": ["Ada", "Bo"]}
+    hub = {f"Hub has part {n}.": ["Hub"] for n in range(FACTS_OF_AN_ELEMENT + 10)}
+    hub["Hub knows Rare."] = ["Hub", "Rare"]
+    chunks = await write(writer, "a", [("One.", facts), ("Two.", {"Cy came.": ["Cy"]}), ("3", hub)])
+    known = await node_ids(writer)
+    ada, bo, cy = known["Ada"], known["Bo"], known["Cy"]
+    asked = [bo, chunks[1].id, "gone", cy, ada, chunks[0].id, known["Hub"], known["Rare"]]
+    graph = await run_subgraph(connection, writer.corpus, asked)
+
+    assert [node.name for node in graph.elements] == ["Bo", "Cy", "Ada", "Hub", "Rare"]
+    assert [(one.document, one.index) for one in graph.chunks] == [("a", 1), ("a", 0)]
+    assert edge(graph, chunks[0].id, ada).facts == 3
+    assert (edge(graph, ada, bo).facts, edge(graph, ada, bo).fact) == (2, "Ada met Bo.")
+    assert edge(graph, known["Hub"], known["Rare"]).facts == 1
+    assert [one.one for one in graph.edges if cy in (one.one, one.other)] == [chunks[1].id]
+    assert len(graph.edges) == 5
+    assert await run_subgraph(connection, "another", asked) == RunSubgraph()
+
+
+# What was merged stands for what it went into, with its name and its edges; that comes once, also
+# where both are asked for, and the ids that were asked for still lead there.
+async def test_run_subgraph_of_merged(connection: Connection, writer: GraphWriter) -> None:
+    facts = {"Ada met Bo.": ["Ada", "Bo"], "Ada Lund saw Bo.": ["Ada Lund", "Bo"]}
+    chunks = await write(writer, "a", [("One.", facts)])
+    known = await node_ids(writer)
+    ada, lund, bo = known["Ada"], known["Ada Lund"], known["Bo"]
+    await KeyElementMerges(connection, writer.corpus).merge([StoredMerge(ada, lund, "semantic")])
+    alone = await run_subgraph(connection, writer.corpus, [chunks[0].id, ada, bo])
+    both = await run_subgraph(connection, writer.corpus, [bo, ada, lund])
+
+    assert [(node.id, node.name) for node in alone.elements] == [(lund, "Ada Lund"), (bo, "Bo")]
+    assert alone.merged == both.merged == {ada: lund}
+    assert edge(alone, lund, bo).facts == edge(alone, chunks[0].id, lund).facts == 2
+    assert len(alone.edges) == 3
+    assert [node.id for node in both.elements] == [bo, lund]
+    assert edge(both, lund, bo).facts == 2
