@@ -6,6 +6,7 @@ import pytest
 
 from graphreader.store import schema
 from graphreader.store.connection import Connection, open_connection
+from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import Deleter, GraphWriter
 from tests import servers
 
@@ -23,9 +24,7 @@ async def connection(
     await connection.aclose()
 
 
-@pytest.fixture
-async def writer(connection: Connection, corpus: str) -> AsyncIterator[GraphWriter]:
-    """A writer into a corpus of the test's own, which is gone afterwards."""
+async def _corpus(connection: Connection, corpus: str) -> AsyncIterator[GraphWriter]:
     writer = GraphWriter(connection, corpus)
     await writer.begin_corpus(
         decider="test", prompts="1", embedding="test-embedding", dimension=DIMENSION
@@ -35,3 +34,23 @@ async def writer(connection: Connection, corpus: str) -> AsyncIterator[GraphWrit
     deleter = Deleter(connection, corpus)
     await deleter.delete([row["id"] for row in documents])
     await deleter.delete_corpus()
+
+
+@pytest.fixture
+async def writer(connection: Connection, corpus: str) -> AsyncIterator[GraphWriter]:
+    """A writer into a corpus of the test's own, which is gone afterwards."""
+    async for writer in _corpus(connection, corpus):
+        yield writer
+
+
+@pytest.fixture
+async def other(connection: Connection, corpus: str) -> AsyncIterator[GraphWriter]:
+    """A writer into another corpus, whose name only adds to that of the first one."""
+    async for writer in _corpus(connection, f"{corpus} two"):
+        yield writer
+
+
+@pytest.fixture
+def explorer(connection: Connection, writer: GraphWriter) -> GraphExplorer:
+    """An explorer of the test's corpus."""
+    return GraphExplorer(connection, writer.corpus)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from graphreader.ingestion.extraction import key_elements
 from graphreader.offline.embedder import OfflineEmbedder, embedding_of
 from graphreader.store.connection import Connection, Row, statement
 from graphreader.store.explorer import (
@@ -14,10 +13,17 @@ from graphreader.store.explorer import (
     FACTS_OF_A_RELATED_NODE,
     GraphExplorer,
 )
-from graphreader.store.key_elements import KeyElementMerges
-from graphreader.store.records import Context, Neighbor, NodeFacts, StoredFact
-from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
-from tests.neo4j.texts import Facts, by_vector, by_words, chunks, document, read, write
+from graphreader.store.key_elements import KeyElementMerges, StoredMerge
+from graphreader.store.records import (
+    Context,
+    Neighbor,
+    NodeFacts,
+    ShownChunk,
+    ShownTexts,
+    StoredFact,
+)
+from graphreader.store.writer import DocumentVersion, GraphWriter
+from tests.neo4j.texts import Facts, by_vector, by_words, chunks, document, node_ids, read, write
 
 
 class Profiling(Connection):
@@ -52,18 +58,8 @@ async def embed(writer: GraphWriter) -> None:
 
 
 @pytest.fixture
-def explorer(connection: Connection, writer: GraphWriter) -> GraphExplorer:
-    return GraphExplorer(connection, writer.corpus)
-
-
-@pytest.fixture
 def profiling(connection: Connection) -> Profiling:
     return Profiling(connection._driver, connection.address, connection.version)
-
-
-async def ids(explorer: GraphExplorer) -> dict[str, str]:
-    """The ids of all nodes of a small corpus, by their names."""
-    return {node.name: node.id for node in await explorer.busiest_nodes(5000)}
 
 
 async def neighbors(
@@ -117,51 +113,35 @@ async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphEx
 
 
 # Neighbors share a fact. What shares most for what it has comes first, then the name counts;
-# visited ones are out, and so is the node itself.
+# visited ones are out, and so is the node itself. One is unread while a fact of it stands in a
+# chunk that is not read.
 async def test_neighbors_share_facts(writer: GraphWriter, explorer: GraphExplorer) -> None:
     facts = {
         "A and B.": ["A", "B"],
         "A and B again.": ["A", "B"],
         "A and C and rare and scarce.": ["A", "C", "scarce", "rare"],
-        "C elsewhere.": ["C", "D"],
     }
-    await write(writer, "t", [("x", facts)])
-    node = await ids(explorer)
-    found = await neighbors(explorer, node["A"])
-    without = await explorer.neighbors(node["A"], [node["B"]], [], [], None, 10)
-    first = await neighbors(explorer, node["A"], limit=1)
-
-    assert [(one.node.name, one.shared, one.facts) for one in found] == [
-        ("B", 2, 2),
-        ("rare", 1, 1),
-        ("scarce", 1, 1),
-        ("C", 1, 2),
-    ]
-    assert [one.node.name for one in without] == ["rare", "scarce", "C"]
-    assert first == found[:1]
-
-
-# A neighbor is unread while a fact of it stands in a chunk that is not read.
-async def test_neighbors_lead_on(writer: GraphWriter, explorer: GraphExplorer) -> None:
     first, second = await write(
-        writer,
-        "t",
-        [
-            ("x ", {"A and B.": ["A", "B"], "A, B and C.": ["A", "B", "C"]}),
-            ("y", {"C elsewhere.": ["C", "D"]}),
-        ],
+        writer, "t", [("x ", facts), ("y", {"C elsewhere.": ["C", "D"], "D.": ["D"]})]
     )
-    node = await ids(explorer)
-    states = {}
-    for count, chunk_ids in enumerate(([], [first.id], [first.id, second.id])):
-        found = await explorer.neighbors(node["A"], [], chunk_ids, [], None, 10)
-        states[count] = {one.node.name: one.unread for one in found}
+    node = await node_ids(writer)
+    found = await neighbors(explorer, node["A"])
+    without = await explorer.neighbors(node["A"], [node["B"]], [first.id], [], None, 10)
+    all_read = await explorer.neighbors(node["A"], [], [first.id, second.id], [], None, 10)
 
-    assert states == {
-        0: {"B": True, "C": True},
-        1: {"B": False, "C": True},
-        2: {"B": False, "C": False},
-    }
+    assert [(one.node.name, one.shared, one.facts, one.unread) for one in found] == [
+        ("B", 2, 2, True),
+        ("rare", 1, 1, True),
+        ("scarce", 1, 1, True),
+        ("C", 1, 2, True),
+    ]
+    assert [(one.node.name, one.unread) for one in without] == [
+        ("rare", False),
+        ("scarce", False),
+        ("C", True),
+    ]
+    assert not any(one.unread for one in all_read)
+    assert await neighbors(explorer, node["A"], limit=1) == found[:1]
 
 
 # A neighbor's likeness is the cosine of its embedding and what is looked for; 0 without either.
@@ -169,7 +149,7 @@ async def test_neighbors_are_compared_with_a_vector(
     writer: GraphWriter, explorer: GraphExplorer
 ) -> None:
     await write(writer, "t", [("x", {"Fact.": ["A", "Canada", "violin"]})])
-    node = await ids(explorer)
+    node = await node_ids(writer)
     vector = [2 * one for one in embedding_of("canadian hospital")]  # any length
     before = await explorer.neighbors(node["A"], [], [], [], vector, 10)
     await embed(writer)
@@ -192,7 +172,7 @@ async def test_hubs_do_not_crowd_out_a_bridge(writer: GraphWriter, explorer: Gra
     there = {f"Of all of them {n}.": crowd for n in range(100)}
     bridge = {"A once met the bridge.": ["A", "bridge"], "Beyond the bridge.": ["bridge", "Z"]}
     await write(writer, "t", [("x", {**here, **there, **bridge})])
-    found = await neighbors(explorer, (await ids(explorer))["A"], limit=5)
+    found = await neighbors(explorer, (await node_ids(writer))["A"], limit=5)
 
     assert found[0].node.name == "bridge"
     assert [one.shared / sqrt(one.facts) for one in found] == sorted(
@@ -201,25 +181,28 @@ async def test_hubs_do_not_crowd_out_a_bridge(writer: GraphWriter, explorer: Gra
 
 
 # A hub gives a bounded answer: first the facts that name a related node, wherever they stand, and
-# through them its first neighbors; then others. It says how many there are.
+# through them its first neighbors; then others. It says how many there are. A node that is no hub
+# gives all of its facts, whatever is related.
 async def test_hubs_give_what_is_related(writer: GraphWriter, explorer: GraphExplorer) -> None:
     size = 3 * FACTS_OF_A_NODE
-    wanted = {"The hub was built of chalk.": ["hub", "chalk"], "Chalk is soft.": ["chalk", "soft"]}
-    facts = about("hub", size)
+    chalk = {"The hub was built of chalk.": ["hub", "chalk"], "Chalk is soft.": ["chalk", "soft"]}
     late = {"The hub burnt in winter.": ["hub", "winter"]}
-    await write(writer, "t", [("x ", {**wanted, **facts}), ("y", late)])
-    await write(writer, "u", [("z", about("other", size))])
-    node = await ids(explorer)
+    await write(writer, "t", [("x ", {**chalk, **about("hub", size)}), ("y", late)])
+    await write(writer, "u", [("z", about("other", FACTS_OF_A_NODE))])
+    node = await node_ids(writer)
     related = [node[name] for name in ("winter", "chalk", "soft", "hub", "other")]
     plain = await explorer.facts(node["hub"])
     found = await explorer.facts(node["hub"], ["no such id", *related, node["chalk"]])
     beside = await neighbors(explorer, node["hub"], related=tuple(related), limit=7)
+    small = await explorer.facts(node["other"], [node["other spoke 7"]])
 
     assert plain.total == found.total == size + 2
     assert len(texts(plain)) == len(set(texts(found))) == FACTS_OF_A_NODE
     assert {"The hub was built of chalk.", "The hub burnt in winter."} <= set(texts(found))
     assert {one.node.name for one in beside[:2]} == {"chalk", "winter"}
     assert len(beside) == 7
+    assert small.total == len(texts(small)) == FACTS_OF_A_NODE
+    assert len(await neighbors(explorer, node["other"], limit=5000)) == FACTS_OF_A_NODE
 
 
 # More related facts than a bound takes: those of what is most related are taken.
@@ -227,23 +210,13 @@ async def test_the_most_related_come_first(writer: GraphWriter, explorer: GraphE
     parts = ["first", "second", "third", "fourth", "fifth", "sixth"]
     facts = {f"The hub and {p} {n}.": ["hub", p] for p in parts for n in range(60)}
     await write(writer, "t", [("x", facts)])
-    node = await ids(explorer)
+    node = await node_ids(writer)
     taken = FACTS_OF_A_NODE // FACTS_OF_A_RELATED_NODE
     for order in (parts, parts[::-1]):
         found = texts(await explorer.facts(node["hub"], [node[part] for part in order]))
 
         assert len(found) == FACTS_OF_A_NODE
         assert not any(last in text for last in order[taken:] for text in found)
-
-
-# A node that is no hub gives all of its facts, whatever is related.
-async def test_small_nodes_are_complete(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    await write(writer, "t", [("x", about("node", FACTS_OF_A_NODE))])
-    node = await ids(explorer)
-    found = await explorer.facts(node["node"], [node["node spoke 7"]])
-
-    assert found.total == len(texts(found)) == FACTS_OF_A_NODE
-    assert len(await neighbors(explorer, node["node"], limit=5000)) == FACTS_OF_A_NODE
 
 
 # A node of many thousand facts costs no more than one with some hundreds.
@@ -276,7 +249,7 @@ async def test_nothing_is_scanned(writer: GraphWriter, profiling: Profiling) -> 
     explorer = GraphExplorer(profiling, writer.corpus)
     (chunk,) = await write(writer, "t", [("x", {"A and B.": ["A", "B"], "B.": ["B"]})])
     await embed(writer)
-    node = await ids(explorer)
+    node = await node_ids(writer)
     assert await explorer.has_at_most(2)
     assert await by_vector(explorer, embedding_of("a"), 2)
     assert await by_words(explorer, "A", 2)
@@ -301,7 +274,7 @@ async def test_profiles_tell_nodes_apart(writer: GraphWriter, explorer: GraphExp
         [("x ", {**both, "Ann.": ["Ann"]}), ("y", {"Danko Jones.": ["Danko Jones"]})],
     )
     await write(writer, "u", [("z", about("hub", COMPARED + 1) | about("node", COMPARED))])
-    node = await ids(explorer)
+    node = await node_ids(writer)
     (danko,) = (node[name] for name in node if name.casefold() == "danko jones")
     asked = [danko, node["Ann"], node["hub"], node["node"], "no such id"]
     found = await explorer.profiles(asked)
@@ -315,60 +288,8 @@ async def test_profiles_tell_nodes_apart(writer: GraphWriter, explorer: GraphExp
     assert len(found[node["node"]].facts or ()) == COMPARED
 
 
-# A context has the heading in force where the chunk begins, and the facts right before.
-async def test_contexts_help_to_understand(
-    writer: GraphWriter, explorer: GraphExplorer, connection: Connection
-) -> None:
-    of = replace(
-        document(writer.corpus, "headed", "One two. Three four. Five."),
-        headings=((4, "Two"), (9, "Three"), (15, "Four"), (21, "Five")),
-    )
-    made = chunks(of, ["One two. ", "Three four. ", "Five."])
-    facts = {"First.": ["first"], "Second.": ["second"], "Third.": ["third"]}
-    await writer.write_chunks([read(of, chunk, facts) for chunk in made], [of], 2000)
-    (bare,) = await write(writer, "bare", [("x", facts)])
-    first, second, third = (chunk.id for chunk in made)
-    found = await explorer.contexts({first: [0, 2], second: [], third: [1, 2, 9], bare.id: [1]})
-
-    assert found == {
-        first: Context(None, {2: "Second."}),
-        second: Context("Three", {}),
-        third: Context("Five", {1: "First.", 2: "Second."}),
-        bare.id: Context(None, {1: "First."}),
-    }
-    assert await explorer.contexts({}) == {}
-    assert await explorer.contexts({"no such id": [1]}) == {}
-
-
-# Going round in a circle, each node leads to the others and never to itself.
-async def test_circles_are_walked(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    circle = {"A and B.": ["A", "B"], "B and C.": ["B", "C"], "C and A.": ["C", "A"]}
-    await write(writer, "t", [("x", circle)])
-    node = await ids(explorer)
-    found = {name: await neighbors(explorer, node[name]) for name in "ABC"}
-    last = await explorer.neighbors(node["C"], [node["A"], node["B"]], [], [], None, 10)
-
-    assert {name: {one.node.name for one in found[name]} for name in "ABC"} == {
-        "A": {"B", "C"},
-        "B": {"A", "C"},
-        "C": {"A", "B"},
-    }
-    assert last == []
-
-
-# A single node has its fact and no neighbors.
-async def test_a_single_node(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    await write(writer, "t", [("x", {"It rains.": ["rains"]})])
-    (node,) = await explorer.busiest_nodes(10)
-
-    assert texts(await explorer.facts(node.id, [node.id])) == ["It rains."]
-    assert await neighbors(explorer, node.id) == []
-    assert await explorer.has_at_most(1)
-    assert not await explorer.has_at_most(0)
-
-
 # An empty corpus answers everything with nothing.
-async def test_an_empty_corpus(writer: GraphWriter, explorer: GraphExplorer) -> None:
+async def test_an_empty_corpus(explorer: GraphExplorer) -> None:
     assert await explorer.has_at_most(0)
     assert await explorer.busiest_nodes(5) == []
     assert await by_vector(explorer, embedding_of("anything"), 5) == []
@@ -377,30 +298,22 @@ async def test_an_empty_corpus(writer: GraphWriter, explorer: GraphExplorer) -> 
     assert await explorer.facts("no such id", ["neither"]) == NodeFacts((), 0)
     assert await neighbors(explorer, "no such id", related=("neither",)) == []
     assert await explorer.chunk("no such id") is None
+    assert await explorer.sample([]) == await explorer.shown_texts({}) == []
 
 
 # A vector finds the nearest names of its own corpus, also beside a corpus that is much larger.
 async def test_vectors_search_one_corpus(
-    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+    writer: GraphWriter, other: GraphWriter, explorer: GraphExplorer
 ) -> None:
-    large = GraphWriter(connection, f"{writer.corpus}-large")
     crowd = {f"Canadian thing {n}.": [f"Canadian thing {n}"] for n in range(400)}
-    await write(large, "large", [("x", crowd)])
-    await embed(large)
+    await write(other, "large", [("x", crowd)])
+    await embed(other)
     await write(writer, "small", [("y", {"A fact.": ["Canada", "violin", "hospital"]})])
     await embed(writer)
-    (vector,) = await OfflineEmbedder().embed(["canadian"])
-    found = await by_vector(explorer, vector, 2)
+    found = await by_vector(explorer, embedding_of("canadian"), 2)
 
     assert len(found) == 2
     assert found[0].name == "Canada"
-    await clear(connection, large.corpus)
-
-
-async def clear(connection: Connection, corpus: str) -> None:
-    """Take every document out of a corpus."""
-    rows = (await connection.read("read/documents", corpus=corpus))[0]["documents"]
-    await Deleter(connection, corpus).delete([row["id"] for row in rows])
 
 
 # A corpus of more than 10,000 key elements is searched as well, on every version.
@@ -419,123 +332,110 @@ async def test_vectors_search_a_large_corpus(
     assert found[0].name == missing[7].key
 
 
-# Words find names and their former wordings, and only those of the corpus.
+# Words find names and their former wordings, only those of the corpus, also beside a crowded one.
+# What is found, and in which order, does not depend on what other corpora hold. Whatever a person
+# types is a search for its words, never a syntax error.
 async def test_words_search_one_corpus(
-    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+    writer: GraphWriter, other: GraphWriter, explorer: GraphExplorer
 ) -> None:
-    other = GraphWriter(connection, f"{writer.corpus} other")
-    await write(other, "o", [("x", {"Joan.": ["Joan of Arc"]})])
-    await write(writer, "t", [("y", {"Maid.": ["the Maid"], "贞德。": ["贞德"]})])
-
-    assert await by_words(explorer, "Joan of Arc", 5) == []
-    assert [node.name for node in await by_words(explorer, "Who was the maid?", 5)] == ["the Maid"]
-    assert [node.name for node in await by_words(explorer, "贞德是谁？", 5)] == ["贞德"]
-    await clear(connection, other.corpus)
-
-
-# A corpus is searched as if it were alone, beside a crowded one whose name only adds to its own.
-async def test_alike_names_do_not_crowd(
-    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
-) -> None:
-    crowded = GraphWriter(connection, f"{writer.corpus} two")
-    await write(crowded, "c", [("x", {"Many.": [f"castle number {n}" for n in range(800)]})])
-    await write(writer, "t", [("y", {"Few.": ["castle of Varn"]})])
-
-    assert [node.name for node in await by_words(explorer, "castle", 5)] == ["castle of Varn"]
-    await clear(connection, crowded.corpus)
-
-
-# Whatever a person types is a search for its words, never a syntax error.
-async def test_any_words_can_be_searched(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    await write(writer, "t", [("y", {"Fact.": ["fact"]})])
+    names = ["the Maid", "贞德", "Ada bridge", "red bridge", "old bridge", "red Ada", "fact"]
+    await write(writer, "t", [("y", {"All.": names})])
+    before = await explorer.matching(["the red bridge of Ada", "", "Joan of Arc"], 10)
+    crowd = [name for n in range(400) for name in (f"red Ada {n}", f"bridge number {n}")]
+    await write(other, "o", [("x", {"Joan.": ["Joan of Arc", *crowd]})])
     brackets = ("((", "[x TO", "{", "/x/", "a:b")
 
+    assert [len(nodes) for nodes in before] == [4, 0]
+    assert await explorer.matching(["the red bridge of Ada", "", "Joan of Arc"], 10) == before
+    assert [node.name for node in await by_words(explorer, "Who was the maid?", 5)] == ["the Maid"]
+    assert [node.name for node in await by_words(explorer, "贞德是谁？", 5)] == ["贞德"]
     for text in ("AND", "OR NOT", '"', "*", "?", "\\", "", "   ", "~^", "Ａ＋", "的", *brackets):
         assert await by_words(explorer, text, 5) == [], text
     assert len(await by_words(explorer, "* AND (fact", 5)) == 1
 
 
 # Nodes, chunks and facts of another corpus are not there, even by their ids, nor by its names.
-async def test_nothing_leaks(connection: Connection, writer: GraphWriter) -> None:
+async def test_nothing_leaks(
+    connection: Connection, writer: GraphWriter, other: GraphWriter, explorer: GraphExplorer
+) -> None:
     (chunk,) = await write(writer, "s", [("x", {"A secret.": ["secret", "door"], "B.": ["B"]})])
-    other = GraphWriter(connection, f"{writer.corpus}-outside")
     await write(other, "t", [("x", about("secret", FACTS_OF_A_NODE + 1) | {"A door.": ["door"]})])
-    inside = GraphExplorer(connection, writer.corpus)
     outside = GraphExplorer(connection, other.corpus)
-    node, hub = await ids(inside), await ids(outside)
+    node, hub = await node_ids(writer), await node_ids(other)
     related = [*node.values()]
 
-    assert texts(await inside.facts(node["secret"], [*hub.values()])) == ["A secret."]
-    assert [one.node.name for one in await neighbors(inside, node["secret"])] == ["door"]
+    assert texts(await explorer.facts(node["secret"], [*hub.values()])) == ["A secret."]
+    assert [one.node.name for one in await neighbors(explorer, node["secret"])] == ["door"]
     assert await outside.facts(node["secret"]) == NodeFacts((), 0)
     assert await neighbors(outside, node["secret"]) == []
     assert "A secret." not in texts(await outside.facts(hub["secret"], related))
     assert not {one.node.id for one in await neighbors(outside, hub["secret"])} & {*related}
     assert await outside.profiles(related) == {}
+    assert await outside.elements(related) == []
     assert await outside.contexts({chunk.id: [1]}) == {}
     assert await outside.chunk(chunk.id) is None
-    assert await inside.has_at_most(3)
-    assert {one.name for one in await by_words(inside, "secret door", 10)} == {"secret", "door"}
-    await clear(connection, other.corpus)
+    assert await outside.shown_texts({chunk.id: ShownChunk(True, [0])}) == []
+    assert await outside.passages([(chunk.document, 0)]) == []
+    assert await explorer.has_at_most(3)
+    assert not await explorer.has_at_most(2)
+    assert {one.name for one in await by_words(explorer, "secret door", 10)} == {"secret", "door"}
 
 
 # A chunk tells on which page a place in it stands and under which heading, as far as there are any.
-async def test_pages_and_headings(
-    writer: GraphWriter, explorer: GraphExplorer, connection: Connection
-) -> None:
+# The context of its facts is the heading in force where it begins, and the fact right before each.
+async def test_pages_headings_and_contexts(writer: GraphWriter, explorer: GraphExplorer) -> None:
     paged = replace(
         document(writer.corpus, "paged", "One two. Three four. Five."),
         page_starts=(0, 4, 4, 22),
         headings=((4, "Two"), (9, "Three"), (15, "Four"), (21, "Five")),
     )
-    bare = document(writer.corpus, "bare", "One two.")
     made = chunks(paged, ["One two. ", "Three four. ", "Five."])
-    alone = chunks(bare, ["One two."])
-    for of, all_ in ((paged, made), (bare, alone)):
-        await writer.write_chunks([read(of, chunk, {}) for chunk in all_], [of], 2000)
-        await writer.arrange(DocumentVersion.of(of.id, of.sha256, 2000, len(all_)), all_)
-    first, second, third = [await explorer.chunk(chunk.id) for chunk in made]
-    other = await explorer.chunk(alone[0].id)
+    facts = {"First.": ["first"], "Second.": ["second"], "Third.": ["third"]}
+    await writer.write_chunks([read(paged, chunk, facts) for chunk in made], [paged], 2000)
+    version = DocumentVersion.of(paged.id, paged.sha256, 2000, len(made))
+    await writer.arrange(version, made)
+    (bare,) = await write(writer, "bare", [("x", facts)])
+    places = {made[0].id: (0, 3, 4, 8), made[1].id: (9, 15), made[2].id: (21, 22), bare.id: (0,)}
+    stored = {id_: await explorer.chunk(id_) for id_ in places}
+    wanted = dict(zip(places, ([0, 2], [], [1, 2, 9], [1]), strict=True))
+    contexts = await explorer.contexts({**wanted, "no such id": [1]})
 
-    assert first
-    assert [(first.page(at), first.heading(at)) for at in (0, 3, 4, 8)] == [
-        (1, None),
-        (1, None),
-        (3, "Two"),
-        (3, "Two"),
+    assert [
+        [(chunk.page(at), chunk.heading(at)) for at in places[id_]]
+        for id_, chunk in stored.items()
+        if chunk
+    ] == [
+        [(1, None), (1, None), (3, "Two"), (3, "Two")],
+        [(3, "Three"), (3, "Four")],
+        [(3, "Five"), (4, "Five")],
+        [(None, None)],
     ]
-    assert second
-    assert [(second.page(at), second.heading(at)) for at in (9, 15)] == [(3, "Three"), (3, "Four")]
-    assert second.headings == ((9, "Three"), (15, "Four"))
-    assert third
-    assert [(third.page(at), third.heading(at)) for at in (21, 22)] == [(3, "Five"), (4, "Five")]
-    assert other
-    assert (other.page(0), other.heading(0)) == (None, None)
+    assert contexts == {
+        made[0].id: Context(None, {2: "Second."}),
+        made[1].id: Context("Three", {}),
+        made[2].id: Context("Five", {1: "First.", 2: "Second."}),
+        bare.id: Context(None, {1: "First."}),
+    }
 
 
-# Passages are chunks by document and index, in the order asked; what is pending or gone is not one.
-async def test_passages(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    one = await write(writer, "one", [("First. ", {"A and B.": ["A", "B"]}), ("Second.", {})])
+# Passages are chunks by document and index, in the order asked; what is gone is not one. An element
+# that was merged gives what it went into, once.
+async def test_passages_and_elements(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    facts = {"B and C.": ["B", "C"], "A and D.": ["A", "D"]}
+    one = await write(writer, "one", [("First. ", facts), ("Second.", {})])
     two = await write(writer, "two", [("Third.", {})])
     asked = [(two[0].document, 0), (one[1].document, 1), (one[0].document, 7), ("nowhere", 0)]
-    found = await explorer.passages(asked)
+    passages = await explorer.passages(asked)
+    node = await node_ids(writer)
+    merge = StoredMerge(node["B"], node["A"], "semantic")
+    await KeyElementMerges(explorer.connection, writer.corpus).merge([merge])
+    elements = await explorer.elements([node["C"], node["B"], node["A"], "nowhere"])
 
-    assert [(passage.id, passage.text, passage.document) for passage in found] == [
-        (two[0].id, "Third.", "two"),
-        (one[1].id, "Second.", "one"),
+    assert [(one.id, one.text, one.document, one.start) for one in passages] == [
+        (two[0].id, "Third.", "two", 0),
+        (one[1].id, "Second.", "one", 7),
     ]
-    assert (found[1].start, found[1].end) == (one[1].start, one[1].end)
-
-
-# An element that was merged gives what it went into, once.
-async def test_elements(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    await write(writer, "one", [("x", {"B and C.": ["B", "C"], "A and D.": ["A", "D"]})])
-    ids = {name: key_elements(writer.corpus, [name])[0].id for name in "ABC"}
-    normal_form = KeyElementMerges(explorer.connection, writer.corpus)
-    await normal_form.merge([(ids["B"], ids["A"], "semantic")])
-    found = await explorer.elements([ids["C"], ids["B"], ids["A"], "nowhere"])
-
-    assert [(one.id, one.facts) for one in found] == [(ids["C"], 1), (ids["A"], 2)]
+    assert [(one.id, one.facts) for one in elements] == [(node["C"], 1), (node["A"], 2)]
 
 
 # A document that is called like a node opens its facts, whatever wording it uses; words are looked
@@ -546,7 +446,7 @@ async def test_document_called_like_a_node(writer: GraphWriter) -> None:
     await write(writer, "Ann Lee (poet)", [("Born in Ulm.\nArt.", facts)])
     await write(writer, "Ann Leeds", [("x", {"Nothing.": ["Nothing"]})])
     explorer = GraphExplorer(writer.connection, writer.corpus)
-    node = (await ids(explorer))["Ann Lee"]
+    node = (await node_ids(writer))["Ann Lee"]
 
     plain = await explorer.facts(node)
     found = await explorer.facts(node, (), ["born", "art", "lee", "ee"], 2)
@@ -564,7 +464,7 @@ async def test_noted_neighbors(writer: GraphWriter) -> None:
     told: Facts = {"Ann sang.": ["Ann", "sang"], "Bo and Cy came.": ["Bo", "Cy"]}
     (chunk,) = await write(writer, "s", [("x", told)])
     explorer = GraphExplorer(writer.connection, writer.corpus)
-    node = (await ids(explorer))["Ann"]
+    node = (await node_ids(writer))["Ann"]
 
     found = await explorer.neighbors(node, [], [chunk.id], [], None, 100, "Bo came.")
     assert {one.node.name for one in found} == {"sang", "Bo"}
@@ -572,17 +472,41 @@ async def test_noted_neighbors(writer: GraphWriter) -> None:
     assert {one.node.name for one in found} == {"sang"}
 
 
-# What is found for a text, and in which order, does not depend on what other corpora hold.
-async def test_words_are_weighed_in_one_corpus(
-    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
-) -> None:
-    facts = {"Ada built a red bridge.": ["Ada bridge", "red bridge", "old bridge", "red Ada"]}
-    await write(writer, "one", [("x", facts)])
-    before = await explorer.matching(["the red bridge of Ada"], 10)
-    other = GraphWriter(connection, f"{writer.corpus}-other")
-    crowd = {f"Ada {n} is red.": [f"red Ada {n}", f"Ada {n}"] for n in range(300)}
-    await write(other, "many", [("x", crowd)])
-    after = await explorer.matching(["the red bridge of Ada"], 10)
+# Of a chunk that was read a run shows the text and its place, else only the facts that were shown,
+# each once, in the order of the chunk. What is gone is left out.
+async def test_shown_texts(writer: GraphWriter, explorer: GraphExplorer) -> None:
+    first, second = await write(
+        writer, "one", [("Ada and Bede. ", {"A.": ["A"], "B.": ["B"]}), ("C.", {"C.": ["C"]})]
+    )
+    shown = {
+        "gone": ShownChunk(True, [0]),
+        second.id: ShownChunk(True),
+        first.id: ShownChunk(False, [1, 0, 7, 1]),
+    }
 
-    assert len(before[0]) == 4
-    assert after == before
+    assert await explorer.shown_texts(shown) == [
+        ShownTexts(first.document, 14, "C.", ()),
+        ShownTexts(first.document, 0, None, ("A.", "B.")),
+    ]
+
+
+# What is drawn depends on keys alone: in another corpus of the same texts it is the same. Nodes
+# come in the order of the shares; there is none at the end of all, and none that was merged.
+async def test_sample(
+    connection: Connection, writer: GraphWriter, other: GraphWriter, explorer: GraphExplorer
+) -> None:
+    for one in (writer, other):
+        await write(one, "one", [("x", {"Fact.": ["Ada", "Bede", "Cyril", "Dora", "rain"]})])
+    shares = [n / 50 for n in range(50)]
+    drawn = await explorer.sample(shares)
+    drawn_there = await GraphExplorer(connection, other.corpus).sample(shares)
+    first, last = await explorer.sample([0, 0.999])
+    in_order = await explorer.sample([0.999, 0, 1, 0.999])
+    merge = StoredMerge(first.id, last.id, "semantic")
+    await KeyElementMerges(connection, writer.corpus).merge([merge])
+
+    assert {node.name: node.id for node in drawn} == await node_ids(writer) | {first.name: first.id}
+    assert [node.name for node in drawn] == [node.name for node in drawn_there]
+    assert not {node.id for node in drawn} & {node.id for node in drawn_there}
+    assert in_order == [last, first, last]
+    assert first not in await explorer.sample(shares)

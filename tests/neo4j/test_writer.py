@@ -18,11 +18,6 @@ BAND = {"Danko Jones is a band from Toronto.": ["Danko Jones", "band", "Toronto"
 SIZES = ("documents", "chunks", "facts", "key_elements")
 
 
-@pytest.fixture
-def explorer(connection: Connection, writer: GraphWriter) -> GraphExplorer:
-    return GraphExplorer(connection, writer.corpus)
-
-
 def version_of(of: Document, chunks: int) -> DocumentVersion:
     return DocumentVersion.of(of.id, of.sha256, 2000, chunks)
 
