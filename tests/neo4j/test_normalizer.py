@@ -15,7 +15,7 @@ from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.key_elements import SimilarElement, SimilarityPairs
 from graphreader.store.writer import Deleter, GraphWriter
-from tests.neo4j.texts import Facts, by_vector, by_words, document, write
+from tests.neo4j.texts import Facts, by_vector, by_words, document, node_ids, write
 
 BAND: Facts = {
     "Danko Jones is a Canadian band.": ["Danko Jones", "Canadian", "band"],
@@ -76,17 +76,28 @@ async def named(connection: Connection, corpus: str) -> dict[str, set[str]]:
     return {row["name"]: set(row["facts"]) for row in rows}
 
 
-# Adjective and noun forms of a place are one, as in appendix H of the paper; so is one spelling
-# with and without hyphen. What is merged is found by its wordings, and shown as what it went into.
-async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWriter) -> None:
+async def put_all(writer: GraphWriter) -> Normalizer:
+    """Write all texts; return the normalizer of their corpus."""
     for title, facts in TEXTS.items():
         await put(writer, title, facts)
-    report = await Normalizer(connection, writer.corpus, STAGES).run()
+    return Normalizer(writer.connection, writer.corpus, STAGES)
+
+
+# Adjective and noun forms of a place are one, as in appendix H of the paper; so is one spelling
+# with and without hyphen. What is merged is found by its wordings, which become aliases, is shown
+# as what it went into, and is counted.
+async def test_forms_of_a_place_are_one(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    normalizer = await put_all(writer)
+    before = await Catalog(connection).stats(writer.corpus)
+    report = await normalizer.run()
+    after = await Catalog(connection).stats(writer.corpus)
     facts_of = await named(connection, writer.corpus)
-    explorer = GraphExplorer(connection, writer.corpus)
     (by_word,) = await by_words(explorer, "canadian", 5)
     vector, *_ = await OfflineEmbedder().embed(["canadian"])
     nearest = await by_vector(explorer, vector, 30)
+    (canada,) = await explorer.elements([by_word.id])
 
     merged = {one.element.name: one.into.name for one in report.merges}
     assert merged == {"Canadian": "Canada", "hard-rock": "hard rock"}
@@ -97,7 +108,7 @@ async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWri
         "Casa Loma is a Canadian castle in Canada.",
     }
     assert "Canadian" not in facts_of
-    assert by_word.name == "Canada"
+    assert (canada.name, canada.aliases) == ("Canada", ("Canada", "Canadian"))
     assert nearest[0].name == "Canada"
     assert sorted(node.name for node in nearest) == sorted(facts_of)
     assert {node.name for node in await explorer.busiest_nodes(50)} == set(facts_of)
@@ -107,55 +118,30 @@ async def test_forms_of_a_place_are_one(connection: Connection, writer: GraphWri
     assert {one.node.name for one in beside} >= {"Danko Jones", "band", "Toronto", "Casa Loma"}
     found = await explorer.facts(by_word.id)
     assert {fact.text for one in found.groups for fact in one.facts} == facts_of["Canada"]
+    assert (before.merged, after.merged) == (0, 2)
+    assert (after.key_elements, after.facts) == (before.key_elements - 2, before.facts)
 
 
-# The wordings of what is merged are aliases, behind those of the element itself, which names it.
-async def test_wordings_become_aliases(connection: Connection, writer: GraphWriter) -> None:
-    for title, facts in TEXTS.items():
-        await put(writer, title, facts)
-    await Normalizer(connection, writer.corpus, STAGES).run()
-    (row,) = await ask(
-        connection,
-        "MATCH (k:KeyElement {corpus: $corpus, key: 'canada'}) RETURN k.aliases AS aliases",
-        corpus=writer.corpus,
-    )
-
-    assert row["aliases"] == ["Canada", "Canadian"]
-
-
-# Taking everything back gives the graph that extraction wrote, to the last property.
+# A dry run changes nothing but says what the run does, and a second run finds nothing to do. Taking
+# everything back gives the graph that extraction wrote, to the last property.
 async def test_undo_gives_the_base_graph_back(connection: Connection, writer: GraphWriter) -> None:
-    for title, facts in TEXTS.items():
-        await put(writer, title, facts)
-    before = await graph(connection, writer.corpus)
-    normalizer = Normalizer(connection, writer.corpus, STAGES)
-    await normalizer.run()
-    assert await graph(connection, writer.corpus) != before
-    report = await normalizer.undo()
-
-    assert report.changed
-    assert await graph(connection, writer.corpus) == before
-    assert not (await normalizer.undo()).changed
-
-
-# A second run finds nothing to do, and a dry run changes nothing but says what the run does.
-async def test_running_twice_is_running_once(connection: Connection, writer: GraphWriter) -> None:
-    for title, facts in TEXTS.items():
-        await put(writer, title, facts)
-    normalizer = Normalizer(connection, writer.corpus, STAGES)
+    normalizer = await put_all(writer)
     before = await graph(connection, writer.corpus)
     foreseen = await normalizer.run(dry_run=True)
     assert await graph(connection, writer.corpus) == before
     done = await normalizer.run()
     after = await graph(connection, writer.corpus)
     again = await normalizer.run()
+    same = await graph(connection, writer.corpus)
+    undone = await normalizer.undo()
 
     assert foreseen.as_dict() | {"dry_run": False} == done.as_dict()
-    assert done.changed
     assert len(done.merged) == len(done.merges) == 2
-    assert not again.changed
     assert (again.merges, again.merged, again.compared) == (done.merges, frozenset(), 0)
-    assert await graph(connection, writer.corpus) == after
+    assert (done.changed, again.changed, undone.changed) == (True, False, True)
+    assert before != after == same
+    assert await graph(connection, writer.corpus) == before
+    assert not (await normalizer.undo()).changed
 
 
 # The graph does not depend on the order in which texts came, nor on when it was normalized.
@@ -176,38 +162,26 @@ async def test_the_order_makes_no_difference(connection: Connection, writer: Gra
     assert graphs[0] == graphs[1]
 
 
-# What is read in after a merge is led to the merged element by the next run.
-async def test_new_facts_follow_old_merges(connection: Connection, writer: GraphWriter) -> None:
-    normalizer = Normalizer(connection, writer.corpus, STAGES)
-    await put(writer, "band", BAND)
-    await put(writer, "city", CITY)
-    await normalizer.run()
-    await put(writer, "late", {"A Canadian singer came late.": ["Canadian", "singer"]})
-    report = await normalizer.run()
-
-    assert report.moved == 1
-    facts_of = await named(connection, writer.corpus)
-    assert "A Canadian singer came late." in facts_of["Canada"]
-    assert "Canadian" not in facts_of
-
-
-# Deleting a document takes its part out of a group; what is left is as if it had never been there.
+# What is read in after a merge is led to the merged element by the next run. Deleting a document
+# takes its part out of a group; what is left is as if it had never been there.
 @pytest.mark.parametrize("gone", list(TEXTS))
-async def test_deleting_a_part_of_a_group(
-    connection: Connection, writer: GraphWriter, gone: str
-) -> None:
+async def test_texts_come_and_go(connection: Connection, writer: GraphWriter, gone: str) -> None:
     normalizer = Normalizer(connection, writer.corpus, STAGES)
-    left = {title: facts for title, facts in TEXTS.items() if title != gone}
-    for title, facts in left.items():
-        await put(writer, title, facts)
+    for title, facts in TEXTS.items():
+        if title != gone:
+            await put(writer, title, facts)
     await normalizer.run()
-    never = await graph(connection, writer.corpus)
-    await put(writer, gone, TEXTS[gone])
-    await normalizer.run()
+    without = await graph(connection, writer.corpus)
+    await put(writer, gone, TEXTS[gone] | {"A Canadian singer came late.": ["Canadian", "singer"]})
+    report = await normalizer.run()
+    facts_of = await named(connection, writer.corpus)
     await Deleter(connection, writer.corpus).delete([document(writer.corpus, gone).id])
     await normalizer.run()
 
-    assert await graph(connection, writer.corpus) == never
+    assert report.moved == 1
+    assert "A Canadian singer came late." in facts_of["Canada"]
+    assert "Canadian" not in facts_of
+    assert await graph(connection, writer.corpus) == without
 
 
 # When all facts of an element go, those that were merged into it have theirs back at once.
@@ -234,9 +208,7 @@ async def test_deleting_the_head_of_a_group(connection: Connection, writer: Grap
 async def test_a_run_that_was_cut_off(
     connection: Connection, writer: GraphWriter, cut: str
 ) -> None:
-    normalizer = Normalizer(connection, writer.corpus, STAGES)
-    for title, facts in TEXTS.items():
-        await put(writer, title, facts)
+    normalizer = await put_all(writer)
     base = await graph(connection, writer.corpus)
     await normalizer.run()
     whole = await graph(connection, writer.corpus)
@@ -283,9 +255,8 @@ async def test_what_always_occurs_together(
 
 # Flags and links that an earlier version wrote are ignored: they neither merge nor hinder anything.
 async def test_a_graph_of_an_earlier_version(connection: Connection, writer: GraphWriter) -> None:
-    for title, facts in TEXTS.items():
-        await put(writer, title, facts)
-    fresh = await Normalizer(connection, writer.corpus, STAGES).run(dry_run=True)
+    normalizer = await put_all(writer)
+    fresh = await normalizer.run(dry_run=True)
     await ask(
         connection,
         "MATCH (c:Corpus {name: $corpus}) SET c.linked = true WITH c "
@@ -295,7 +266,6 @@ async def test_a_graph_of_an_earlier_version(connection: Connection, writer: Gra
         "CREATE (f)-[:HAS_KEY_ELEMENT {surface: k.name, linked: true}]->(k)",
         corpus=writer.corpus,
     )
-    normalizer = Normalizer(connection, writer.corpus, STAGES)
     done, again = await normalizer.run(), await normalizer.run()
     undone = await normalizer.undo()
 
@@ -306,8 +276,9 @@ async def test_a_graph_of_an_earlier_version(connection: Connection, writer: Gra
 
 
 # Another corpus with the same words is neither looked at nor touched.
-async def test_another_corpus_is_left_alone(connection: Connection, writer: GraphWriter) -> None:
-    other = GraphWriter(connection, f"{writer.corpus}-other")
+async def test_another_corpus_is_left_alone(
+    connection: Connection, writer: GraphWriter, other: GraphWriter
+) -> None:
     await put(other, "band", {"A band was Canadian.": ["Canadian", "band"]})
     await put(writer, "city", CITY)
     before = await graph(connection, other.corpus)
@@ -315,29 +286,11 @@ async def test_another_corpus_is_left_alone(connection: Connection, writer: Grap
 
     assert [one.element.name for one in report.merges if one.into.name == "Canada"] == []
     assert await graph(connection, other.corpus) == before
-    await Deleter(connection, other.corpus).delete([document(other.corpus, "band").id])
-
-
-# What merging and flagging did is counted.
-async def test_stats_tell(connection: Connection, writer: GraphWriter) -> None:
-    for title, facts in TEXTS.items():
-        await put(writer, title, facts)
-    library = Catalog(connection)
-    before = await library.stats(writer.corpus)
-    await Normalizer(connection, writer.corpus, STAGES).run()
-    after = await library.stats(writer.corpus)
-
-    assert (before.merged, after.merged) == (0, 2)
-    assert after.key_elements == before.key_elements - 2
-    assert after.facts == before.facts
-    assert after.facts_per_element > before.facts_per_element
 
 
 # Two runs at once, and a text that is read in meanwhile, end in the graph of one run at the end.
 async def test_runs_side_by_side(connection: Connection, writer: GraphWriter) -> None:
-    normalizer = Normalizer(connection, writer.corpus, STAGES)
-    for title, facts in TEXTS.items():
-        await put(writer, title, facts)
+    normalizer = await put_all(writer)
     await normalizer.run()
     alone = await graph(connection, writer.corpus)
     await Deleter(connection, writer.corpus).delete([document(writer.corpus, "castle").id])
@@ -350,25 +303,25 @@ async def test_runs_side_by_side(connection: Connection, writer: GraphWriter) ->
 
 
 # All that are alike are found, also where they are many, and where another corpus has the same.
-async def test_a_crowd_is_alike(connection: Connection, writer: GraphWriter) -> None:
-    other = GraphWriter(connection, f"{writer.corpus}-other")
+async def test_a_crowd_is_alike(
+    connection: Connection, writer: GraphWriter, other: GraphWriter
+) -> None:
     crowd = [f"crowd{n}x" for n in range(40)]
     near, far = [1.0] * 256, [1.0, -1.0] * 128
     ids: dict[str, list[str]] = {}
     for one in (writer, other):
         await write(one, "crowd", [("x", {"All.": [*crowd, "stranger"]})])
-        found = await one.unembedded()
-        vectors = [(row.id, far if row.key == "stranger" else near) for row in found]
+        elements = await one.unembedded()
+        vectors = [(row.id, far if row.key == "stranger" else near) for row in elements]
         await one.write_embeddings(vectors)
-        ids[one.corpus] = [row.id for row in found if row.key != "stranger"]
+        ids[one.corpus] = [row.id for row in elements if row.key != "stranger"]
     alike = await SimilarityPairs(connection, writer.corpus).similar_to(ids[writer.corpus], 0.95)
-    await Deleter(connection, other.corpus).delete([document(other.corpus, "crowd").id])
 
     everybody = set(ids[writer.corpus])
-    assert {id_: {one.id for one in found} for id_, found in alike.items()} == {
+    assert {id_: {one.id for one in others} for id_, others in alike.items()} == {
         id_: everybody - {id_} for id_ in everybody
     }
-    assert min(one.score for found in alike.values() for one in found) > 0.999
+    assert min(one.score for others in alike.values() for one in others) > 0.999
 
 
 # Comparing all vectors here finds the same pairs as searching the index for each key element.
@@ -379,7 +332,7 @@ async def test_gathered_vectors(connection: Connection, writer: GraphWriter) -> 
     facts = {f"{name} {n}.": [name, f"{name} {n}"] for n, name in enumerate(names)}
     await put(writer, "one", facts)
     searching, gathered = (SimilarityPairs(connection, writer.corpus) for _ in range(2))
-    ids = [row["id"] for row in await searching.uncompared("", 100)]
+    ids = [*(await node_ids(writer)).values()]
     await gathered.load_vectors()
     wanted, found = await searching.similar_to(ids, 0.6), await gathered.similar_to(ids, 0.6)
 

@@ -10,13 +10,11 @@ from neo4j import READ_ACCESS, AsyncSession
 from graphreader.documents import Chunk
 from graphreader.ingestion.transfer import export_corpus, no_transfer_progress
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
-from graphreader.store import schema
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.runs import RunWriter
-from graphreader.store.writer import Deleter, GraphWriter
+from graphreader.store.writer import Deleter, GraphWriter, write_run
 from graphreader.usage import Usage
-from tests.neo4j.texts import by_words, document, write
+from tests.neo4j.texts import by_words, document, node_ids, write
 
 ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}
 BAND = {"Danko Jones is a band from Toronto.": ["Danko Jones", "band", "Toronto"]}
@@ -28,12 +26,6 @@ async def query(connection: Connection, text: str, **values: Any) -> list[Row]:
     async with connection._driver.session() as session:
         rows: list[Row] = await (await session.run(text, values)).data()
     return rows
-
-
-async def ids(connection: Connection, corpus: str) -> dict[str, str]:
-    """The ids of the key elements, by their names."""
-    text = "MATCH (k:KeyElement {corpus: $corpus}) RETURN k.name AS name, k.id AS id"
-    return {row["name"]: row["id"] for row in await query(connection, text, corpus=corpus)}
 
 
 async def runs(connection: Connection, corpus: str) -> list[Row]:
@@ -74,7 +66,7 @@ async def reading(
 ) -> Reading:
     """A finished run of two paths through both documents."""
     album = texts[0][0]
-    at = await ids(connection, writer.corpus)
+    at = await node_ids(writer)
     first = Path(
         "Never Too Loud",
         "Danko Jones is from Toronto.",
@@ -111,12 +103,12 @@ async def reading(
 
 # A kept run says what was asked and found, where its paths began, what they chose, what it cites.
 async def test_a_run_is_kept(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
-    said = await RunWriter(connection, writer.corpus).write(reading)
+    problem = await write_run(connection, writer.corpus, reading)
     (kept,) = await runs(connection, writer.corpus)
     asked = kept["run"].pop("asked")
     cited, other, began, failed, *steps = kept["ties"]
 
-    assert said is None
+    assert problem is None
     assert asked.year > 2000
     assert kept["run"] == {
         "id": reading.run,
@@ -151,136 +143,93 @@ async def test_a_run_is_kept(connection: Connection, writer: GraphWriter, readin
     assert [one[1]["rationale"] for one in steps] == ["why 1", "why 2", "why 3", "why 4"]
 
 
-# A run that is kept again is the same, and what was kept before of it is not kept twice.
+# A run that is kept again is the same, and what was kept before of it is not kept twice. Runs
+# without an id of their own are kept side by side.
 async def test_kept_again(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
-    keeper = RunWriter(connection, writer.corpus)
-    await keeper.write(replace(reading, answer="Nothing yet.", paths=reading.paths[:1]))
-    await keeper.write(reading)
+    early = replace(reading, answer="Nothing yet.", paths=reading.paths[:1])
+    await write_run(connection, writer.corpus, early)
+    await write_run(connection, writer.corpus, reading)
     once = await runs(connection, writer.corpus)
-    await keeper.write(reading)
+    await write_run(connection, writer.corpus, reading)
+    again = await runs(connection, writer.corpus)
+    for _ in range(2):
+        await write_run(connection, writer.corpus, replace(reading, run=""))
 
-    assert await runs(connection, writer.corpus) == once
+    assert again == once
     assert len(once) == 1
     assert len(once[0]["ties"]) == 8
+    assert len({row["run"]["id"] for row in await runs(connection, writer.corpus)}) == 3
 
 
-# Runs without an id of their own are kept side by side.
-async def test_runs_without_an_id(
-    connection: Connection, writer: GraphWriter, reading: Reading
+# Keeping a run changes no property and no tie of anything that was read in, not even a time; the
+# agent looks at the same graph as before, and an export has no runs.
+async def test_a_run_changes_nothing_else(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer, reading: Reading
 ) -> None:
-    keeper = RunWriter(connection, writer.corpus)
-    await keeper.write(replace(reading, run=""))
-    await keeper.write(replace(reading, run=""))
-
-    assert len({row["run"]["id"] for row in await runs(connection, writer.corpus)}) == 2
-
-
-# Keeping a run changes no property and no tie of anything that was read in, not even a time.
-async def test_the_texts_stay_as_they_are(
-    connection: Connection, writer: GraphWriter, reading: Reading
-) -> None:
-    before = await everything_else(connection, writer.corpus)
-    await RunWriter(connection, writer.corpus).write(reading)
-
-    assert await everything_else(connection, writer.corpus) == before
-    assert len(before) > 10
-
-
-# The agent looks at the same graph as before: nothing that it can ask for leads to a run.
-async def test_the_agent_sees_no_runs(
-    connection: Connection, writer: GraphWriter, reading: Reading
-) -> None:
-    explorer = GraphExplorer(connection, writer.corpus)
-    toronto = (await ids(connection, writer.corpus))["Toronto"]
+    toronto = (await node_ids(writer))["Toronto"]
 
     async def seen() -> list[Any]:
+        export = io.BytesIO()
+        await export_corpus(connection, writer.corpus, export, no_transfer_progress)
         return [
+            await everything_else(connection, writer.corpus),
             await explorer.busiest_nodes(50),
             await by_words(explorer, f"{reading.question} {reading.answer}", 50),
             await explorer.facts(toronto),
             await explorer.neighbors(toronto, [], [], [], None, 50),
             await explorer.chunk(reading.paths[0].functions[1].id),
             await connection.read("read/stats", corpus=writer.corpus),
+            export.getvalue(),
         ]
 
     before = await seen()
-    await RunWriter(connection, writer.corpus).write(reading)
+    await write_run(connection, writer.corpus, reading)
 
     assert await seen() == before
+    assert len(before[0]) > 10
 
 
-# An export has no runs.
-async def test_an_export_has_no_runs(
-    connection: Connection, writer: GraphWriter, reading: Reading
-) -> None:
-    async def exported() -> bytes:
-        out = io.BytesIO()
-        await export_corpus(connection, writer.corpus, out, no_transfer_progress)
-        return out.getvalue()
-
-    before = await exported()
-    await RunWriter(connection, writer.corpus).write(reading)
-
-    assert await exported() == before
-
-
-# What is gone when a run is kept is left out, and the rest is kept.
-async def test_what_is_gone_is_left_out(
-    connection: Connection, writer: GraphWriter, reading: Reading
-) -> None:
-    await Deleter(connection, writer.corpus).delete([reading.citations[1].document_id])
-    said = await RunWriter(connection, writer.corpus).write(reading)
+# What is gone when a run is kept is left out, and the rest is kept. A text that is deleted later
+# goes with all its nodes; the runs that touched it stay with the rest.
+async def test_deleted_texts(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
+    deleter = Deleter(connection, writer.corpus)
+    await write_run(connection, writer.corpus, reading)
+    await deleter.delete([reading.citations[0].document_id])
     (kept,) = await runs(connection, writer.corpus)
-
-    assert said is None
-    assert [tie[0] for tie in kept["ties"]] == ["CITED", "INITIAL_NODE"] + 4 * ["STEP"]
-
-
-# A text that is deleted goes with all its nodes; the runs that touched it stay with the rest.
-async def test_a_deleted_text(
-    connection: Connection, writer: GraphWriter, reading: Reading
-) -> None:
-    await RunWriter(connection, writer.corpus).write(reading)
-    await Deleter(connection, writer.corpus).delete([reading.citations[0].document_id])
-    (kept,) = await runs(connection, writer.corpus)
-    left = await ids(connection, writer.corpus)
+    problem = await write_run(
+        connection, writer.corpus, replace(reading, run=f"late-{writer.corpus}")
+    )
+    late, _ = sorted(await runs(connection, writer.corpus), key=lambda row: row["run"]["id"])
 
     assert kept["run"]["answer"] == reading.answer
     assert [tie[2] for tie in kept["ties"]] == [0, "Casa Loma", "Toronto"]
-    assert set(left) == {"Casa Loma", "castle", "Toronto"}
+    assert set(await node_ids(writer)) == {"Casa Loma", "castle", "Toronto"}
+    assert problem is None
+    assert late["run"]["id"].startswith("late")
+    assert [tie[0] for tie in late["ties"]] == ["CITED", "INITIAL_NODE", "STEP"]
 
 
-# A corpus that is deleted takes its runs along, and those of no other one.
-async def test_a_deleted_corpus(
-    connection: Connection, writer: GraphWriter, reading: Reading
+# A corpus that is deleted takes its runs along, and those of no other one. A run of a corpus that
+# is gone is not kept, and an id keeps to the corpus that had it first.
+async def test_corpora(
+    connection: Connection, writer: GraphWriter, other: GraphWriter, reading: Reading
 ) -> None:
-    other = GraphWriter(connection, f"{writer.corpus}-other")
-    await other.begin_corpus(decider="d", prompts="1", embedding="e", dimension=256)
-    await RunWriter(connection, other.corpus).write(replace(reading, run=""))
-    await RunWriter(connection, writer.corpus).write(reading)
+    await write_run(connection, other.corpus, replace(reading, run=""))
+    await write_run(connection, writer.corpus, reading)
+    taken = await write_run(connection, other.corpus, replace(reading, answer="No."))
+    gone = await write_run(connection, f"{other.corpus}-gone", replace(reading, run=""))
     deleter = Deleter(connection, writer.corpus)
     await deleter.delete_corpus()
     early = await runs(connection, writer.corpus)
     await deleter.delete([citation.document_id for citation in reading.citations])
     await deleter.delete_corpus()
-    late = await runs(connection, writer.corpus), await runs(connection, other.corpus)
-    await Deleter(connection, other.corpus).delete_corpus()
 
-    assert len(early) == 1  # it had documents then
-    assert late[0] == []
-    assert len(late[1]) == 1
-
-
-# A graph that was made before there were runs gets the constraint that they need.
-async def test_an_older_graph(
-    connection: Connection, writer: GraphWriter, reading: Reading
-) -> None:
-    await query(connection, "DROP CONSTRAINT graphreader_run_id")
-    assert await schema.check(connection) == schema.NUMBER
-    said = await RunWriter(connection, writer.corpus).write(reading)
-
-    assert said is None
-    assert "graphreader_run_id" in {row["name"] for row in await connection.read("schema/indexes")}
+    assert taken
+    assert gone
+    assert "is gone" in gone
+    assert [row["run"]["answer"] for row in early] == [reading.answer]  # it had documents then
+    assert await runs(connection, writer.corpus) == []
+    assert len(await runs(connection, other.corpus)) == 1
 
 
 class MayOnlyRead(Connection):
@@ -297,29 +246,9 @@ async def test_who_may_only_read(
     connection: Connection, writer: GraphWriter, reading: Reading
 ) -> None:
     reader = MayOnlyRead(connection._driver, connection.address, connection.version)
-    said = await RunWriter(reader, writer.corpus).write(reading)
+    problem = await write_run(reader, writer.corpus, reading)
 
-    assert said is not None
-    assert said.startswith("The run is not kept in the graph: ")
-    assert "read access mode" in said
+    assert problem
+    assert problem.startswith("The run is not kept in the graph: ")
+    assert "read access mode" in problem
     assert await runs(connection, writer.corpus) == []
-
-
-# A run of a corpus that is gone is not kept, and an id keeps to the corpus that had it first.
-async def test_another_corpus(
-    connection: Connection, writer: GraphWriter, reading: Reading
-) -> None:
-    await RunWriter(connection, writer.corpus).write(reading)
-    other = GraphWriter(connection, f"{writer.corpus}-other")
-    gone = await RunWriter(connection, other.corpus).write(replace(reading, run=""))
-    await other.begin_corpus(decider="d", prompts="1", embedding="e", dimension=256)
-    taken = await RunWriter(connection, other.corpus).write(replace(reading, answer="No."))
-    there = await runs(connection, other.corpus)
-    await Deleter(connection, other.corpus).delete_corpus()
-    (kept,) = await runs(connection, writer.corpus)
-
-    assert gone is not None
-    assert "is gone" in gone
-    assert taken is not None
-    assert there == []
-    assert kept["run"]["answer"] == reading.answer
