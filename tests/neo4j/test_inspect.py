@@ -13,8 +13,9 @@ from graphreader.settings import Settings
 from graphreader.store.connection import Connection, Row
 
 ROOT = Path(__file__).parents[2]
-QUERIES = sorted((ROOT / "cypher" / "inspect").glob("*.cypher"))
-NAMES = [query.stem for query in QUERIES]
+INSPECT = ROOT / "cypher" / "inspect"
+NAMES = sorted(query.stem for query in INSPECT.glob("*.cypher"))
+README = (ROOT / "cypher" / "README.md").read_text(encoding="utf-8")
 CORPUS = "test-inspect"
 EDGE = "test-inspect-edge"
 
@@ -38,80 +39,57 @@ async def example(connection: Connection) -> AsyncIterator[GraphReader]:
     await reader.aclose()
 
 
-def parameters(query: Path) -> dict[str, Any]:
+def parameters(name: str) -> dict[str, Any]:
     """What the comments of a query tell a person to set."""
-    lines = re.findall(
-        r"^// :param (\w+) => (.+)$", query.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    return {name: ast.literal_eval(value) for name, value in lines}
+    text = (INSPECT / f"{name}.cypher").read_text(encoding="utf-8")
+    lines = re.findall(r"^// :param (\w+) => (.+)$", text, re.MULTILINE)
+    return {parameter: ast.literal_eval(value) for parameter, value in lines}
 
 
-async def rows(connection: Connection, query: Path, **changed: Any) -> list[Row]:
-    """What a query finds with the parameters of its comments, but for those that are changed."""
-    values = parameters(query) | changed
-    return await connection.read(f"inspect/{query.stem}", **values)
+async def rows(connection: Connection, name: str, corpus: str = CORPUS) -> list[Row]:
+    """What a query finds in a corpus, with the other parameters of its comments."""
+    return await connection.read(f"inspect/{name}", **{**parameters(name), "corpus": corpus})
 
 
-# Each query finds something in the example text with the parameters that it shows.
-@pytest.mark.parametrize("query", QUERIES, ids=NAMES)
-async def test_queries_find_something(
-    connection: Connection, example: GraphReader, query: Path
-) -> None:
-    assert await rows(connection, query, corpus=CORPUS)
+# Each query finds something in the example text with the parameters that it shows, and nothing in
+# a corpus that there is not.
+async def test_queries_look_at_one_corpus(connection: Connection, example: GraphReader) -> None:
+    for name in NAMES:
+        nowhere = await rows(connection, name, corpus="test-no-such-corpus")
+
+        assert await rows(connection, name), name
+        assert nowhere == [] or not any(value for row in nowhere for value in row.values()), name
 
 
-# A query looks at its corpus only.
-@pytest.mark.parametrize("query", QUERIES, ids=NAMES)
-async def test_queries_look_at_one_corpus(
-    connection: Connection, example: GraphReader, query: Path
-) -> None:
-    found = await rows(connection, query, corpus="test-no-such-corpus")
+# What a query needs stands above it, one parameter a line, and the corpus is always the demo's. The
+# README lists the queries that there are.
+def test_queries_say_what_they_need() -> None:
+    for name in NAMES:
+        text = (INSPECT / f"{name}.cypher").read_text(encoding="utf-8")
 
-    assert found == [] or not any(value for row in found for value in row.values())
-
-
-# What a query needs stands above it, one parameter a line, and the corpus is always the demo's.
-@pytest.mark.parametrize("query", QUERIES, ids=NAMES)
-def test_queries_say_what_they_need(query: Path) -> None:
-    text = query.read_text(encoding="utf-8")
-
-    assert set(parameters(query)) == set(re.findall(r"\$(\w+)", text))
-    assert parameters(query)["corpus"] == "demo"
-    assert text.endswith(";\n")
+        assert set(parameters(name)) == set(re.findall(r"\$(\w+)", text)), name
+        assert parameters(name)["corpus"] == "demo"
+        assert text.endswith(";\n")
+    assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == NAMES
 
 
-# The README lists the queries that there are.
-def test_the_readme_lists_the_queries() -> None:
-    readme = (ROOT / "cypher" / "README.md").read_text(encoding="utf-8")
-
-    assert sorted(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE)) == NAMES
-
-
-# The chain has every chunk once, each but the last with its successor.
+# The chain has every chunk once, each but the last with its successor; a graph at rest has nothing
+# missing.
 async def test_the_chain(connection: Connection, example: GraphReader) -> None:
-    query = ROOT / "cypher" / "inspect" / "chain.cypher"
-    found = await rows(connection, query, corpus=CORPUS)
-    indexes = [row["c"]["index"] for row in found]
+    found = await rows(connection, "chain")
+    (missing,) = await rows(connection, "missing")
 
-    assert indexes == list(range(len(found)))
+    assert [row["c"]["index"] for row in found] == list(range(len(found)))
     assert [row["next"] is None for row in found] == [False] * (len(found) - 1) + [True]
-
-
-# A graph at rest has nothing missing.
-async def test_nothing_is_missing(connection: Connection, example: GraphReader) -> None:
-    query = ROOT / "cypher" / "inspect" / "missing.cypher"
-    (row,) = await rows(connection, query, corpus=CORPUS)
-
-    assert row["chunks"] > 3
-    assert row["key_elements"] > 500
-    assert row["failed_chunks"] == row["without_embedding"] == row["to_be_settled"] == 0
+    assert missing["chunks"] > 3
+    assert missing["key_elements"] > 500
+    assert missing["failed_chunks"] == missing["without_embedding"] == missing["to_be_settled"] == 0
 
 
 # Every fact is counted once in the histogram, whose longest bar is the most frequent length.
 async def test_the_histogram(connection: Connection, example: GraphReader) -> None:
-    inspect = ROOT / "cypher" / "inspect"
-    found = await rows(connection, inspect / "histogram_of_facts.cypher", corpus=CORPUS)
-    (row,) = await rows(connection, inspect / "unreachable.cypher", corpus=CORPUS)
+    found = await rows(connection, "histogram_of_facts")
+    (row,) = await rows(connection, "unreachable")
     begins = [int(one["about_tokens"].split()[0]) for one in found]
     most = max(found, key=lambda one: one["facts"])
 
@@ -146,10 +124,9 @@ async def test_what_is_wrong_with_a_graph(connection: Connection) -> None:
             corpus=EDGE,
         )
         await created.consume()  # other sessions see it only once it is committed
-        inspect = ROOT / "cypher" / "inspect"
         try:
-            (missing,) = await rows(connection, inspect / "missing.cypher", corpus=EDGE)
-            (unreachable,) = await rows(connection, inspect / "unreachable.cypher", corpus=EDGE)
+            (missing,) = await rows(connection, "missing", corpus=EDGE)
+            (unreachable,) = await rows(connection, "unreachable", corpus=EDGE)
         finally:
             await session.run(
                 "MATCH (n {corpus: $corpus}) "
@@ -171,7 +148,7 @@ async def test_what_is_wrong_with_a_graph(connection: Connection) -> None:
 
 # A run is drawn as it went: its steps in order, and what lies between one and the next.
 async def test_the_way_of_a_run(connection: Connection, example: GraphReader) -> None:
-    text = (ROOT / "cypher" / "inspect" / "run.cypher").read_text(encoding="utf-8")
+    text = (INSPECT / "run.cypher").read_text(encoding="utf-8")
     async with connection._driver.session() as session:
         result = await session.run(text, corpus=CORPUS, words="pope")
         found = [record async for record in result]
@@ -186,20 +163,10 @@ async def test_the_way_of_a_run(connection: Connection, example: GraphReader) ->
     assert all(row["here"] == row["way"].start_node for row in found if row["way"])
 
 
-# What an answer rests on is shown with its documents, and the facts by which paths came there.
-async def test_why(connection: Connection, example: GraphReader) -> None:
-    query = ROOT / "cypher" / "inspect" / "why.cypher"
-    found = await rows(connection, query, corpus=CORPUS)
-
-    assert all(row["d"]["title"] == "joan_of_arc" for row in found)
-    assert any("Benedict XV" in fact["text"] for row in found for fact in row["shown"])
-    assert all(row["k"] for row in found)
-
-
-# What no run has reached is no fact of a chunk that one has read.
-async def test_unreached(connection: Connection, example: GraphReader) -> None:
-    query = ROOT / "cypher" / "inspect" / "unreached.cypher"
-    found = await rows(connection, query, corpus=CORPUS)
+# What an answer rests on is shown with its documents, and the facts by which paths came there. What
+# no run has reached is no fact of a chunk that one has read.
+async def test_why_and_unreached(connection: Connection, example: GraphReader) -> None:
+    why, unreached = await rows(connection, "why"), await rows(connection, "unreached")
     async with connection._driver.session() as session:
         result = await session.run(
             "MATCH (:Run {corpus: $corpus})-[:STEP]->(c:Chunk) RETURN collect(c.index) AS read",
@@ -207,16 +174,17 @@ async def test_unreached(connection: Connection, example: GraphReader) -> None:
         )
         read = (await result.data())[0]["read"]
 
+    assert all(row["k"] and row["d"]["title"] == "joan_of_arc" for row in why)
+    assert any("Benedict XV" in fact["text"] for row in why for fact in row["shown"])
     assert read
-    assert not {row["chunk"] for row in found} & set(read)
+    assert not {row["chunk"] for row in unreached} & set(read)
 
 
 # The drawing of the graph has the labels and properties that a graph really has.
 async def test_the_graph_is_drawn_as_it_is(connection: Connection, example: GraphReader) -> None:
-    readme = (ROOT / "cypher" / "README.md").read_text(encoding="utf-8")
     drawn = {
         label: set(re.split(r",\s+", names))
-        for label, names in re.findall(r"\(:(\w+) \{([\w,\s]+)\}\)", readme)
+        for label, names in re.findall(r"\(:(\w+) \{([\w,\s]+)\}\)", README)
     }
     async with connection._driver.session() as session:
         result = await session.run(
