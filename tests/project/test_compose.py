@@ -76,10 +76,8 @@ def checked(home: Path, settings: Mapping[str, str]) -> "subprocess.CompletedPro
 @pytest.fixture(scope="module")
 def service() -> dict[str, Any]:
     """The one service."""
-    services = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]
-    assert list(services) == ["neo4j"]
-    found: dict[str, Any] = services["neo4j"]
-    return found
+    service: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]["neo4j"]
+    return service
 
 
 # The file is what the Compose specification says that it should be.
@@ -91,37 +89,30 @@ def test_the_file_fits_the_specification() -> None:
     assert done.returncode == 0, done.stdout
 
 
-# It starts the version that is tested, and the one that the embedded server would be.
-def test_the_image_is_pinned(service: dict[str, Any]) -> None:
+# It starts the version that is tested, on loopback, keeps the graph, and is ready when the port of
+# the Browser answers, which comes last. Without a password nothing is started. The saved queries
+# are in the container, and cannot be changed from there.
+def test_the_service(service: dict[str, Any]) -> None:
     version = Settings.model_fields["neo4j_version"].default
+    password = service["environment"]["NEO4J_AUTH"]
+    kind, command = service["healthcheck"]["test"]
+    (mount,) = [volume for volume in service["volumes"] if volume.startswith("./")]
+    source, target, mode = mount.split(":")
 
     assert service["image"] == f"neo4j:{version}-community"
-
-
-# Nobody else in the network can reach it.
-def test_ports_are_on_loopback(service: dict[str, Any]) -> None:
     assert len(service["ports"]) == 2
     assert all(re.match(r"127\.0\.0\.1:\d+:\d+$", port) for port in service["ports"])
-
-
-# Without a password nothing is started, and the reason is said.
-def test_a_password_is_asked_for(service: dict[str, Any]) -> None:
-    wanted = service["environment"]["NEO4J_AUTH"]
-
-    assert re.fullmatch(r"neo4j/\$\{NEO4J_PASSWORD:\?[^}]*NEO4J_PASSWORD[^}]*\}", wanted)
+    assert re.fullmatch(r"neo4j/\$\{NEO4J_PASSWORD:\?[^}]*NEO4J_PASSWORD[^}]*\}", password)
     # The image takes every variable NEO4J_x for a setting x, and refuses one that it does not know.
     assert "NEO4J_PASSWORD" not in service["environment"]
-
-
-# The graph outlives the container; it is ready when the Browser's port answers, which comes last.
-def test_the_service_can_be_relied_on(service: dict[str, Any]) -> None:
-    kind, command = service["healthcheck"]["test"]
-
     assert "data:/data" in service["volumes"]
     assert service["restart"] == "unless-stopped"
     assert kind == "CMD-SHELL"
     assert "http://localhost:7474" in command
     assert command.endswith("|| exit 1")
+    assert list((ROOT / source).glob("*.cypher"))
+    assert mode == "ro"
+    assert f"-f {target}/documents.cypher" in (ROOT / "cypher" / "README.md").read_text("utf-8")
 
 
 # Whatever is set is set as in the embedded server, with which all is tested, by the same variables.
@@ -166,13 +157,3 @@ def test_the_example_of_an_environment_goes_with_it(service: dict[str, Any]) -> 
     assert wanted.keys() <= given.keys()
     for name, default in wanted.items():
         assert default.startswith("?") or given[name] == default.removeprefix("-")
-
-
-# The saved queries are in the container, and cannot be changed from there.
-def test_the_saved_queries_are_at_hand(service: dict[str, Any]) -> None:
-    (mount,) = [volume for volume in service["volumes"] if volume.startswith("./")]
-    source, target, mode = mount.split(":")
-
-    assert list((ROOT / source).glob("*.cypher"))
-    assert mode == "ro"
-    assert f"-f {target}/documents.cypher" in (ROOT / "cypher" / "README.md").read_text("utf-8")

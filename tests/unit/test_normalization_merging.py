@@ -102,10 +102,6 @@ def element(name: str, facts: int = 1) -> Element:
     return Element(f"id of {name}", normalize(name), name, facts)
 
 
-def frequent(name: str, facts: int = 40) -> Element:
-    return element(name, facts)
-
-
 def plain(key: str, facts: int = 1) -> Element:
     return Element(key, key, key, facts)
 
@@ -137,21 +133,19 @@ def test_appendix_h(cosine: float) -> None:
 
 
 # The place shows its forms even if it has the fewest facts; without it, what has most facts does.
-def test_head_of_a_place() -> None:
+# Pairs below the threshold, and of elements that are not there, count for nothing.
+def test_heads_and_threshold() -> None:
     french, frenchmen, france = element("French", 9), element("Frenchman", 5), element("France")
     with_place = semantic_merges({one.id: one for one in (french, frenchmen, france)}, [])
     without = semantic_merges({one.id: one for one in (french, frenchmen)}, [])
-
-    assert {merge.into.name for merge in with_place} == {"France"}
-    assert {merge.element.name for merge in with_place} == {"French", "Frenchman"}
-    assert {merge.into.name for merge in without} == {"French"}
-
-
-# Pairs below the threshold, and of elements that are not there, count for nothing.
-def test_threshold() -> None:
     elements = {one.id: one for one in (element("Orléans", 2), element("Orleans"))}
     ids = sorted(elements)
 
+    assert {(one.element.name, one.into.name) for one in with_place} == {
+        ("French", "France"),
+        ("Frenchman", "France"),
+    }
+    assert [merge.into.name for merge in without] == ["French"]
     assert semantic_merges(elements, [(*ids, THRESHOLD)])[0].into.name == "Orléans"
     assert not semantic_merges(elements, [(*ids, THRESHOLD - 0.001)])
     assert not semantic_merges(elements, [(ids[0], "another id", 1.0)])
@@ -172,15 +166,11 @@ def test_groups() -> None:
 
 
 # Numbers, dates, ordinals and single signs cannot merge and are not compared; the rest is.
-@pytest.mark.parametrize(
-    ("names", "comparable"),
-    [
-        ("1431, 30 May 1431, Henry VIII, three, second wife, May, 五月, X, 5%", False),
-        ("Orléans, hard rock band, colour, 圣女贞德, Mix", True),
-    ],
-)
-def test_comparable(names: str, comparable: bool) -> None:
-    assert {is_comparable(one, normalize(one)) for one in names.split(", ")} == {comparable}
+def test_comparable() -> None:
+    never = ["1431", "30 May 1431", "Henry VIII", "three", "second wife", "May", "五月", "X", "5%"]
+    names = ["Orléans", "hard rock band", "colour", "圣女贞德", "Mix"]
+
+    assert [one for one in never + names if is_comparable(one, normalize(one))] == names
 
 
 WORDS = (
@@ -230,30 +220,16 @@ edges = st.lists(
 )
 
 
-# Two elements that are alike become one: the one with more facts shows both.
-def test_pair() -> None:
-    often = plain("b", 5)
-
-    assert group([(A, often, 0.96)], lambda a, b: True, rank_by_facts, "semantic") == [
-        Merge(A, often, "semantic", 0.96)
-    ]
-
-
-# With equally many facts the shorter key shows both, then the smaller.
-def test_head() -> None:
-    long, short, other = plain("bbb"), plain("bb"), plain("aa")
-    ranked = sorted([long, short, other], key=rank_by_facts)
-
-    assert ranked == [other, short, long]
-
-
-# A chain of small steps does not join its ends: every two of a group must be allowed.
-def test_chain() -> None:
+# A chain of small steps does not join its ends: every two of a group must be allowed. The one with
+# more facts shows both, else the one with the shorter key, then the smaller.
+def test_groups_and_heads() -> None:
     merges = group(
         [(A, B, 0.99), (B, C, 0.98)], lambda a, b: {a, b} != {A, C}, rank_by_facts, "semantic"
     )
+    often, long, short, other = plain("c", 5), plain("bbb"), plain("bb"), plain("aa")
 
     assert merges == [Merge(B, A, "semantic", 0.99)]
+    assert sorted([long, short, often, other], key=rank_by_facts) == [often, other, short, long]
 
 
 # A group is the same in whatever order its pairs come, and either way around.
@@ -276,31 +252,23 @@ def test_order(pairs: list[tuple[Element, Element, float]], chance: Random) -> N
     assert all(allowed(a, b) for group in groups for a in group for b in group)
 
 
-# A merge of what was merged goes into the last of the chain.
-def test_combined_chain() -> None:
-    merges = [Merge(A, B, "semantic", 0.97), Merge(B, C, "association", 0.995)]
-
-    assert combine(merges) == [
-        Merge(A, C, "semantic", 0.97),
-        Merge(B, C, "association", 0.995),
-    ]
-
-
-# What two stages merge into different elements brings those together.
-def test_combined_fork() -> None:
-    merges = [Merge(A, B, "semantic", 0.97), Merge(A, C, "association", 0.995)]
-
-    assert {(m.element.key, m.into.key) for m in combine(merges)} == {("a", "c"), ("b", "c")}
-
-
-# Merges that lead in a circle leave one element as it is.
-def test_combined_circle() -> None:
-    merges = combine([Merge(A, B, "semantic", 1.0), Merge(B, A, "association", 1.0)])
-
-    assert merges == [Merge(A, B, "semantic", 1.0)]
+# A merge of what was merged goes into the last of the chain; what two stages merge into different
+# elements brings those together; merges in a circle leave one element as it is.
+@pytest.mark.parametrize(
+    ("merges", "combined"),
+    [
+        ([Merge(A, B, "semantic", 0.97), Merge(B, C, "association", 0.995)], {"a": "c", "b": "c"}),
+        ([Merge(A, B, "semantic", 0.97), Merge(A, C, "association", 0.995)], {"a": "c", "b": "c"}),
+        ([Merge(A, B, "semantic", 1.0), Merge(B, A, "association", 1.0)], {"a": "b"}),
+    ],
+    ids=["chain", "fork", "circle"],
+)
+def test_combined(merges: list[Merge], combined: dict[str, str]) -> None:
+    assert {one.element.key: one.into.key for one in combine(merges)} == combined
+    assert combine(merges)[0].stage == "semantic"
 
 
-# What is combine does not depend on the order, and combining it again changes nothing.
+# The combination does not depend on the order, and combining it again changes nothing.
 def test_combined_order() -> None:
     merges = [
         Merge(A, B, "semantic", 0.97),
@@ -332,11 +300,14 @@ def may_be_one(one: str, other: str) -> bool:
     return is_same_name(one, other) or is_same_word(one, other) or may_be_synonyms(one, other)
 
 
-# Two wordings that may be one thing share a mark, so nobody is passed over who has a partner.
+# Two wordings that may be one thing share a mark, so nobody is passed over who has a partner; names
+# and phrases that are spelled otherwise share none.
 def test_partners_share_a_mark() -> None:
     partners = [pair for pair in combinations(KEYS, 2) if may_be_one(*pair)]
 
     assert len(partners) > 15
+    assert blocking_keys("danko jones").isdisjoint(blocking_keys("john smith"))
+    assert blocking_keys("hard rock band").isdisjoint(blocking_keys("hard rock trio"))
     assert [
         pair for pair in partners if blocking_keys(pair[0]).isdisjoint(blocking_keys(pair[1]))
     ] == []
@@ -351,15 +322,9 @@ def test_any_partners_share_a_mark(one: list[str], other: list[str]) -> None:
             assert not blocking_keys(a).isdisjoint(blocking_keys(b)), (a, b)
 
 
-# Names and phrases that are spelled otherwise share none.
-def test_strangers_share_none() -> None:
-    assert blocking_keys("danko jones").isdisjoint(blocking_keys("john smith"))
-    assert blocking_keys("hard rock band").isdisjoint(blocking_keys("hard rock trio"))
-
-
 # Two that 40 facts name, and always both, are one; the one with more facts shows it.
 def test_always_together() -> None:
-    short, full = frequent("Bennet", 101), frequent("Elizabeth Bennet", 100)
+    short, full = element("Bennet", 101), element("Elizabeth Bennet", 100)
 
     assert association_merges([(full, short, 100)]) == [
         Merge(full, short, "association", 100 / 101)
@@ -371,89 +336,66 @@ def test_always_together() -> None:
     ("facts", "others", "together"), [(39, 39, 39), (100, 98, 98), (4000, 40, 40), (100, 100, 98)]
 )
 def test_not_always_together(facts: int, others: int, together: int) -> None:
-    assert not association_merges(
-        [(frequent("album", facts), frequent("studio", others), together)]
-    )
+    assert not association_merges([(element("album", facts), element("studio", others), together)])
 
 
 # Numbers, dates, antonyms and two names that only share a part stay two, however often together.
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("1914", "1918"), ("May 1431", "Joan"), ("3 km", "river"), ("two", "twin towns"),
-        ("第三", "军"), ("Henry IV", "Henry"), ("Romeo", "Juliet"), ("John Smith", "Mary Smith"),
-        ("Titanic", "ship"), ("husband", "wife"), ("import", "export"), ("employer", "employee"),
-        ("legal", "illegal"), ("贾宝玉", "林黛玉"),
-    ],
-)  # fmt: skip
-def test_never_associated(one: str, other: str) -> None:
-    pair = frequent(one), frequent(other)
-
-    assert not may_associate(*pair)
-    assert not may_associate(*reversed(pair))
-    assert not association_merges([(*pair, 40)])
-
-
 # Common words, and a name that holds another, may be one.
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("rock", "band"), ("Elizabeth", "Elizabeth Bennet"), ("album", "studio album"),
-     ("宝玉", "贾宝玉")],
+    ("pairs_of_names", "may"),
+    [
+        ("1914 | 1918; May 1431 | Joan; 3 km | river; two | twin towns; 第三 | 军;"
+         "Henry IV | Henry; Romeo | Juliet; John Smith | Mary Smith; Titanic | ship;"
+         "husband | wife; 贾宝玉 | 林黛玉; import | export; employer | employee;"
+         "legal | illegal", False),
+        ("rock | band; Elizabeth | Elizabeth Bennet; album | studio album; 宝玉 | 贾宝玉", True),
+    ],
+    ids=["never", "may"],
 )  # fmt: skip
-def test_may_join(one: str, other: str) -> None:
-    assert may_associate(frequent(one), frequent(other))
-    assert may_associate(frequent(other), frequent(one))
+def test_association(pairs_of_names: str, may: bool) -> None:
+    for one, other in pairs(pairs_of_names):
+        a, b = element(one, 40), element(other, 40)
+
+        assert may_associate(a, b) == may_associate(b, a) == may, (one, other)
+        assert bool(association_merges([(a, b, 40)])) == may
 
 
 # In a group every two always occur together; the result is the same in any order.
 def test_groups_of_association() -> None:
-    rock, band, tour = frequent("rock"), frequent("band"), frequent("tour")
-    pairs = [(rock, band, 40), (band, tour, 40)]
-    results = {
-        tuple(association_merges(order)) for order in permutations([*pairs, (tour, rock, 40)])
-    }
+    rock, band, tour = (element(name, 40) for name in ("rock", "band", "tour"))
+    two = [(rock, band, 40), (band, tour, 40)]
+    results = {tuple(association_merges(order)) for order in permutations([*two, (tour, rock, 40)])}
 
     assert len(results) == 1
     assert {(m.element.key, m.into.key) for m in results.pop()} == {
         ("rock", "band"),
         ("tour", "band"),
     }
-    assert len(association_merges(pairs)) == 1
-    assert len({tuple(association_merges(order)) for order in permutations(pairs)}) == 1
+    assert len(association_merges(two)) == 1
+    assert len({tuple(association_merges(order)) for order in permutations(two)}) == 1
 
 
-# Every form and every place is a key, and a place is its own form.
-def test_place_keys() -> None:
+FORMS = """
+Canadian | Canada; Canadians | Canada; French | France; Swiss | Switzerland; the French | France;
+the Dutch | Netherlands; Dutch | Netherlands; Spaniards | Spain; Venetian | Venice;
+Venetians | Venice; Englishwomen | England; Danes | Denmark; Nigerien | Niger; Nigerian | Nigeria;
+the Philippines | Philippines; Filipino | Philippines; European | Europe; U.S. | United States;
+the Soviet Union | Soviet Union; Provençal | Provence; 法国人 | 法国
+"""
+NO_FORMS = """
+Georgian, Korean, Congolese, Indian, Roman, America, Guinean, Florentine, Norman, Finn, Dominican,
+Virginian, Georgia, Korea, the Niger, the Jordan
+"""
+
+
+# Every form and every place is a key, and a place is its own form. Forms lead to their place,
+# whatever their ending; what could mean several places, or a person, is no form.
+def test_places() -> None:
     forms = place_forms()
 
     assert len(set(forms.values())) > 250
     assert all(normalize(form) == form for form in forms)
     assert all(forms[place] == place for place in forms.values())
-
-
-# Forms lead to their place, whatever their ending.
-@pytest.mark.parametrize(
-    ("form", "place"),
-    [
-        ("Canadian", "Canada"), ("Canadians", "Canada"), ("French", "France"),
-        ("Swiss", "Switzerland"), ("the French", "France"),
-        ("the Dutch", "Netherlands"), ("Dutch", "Netherlands"), ("Spaniards", "Spain"),
-        ("Venetian", "Venice"), ("Venetians", "Venice"), ("Englishwomen", "England"),
-        ("Danes", "Denmark"),
-        ("Nigerien", "Niger"), ("Nigerian", "Nigeria"), ("the Philippines", "Philippines"),
-        ("Filipino", "Philippines"), ("European", "Europe"), ("U.S.", "United States"),
-        ("the Soviet Union", "Soviet Union"), ("Provençal", "Provence"), ("法国人", "法国"),
-    ],
-)  # fmt: skip
-def test_place_form(form: str, place: str) -> None:
-    assert place_forms()[normalize(form)] == normalize(place)
-
-
-# What could mean several places, or a person, is no form.
-@pytest.mark.parametrize(
-    "word",
-    ["Georgian", "Korean", "Congolese", "Indian", "Roman", "America", "Guinean", "Florentine",
-     "Norman", "Finn", "Dominican", "Virginian", "Georgia", "Korea", "the Niger", "the Jordan"],
-)  # fmt: skip
-def test_ambiguous_place(word: str) -> None:
-    assert normalize(word) not in place_forms()
+    for form, place in pairs(FORMS):
+        assert forms[normalize(form)] == normalize(place), form
+    assert not {normalize(word.strip()) for word in NO_FORMS.split(",")} & forms.keys()
