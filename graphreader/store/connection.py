@@ -84,26 +84,21 @@ class Address:
 
     def check(self) -> None:
         """Raise SettingsError where no driver can use the address; the message has no password."""
-        uri = self.uri
-        if "@" in uri:
+        if "@" in self.uri:
             raise SettingsError(
                 "NEO4J_URI holds a user or a password: put them into NEO4J_USERNAME and "
                 "NEO4J_PASSWORD."
             )
-        if not re.match(r"(bolt|neo4j)(\+s|\+ssc)?://.", uri):
-            raise SettingsError(
-                f"NEO4J_URI is {uri!r}, but must begin with bolt://, neo4j://, bolt+s:// or "
-                "neo4j+s://: the address of a Neo4j as drivers use it."
-            )
+        rule = ""
         try:
-            complete = urlsplit(uri).hostname and urlsplit(uri).port != 0
+            if not re.match(r"(bolt|neo4j)(\+s|\+ssc)?://.", self.uri):
+                rule = "begin with bolt://, neo4j://, bolt+s:// or neo4j+s://"
+            elif not urlsplit(self.uri).hostname or urlsplit(self.uri).port == 0:
+                raise ValueError
         except ValueError:
-            complete = False
-        if not complete:
-            raise SettingsError(
-                f"NEO4J_URI is {uri!r}, but must look like bolt://HOST:PORT, with a port up to "
-                "65535."
-            )
+            rule = "look like bolt://HOST:PORT, with a port up to 65535"
+        if rule:
+            raise SettingsError(f"NEO4J_URI is {self.uri!r}, but must {rule}.")
 
     def unreachable(self) -> Neo4jUnavailableError:
         """The error to raise where no server answers at this address."""
@@ -211,16 +206,29 @@ class Connection:
     async def read(self, name: str, /, **values: Any) -> list[Row]:
         """Run a statement that reads; the server refuses it if it writes.
 
-        It is tried again, however it failed, until the server has been away for OUTAGE_SECONDS.
         It runs without an explicit transaction: one message instead of three.
         """
+        return await self._run(READ_ACCESS, name, values)
+
+    async def run(self, name: str, /, **values: Any) -> list[Row]:
+        """Run a statement that cannot be part of a transaction: schema, and work in batches.
+
+        Each is safe to run again. An index that another process creates at the same moment counts
+        as made: IF NOT EXISTS does not cover that race.
+        """
+        return await self._run(WRITE_ACCESS, name, values)
+
+    async def _run(self, access: str, name: str, values: Mapping[str, Any]) -> list[Row]:
+        """Run a statement, again after a failure that passes, for at most OUTAGE_SECONDS."""
         deadline = time.monotonic() + OUTAGE_SECONDS
         async with self._watched():
             for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
                 try:
-                    async with self._session(READ_ACCESS) as session:
+                    async with self._session(access) as session:
                         return await self._rows(session, name, values)
                 except (DriverError, Neo4jError) as error:
+                    if _code(error) == _INDEX_EXISTS:
+                        return []
                     if not error.is_retryable() or time.monotonic() + pause > deadline:
                         raise
                     logger.debug("Retry of %s in %.1f s: %s", name, pause, _code(error))
@@ -249,25 +257,6 @@ class Connection:
         async with self._watched(), self._session(WRITE_ACCESS) as session:
             result: T = await session.execute_write(in_transaction)
         return result
-
-    async def run(self, name: str, /, **values: Any) -> list[Row]:
-        """Run a statement that cannot be part of a transaction: schema, and work in batches.
-
-        The driver does not retry such a statement, so this does; each is safe to run again. An
-        index that another process creates at the same moment counts as made: IF NOT EXISTS does
-        not cover that race.
-        """
-        async with self._watched(), self._session(WRITE_ACCESS) as session:
-            for pause in (*_PAUSES, _LONGEST_PAUSE):
-                try:
-                    return await self._rows(session, name, values)
-                except TransientError:
-                    await asyncio.sleep(pause)
-                except ClientError as error:
-                    if error.code != _INDEX_EXISTS:
-                        raise
-                    return []
-            return await self._rows(session, name, values)
 
     def vector(self, values: Sequence[float]) -> Any:
         """Return a vector in the form that this server takes fastest, in single precision."""

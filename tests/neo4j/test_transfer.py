@@ -354,7 +354,7 @@ async def test_retired_chunks(connection: Connection, full: GraphWriter) -> None
     old = replace(split(document, LIMIT)[0], id=identity(document.id, "Old.", "0"), text="Old.")
     await full.write_chunks([ReadChunk(old, facts_of(full.corpus, old))])
     kept = {"document": document.id, "chunks": [chunk.id for chunk in split(document, LIMIT)]}
-    await connection.write([("write/retire_chunks", kept)])
+    await connection.write("write/retire_chunks", **kept)
     after = parsed(await exported(connection, full.corpus))
 
     assert [line for line in after if "chunk" in line] == [
