@@ -203,23 +203,12 @@ class Connection:
         """Close the driver."""
         await self._driver.close()
 
-    async def read(self, name: str, /, **values: Any) -> list[Row]:
+    async def read(self, name: str, /, access: str = READ_ACCESS, **values: Any) -> list[Row]:
         """Run a statement that reads; the server refuses it if it writes.
 
-        It runs without an explicit transaction: one message instead of three.
+        It runs without an explicit transaction: one message instead of three. After a failure that
+        passes it runs again, for at most OUTAGE_SECONDS.
         """
-        return await self._run(READ_ACCESS, name, values)
-
-    async def run(self, name: str, /, **values: Any) -> list[Row]:
-        """Run a statement that cannot be part of a transaction: schema, and work in batches.
-
-        Each is safe to run again. An index that another process creates at the same moment counts
-        as made: IF NOT EXISTS does not cover that race.
-        """
-        return await self._run(WRITE_ACCESS, name, values)
-
-    async def _run(self, access: str, name: str, values: Mapping[str, Any]) -> list[Row]:
-        """Run a statement, again after a failure that passes, for at most OUTAGE_SECONDS."""
         deadline = time.monotonic() + OUTAGE_SECONDS
         async with self._watched():
             for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
@@ -234,6 +223,14 @@ class Connection:
                     logger.debug("Retry of %s in %.1f s: %s", name, pause, _code(error))
                 await asyncio.sleep(pause)
         raise AssertionError("pauses never end")
+
+    async def run(self, name: str, /, **values: Any) -> list[Row]:
+        """Run a statement that cannot be part of a transaction: schema, and work in batches.
+
+        It runs like one that reads; each is safe to run again. An index that another process
+        creates at the same moment counts as made: IF NOT EXISTS does not cover that race.
+        """
+        return await self.read(name, WRITE_ACCESS, **values)
 
     async def write(self, name: str, /, *, lock: str | None = None, **values: Any) -> list[Row]:
         """Run one statement in a transaction of its own, with `lock` and retries as `transact`."""
