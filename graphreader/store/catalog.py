@@ -321,8 +321,13 @@ async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) 
 
     It reads FACTS_OF_AN_ELEMENT facts of each key element, so busy ones may share more facts.
     """
-    values = {"corpus": corpus, "ids": list(dict.fromkeys(ids)), "most": FACTS_OF_AN_ELEMENT}
-    row = (await connection.read("read/run_subgraph", **values))[0]
+    rows = await connection.read(
+        "read/run_subgraph",
+        corpus=corpus,
+        ids=list(dict.fromkeys(ids)),
+        most=FACTS_OF_AN_ELEMENT,
+    )
+    row = rows[0]
     elements = {one["id"]: Node(one["id"], one["name"]) for one in row["elements"]}
     return RunSubgraph(
         tuple(elements.values()),
