@@ -1,10 +1,20 @@
-"""Every block of every document is run, in the order of its page, but for those that are listed."""
+"""Every block of every document runs, in the order of its page, but for those that are listed.
+
+All blocks of a page run in this process, in a folder with what the pages name:
+
+mybooks/        the texts of examples/mybooks, and Joan of Arc
+letters/        Markdown, and drafts that are to be left out
+notes.txt       a few lines for standard input
+questions.jsonl two questions, one of which the texts answer
+examples/, cypher/   of this project
+"""
 
 import ast
 import gc
 import json
 import os
 import re
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
@@ -18,9 +28,8 @@ from neo4j import READ_ACCESS, AsyncDriver, GraphDatabase
 
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
-from tests.project.markdown import Block, all_blocks, pages, read
+from tests.project.markdown import ROOT, Block, all_blocks, pages, read
 from tests.project.shell import Shell, same_environment
-from tests.project.world import prepare
 from tests.terminal import environment_of, same_logging
 
 # Blocks that are not run: the page, words that no other block of it has, and why.
@@ -36,27 +45,32 @@ NOT_RUN = (
     ("docs/studio.md", "get_sync_client", "a server"),
     ("cypher/README.md", "docker compose exec", "Docker"),
 )
-OTHERS = ("ANTHROPIC_", "LANGSMITH_", "OTEL_")  # variables that are not ours to check
+SHOWN = ("", "text", "mermaid")
 USER = os.getuid() if hasattr(os, "getuid") else "user"
 LOCK = Path(tempfile.gettempdir(), f"graphreader-documents-{USER}.lock")
-SHOWN = ("", "text", "mermaid")
-# The variables of tracing, which are not ours.
-TRACING = {
+# The variables of tracing and of a provider, which are not ours.
+OTHER_VARIABLES = {
     *(f"LANGSMITH_{name}" for name in ("TRACING", "API_KEY", "PROJECT")),
-    *("LANGSMITH_OTEL_ENABLED", "LANGSMITH_OTEL_ONLY"),
+    *("LANGSMITH_OTEL_ENABLED", "LANGSMITH_OTEL_ONLY", "ANTHROPIC_API_KEY"),
     *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME"),
 }
 # What differs from run to run.
 CHANGING = re.compile(r"\d+\.\d+ s\b|\b[0-9a-f]{12,64}\b|[─━]{3,}")
 
-
-def not_run(block: Block) -> bool:
-    """Whether a block is one of the list."""
-    return any(block.page == page and words in block.text for page, words, _ in NOT_RUN)
+FILES = {
+    "letters/1933-04-02.md": (
+        "---\nfrom: Emil Rask\n---\n\n# To Vera Holm\n\n"
+        "Dear Vera, the school opened on Monday. Eleven pupils came to Malmö.\n"
+    ),
+    "letters/drafts/unsent.md": "Dear Vera, the roof leaks again.\n",
+    "notes.txt": "The roof of the Malmö School was mended in May 1934 by Nils Berg.\n",
+    "questions.jsonl": '{"id": "teacher", "question": "Who taught Emil Rask?"}\n'
+    '{"id": "pope", "question": "Which pope canonized Joan of Arc?"}\n',
+}
 
 
 class Page:
-    """A page on its way: one shell, one Python, and what the block before printed."""
+    """A page on its way: one shell, one Python, and the output of the block before."""
 
     def __init__(self, shell: Shell, settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
         self._shell = shell
@@ -64,7 +78,7 @@ class Page:
         self._capfd = capfd
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._printed = ""
-        self._runs: dict[str, Callable[[Block], None]] = {
+        self._runs: dict[str, Callable[[Block], Any]] = {
             "sh": self._sh,
             "python": self._python,
             "cypher": self._cypher,
@@ -76,11 +90,11 @@ class Page:
         }
 
     def run(self, block: Block) -> None:
-        """Run a block, or compare what it shows; a language that nobody knows is a mistake."""
+        """Run a block, or compare the output that it shows; an unknown language is a mistake."""
         if block.language in SHOWN:
             if block.mark == "output":
                 assert fits(block.text, self._printed), f"{block} shows not\n{self._printed}"
-        elif not not_run(block):
+        elif not any(block.page == page and words in block.text for page, words, _ in NOT_RUN):
             self._runs[block.language](block)
 
     def forget(self) -> None:
@@ -99,74 +113,40 @@ class Page:
         self._printed = "".join(self._capfd.readouterr())
 
     def _cypher(self, block: Block) -> None:
-        if query := re.sub(r"^:.*$", "", block.text, flags=re.MULTILINE).strip():
-            found = rows(self._settings, query, parameters(block.text))
-
-            assert found, f"{block} finds nothing"
+        """A statement has rows; `:param` lines, or comments of such, set its parameters."""
+        query = re.sub(r"^:.*$", "", block.text, flags=re.MULTILINE).strip().rstrip(";")
+        lines = re.findall(r"^(?:// )?:param (\w+) => (.+?);?$", block.text, re.MULTILINE)
+        values = {name: ast.literal_eval(value) for name, value in lines}
+        entry = environment_of(self._settings)
+        user = entry["NEO4J_USERNAME"], entry["NEO4J_PASSWORD"]
+        with GraphDatabase.driver(
+            entry["NEO4J_URI"], auth=user, notifications_min_severity="OFF"
+        ) as driver:
+            assert not query or driver.execute_query(query, values).records, block
 
     def _dotenv(self, block: Block) -> None:
-        given = dict(re.findall(r"^#?(\w+)=(.*)$", block.text, re.MULTILINE))
-        known = {"ANTHROPIC_API_KEY", *TRACING, *variables()}
+        """A file of variables names only those of the settings, and a few of others."""
+        ours = re.findall(r"^\| `([A-Z0-9_]+)` \|", read("docs/settings.md"), re.MULTILINE)
+        names = re.findall(r"^#?(\w+)=", block.text, re.MULTILINE)
 
-        assert set(given) <= known, block
-
-
-def variables() -> Iterator[str]:
-    """The variables of all settings, as the table of the page of settings has them."""
-    yield from re.findall(r"^\| `([A-Z0-9_]+)` \|", read("docs/settings.md"), re.MULTILINE)
-
-
-def parameters(text: str) -> dict[str, Any]:
-    """What `:param` lines, or comments of such, set."""
-    lines = re.findall(r"^(?:// )?:param (\w+) => (.+?);?$", text, re.MULTILINE)
-    return {name: ast.literal_eval(value) for name, value in lines}
-
-
-def rows(settings: Settings, query: str, values: dict[str, Any]) -> list[Any]:
-    """What a statement finds."""
-    entry = environment_of(settings)
-    user = entry["NEO4J_USERNAME"], entry["NEO4J_PASSWORD"]
-    with GraphDatabase.driver(
-        entry["NEO4J_URI"], auth=user, notifications_min_severity="OFF"
-    ) as driver:
-        return driver.execute_query(query.rstrip(";"), values).records
-
-
-def corpora_of(page: str) -> set[str]:
-    """The corpora that a page names, and those of commands and examples that name none."""
-    named = re.findall(r"--corpus (\w[\w.-]*)|GraphReader\((?:corpus=)?\"([^\"]+)\"", read(page))
-    return {"default", "demo", "my-files", "in-your-code"} | {
-        first or second for first, second in named
-    }
-
-
-def delete(reader: GraphReader, corpora: set[str]) -> None:
-    """Take them out, if they are there."""
-    for corpus in corpora & {one.corpus for one in reader.corpora()}:
-        reader.corpus = corpus
-        reader.delete(everything=True)
-
-
-def refuse(reader: GraphReader, corpora: set[str]) -> None:
-    """Fail where any of them is there: it is somebody's own, and a page would change it."""
-    if found := sorted(corpora & {one.corpus for one in reader.corpora()}):
-        pytest.fail(
-            f"The Neo4j of the tests has corpora that this page reads into: {', '.join(found)}. "
-            "Name another server, or delete them: `graphreader delete --all --corpus NAME`.",
-            pytrace=False,
-        )
+        assert set(names) <= {*ours, *OTHER_VARIABLES}, block
 
 
 def fits(shown: str, printed: str) -> bool:
     """Whether output is what the page shows; `...` in it stands for anything."""
-    wanted = re.escape(plain(shown)).replace(re.escape("..."), ".*?")
-    return bool(re.fullmatch(wanted, plain(printed), re.DOTALL))
+    pattern = re.escape(plain(shown)).replace(re.escape("..."), ".*?")
+    return bool(re.fullmatch(pattern, plain(printed), re.DOTALL))
 
 
 def plain(text: str) -> str:
     """Text without what changes: times, ids, the ends of lines."""
-    lines = [CHANGING.sub("~", line).rstrip() for line in text.strip().splitlines()]
-    return "\n".join(lines)
+    return "\n".join(CHANGING.sub("~", line).rstrip() for line in text.strip().splitlines())
+
+
+def corpora_of(page: str) -> set[str]:
+    """The corpora that a page names, and those of commands and examples that name none."""
+    names = re.findall(r"--corpus (\w[\w.-]*)|GraphReader\((?:corpus=)?\"([^\"]+)\"", read(page))
+    return {"default", "demo", "my-files", "in-your-code"} | {a or b for a, b in names}
 
 
 @pytest.fixture
@@ -179,18 +159,35 @@ def folder(
 ) -> Iterator[Path]:
     """What the page names, a home of its own, and the server, where none of its corpora may be yet.
 
-    They are taken out again, whatever came of the page. One page at a time, also of other
-    processes: they would take each other's corpora away.
+    A corpus that somebody else has made is neither changed nor deleted; those of the page are taken
+    out again, whatever came of it. One page at a time, also of other processes: they would take
+    each other's corpora away.
     """
-    prepare(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    shutil.copytree(ROOT / "examples" / "mybooks", tmp_path / "mybooks")
+    shutil.copy(ROOT / "examples" / "joan_of_arc.txt", tmp_path / "mybooks")
+    for name in ("examples", "cypher"):
+        (tmp_path / name).symlink_to(ROOT / name)
     variables = {**environment_of(neo4j), "COLUMNS": "80"}
     variables["GRAPHREADER_HOME"] = str(tmp_path_factory.mktemp("home"))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with FileLock(LOCK), GraphReader(settings=neo4j) as reader:
-        refuse(reader, corpora_of(page))
+
+        def present() -> list[str]:
+            return sorted(corpora_of(page) & {one.corpus for one in reader.corpora()})
+
+        if names := present():
+            pytest.fail(
+                f"The Neo4j of the tests has corpora that this page reads into: {names}. Name "
+                "another server, or delete them: `graphreader delete --all --corpus NAME`.",
+                pytrace=False,
+            )
         yield tmp_path
-        delete(reader, corpora_of(page))
+        for name in present():
+            reader.at(name).delete(everything=True)
 
 
 # Every command, program and statement of a page runs as it stands, and shown output is real.
@@ -216,36 +213,17 @@ def test_blocks_run(
         running.forget()
 
 
-# A corpus that somebody else has made is neither changed nor deleted: its page is not run, and who
-# runs the tests learns what to do.
-def test_corpora_of_others(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    prepare(tmp_path)
-    with GraphReader(corpus, settings=neo4j) as reader:
-        reader.ingest(tmp_path / "mybooks" / "teacher.txt")
-        refuse(reader, {"no-such-corpus"})
-        with pytest.raises(pytest.fail.Exception, match=f"reads into: {corpus}\\."):
-            refuse(reader, {"no-such-corpus", corpus})
-        left = [one.title for one in reader.documents()]
-        delete(reader, {corpus})
-
-    assert left == ["teacher"]
-
-
-# The list of blocks that are not run is exact: each entry is one block of its page.
-@pytest.mark.parametrize(("page", "words", "why"), NOT_RUN)
-def test_the_list_is_exact(page: str, words: str, why: str) -> None:
-    found = [one for one in all_blocks(page) if words in one.text and one.language not in SHOWN]
-
-    assert len(found) == 1
-    assert why in {"installs", "Docker", "a key", "a browser", "a server"}
-
-
-# No fence is hidden from the tests by standing further in, or by another kind of mark.
-@pytest.mark.parametrize("page", pages())
-def test_all_blocks_are_seen(page: str) -> None:
-    fences = re.findall(r"^\s*(?:```|~~~)", read(page), re.MULTILINE)
-
-    assert len(fences) == 2 * len(all_blocks(page))
+# Each entry of the list of blocks that are not run is one block of its page, and no fence is hidden
+# from the tests by standing further in, or by another kind of mark.
+def test_all_blocks_are_run_or_listed() -> None:
+    for page, words, _ in NOT_RUN:
+        matching = [
+            one for one in all_blocks(page) if words in one.text and one.language not in SHOWN
+        ]
+        assert len(matching) == 1, (page, words)
+    for page in pages():
+        fences = re.findall(r"^\s*(?:```|~~~)", read(page), re.MULTILINE)
+        assert len(fences) == 2 * len(all_blocks(page)), page
 
 
 # A user who may only read can do all that the page on production says: Neo4j refuses writes in
@@ -253,7 +231,6 @@ def test_all_blocks_are_seen(page: str) -> None:
 def test_asking_only_reads(
     neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare(tmp_path)
     opened = set()
     session = AsyncDriver.session
 
@@ -262,15 +239,14 @@ def test_asking_only_reads(
         return session(driver, **options)
 
     with GraphReader(corpus, settings=neo4j) as reader:
-        reader.ingest(tmp_path / "mybooks" / "teacher.txt")
-    with monkeypatch.context() as watched, GraphReader(corpus, settings=neo4j) as reader:
-        watched.setattr(AsyncDriver, "session", noted)
-        answered = reader.ask("Where was Vera Holm born?").answered
-        found = reader.search("Bergen"), reader.documents(), reader.stats(), reader.corpora()
-        reader.export(tmp_path / "export.jsonl")
-    with GraphReader(corpus, settings=neo4j) as reader:
+        reader.ingest(ROOT / "examples" / "mybooks" / "teacher.txt")
+        with monkeypatch.context() as watched, GraphReader(corpus, settings=neo4j) as asking:
+            watched.setattr(AsyncDriver, "session", noted)
+            answered = asking.ask("Where was Vera Holm born?").answered
+            rows = asking.search("Bergen"), asking.documents(), asking.stats(), asking.corpora()
+            asking.export(tmp_path / "export.jsonl")
         reader.delete(everything=True)
 
     assert answered
-    assert all(found)
+    assert all(rows)
     assert opened == {READ_ACCESS}

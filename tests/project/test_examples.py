@@ -1,3 +1,5 @@
+"""The programs of `examples/` that no page runs."""
+
 import os
 import shutil
 import signal
@@ -10,11 +12,14 @@ import pytest
 from examples import ask_your_files, demo
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
-from tests.project.markdown import ROOT
+from tests.project.markdown import ROOT, read
 from tests.terminal import SilentService, environment_of, wait_for
 
+TEACHER = "Who taught the founder of the school?"
 
-# The example program reads a file or a folder, answers, cites, and says what it could not answer.
+
+# The example program reads a file or a folder, answers, cites, and says what it could not answer;
+# the texts of the README's question answer it.
 def test_ask_your_files(
     neo4j: Settings,
     corpus: str,
@@ -22,80 +27,51 @@ def test_ask_your_files(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert neo4j.neo4j_uri
-    assert neo4j.neo4j_password
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NEO4J_URI", neo4j.neo4j_uri)
-    monkeypatch.setenv("NEO4J_PASSWORD", neo4j.neo4j_password.get_secret_value())
+    for name, value in environment_of(neo4j).items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("GRAPHREADER_INITIAL_NODES", "2")  # the same steps in less time
-    shutil.copy(ROOT / "examples" / "joan_of_arc.txt", tmp_path)
-    questions = ["Which pope canonized Joan of Arc?", "What is the weather in Spain?"]
-    file, folder = tmp_path / "joan_of_arc.txt", tmp_path
-    first = ask_your_files.main([str(file), questions[0], "--corpus", corpus])
+    shutil.copytree(ROOT / "examples" / "mybooks", tmp_path / "books")
+
+    first = ask_your_files.main(
+        ["books/teacher.txt", "Where was Vera Holm born?", "--corpus", corpus]
+    )
     before = capsys.readouterr()
-    code = ask_your_files.main([str(folder), *questions, "--corpus", corpus])
-    said = capsys.readouterr()
+    code = ask_your_files.main(
+        ["books", TEACHER, "What is the weather in Spain?", "--corpus", corpus]
+    )
+    output = capsys.readouterr()
     with GraphReader(corpus) as reader:
         reader.delete(everything=True)
 
     assert (first, code) == (0, 3)
     assert "read: " in before.err
-    assert "Benedict XV" in before.out
-    assert "Benedict XV" in said.out
-    assert "[joan_of_arc, chunk " in said.out
-    assert "The texts do not tell." in said.out
-    assert "unchanged: " in said.err
+    assert "[teacher, chunk " in before.out
+    assert "[school, chunk 0] Emil Rask studied painting with Vera Holm" in output.out
+    assert "The texts do not tell." in output.out
+    assert "unchanged: " in output.err
+    assert TEACHER in read("README.md")
 
 
-# The question of the README is answered by the texts that are there to try it with.
-def test_the_texts_to_try_it_with(
-    neo4j: Settings,
-    corpus: str,
+# A wrong setting is a sentence, not a traceback.
+@pytest.mark.parametrize("arguments", [None, [".", "Why?"]])
+def test_wrong_setting(
+    arguments: list[str] | None,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:
-    for name, value in environment_of(neo4j).items():
-        monkeypatch.setenv(name, value)
-    question = "Who taught the founder of the school?"
-    code = ask_your_files.main([str(ROOT / "examples" / "mybooks"), question, "--corpus", corpus])
-    said = capsys.readouterr().out
-    with GraphReader(corpus) as reader:
-        reader.delete(everything=True)
-
-    assert code == 0
-    assert "[school, chunk 0] Emil Rask studied painting with Vera Holm" in said
-    assert question in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-# A folder that there is not is a sentence, not a traceback.
-def test_ask_your_files_in_words(
-    neo4j: Settings,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("GRAPHREADER_WINDOW", "nonsense")
-    code = ask_your_files.main([str(tmp_path), "Why?"])
-
-    assert code == 2
-    assert "GRAPHREADER_WINDOW" in capsys.readouterr().err
-
-
-# The demo says what is wrong with a setting as well.
-def test_demo_in_words(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GRAPHREADER_WINDOW", "nonsense")
-    code = demo.main()
-    said = capsys.readouterr()
+    code = ask_your_files.main(arguments) if arguments else demo.main()
+    output = capsys.readouterr()
 
-    assert (code, said.out) == (2, "")
-    assert "GRAPHREADER_WINDOW" in said.err
-    assert said.err.count("\n") == 1
+    assert (code, output.out) == (2, "")
+    assert "GRAPHREADER_WINDOW" in output.err
+    assert "Traceback" not in output.err
 
 
-# Ctrl-C in the demo reaches its command too, whose last word is the last one.
+# Ctrl-C in the demo reaches its command too, whose message is the last one.
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX's")
 def test_demo_interrupted(tmp_path: Path) -> None:
     with SilentService() as silent:

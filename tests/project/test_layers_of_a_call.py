@@ -12,18 +12,10 @@ import pytest
 from neo4j import AsyncSession
 
 from graphreader import GraphReader, Settings
-from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.retry import ModelService
-from graphreader.testing import ChatRequest, FunctionChatModel
+from graphreader.testing import ChatRequest
+from tests.project.markdown import ROOT
 from tests.runs import world
-
-PACKAGE = Path(sys.modules[GraphReader.__module__].__file__ or "").parent
-FAKES = {"testing.py"}
-
-
-def is_ours(code: CodeType) -> bool:
-    path = Path(code.co_filename)
-    return path.is_relative_to(PACKAGE) and path.name not in FAKES
+from tests.unit.read_agent_fakes import modelled
 
 
 def frames(frame: FrameType | None) -> Iterator[CodeType]:
@@ -41,15 +33,19 @@ def awaited(work: Any) -> Iterator[CodeType]:
         work = getattr(work, "cr_await", None) or getattr(work, "ag_await", None)
 
 
-def ours_under_way() -> list[str]:
-    """All functions of ours that wait or run for the one question that is asked."""
-    running = asyncio.current_task()
+def our_functions() -> list[str]:
+    """All functions of the package that wait or run for the question, the outermost first."""
     codes = list(frames(sys._current_frames()[threading.main_thread().ident or 0]))
-    for task in asyncio.all_tasks():
-        if task is not running:
-            codes += awaited(task.get_coro())
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        codes += awaited(task.get_coro())
     codes += reversed(list(frames(sys._getframe())))
-    return [code.co_qualname for code in codes if is_ours(code)]
+    package = ROOT / "graphreader"
+    return [
+        code.co_qualname
+        for code in codes
+        if Path(code.co_filename).is_relative_to(package)
+        and Path(code.co_filename).name != "testing.py"
+    ]
 
 
 @pytest.fixture
@@ -62,29 +58,28 @@ def corpus_with_text(neo4j: Settings, corpus: str, tmp_path: Path) -> Iterator[s
 
 # From a decision of the agent to its request there are at most ten functions of ours.
 def test_decision(neo4j: Settings, corpus_with_text: str) -> None:
-    counted: list[list[str]] = []
+    stacks: list[list[str]] = []
 
     def reply(request: ChatRequest) -> Any:
-        ours = ours_under_way()
-        counted.append(ours[ours.index("_take_decision") :])  # of AgentDependencies.decide
+        ours = our_functions()
+        stacks.append(ours[ours.index("_take_decision") :])
         return {"plan": "Look.", "needs": ["Alpha"]}
 
-    model = FunctionChatModel(function=reply)
-    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
     settings = neo4j.model_copy(update={"max_calls": 2})
+    decider, _ = modelled(reply, 4096)
     with GraphReader(corpus_with_text, settings=settings, decider=decider) as reader:
         reader.ask("Whom did Alpha meet?")
 
-    assert 3 <= len(counted[0]) <= 10, " < ".join(counted[0])
+    assert 3 <= len(stacks[0]) <= 10, " < ".join(stacks[0])
 
 
 # From `ask` to the first Cypher statement there are at most ten functions of ours.
 def test_statement(neo4j: Settings, corpus_with_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[list[str]] = []
+    stacks: list[list[str]] = []
     run = AsyncSession.run
 
     async def counting(self: AsyncSession, *args: Any, **options: Any) -> Any:
-        counted.append(ours_under_way())
+        stacks.append(our_functions())
         return await run(self, *args, **options)
 
     with GraphReader(corpus_with_text, settings=neo4j) as reader:
@@ -92,4 +87,4 @@ def test_statement(neo4j: Settings, corpus_with_text: str, monkeypatch: pytest.M
         monkeypatch.setattr(AsyncSession, "run", counting)
         reader.ask("Whom did Alpha meet?")
 
-    assert 3 <= len(counted[0]) <= 10, " < ".join(counted[0])
+    assert 3 <= len(stacks[0]) <= 10, " < ".join(stacks[0])

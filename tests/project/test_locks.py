@@ -1,3 +1,5 @@
+"""The locks in `requirements/`: pinned by hashes, up to date, without a host."""
+
 import re
 import tomllib
 from pathlib import Path
@@ -6,84 +8,65 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.project.markdown import ROOT
+from tests.project.markdown import ROOT, read
 
-LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = tomllib.loads(read("pyproject.toml"))
 RUN = PROJECT["project"]["dependencies"]
-EXTRAS = PROJECT["project"]["optional-dependencies"]
-GROUPS = PROJECT["dependency-groups"]
+every_lock = pytest.mark.parametrize(
+    "lock", sorted((ROOT / "requirements").glob("*.lock")), ids=lambda lock: lock.name
+)
 
 
 def group(name: str) -> list[str]:
-    """What a group of dependencies wants, with the groups that it includes."""
-    wanted = []
-    for one in GROUPS[name]:
-        wanted += [one] if isinstance(one, str) else group(one["include-group"])
-    return wanted
+    """The requirements of a dependency group, with the groups that it includes."""
+    lines = []
+    for one in PROJECT["dependency-groups"][name]:
+        lines += [one] if isinstance(one, str) else group(one["include-group"])
+    return lines
 
 
-WANTED = {
+REQUIREMENTS = {
     "run.lock": RUN,
     "test.lock": RUN + group("dev"),
-    "studio.lock": RUN + EXTRAS["studio"],
-    "install.lock": (ROOT / "requirements" / "install.in").read_text(encoding="utf-8").split("\n"),
+    "studio.lock": RUN + PROJECT["project"]["optional-dependencies"]["studio"],
+    "install.lock": re.findall(r"(?m)^[^#\s].*", read("requirements/install.in")),
 }
 
 
-def pinned(lock: Path) -> dict[str, Requirement]:
-    """The requirements of a lock by their names."""
+def lines_of(lock: Path) -> list[str]:
     text = lock.read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = [line.partition(" --hash")[0] for line in text.splitlines() if line.strip()]
-    found = [Requirement(line) for line in lines if not line.startswith("#")]
-    return {canonicalize_name(one.name): one for one in found}
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
-# A lock says nothing about where packages come from, and can be used with any index.
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
-def test_locks_name_no_host(lock: Path) -> None:
-    text = lock.read_text(encoding="utf-8")
-
-    assert "://" not in text
-    assert not re.search(r"^\s*--?(index|extra|find|trusted|i\b|f\b)", text, re.MULTILINE)
+def versions(lock: Path) -> dict[str, str]:
+    """The pinned version of each package."""
+    pinned = [line.split(" ")[0].partition("==") for line in lines_of(lock)]
+    return {canonicalize_name(name): version for name, _, version in pinned}
 
 
-# Every requirement is pinned to one version by hashes.
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+# Every requirement is pinned to one version by hashes, and nothing says where packages come from.
+@every_lock
 def test_requirements_have_hashes(lock: Path) -> None:
-    text = lock.read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = [line for line in text.splitlines() if line.strip()]
-
-    assert lines
-    for line in lines:
+    assert "://" not in lock.read_text(encoding="utf-8")
+    assert lines_of(lock)
+    for line in lines_of(lock):
         assert re.match(r"[a-z0-9][a-z0-9._-]*==\S+ ", line), line
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", line), line
 
 
-# Each lock holds all that its part of the project asks for, in versions that it allows.
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+# Each lock holds all requirements of its part of the project, in versions that they allow.
+@every_lock
 def test_locks_are_up_to_date(lock: Path) -> None:
-    has = pinned(lock)
-    for line in WANTED[lock.name]:
-        if not line.strip() or line.startswith("#"):
-            continue
-        wanted = Requirement(line)
-        (version,) = has[canonicalize_name(wanted.name)].specifier
+    pinned = versions(lock)
+    for requirement in map(Requirement, REQUIREMENTS[lock.name]):
+        version = pinned[canonicalize_name(requirement.name)]
 
-        assert wanted.specifier.contains(version.version, prereleases=True), line
+        assert requirement.specifier.contains(version, prereleases=True), requirement
 
 
-# Tests run with the very versions that users get.
+# Tests run with the very versions that users get, and users do not get the tools of tests.
 def test_tests_run_with_what_users_get() -> None:
-    run, test = pinned(ROOT / "requirements/run.lock"), pinned(ROOT / "requirements/test.lock")
+    run = versions(ROOT / "requirements/run.lock")
 
-    assert {name: str(one.specifier) for name, one in run.items()}.items() <= {
-        name: str(one.specifier) for name, one in test.items()
-    }.items()
-
-
-# Nothing that only tests, pictures and Studio need is installed for users.
-def test_users_do_not_carry_our_tools() -> None:
-    run = pinned(ROOT / "requirements/run.lock")
-
+    assert run.items() <= versions(ROOT / "requirements/test.lock").items()
     assert not {"playwright", "ipykernel", "matplotlib", "mcp", "langgraph-cli"} & set(run)

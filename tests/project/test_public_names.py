@@ -1,14 +1,15 @@
+"""The public names of the package, and what an import of it does."""
+
 import ast
 import inspect
 import json
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 
 import graphreader
-from tests.project.markdown import ROOT
+from tests.project.markdown import ROOT, read
 
 IMPORTING = """
 import json, os, pkgutil, sys, time
@@ -42,42 +43,26 @@ for module in pkgutil.walk_packages(graphreader.__path__, "graphreader."):
         import_module(module.name)
 print(json.dumps({"seen": seen, "seconds": seconds, "light": sorted(light)}))
 """
+LARGE = {"langchain", "langgraph", "neo4j", "openai", "pydantic", "rich"}
 
 
-# The public names are sorted, each can be had, and type checkers know the same ones.
+# The public names are sorted, each can be had, type checkers know the same ones, and every public
+# class and its methods say what they are.
 def test_public_names() -> None:
     names = graphreader.__all__
-    tree = ast.parse((ROOT / "graphreader" / "__init__.py").read_text(encoding="utf-8"))
     typed = [
         alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        and node.module
-        and node.module.startswith("graphreader")
+        for node in ast.walk(ast.parse(read("graphreader/__init__.py")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("graphreader")
         for alias in node.names
     ]
 
-    assert names == sorted(names)
-    assert sorted(typed) == names
-    assert dir(graphreader) == names
-    for name in names:
-        assert getattr(graphreader, name) is not None
-
-
-# A name that there is not is an AttributeError, as of any module.
-def test_there_are_no_other_names() -> None:
-    with pytest.raises(AttributeError, match="Nothing"):
-        graphreader.Nothing  # noqa: B018  # looking is what is tested
-
-
-# Every public class and its methods say what they are.
-@pytest.mark.parametrize("name", graphreader.__all__)
-def test_public_names_are_explained(name: str) -> None:
-    thing = getattr(graphreader, name)
-    if inspect.isclass(thing):
+    assert names == sorted(names) == sorted(typed) == dir(graphreader)
+    for thing in filter(inspect.isclass, map(graphreader.__getattr__, names)):
         methods = [one for key, one in vars(thing).items() if key[0] != "_" and callable(one)]
-
-        assert all(inspect.getdoc(one) for one in (thing, *methods))
+        assert all(map(inspect.getdoc, (thing, *methods))), thing
+    with pytest.raises(AttributeError, match="Nothing"):
+        graphreader.Nothing  # noqa: B018  # a name that there is not
 
 
 # Importing any module reads none of our settings, connects to nothing, starts and writes nothing;
@@ -85,31 +70,8 @@ def test_public_names_are_explained(name: str) -> None:
 def test_importing_does_nothing() -> None:
     command = [sys.executable, "-B", "-W", "error", "-c", IMPORTING]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8")
-    told = json.loads(done.stdout)
+    result = json.loads(done.stdout)
 
-    assert told["seen"] == []
-    assert told["seconds"] < 0.2
-    assert not set(told["light"]) & {
-        "langchain",
-        "langgraph",
-        "neo4j",
-        "openai",
-        "pydantic",
-        "rich",
-    }
-
-
-# The fakes for other people's tests are where the documents say that they are.
-@pytest.mark.parametrize(
-    "name",
-    [
-        "graphreader.testing.ScriptedDecider",
-        "graphreader.testing.FunctionChatModel",
-        "graphreader.integrations.langchain_neo4j.neo4j_graph",
-        "graphreader.settings.load_environment",
-    ],
-)
-def test_further_names(name: str) -> None:
-    module, _, last = name.rpartition(".")
-
-    assert hasattr(import_module(module), last)
+    assert result["seen"] == []
+    assert result["seconds"] < 0.2
+    assert not set(result["light"]) & LARGE
