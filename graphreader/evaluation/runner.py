@@ -6,10 +6,10 @@ lacks and appends a line for each reading. `EqualBudgetFile` compares readings w
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +54,10 @@ class Arm:
         models = dict.fromkeys(self.settings.model_for(one) for one in ("explore", "answer"))
         return ", ".join(models)
 
-    @property
-    def is_golden(self) -> bool:
-        """Whether the reader is given the evidence of one record, and so serves for that alone."""
-        return self.reader.name == Golden.name
-
     def records(self, group: QuestionGroup) -> list[Record]:
         """The records of a group that it is asked: golden only those that name evidence."""
-        return [one for one in group.records if one.supporting or not self.is_golden]
+        is_golden = self.reader.name == Golden.name
+        return [one for one in group.records if one.supporting or not is_golden]
 
     def missing(self, group: QuestionGroup, file: ReadingsFile) -> list[Record]:
         """Those of its records that the file has no reading of.
@@ -85,11 +81,10 @@ class Arm:
         return ReadingKey(group.dataset, record.id, group.length, name, self.model, self.repeat)
 
 
-def expected_keys(plan: Plan, arms: Sequence[Arm]) -> Iterator[ReadingKey]:
+def expected_keys(plan: Plan, arms: Sequence[Arm]) -> list[ReadingKey]:
     """The keys of all readings of a plan."""
-    for group in plan.groups:
-        for arm in arms:
-            yield from (arm.key(group, record) for record in arm.records(group))
+    pairs = product(plan.groups, arms)
+    return [arm.key(group, record) for group, arm in pairs for record in arm.records(group)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +105,14 @@ class PreparedGroup:
     @classmethod
     def of(cls, group: QuestionGroup) -> "PreparedGroup":
         """Build the contexts, which may take a second."""
-        records = group.build_contexts()
-        documents = documents_of(records[0])
+        records = {record.id: record for record in group.build_contexts()}
+        first = next(iter(records.values()))
+        documents = documents_of(first)
         tokens = group.own_tokens
         if group.target_tokens is not None:
-            tokens = sum(count(one.text) for one in records[0].documents)
-        return cls(
-            group,
-            corpus_of(records[0]),
-            {record.id: record for record in records},
-            documents,
-            document_places(documents),
-            tokens,
-        )
+            tokens = sum(count(one.text) for one in first.documents)
+        places = document_places(documents)
+        return cls(group, corpus_of(first), records, documents, places, tokens)
 
 
 _FIRST_FIELDS = (
@@ -142,7 +132,6 @@ def line_of(
     """One line of `readings.jsonl`; `reader` is None where it could not be prepared."""
     # The digest is that of the record as its dataset has it: a longer context depends on the pool.
     original = next(one for one in prepared.group.records if one.id == record.id)
-    graph, compression = (reader.graph, reader.compression) if reader else (None, None)
     line = {
         **asdict(arm.key(prepared.group, record)),
         "window": arm.reader.window,
@@ -156,8 +145,8 @@ def line_of(
         "documents": len(record.documents),
         "corpus": prepared.corpus,
         "building": asdict(reader.building if reader else Usage()),
-        "graph": graph,
-        "compression": compression,
+        "graph": reader.graph if reader else None,
+        "compression": reader.compression if reader else None,
         **figures,
     }
     return {name: line[name] for name in dict.fromkeys((*_FIRST_FIELDS, *line))}
@@ -214,7 +203,8 @@ class EvaluationRunner:
         async with self._corpus_locks.setdefault(prepared.corpus, asyncio.Lock()):
             for arm, records in missing:
                 contexts = [prepared.records[record.id] for record in records]
-                for batch in [[one] for one in contexts] if arm.is_golden else [contexts]:
+                is_golden = arm.reader.name == Golden.name  # it is given the evidence of one record
+                for batch in [[one] for one in contexts] if is_golden else [contexts]:
                     await self._run_batch(arm, prepared, batch)
             for arm, _ in missing:
                 await arm.reader.discard(prepared.documents)
@@ -274,8 +264,8 @@ class EvaluationRunner:
             raise reading.failure
         figures = await self._scorer.score(record, reading, prepared.places)
         if reading.compression is not None:
-            rates = {"final_query": reading.compression}
-            figures["compression"] = {**(reader.compression or {}), **rates}
+            rate = {"final_query": reading.compression}
+            figures["compression"] = {**(reader.compression or {}), **rate}
         return figures
 
     def _keep(self, line: Line, usage: Usage) -> None:
@@ -283,7 +273,6 @@ class EvaluationRunner:
         self._file.append(line)
         self._stop = self._scorer.rater_failure or self._stop
         self._add_usage(usage)
-        self._raise_if_stopped()
 
     def _add_usage(self, usage: Usage) -> None:
         self.usage += usage
@@ -292,7 +281,7 @@ class EvaluationRunner:
                 f"${self.usage.dollars:,.2f} are spent, as much as --max-cost allows: for the "
                 "rest, give the command again with more."
             )
-            self._raise_if_stopped()
+        self._raise_if_stopped()
 
     def _stop_if_final(self, error: GraphReaderError) -> None:
         """Stop if an error ends all readings, not one alone."""
@@ -344,46 +333,49 @@ class EqualBudgetFile(LinesFile):
     async def rank(
         self, plan: Plan, arms: Sequence[Arm], tokens_read: Mapping[ReadingKey, int]
     ) -> None:
-        """Rank for all readings of these arms; `tokens_read` has the readings without an error."""
+        """Rank for all readings of these arms; `tokens_read` has the readings without an error.
+
+        The arms have the same size of chunks, which is fixed for a results folder.
+        """
         for group in plan.groups:
             missing = [
-                (record.id, line_key, arm.settings.chunk_tokens, tokens_read[key])
-                for arm in arms
-                for record in group.records
+                (key, ranking)
+                for arm, record in product(arms, group.records)
                 if (key := arm.key(group, record)) in tokens_read
-                for line_key in _line_keys(key)
-                if self._budgets.get(line_key) != tokens_read[key]
+                for ranking in _RANKINGS
+                if self._budgets.get(tuple(_equal_key(key, ranking).values())) != tokens_read[key]
             ]
             if missing:
-                await self._rank_group(group, missing)
+                await self._rank_group(group, arms[0].settings.chunk_tokens, missing, tokens_read)
 
     async def _rank_group(
-        self, group: QuestionGroup, missing: Sequence[tuple[str, tuple[Any, ...], int, int]]
+        self,
+        group: QuestionGroup,
+        chunk_tokens: int,
+        missing: Sequence[tuple[ReadingKey, str]],
+        tokens_read: Mapping[ReadingKey, int],
     ) -> None:
         prepared = PreparedGroup.of(group)
-        rankings: dict[tuple[str, int], Ranking] = {}
-        for id_, line_key, chunk_tokens, tokens in missing:
-            line = dict(zip(_EQUAL_KEYS, line_key, strict=True))
-            name = line["reader"]
-            if (name, chunk_tokens) not in rankings:
-                passages = passages_of(prepared.documents, chunk_tokens)
-                rankings["bm25", chunk_tokens] = BM25(passages)
-                rankings["embedding", chunk_tokens] = EmbeddingRanking(passages, self._embedder)
-            record = prepared.records[id_]
-            ranked = await rankings[name, chunk_tokens].ranked(record.question)
-            best, total = within_budget(ranked, tokens)
-            ids = (one.document.id for one in best)
+        passages = passages_of(prepared.documents, chunk_tokens)
+        rankings = (BM25(passages), EmbeddingRanking(passages, self._embedder))
+        by_name: dict[str, Ranking] = dict(zip(_RANKINGS, rankings, strict=True))
+        for key, name in missing:
+            record = prepared.records[key.id]
+            ranked = await by_name[name].ranked(record.question)
+            best, total = within_budget(ranked, tokens_read[key])
             figures = {
-                "documents_read": record_places(ids, prepared.places),
+                "documents_read": record_places((one.document.id for one in best), prepared.places),
                 "tokens_read": total,
                 "k": len(best),
-                "wanted": tokens,
+                "wanted": tokens_read[key],
                 "gold_documents": list(record.gold_documents),
             }
-            self.append(line | figures)
+            self.append(_equal_key(key, name) | figures)
 
 
-def _line_keys(key: ReadingKey) -> Iterator[tuple[Any, ...]]:
-    """The values of `_EQUAL_KEYS` for both rankings that are compared with a reading."""
-    for ranking in _RANKINGS:
-        yield key.dataset, key.id, key.length, ranking, key.reader, key.model, key.repeat
+def _equal_key(key: ReadingKey, ranking: str) -> dict[str, Any]:
+    """The values of `_EQUAL_KEYS` for a ranking that is compared with a reading."""
+    return {name: getattr(key, name, "") for name in _EQUAL_KEYS} | {
+        "reader": ranking,
+        "against": key.reader,
+    }

@@ -239,32 +239,12 @@ class Scorer:
         if reading.facts_read:
             evidence["facts_recall"] = "\n".join(reading.facts_read)
         ratings = await self._rate(record, answer, evidence)
-        measured = await asyncio.to_thread(_measure, record, answer, evidence)
+        figures = await asyncio.to_thread(_measure, record, reading, places, evidence)
         for name, counts in ratings.recalls.items():
-            measured[name]["rated"] = counts
-        cited = (citation.document_id for citation in reading.citations)
-        chunks = [
-            record.documents[places[id_]].text[start:end]
-            for id_, start, end in reading.passages_read
-        ]
-        sentences, _ = supporting_facts(record)
-        return {
-            "answer": reading.answer,
-            "answered": reading.answered,
-            "documents_read": record_places(reading.documents_read, places),
-            "documents_cited": record_places(cited, places),
-            "tokens_read": reading.tokens_read,
-            "usage": asdict(reading.usage),
-            "seconds": reading.usage.seconds,
-            **measured,
-            "error": None,
-            "chunk_recall": chunk_recall(chunks, sentences, record.language),
+            figures[name]["rated"] = counts
+        return figures | {
             "rating": ratings.verdict,
             "unrated": ratings.unrated,
-            "phases": {phase: asdict(usage) for phase, usage in reading.phases.items()},
-            "paths": [_path_figures(one) for one in reading.paths] or None,
-            "pages_looked_up": reading.pages_looked_up,
-            "evidence": reading.evidence[:EVIDENCE_KEPT],
             "notes": [*reading.notes, *ratings.notes],
             "rating_usage": asdict(ratings.usage),
         }
@@ -329,23 +309,9 @@ def check_packages(records: Iterable[Record]) -> None:
 
 def failed_figures(record: Record, error: str, usage: Usage) -> dict[str, Any]:
     """The figures of a reading that failed: it counts as unanswered."""
-    unknown = ("rating", "unrated", "recall", "facts_recall", "chunk_recall", "paths")
-    return {
-        "answer": "",
-        "answered": False,
-        **_answer_figures(record, None),
-        "documents_read": [],
-        "documents_cited": [],
-        "tokens_read": 0,
-        "usage": asdict(usage),
-        "seconds": usage.seconds,
-        **dict.fromkeys((*unknown, "pages_looked_up")),
-        "phases": {},
-        "evidence": "",
-        "error": error,
-        "notes": [],
-        "rating_usage": asdict(Usage()),
-    }
+    reading = Reading(record.question, "", "", answered=False, corpus="", plan="", usage=usage)
+    figures = _measure(record, reading, {}, {}) | {"chunk_recall": None, "error": error}
+    return figures if record.answerable else figures | {"em": 0.0, "f1": 0.0}
 
 
 def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
@@ -356,36 +322,61 @@ def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
     return sentences, documents
 
 
-def _measure(record: Record, answer: str, evidence: Mapping[str, str]) -> dict[str, Any]:
-    """The figures of an answer and of evidence that need no model."""
-    figures = {**_answer_figures(record, answer), "facts_recall": None}
+def _measure(
+    record: Record, reading: Reading, places: Mapping[str, int], evidence: Mapping[str, str]
+) -> dict[str, Any]:
+    """The figures of a reading that need no model; those of the raters are null."""
+    sentences, documents = supporting_facts(record)
+    recalls: dict[str, Any] = {"recall": None, "facts_recall": None}
     for name, text in evidence.items():
-        recall = fact_recall(text, *supporting_facts(record), record.language)
-        strings = {"strings": [recall.covered, recall.relevant], "rated": None} if recall else None
-        figures[name] = strings
-    return figures
+        if recall := fact_recall(text, sentences, documents, record.language):
+            recalls[name] = {"strings": [recall.covered, recall.relevant], "rated": None}
+    cited = (citation.document_id for citation in reading.citations)
+    chunks = [
+        record.documents[places[id_]].text[start:end] for id_, start, end in reading.passages_read
+    ]
+    return {
+        "answer": reading.answer,
+        "answered": reading.answered,
+        "documents_read": record_places(reading.documents_read, places),
+        "documents_cited": record_places(cited, places),
+        "tokens_read": reading.tokens_read,
+        "usage": asdict(reading.usage),
+        "seconds": reading.usage.seconds,
+        **_answer_figures(record, reading.answer if reading.answered else ""),
+        **recalls,
+        "error": None,
+        "chunk_recall": chunk_recall(chunks, sentences, record.language),
+        "rating": None,
+        "unrated": None,
+        "phases": {phase: asdict(usage) for phase, usage in reading.phases.items()},
+        "paths": [_path_figures(one) for one in reading.paths] or None,
+        "pages_looked_up": reading.pages_looked_up,
+        "evidence": reading.evidence[:EVIDENCE_KEPT],
+        "notes": [],
+        "rating_usage": asdict(Usage()),
+    }
 
 
-def _answer_figures(record: Record, answer: str | None) -> dict[str, Any]:
-    """How good an answer is: an empty text if none was given, None if the reading failed.
+def _answer_figures(record: Record, answer: str) -> dict[str, Any]:
+    """How good an answer is; an empty text stands for none.
 
     All is null for a question without a known answer. For a question that cannot be answered, EM
     and F1 are 1 for an empty answer, else 0. `choice` is null for a question without options.
     """
     references, language = record.answers, record.language
-    text = answer or ""
     figures: dict[str, Any] = dict.fromkeys(("em", "f1", "f1_star", "rouge", "choice"))
     if not record.answerable:
         figures["em"] = figures["f1"] = float(answer == "")
         return figures
     if references:
-        figures["em"] = exact_match(text, references, language)
-        figures["f1"] = f1(text, references, language)
-        figures["rouge"] = rouge(text, references, language)
+        figures["em"] = exact_match(answer, references, language)
+        figures["f1"] = f1(answer, references, language)
+        figures["rouge"] = rouge(answer, references, language)
         if record.keywords is not None:
-            figures["f1_star"] = f1_star(text, references, record.keywords, language)
+            figures["f1_star"] = f1_star(answer, references, record.keywords, language)
     if record.gold_option is not None:
-        figures["choice"] = chosen_option(text, record.options) == record.gold_option
+        figures["choice"] = chosen_option(answer, record.options) == record.gold_option
     return figures
 
 

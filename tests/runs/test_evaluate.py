@@ -194,20 +194,6 @@ def test_refused(terminal: Terminal, data: str) -> None:
     assert len(lines_of(terminal.folder / "o")) == 2
 
 
-# Another model for building would make other graphs and gists, so it is refused as well; that of
-# another reader of texts, which took no part, is not.
-def test_other_building(terminal: Terminal, data: str, server: OpenAIServer) -> None:
-    words = ["evaluate", data, "--limit", "1", "--readers", "golden", "--no-rate", "--out", "o"]
-    first = terminal.run(*words)
-    terminal.set(GRAPHREADER_BUILD_MODEL="openai:gpt-4.1")
-    other = terminal.run(*words)
-    beside = terminal.run(*words, "--models", "openai:gpt-4o")
-
-    assert (first.code, other.code, beside.code) == (0, 2, 0), beside.err
-    begun = 'was begun with the building model of openai:gpt-4o-mini "openai:gpt-4o-mini", not'
-    assert f'{begun} "openai:gpt-4.1": name another --out' in other.err
-
-
 # Data that is left out, for want of a pool or of evidence, is named beside the table, in the folder
 # and in --json.
 def test_left_out(terminal: Terminal, data: str) -> None:
@@ -374,23 +360,32 @@ def test_with_model(terminal: Terminal, data: str, server: OpenAIServer) -> None
     assert {body["temperature"] for body in server.chats} == {0.2, 0.1}
 
 
-# Without raters none is asked; each model answers for itself, as often as requested.
+# Without raters none is asked; each model answers for itself, as often as requested. Another model
+# for building would make other graphs and gists, so it is refused; that of another reader of texts,
+# which took no part, is not.
 def test_models_and_repeats(terminal: Terminal, data: str, server: OpenAIServer) -> None:
     words = ["evaluate", data, "--limit", "1", "--readers", "golden", "--no-rate", "--out", "o"]
-    ended = terminal.run(*words, "--models", "openai:gpt-4o,openai:gpt-4.1", "--repeats", "2")
+    words += ["--repeats", "2", "--models"]
+    first = terminal.run(*words, "openai:gpt-4o")
+    terminal.set(GRAPHREADER_BUILD_MODEL="openai:gpt-4.1")
+    other = terminal.run(*words, "openai:gpt-4o")
+    beside = terminal.run(*words, "openai:gpt-4.1")
+    terminal.set(GRAPHREADER_BUILD_MODEL="")
+    ended = terminal.run(*words, "openai:gpt-4o,openai:gpt-4.1")
 
-    assert ended.code == 0, ended.err
+    codes = [one.code for one in (first, other, beside, ended)]
+    assert codes == [0, 2, 0, 0], beside.err + ended.err
+    begun = 'was begun with the building model of openai:gpt-4o "openai:gpt-4o", not'
+    assert f'{begun} "openai:gpt-4.1": name another --out' in other.err
     lines = lines_of(terminal.folder / "o")
     models = [(model, repeat) for model in ("gpt-4.1", "gpt-4o") for repeat in (0, 1)]
-    assert (
-        sorted((line["model"].removeprefix("openai:"), line["repeat"]) for line in lines) == models
-    )
-    assert sorted((body["model"], body["seed"]) for body in server.chats) == models
+    assert models == sorted((one["model"].removeprefix("openai:"), one["repeat"]) for one in lines)
+    assert models == sorted((body["model"], body["seed"]) for body in server.chats)
     assert {line["rating"] for line in lines} == {None}
     assert "bands, native, openai:gpt-4o" in ended.out
     assert "No language model" not in ended.out
     assert json.loads((terminal.folder / "o" / "run.json").read_text())["notice"] == ""
-    assert "Spent: 4 calls" in ended.out
+    assert "Spent: 2 calls" in first.out
 
 
 # --estimate-only prints the costs, asks no model and makes nothing.

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,27 +41,20 @@ def opened(path: Path) -> tuple[ReadingsFile, list[Line]]:
         return file, lines
 
 
-# A reading that is there is done, one that failed is not, unless it was asked again with success.
+# A reading without an error is done, also after one that failed; another length, reader, model or
+# repeat is not done; other data under the same id is refused.
 def test_done(path: Path) -> None:
     path.write_bytes(data_of(line(ONE, error="No."), line(ONE), line(TWO, error="No.")))
     file, lines = opened(path)
+    others = {"length": "64k", "reader": "golden", "model": "a:b", "repeat": 1, "dataset": "d"}
 
+    assert len(lines) == 3
     assert file.is_done(ONE, "Who?")
     assert not file.is_done(TWO, "Who?")
-    assert len(lines) == 3
-
-
-# A line is on the disk, in UTF-8, as soon as it is appended, and is passed on.
-def test_append(tmp_path: Path) -> None:
-    path = tmp_path / "readings.jsonl"
-    lines: list[Line] = []
-    with ReadingsFile(path, lines.append) as file:
-        file.append(line(ONE, "谁?"))
-        data = path.read_bytes()
-
-    assert data.endswith(b"\n")
-    assert json.loads(data) == line(ONE, "谁?") == lines[0]
-    assert "谁".encode() in data
+    for name, value in others.items():
+        assert not file.is_done(replace(ONE, **{name: value}), "Who?")
+    with pytest.raises(UsageError, match="another question, text or right answer of the id q1"):
+        file.is_done(ONE, "When?")
 
 
 # A last line that was cut off is removed, one that lacks its end alone is completed.
@@ -89,28 +83,21 @@ def test_foreign_file(path: Path, foreign: bytes) -> None:
     assert path.read_bytes() == before
 
 
-# Other data under the same id is refused; another length, reader, model or repeat is not done.
-def test_keys(path: Path) -> None:
-    file, _ = opened(path)
-    named = {name: getattr(ONE, name) for name in ReadingKey.__slots__}
-    others = {"length": "64k", "reader": "golden", "model": "a:b", "repeat": 1, "dataset": "d"}
-
-    with pytest.raises(UsageError, match="another question, text or right answer of the id q1"):
-        file.is_done(ONE, "When?")
-    for name, value in others.items():
-        assert not file.is_done(ReadingKey(**{**named, name: value}), "Who?")
-
-
-# A reading that a rater failed to rate is done, and unrated until a later line has its rating.
-def test_unrated(path: Path) -> None:
+# A line is on the disk, in UTF-8, as soon as it is appended. A reading that a rater did not rate is
+# unrated until a later line has its rating.
+def test_append(path: Path) -> None:
     path.write_bytes(data_of(line(ONE, unrated={}), line(TWO)))
     with ReadingsFile(path, lambda line: None) as file:
-        assert file.is_done(ONE, "Who?")
-        assert file.unrated == {ONE: line(ONE, unrated={})}
-        file.append(line(ONE, unrated=None))
-        assert not file.unrated
+        unrated = dict(file.unrated)
+        file.append(line(ONE, "谁?", unrated=None))
+        data = path.read_bytes()
 
+    assert unrated == {ONE: line(ONE, unrated={})}
+    assert not file.unrated
     assert not opened(path)[0].unrated
+    assert json.loads(data.splitlines()[2]) == line(ONE, "谁?", unrated=None)
+    assert "谁".encode() in data
+    assert data.endswith(b"\n")
 
 
 # Another value than that of an earlier run is refused by name; a new one holds from then on.
@@ -152,20 +139,6 @@ def test_refused_folders(tmp_path: Path, file: str, content: str, sentence: str)
 
     with pytest.raises(UsageError, match=sentence), ResultsFolder(path) as folder:
         folder.check({"seed": 0})
-
-
-# Whether graphs were left behind is recorded until they are deleted; the rest of the run stays.
-def test_graphs_left(tmp_path: Path) -> None:
-    with ResultsFolder(tmp_path) as folder:
-        states = [folder.leaves_graphs]
-        folder.record_run({"seed": 0}, {"command": "one", "leaves_graphs": True})
-        states.append(folder.leaves_graphs)
-        folder.record_graphs_deleted()
-        states.append(folder.leaves_graphs)
-
-    assert states == [False, True, False]
-    run = json.loads((tmp_path / "run.json").read_text())
-    assert (run["command"], run["fixed"]) == ("one", {"seed": 0})
 
 
 # A folder keeps its identity; neither a new folder at the same path nor a copy has it.

@@ -8,7 +8,7 @@ import string
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -158,7 +158,7 @@ def f1_star(answer: str, references: Sequence[str], keywords: str | None, langua
     if not references:
         return 0.0
     is_chinese = language == "zh"
-    words = chinese_words if is_chinese else _english_words
+    words = chinese_words if is_chinese else partial(units, language="en")
     answered, reference = words(answer), words(references[0])
     gate = words(keywords or (references[0] if is_chinese else ""))
     common = Counter(answered) & Counter(gate)
@@ -168,10 +168,6 @@ def f1_star(answer: str, references: Sequence[str], keywords: str | None, langua
     if gate and matches / len(gate) < least:
         return 0.0
     return overlap(answered, reference)
-
-
-def _english_words(text: str) -> list[str]:
-    return units(text, "en")
 
 
 _LABEL = r"([A-Za-z]|\d{1,2})"
@@ -217,19 +213,13 @@ def chosen_option(answer: str, options: Sequence[str]) -> int | None:
 def _labels(answer: str, number: int) -> set[int]:
     """The indexes of the options whose letter or number is named as such."""
     if alone := _ALONE.fullmatch(answer.strip()):
-        return _label_indexes([alone[1]], number)
-    first = _FIRST.match(answer)
-    named = [first[1] or first[2]] if first else []
-    named += [label for match in _NAMED.finditer(answer) for label in match.groups() if label]
-    named += [match[1] for match in _IN_BRACKETS.finditer(answer)]
-    return _label_indexes(named, number)
-
-
-def _label_indexes(labels: Sequence[str], number: int) -> set[int]:
-    """The indexes of labels that name one of `number` options."""
-    indexes = (
-        int(label) - 1 if label.isdecimal() else ord(label.upper()) - ord("A") for label in labels
-    )
+        labels = [alone[1]]
+    else:
+        first = _FIRST.match(answer)
+        labels = [first[1] or first[2]] if first else []
+        labels += [label for match in _NAMED.finditer(answer) for label in match.groups() if label]
+        labels += _IN_BRACKETS.findall(answer)
+    indexes = (int(one) - 1 if one.isdecimal() else ord(one.upper()) - ord("A") for one in labels)
     return {index for index in indexes if 0 <= index < number}
 
 
