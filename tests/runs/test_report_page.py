@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,18 +21,16 @@ from graphreader.graph_reader import GraphReader
 from graphreader.html_report.page import render
 from graphreader.reading import Reading
 from graphreader.settings import Settings
-from tests.runs.forks import Forks
-from tests.terminal import Outcome, environment_of
+from tests.terminal import Terminal, environment_of
 from tests.unit.html_pages import long_run, parsed, run_of
 
 QUESTION = "Which saints spoke to Joan of Arc, and which pope canonized her?"
 TEXT = Path(__file__).parents[2] / "examples" / "joan_of_arc.txt"
 PHONE, TABLET, DESK = 360, 800, 1400
-WINDOWS = [(width, scheme) for width in (PHONE, TABLET, DESK) for scheme in ("light", "dark")]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Run:
     """A question that was asked of a corpus, and its report."""
 
     corpus: str
@@ -41,104 +39,62 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def asked(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def answered(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """The life of Joan of Arc, asked offline."""
     corpus = f"test-report-{uuid4().hex[:12]}"
     target = tmp_path_factory.mktemp("report") / "report.html"
     with GraphReader(corpus, settings=neo4j) as reader:
         reader.ingest(TEXT)
         reading = reader.ask(QUESTION)
-        yield Asked(corpus, reading, reader.report(reading, target))
+        yield Run(corpus, reading, reader.report(reading, target))
         reader.delete(everything=True)
 
 
-class Shell:
-    """Types commands that have a home of their own."""
-
-    def __init__(self, forks: Forks, settings: Settings, folder: Path) -> None:
-        self._forks = forks
-        self._folder = folder
-        self._environment = environment_of(settings) | {
-            "GRAPHREADER_HOME": str(folder / "home"),
-            "GRAPHREADER_MODEL": "offline",
-        }
-        self._number = 0
-
-    def __call__(self, *arguments: str) -> Outcome:
-        self._number += 1
-        folder = self._folder / str(self._number)
-        return self._forks.start([*arguments], self._environment, folder).end()
-
-
-@pytest.fixture
-def shell(forks: Forks, neo4j: Settings, tmp_path: Path) -> Shell:
-    return Shell(forks, neo4j, tmp_path)
-
-
-# A question's report says what its JSON says; the kept run gives the same page once more.
-def test_from_the_command_line(shell: Shell, asked: Asked, tmp_path: Path) -> None:
+# A question's report says what its JSON says, and the kept run gives the same page once more. Where
+# no report can be written nothing is asked, and a run that broke off has nothing to report yet.
+def test_commands(terminal: Terminal, neo4j: Settings, answered: Run, tmp_path: Path) -> None:
+    home, to = tmp_path / "home", ("--corpus", answered.corpus)
+    terminal.set(**environment_of(neo4j), GRAPHREADER_HOME=str(home), GRAPHREADER_MODEL="offline")
+    refused = terminal.run("ask", QUESTION, *to, "--report", "none/report.html")
+    no_runs = json.loads(terminal.run("runs", "list", "--json").out)["runs"]
     first, second = tmp_path / "first.html", tmp_path / "second.html"
     first.write_text("earlier")
-    answered = shell("ask", QUESTION, "--corpus", asked.corpus, "--json", "--report", str(first))
-    reading = answered.json
-    again = shell("runs", "show", reading["run"], "--report", str(second))
-    page = parsed(first.read_text(encoding="utf-8"))
-
-    assert (answered.code, again.code) == (0, 0)
-    assert f"The report is in {first}" in answered.err
-    assert page.one("h1").text == QUESTION
-    assert reading["citations"][0]["quote"] in page.one("section", id="passages").text
-    assert len(page.all("article", **{"class": "passage"})) >= 1
-    assert len(page.one("table", **{"class": "timeline"}).all("tr")) == 1 + len(reading["paths"])
-    assert second.read_bytes() == first.read_bytes()
-    assert "Answer" in again.out
-
-
-# Where no report can be written nothing is asked.
-@pytest.mark.parametrize("name", ["none/report.html", ".", "-"])
-def test_refused_before_asking(shell: Shell, asked: Asked, tmp_path: Path, name: str) -> None:
-    target = name if name in (".", "-") else str(tmp_path / name)
-    refused = shell("ask", QUESTION, "--corpus", asked.corpus, "--report", target)
-    many = shell("ask", "--file", "-", "--corpus", asked.corpus, "--report", "report.html")
-
-    assert (refused.code, refused.out) == (2, "")
-    assert "report" in refused.err
-    assert json.loads(shell("runs", "list", "--json").out)["runs"] == []
-    assert many.code == 2
-    assert "--report is for one question" in many.err
-
-
-# A run that broke off has nothing to report yet; how to go on with it is said.
-def test_a_run_without_an_answer(
-    shell: Shell, neo4j: Settings, asked: Asked, tmp_path: Path
-) -> None:
-    settings = neo4j.model_copy(update={"home": tmp_path / "home"})
-    with GraphReader(asked.corpus, settings=settings) as reader:
+    asked = terminal.run("ask", QUESTION, *to, "--json", "--report", str(first))
+    again = terminal.run("runs", "show", asked.json["run"], "--report", str(second))
+    with GraphReader(answered.corpus, settings=neo4j.model_copy(update={"home": home})) as reader:
         for event in reader.stream(QUESTION, run="broken"):
             if isinstance(event, FunctionChosen):
                 break
-    shown = shell("runs", "show", "broken", "--report", str(tmp_path / "report.html"))
+    broken = terminal.run("runs", "show", "broken", "--report", "broken.html")
+    page = parsed(first.read_text(encoding="utf-8"))
 
-    assert shown.code == 2
-    assert "`graphreader runs resume broken`" in shown.err
-    assert not (tmp_path / "report.html").exists()
+    assert (refused.code, refused.out, no_runs) == (2, "", [])
+    assert "report" in refused.err
+    assert (asked.code, again.code) == (0, 0)
+    assert f"The report is in {first}" in asked.err
+    assert page.one("h1").text == QUESTION
+    assert asked.json["citations"][0]["quote"] in page.one("section", id="passages").text
+    assert len(page.all("article", **{"class": "passage"})) >= 1
+    lanes = page.one("table", **{"class": "timeline"}).all("tr")
+    assert len(lanes) == 1 + len(asked.json["paths"])
+    assert second.read_bytes() == first.read_bytes()
+    assert "Answer" in again.out
+    assert broken.code == 2
+    assert "`graphreader runs resume broken`" in broken.err
+    assert not (tmp_path / "broken.html").exists()
 
 
 # What was deleted since is said to be gone; the quotes are there nevertheless.
-async def test_a_corpus_that_is_gone(neo4j: Settings, asked: Asked, tmp_path: Path) -> None:
+async def test_a_corpus_that_is_gone(neo4j: Settings, answered: Run, tmp_path: Path) -> None:
     gone = tmp_path / "gone.html"
-    reading = Reading(**{**fields(asked.reading), "corpus": f"{asked.corpus}-gone"})
-    reader = GraphReader(asked.corpus, settings=neo4j)
+    reading = replace(answered.reading, corpus=f"{answered.corpus}-gone")
+    reader = GraphReader(answered.corpus, settings=neo4j)
     await reader.areport(reading, gone)
     await reader.aclose()
     page = parsed(gone.read_text(encoding="utf-8"))
 
     assert "Nothing of what was touched is in the graph any more." in page.text
     assert {one.text for one in page.all("mark")} == {one.quote for one in reading.citations}
-
-
-def fields(reading: Reading) -> dict[str, Any]:
-    return {name: getattr(reading, name) for name in reading.__dataclass_fields__}
 
 
 def chromium() -> str:
@@ -198,37 +154,31 @@ class Window:
         return found
 
 
-# In every window and colour it opens without a complaint, asks nobody for anything, fits its width
-# and draws the graph.
-@pytest.mark.parametrize(("width", "scheme"), WINDOWS)
-async def test_it_opens(browser: Browser, asked: Asked, width: int, scheme: Any) -> None:
-    window = await Window.open(browser, asked.page, width=width, color_scheme=scheme)
-    sizes = await window.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    places = await window.page.locator("#canvas").get_attribute("data-drawn")
+# In windows of every width it opens without a complaint, asks nobody for anything, fits its width
+# and draws the graph. Dark and light differ, in the page and in the drawing.
+@pytest.mark.parametrize("width", [PHONE, TABLET, DESK])
+async def test_it_opens(browser: Browser, answered: Run, width: int) -> None:
+    window = await Window.open(browser, answered.page, width=width, color_scheme="light")
+    page = window.page
+    sizes = await page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    places = await page.locator("#canvas").get_attribute("data-drawn")
 
     assert sizes == [width, width]
     assert await window.painted() > 1000
-    assert int(places or 0) == await window.page.locator(".places > li").count()
-    assert window.requests == [asked.page.as_uri()]
-    assert window.complaints == []
-    await window.page.close()
-
-
-# Dark and light differ, in the page and in the drawing.
-async def test_dark_and_light(browser: Browser, asked: Asked) -> None:
-    window = await Window.open(browser, asked.page, color_scheme="light")
-    light = await window.colours("body"), await window.page.locator("#canvas").screenshot()
-    await window.page.emulate_media(color_scheme="dark")
-    dark = await window.colours("body"), await window.page.locator("#canvas").screenshot()
-
+    assert int(places or 0) == await page.locator(".places > li").count()
+    light = await window.colours("body"), await page.locator("#canvas").screenshot()
+    await page.emulate_media(color_scheme="dark")
+    dark = await window.colours("body"), await page.locator("#canvas").screenshot()
     assert light[0] != dark[0]
     assert light[1] != dark[1]
-    await window.page.close()
+    assert window.requests == [answered.page.as_uri()]
+    assert window.complaints == []
+    await page.close()
 
 
 # A number in the answer leads to its quote, which is marked more strongly, and back.
-async def test_from_a_number_to_the_passage(browser: Browser, asked: Asked) -> None:
-    window = await Window.open(browser, asked.page, reduced_motion="reduce")
+async def test_from_a_number_to_the_passage(browser: Browser, answered: Run) -> None:
+    window = await Window.open(browser, answered.page, reduced_motion="reduce")
     page = window.page
     mark = page.locator("#c2 + mark")
     before = await mark.evaluate("mark => getComputedStyle(mark).backgroundColor")
@@ -240,7 +190,7 @@ async def test_from_a_number_to_the_passage(browser: Browser, asked: Asked) -> N
     )
     await page.get_by_role("link", name="Citation 2, back to the answer").click()
 
-    assert await mark.inner_text() == asked.reading.citations[1].quote
+    assert await mark.inner_text() == answered.reading.citations[1].quote
     assert before != after
     assert seen
     assert page.url.endswith("#r2")
@@ -249,8 +199,8 @@ async def test_from_a_number_to_the_passage(browser: Browser, asked: Asked) -> N
 
 # With the keyboard alone one comes to the answer, its numbers, the timeline, the drawing; it shows
 # where one is.
-async def test_keyboard(browser: Browser, asked: Asked) -> None:
-    window = await Window.open(browser, asked.page)
+async def test_keyboard(browser: Browser, answered: Run) -> None:
+    window = await Window.open(browser, answered.page)
     page = window.page
     visited: list[str] = []
     await page.keyboard.press("Tab")
@@ -281,8 +231,8 @@ async def test_keyboard(browser: Browser, asked: Asked) -> None:
 
 
 # The drawing shows one path, hides shared facts, and says what a place is.
-async def test_the_drawing(browser: Browser, asked: Asked) -> None:
-    window = await Window.open(browser, asked.page)
+async def test_the_drawing(browser: Browser, answered: Run) -> None:
+    window = await Window.open(browser, answered.page)
     page = window.page
     whole = await page.locator("#canvas").screenshot()
     await page.select_option("#path", "1")
@@ -292,23 +242,25 @@ async def test_the_drawing(browser: Browser, asked: Asked) -> None:
     without = await page.locator("#canvas").screenshot()
     box = await page.locator("#canvas").bounding_box()
     assert box
-    told_of: set[str] = set()
+    descriptions: set[str] = set()
     for step in range(400):  # somewhere there is a place or a line
         x, y = box["x"] + box["width"] * (step % 20) / 20, box["y"] + box["height"] * step / 400
         await page.mouse.click(x + 5, y + 5)
-        told_of.add(await page.locator("#told").inner_text())
-        if len(told_of) > 2:
+        descriptions.add(await page.locator("#told").inner_text())
+        if len(descriptions) > 2:
             break
 
     assert len({whole, one, without}) == 3
-    assert any(asked.reading.paths[0].initial_node in words or "ath" in words for words in told_of)
+    assert any(
+        answered.reading.paths[0].initial_node in words or "ath" in words for words in descriptions
+    )
     assert window.complaints == []
     await page.close()
 
 
 # On a phone a finger scrolls the page over the drawing, too.
-async def test_a_finger(browser: Browser, asked: Asked) -> None:
-    window = await Window.open(browser, asked.page, width=PHONE, has_touch=True, is_mobile=True)
+async def test_a_finger(browser: Browser, answered: Run) -> None:
+    window = await Window.open(browser, answered.page, width=PHONE, has_touch=True, is_mobile=True)
     page = window.page
     await page.locator("#canvas").scroll_into_view_if_needed()
     box = await page.locator("#canvas").bounding_box()
@@ -326,33 +278,28 @@ async def test_a_finger(browser: Browser, asked: Asked) -> None:
     await page.close()
 
 
-# Without JavaScript all but the drawing is there, in words.
-async def test_without_javascript(browser: Browser, asked: Asked) -> None:
-    window = await Window.open(browser, asked.page, java_script_enabled=False)
+# Without JavaScript all but the drawing is there, in words. On paper all that is folded is open, in
+# light colours, without what can only be clicked.
+async def test_without_javascript_and_on_paper(browser: Browser, answered: Run) -> None:
+    window = await Window.open(browser, answered.page, java_script_enabled=False)
     page = window.page
     await page.locator("#answer").get_by_role("link", name="Citation 1").click()
     await page.locator("details.words summary").click()
 
     assert await page.locator("#figure").is_hidden()
     assert await page.get_by_text("The drawing needs JavaScript").is_visible()
-    assert await page.get_by_text(asked.reading.paths[0].initial_node).last.is_visible()
+    assert await page.get_by_text(answered.reading.paths[0].initial_node).last.is_visible()
     assert page.url.endswith("#c1")
     await page.close()
+    paper = await Window.open(browser, answered.page, color_scheme="dark")
+    await paper.page.emulate_media(media="print")
+    await paper.page.evaluate("dispatchEvent(new Event('beforeprint'))")
 
-
-# On paper all that is folded is open, in light colours, without what can only be clicked.
-async def test_on_paper(browser: Browser, asked: Asked) -> None:
-    window = await Window.open(browser, asked.page, color_scheme="dark")
-    page = window.page
-    await page.emulate_media(media="print")
-    await page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    pdf = await page.pdf()
-
-    assert await window.colours("body") == "rgb(255, 255, 255)"
-    assert await page.locator("details:not([open])").count() == 0
-    assert await page.locator("nav").is_hidden()
-    assert pdf.startswith(b"%PDF")
-    await page.close()
+    assert await paper.colours("body") == "rgb(255, 255, 255)"
+    assert await paper.page.locator("details:not([open])").count() == 0
+    assert await paper.page.locator("nav").is_hidden()
+    assert (await paper.page.pdf()).startswith(b"%PDF")
+    await paper.page.close()
 
 
 # A browser takes hostile texts for texts: nothing of them runs, is loaded or becomes an element.

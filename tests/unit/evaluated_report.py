@@ -1,6 +1,7 @@
-"""A small invented evaluation in `evaluated/`, and readings and tables for tests.
+"""Small invented evaluations in `evaluated/`, and readings and tables for tests.
 
-`evaluated/report.md` is the report of that evaluation. To rewrite it after an intended change:
+`evaluated/report.md` is the report of one, `evaluated/variants/report.md` that of the other. To
+rewrite them after an intended change:
 
     REWRITE_REPORT=1 pytest tests/unit/test_evaluation_report.py
 """
@@ -18,10 +19,10 @@ from graphreader.evaluation.tables import Table
 EVALUATED = Path(__file__).parent / "evaluated"
 
 
-def copy_evaluation(folder: Path) -> Path:
-    """Copy the evaluation into a folder that may be written to."""
+def copy_evaluation(stored: Path, folder: Path) -> Path:
+    """Copy a stored evaluation into a folder that may be written to."""
     for name in ("readings.jsonl", "equal_reading.jsonl", "run.json"):
-        shutil.copy(EVALUATED / name, folder / name)
+        shutil.copy(stored / name, folder / name)
     return folder
 
 

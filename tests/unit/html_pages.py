@@ -46,13 +46,13 @@ class Element:
 
     def all(self, tag: str = "", **attributes: str) -> list["Element"]:
         """The elements in it of that kind, at any depth, in their order."""
-        found = []
+        elements = []
         for one in self.inside:
             if isinstance(one, Element):
                 if tag in ("", one.tag) and attributes.items() <= one.attributes.items():
-                    found.append(one)
-                found += one.all(tag, **attributes)
-        return found
+                    elements.append(one)
+                elements += one.all(tag, **attributes)
+        return elements
 
     def one(self, tag: str = "", **attributes: str) -> "Element":
         """The only one."""
@@ -66,8 +66,10 @@ class Parser(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.root = Element("", {})
-        self.odd: list[str] = []  # comments, declarations, processing instructions
+        self.others: list[str] = []  # comments, declarations, processing instructions
         self._open = [self.root]
+        self.handle_comment = self.handle_decl = self.handle_pi = self.others.append
+        self.unknown_decl = self.others.append
         self.feed(page)
         self.close()
         assert self._open == [self.root]
@@ -85,22 +87,10 @@ class Parser(HTMLParser):
     def handle_data(self, data: str) -> None:
         self._open[-1].inside.append(data)
 
-    def handle_comment(self, data: str) -> None:
-        self.odd.append(data)
-
-    def handle_decl(self, decl: str) -> None:
-        self.odd.append(decl)
-
-    def handle_pi(self, data: str) -> None:
-        self.odd.append(data)
-
-    def unknown_decl(self, data: str) -> None:
-        self.odd.append(data)
-
 
 def parsed(page: str) -> Element:
     parser = Parser(page)
-    assert parser.odd == ["doctype html"]
+    assert parser.others == ["doctype html"]
     return parser.root
 
 

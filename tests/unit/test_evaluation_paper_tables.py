@@ -6,7 +6,6 @@ import pytest
 
 from graphreader.evaluation.measures import (
     EqualBudgetLine,
-    ReadingLine,
     Results,
     length_position,
     reader_position,
@@ -22,7 +21,6 @@ from graphreader.evaluation.tables import (
     footnotes,
     format_cell,
     row,
-    visible_columns,
 )
 from tests.unit.evaluated_report import cells, reading, tables
 
@@ -88,16 +86,6 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
         ("n", "FCR", "JSR", "Document recall", "Chunk recall", "Citation precision"),
         [[3, 2 / 3, 1 / 3, 5 / 6, 3 / 4, 3 / 4]],
     ),
-    # LR-1 counts exact answers, LR-2 partial ones, too; what was repeated is one question.
-    "ratings": (
-        "scores",
-        [
-            *readings("graphreader", rating=["exact", "partial", "no", "exact"]),
-            {"id": "d", "rating": "no", "repeat": 1},
-        ],
-        ("n", "LR-1", "LR-2"),
-        [[4, 1.5 / 4, 2.5 / 4]],
-    ),
     # A reading that failed counts as 0, also in scores that it has not; amounts leave it out.
     "failures": (
         "scores",
@@ -107,22 +95,6 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
         ],
         ("Answered", "LR-1", "F1"),
         [[0.5, 0.5, 0.5]],
-    ),
-    "failures in amounts": (
-        "evidence",
-        [
-            {"id": "a", **GOLD, "tokens_read": 50},
-            {"id": "b", "em": 0.0, "error": "gone", "gold_documents": [0]},
-        ],
-        ("FCR", "Tokens read"),
-        [[0.5, 50]],
-    ),
-    # A question without a known answer has no score, whether its reading failed or not.
-    "unknown answer": (
-        "scores",
-        [{"id": "a"}, {"id": "b", "em": None, "f1": None, "error": "gone"}],
-        ("n", "F1"),
-        [[2, 1.0]],
     ),
     # Accuracy is over the questions with options, EM and F1 over the others; a failed reading has
     # the options of its question.
@@ -223,47 +195,6 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
         ),
         [["rag-bm25-3", "F1", 4, 0.5, "2 / 1 / 1", 2.7 / 4, 1.7 / 4, 0.25]],
     ),
-    # A reading that failed counts as 0, and readings of the same question are averaged first.
-    "pair, failed and repeated": (
-        "pairs",
-        [
-            {"rating": "exact"},
-            {"rating": "partial", "repeat": 1},
-            {"reader": "full-text", "answered": False, "f1": 0.0, "error": "no model"},
-        ],
-        ("Measure", "n", "Mean of reader", "Mean of the other", "Better / same / worse"),
-        [["LR-1", 1, 0.5, 0, "1 / 0 / 0"]],
-    ),
-    # FCR follows where evidence is known, over the questions of which it is.
-    "pair by evidence": (
-        "pairs",
-        [
-            {"id": "a", **GOLD},
-            {"id": "b", "documents_read": [0]},
-            {"id": "a", "reader": "rag-bm25-1", "gold_documents": [0, 1], "documents_read": [1]},
-            {"id": "b", "reader": "rag-bm25-1", "documents_read": [0]},
-        ],
-        ("Measure", "n", "Mean of reader", "Mean of the other"),
-        [["F1", 2, 1, 1], ["FCR", 1, 1, 0]],
-    ),
-    # Every other reader is an opponent, in the papers' order; ablations are none.
-    "opponents": (
-        "pairs",
-        [
-            {"reader": reader}
-            for reader in ("golden", "graphreader-paper", "rag-bm25-1", "graphreader-no-plan")
-        ]
-        + [{}],
-        ("Reader", "Against"),
-        [["graphreader", one] for one in ("rag-bm25-1", "graphreader-paper", "golden")],
-    ),
-    # Without the default the first other mode of GraphReader is the reader.
-    "opponents of another mode": (
-        "pairs",
-        [{"reader": reader} for reader in ("golden", "graphreader-paper", "rag-bm25-1")],
-        ("Reader", "Against"),
-        [["graphreader-paper", "rag-bm25-1"], ["graphreader-paper", "golden"]],
-    ),
     # Table 4: what a part's absence costs is counted question by question; other readers are out.
     "ablations": (
         "ablations",
@@ -275,50 +206,6 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
         ],
         ("Reader", "Change", "Change of"),
         [["graphreader", None, None], ["graphreader-no-plan", -0.3, "F1"]],
-    ),
-    # Figures 3 and 4: by number, whatever the order of the lines.
-    "initial nodes": (
-        "initial_nodes",
-        [
-            *readings("graphreader-nodes-10", f1=[0.4]),
-            *readings("graphreader-nodes-5", f1=[0.9]),
-            *readings("graphreader-chunk-2000", f1=[0.3]),
-        ],
-        ("Initial nodes", "F1"),
-        [[5, 0.9], [10, 0.4]],
-    ),
-    "chunk size": (
-        "chunk_size",
-        readings("graphreader-chunk-2000", f1=[0.3]) + readings("graphreader-nodes-5", f1=[0.9]),
-        ("Tokens a chunk", "F1"),
-        [[2000, 0.3]],
-    ),
-    "no variants in the main table": (
-        "scores",
-        [
-            {"reader": name}
-            for name in ("graphreader", "graphreader-nodes-5", "graphreader-no-plan")
-        ],
-        ("Reader",),
-        [["graphreader"]],
-    ),
-    # Table 8: over graphs the mean and the greatest; all modes build the same graph.
-    "graphs": (
-        "graphs",
-        [
-            {"id": "a", "graph": graph(100, 30), "dataset": "mine"},
-            {"id": "b", "graph": graph(300, 50), "dataset": "mine"},
-            {"id": "a", "graph": graph(100, 30), "dataset": "mine", "reader": "graphreader-paper"},
-        ],
-        ("Nodes avg.", "Nodes max.", "Neighbors a node, avg. avg.", "Neighbors, avg. max."),
-        [[200, 300, 4, 40]],
-    ),
-    # Runs of F1 0.2 and 0.6 have a deviation of 0.283.
-    "spread": (
-        "spread",
-        [{"id": id_, "f1": f1, "repeat": n} for n, f1 in enumerate((0.2, 0.6)) for id_ in "ab"],
-        ("Over", "Mean", "Standard deviation", "Least", "Most"),
-        [["repeats", 0.4, 0.2828427, 0.2, 0.6]],
     ),
 }
 
@@ -356,15 +243,6 @@ def test_right_answers(fields: Fields, right: int | None, measure: str) -> None:
     assert any(note.startswith("JSR") and measure in note for note in table.notes)
 
 
-# If the measure of a right answer differs, the footnote says where.
-def test_right_answers_of_several_sets() -> None:
-    lines = [reading(**GOLD, rating="no"), reading(**GOLD, dataset="x")]
-    mixed = [reading(**GOLD, choice=True), reading(**GOLD, id="b")]
-
-    assert "LR-1 (the raters call it exact), in musique; by" in tables(*lines)["evidence"].notes[2]
-    assert "by the right option or an exact match (EM), for" in tables(*mixed)["evidence"].notes[2]
-
-
 # A rating that is missing while others are there is left out, and its row says of how many the mean
 # is; nothing else takes its place, also not in JSR. What failed is no missing rating.
 def test_missing_rating() -> None:
@@ -391,18 +269,6 @@ def test_missing_rating() -> None:
     assert cells(made["pairs"], "Measure") == [["LR-1"]]
     unrated = tables(*lines, reading(id="a", reader="full-text"))
     assert cells(unrated["pairs"], "Measure") == [["F1"]]
-
-
-# Where some questions have options, a note says how many; the main measure is accuracy there.
-def test_options_note() -> None:
-    lines = [reading(id=id_, reader=one) for one in ("graphreader", "full-text") for id_ in "ab"]
-    chosen = [line.model_copy(update={"choice": True}) for line in lines]
-    mixed = tables(lines[0], chosen[1], lines[2], chosen[3])
-
-    assert any("accuracy over 1 questions with options" in one for one in mixed["scores"].notes)
-    assert any("over 1 without" in one for one in mixed["scores"].notes)
-    assert cells(mixed["pairs"], "Measure") == [["Accuracy or F1"]]
-    assert cells(tables(*chosen)["pairs"], "Measure") == [["Accuracy"]]
 
 
 # Tables without anything to show are left out.
@@ -433,90 +299,6 @@ def test_equal_reading() -> None:
 
     names = ("FCR of reader", "FCR of retrieval", "Difference", "Better / same / worse", "n", "k")
     assert cells(table, *names) == [[1, 0.5, 0.5, "1 / 1 / 0", 2, 2]]
-
-
-# Bare names of functions count where only one stage has such a function; a note counts the others.
-def test_bare_function_names() -> None:
-    paths = [{"calls": 2, "functions": ["read_chunk", "termination"]}]
-    table = tables(reading(paths=paths))["functions"]
-
-    assert table.rows[0]["Of all calls"].value == 1
-    assert any("without their stage" in note and note.endswith(" 1.") for note in table.notes)
-
-
-# Only readers of the same model, dataset and length that share a question are a pair.
-@pytest.mark.parametrize(
-    "other", [{"model": "another"}, {"length": "16k"}, {"dataset": "another"}, {"id": "another"}]
-)
-def test_no_pair(other: dict[str, str]) -> None:
-    lines = [reading(model="one"), reading(**{"model": "one", **other}, reader="full-text")]
-
-    assert "pairs" not in tables(*lines)
-
-
-# Several models have rows of their own in every table, and a row of their spread; each has its own
-# GraphReader to be compared with. A model that is the only one is not shown.
-def test_models() -> None:
-    readers = ("graphreader", "full-text", "graphreader-no-plan", "graphreader-nodes-3")
-    lines = [
-        reading(reader=reader, model=model, f1=f1)
-        for model, f1 in (("one", 0.2), ("two", 0.8))
-        for reader in readers
-    ]
-    both, one = tables(*lines), tables(*lines[:4])
-
-    assert cells(both["pairs"], "Model") == [["one"], ["two"]]
-    assert cells(both["scores"], "Model") == [["one"], ["two"]] * 2
-    assert cells(both["ablations"], "F1") == [[0.2], [0.2], [0.8], [0.8]]
-    assert cells(both["initial_nodes"], "F1") == [[0.2], [0.8]]
-    assert cells(both["spread"], "Over", "Model") == [["models", "one, two"]] * 4
-    shown = [
-        {column.name for column in visible_columns(made["pairs"], made["pairs"].sections[0])}
-        for made in (both, one)
-    ]
-    assert ["Model" in names for names in shown] == [True, False]
-
-
-# Figures 1 and 5 are of sets at several lengths, from short to long; the paper's beside its own.
-def test_by_length() -> None:
-    def at(length: str, f1_star: float, covered: int) -> ReadingLine:
-        recall = {"strings": [covered, 2], "rated": None}
-        fields = {"f1_star": f1_star, "rating": "exact", "recall": recall}
-        return reading(dataset="hotpotwikiqa-mixup", length=length, **fields)
-
-    made = tables(at("256k", 0.1, 1), at("16k", 0.5, 2), reading(dataset="hotpotqa"))
-    table, recall = made["score_by_length"], made["recall_by_length"]
-
-    assert [column.name for column in table.columns[3:]] == ["16k", "256k"]
-    assert [one.title for one in table.sections] == ["hotpotwikiqa-mixup: LR-1"]
-    assert cells(recall, "16k", "256k") == [[1, 0.5]]
-    assert ["paper: GraphReader", 0.42, 0.30] in cells(table, "Reader", "16k", "256k", paper=True)
-    assert not cells(recall, "Reader", paper=True)
-
-
-# ReadAgent's books and scripts stand apart, each beside the paper's rows of its own part.
-def test_read_agent() -> None:
-    lines = [
-        reading(
-            id=subset,
-            dataset="narrativeqa",
-            subset=subset,
-            reader="read-agent-p-2",
-            rouge={"1": 0.5, "2": 0.1, "L": 0.4},
-            compression={"gists": 0.9, "final_query": 0.8},
-            pages_looked_up=pages,
-        )
-        for subset, pages in (("script", 1), ("book", 2))
-    ]
-    table = tables(*lines)["read_agent"]
-
-    assert [one.title for one in table.sections] == ["narrativeqa, books", "narrativeqa, scripts"]
-    assert cells(table, "Pages looked up", "Compression, at the question") == [[2, 0.8], [1, 0.8]]
-    for section, part in zip(table.sections, ("book", "script"), strict=True):
-        names = [str(one["Reader"].value) for one in section.rows if one.paper]
-        assert len(names) == 2 * 6
-        assert all(part in name for name in names)
-    assert "read_agent" not in tables(reading(reader="full-text", dataset="quality"))
 
 
 # Readers stand in the papers' order, the paper's mode before our default, golden last.
@@ -584,14 +366,6 @@ def test_paper_rows(
     printed = cells(tables(reading(**fields))[table], *columns, paper=True)
 
     assert expected in printed
-
-
-# The paper's rows stand beside the same set at the same length only.
-def test_no_paper_rows() -> None:
-    made = tables(reading(dataset="hotpotwikiqa-mixup", length="128k"), reading(dataset="mine"))
-
-    assert cells(made["costs"], "Reader", paper=True) == []
-    assert len(cells(made["scores"], "Reader", paper=True)) == 9
 
 
 # What cannot be in a printed table is printed, and a note says so: a sum that is not 100, and an

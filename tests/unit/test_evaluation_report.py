@@ -1,6 +1,7 @@
-"""The report of a stored evaluation, whole; what it is made of is counted by hand elsewhere."""
+"""The report of stored evaluations, whole; what they are made of is counted by hand elsewhere."""
 
 import csv
+import io
 import json
 import os
 import re
@@ -9,15 +10,21 @@ from pathlib import Path
 import pytest
 
 from graphreader.errors import UsageError
-from graphreader.evaluation import plots
+from graphreader.evaluation import plots, report
 from graphreader.evaluation.report import Report, write_report
 from tests.unit.evaluated_report import EVALUATED, as_line, cells, copy_evaluation
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """The report of the stored evaluation, made once."""
-    return write_report(copy_evaluation(tmp_path_factory.mktemp("evaluated")))
+def written(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report of the stored evaluation, with pictures, made once."""
+    return write_report(copy_evaluation(EVALUATED, tmp_path_factory.mktemp("evaluated")))
+
+
+@pytest.fixture
+def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pictures are drawn, which take most of the time."""
+    monkeypatch.setattr(report, "draw_plots", lambda tables, folder: [])
 
 
 def text(report: Report, name: str) -> str:
@@ -25,19 +32,22 @@ def text(report: Report, name: str) -> str:
     return next(path for path in report.files if path.name == name).read_text(encoding="utf-8")
 
 
-# The same lines make the same page.
-def test_page(report: Report) -> None:
-    made = text(report, "report.md")
+def write_lines(folder: Path, *lines: str) -> None:
+    (folder / "readings.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def compare_page(page: str, expected: Path) -> None:
     if os.environ.get("REWRITE_REPORT"):
-        (EVALUATED / "report.md").write_text(made, encoding="utf-8")
-    assert made == (EVALUATED / "report.md").read_text(encoding="utf-8")
+        expected.write_text(page, encoding="utf-8")
+    assert page == expected.read_text(encoding="utf-8")
 
 
-# The page shows every picture, and every picture is there, as PNG and as SVG.
-def test_pictures(report: Report) -> None:
-    page = text(report, "report.md")
-    folder = report.files[0].parent
-    pictures = {path.stem for path in report.files if path.suffix == ".png"}
+# The same lines make the same page, which shows every picture as SVG; each is there as PNG, too.
+def test_page(written: Report) -> None:
+    page, folder = text(written, "report.md"), written.files[0].parent
+    pictures = {path.stem for path in written.files if path.suffix == ".png"}
+
+    compare_page(page, EVALUATED / "report.md")
     assert pictures >= {"scores", "evidence", "equal_reading", "score_by_length", "costs"}
     for name in pictures:
         assert f"]({name}.svg)" in page
@@ -45,50 +55,54 @@ def test_pictures(report: Report) -> None:
         assert (folder / f"{name}.svg").read_bytes().startswith(b"<?xml")
 
 
+# So does an evaluation of several models, with ablations, sweeps, repeats, failed readings, texts
+# of several lengths and questions with and without options.
+def test_page_of_variants(tmp_path: Path, no_plots: None) -> None:
+    made = write_report(copy_evaluation(EVALUATED / "variants", tmp_path))
+
+    compare_page(text(made, "report.md"), EVALUATED / "variants" / "report.md")
+
+
 # Made again, every file but the PNGs is the same byte by byte.
-def test_made_again(report: Report, tmp_path: Path) -> None:
-    again = write_report(copy_evaluation(tmp_path))
+def test_made_again(written: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plots, "FORMATS", ("svg",))
+    again = {path.name: path for path in write_report(copy_evaluation(EVALUATED, tmp_path)).files}
+    before = [path for path in written.files if path.suffix != ".png"]
 
-    assert [path.name for path in again.files] == [path.name for path in report.files]
-    for before, now in zip(report.files, again.files, strict=True):
-        assert before.suffix == ".png" or before.read_bytes() == now.read_bytes()
+    assert list(again) == [path.name for path in before]
+    assert all(path.read_bytes() == again[path.name].read_bytes() for path in before)
 
 
-# CSV keeps the section, says whose a row is, and holds intervals as numbers of their own.
-def test_csv(report: Report) -> None:
-    found = list(csv.DictReader(text(report, "scores.csv").splitlines()))
-
-    ours = next(
+# CSV keeps the section, says whose a row is, and holds intervals as numbers of their own. JSON
+# holds the run and all tables, in plain types.
+def test_data_files(written: Report) -> None:
+    rows = list(csv.DictReader(text(written, "scores.csv").splitlines()))
+    (ours,) = (
         row
-        for row in found
+        for row in rows
         if (row["section"], row["Reader"]) == ("longbench-hotpotqa", "graphreader")
     )
+    printed = next(row for row in rows if row["Reader"] == "paper: Golden")
+    data = json.loads(text(written, "report.json"))
+
     assert (ours["source"], ours["Window"], ours["n"]) == ("ours", "4k", "3")
     assert float(ours["F1"]) == pytest.approx(0.8, abs=1e-6)
     assert float(ours["F1 low"]) == pytest.approx(0.4, abs=1e-6)
-    printed = next(row for row in found if row["Reader"] == "paper: Golden")
     assert (printed["source"], printed["F1"], printed["F1 low"]) == ("paper", "0.738", "")
-
-
-# JSON holds the run and all tables, in plain types.
-def test_json(report: Report) -> None:
-    told = json.loads(text(report, "report.json"))
-
-    assert told["run"]["fixed"] == {"seed": 0}
-    assert [one["name"] for one in told["tables"]] == [one.name for one in report.tables]
-    section = told["tables"][0]["sections"][0]
-    assert section["rows"][0]["cells"]["F1"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+    assert data["run"]["fixed"] == {"seed": 0}
+    assert [one["name"] for one in data["tables"]] == [one.name for one in written.tables]
+    first = data["tables"][0]["sections"][0]["rows"][0]
+    assert first["cells"]["F1"] == {"value": 0.0, "low": 0.0, "high": 0.0}
 
 
 # A page on which a paper's figures stand beside those of no model begins with that; what was asked
 # in the same way under two names is one reader on it.
-def test_no_model(tmp_path: Path) -> None:
-    lines = [as_line(model="offline", reader=f"graphreader{mode}") for mode in ("", "-paper")]
-    (tmp_path / "readings.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+def test_no_model(tmp_path: Path, no_plots: None) -> None:
+    readers = "graphreader", "graphreader-paper"
+    write_lines(tmp_path, *(as_line(model="offline", reader=reader) for reader in readers))
     run = {"fixed": {"mode": "paper", "initial_nodes": None, "calls": None}}
     (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
-    made = write_report(tmp_path)
-    page = text(made, "report.md")
+    page = text(write_report(tmp_path), "report.md")
 
     assert page.splitlines()[2].startswith("No language model answered here")
     assert "2 readings of 1 question by 1 reader;" in page
@@ -97,30 +111,22 @@ def test_no_model(tmp_path: Path) -> None:
 
 # What somebody named a dataset or reader is never markup, a formula, a mention or a row of its own.
 def test_hostile_names(tmp_path: Path) -> None:
-    (tmp_path / "readings.jsonl").write_text(
-        as_line(
-            dataset="a|b\n\n# <script>alert(1)</script> @here",
-            reader="=cmd|' /C calc'!A0",
-            model="![x](http://www.x.y)",
-        )
-        + "\n"
-        + as_line(dataset="a|b\n\n# <script>alert(1)</script> @here", reader="$\\frac$ 模型"),
-        encoding="utf-8",
+    hostile = "a|b\n\n# <script>alert(1)</script> @here"
+    readers = ("=cmd|' /C calc'!A0", "![x](http://www.x.y)"), ("$\\frac$ 模型", "")
+    write_lines(
+        tmp_path, *(as_line(dataset=hostile, reader=name, model=model) for name, model in readers)
     )
-    report = write_report(tmp_path)
+    made = write_report(tmp_path)
+    page = text(made, "report.md")
 
-    page = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
     assert "\n# <" not in page
     for markup in (r"(?<!\\)<script", r"(?<!\\)\]\(http", "http://", r"www\.x", r"(?<!\\)@here"):
         assert not re.search(markup, page)
     heads = [line for line in page.splitlines() if line.startswith("### ")]
     assert heads[0] == r"### a\|b \# \<script\>alert(1)\</script\> \@here"
-    for path in report.files:
-        if path.suffix == ".csv":
-            with path.open(encoding="utf-8", newline="") as file:
-                assert not any(
-                    cell.startswith(("=", "@", "+")) for row in csv.reader(file) for cell in row
-                )
+    tables = [path.read_text(encoding="utf-8") for path in made.files if path.suffix == ".csv"]
+    rows = [row for table in tables for row in csv.reader(io.StringIO(table))]
+    assert not [one for row in rows for one in row if one.startswith(("=", "@", "+"))]
 
 
 # Without matplotlib there are all tables, and a sentence that says how to get the pictures.
@@ -129,19 +135,18 @@ def test_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise UsageError(f"{shown} needs the package {module}: pip install 'graphreader[evaluate]'")
 
     monkeypatch.setattr(plots, "import_extra", missing)
-    report = write_report(copy_evaluation(tmp_path))
+    made = write_report(copy_evaluation(EVALUATED, tmp_path))
+    page = text(made, "report.md")
 
-    assert {path.suffix for path in report.files} == {".md", ".json", ".csv"}
-    (note,) = report.notes
-    assert "graphreader[evaluate]" in note
-    page = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    assert {path.suffix for path in made.files} == {".md", ".json", ".csv"}
+    assert "graphreader[evaluate]" in made.notes[0]
     assert "graphreader\\[evaluate\\]" in page
     assert ".svg" not in page
 
 
 # Files that are missing, empty or broken are named in one sentence, with what is wrong with them.
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("content", "sentence"),
     [
         (None, "There is no readings.jsonl in"),
         ("", "is empty"),
@@ -149,34 +154,25 @@ def test_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("[]\n", "line 1: it is no JSON object"),
         (as_line() + "\n" + as_line(f1="much") + "\n", "line 2: f1 makes no sense"),
         ('{"id": "q1"}\n', "line 1: dataset is missing"),
-        (as_line(rating="good") + "\n", "line 1: rating makes no sense"),
     ],
 )
-def test_broken(tmp_path: Path, text: str | None, said: str) -> None:
-    if text is not None:
-        (tmp_path / "readings.jsonl").write_text(text, encoding="utf-8")
+def test_broken(tmp_path: Path, content: str | None, sentence: str) -> None:
+    if content is not None:
+        (tmp_path / "readings.jsonl").write_text(content, encoding="utf-8")
 
-    with pytest.raises(UsageError, match=said) as raised:
+    with pytest.raises(UsageError, match=sentence) as raised:
         write_report(tmp_path)
     assert "\n" not in str(raised.value)
 
 
-# The last line, cut off by a kill in the middle of writing it, is left out.
-def test_cut_off(tmp_path: Path) -> None:
-    (tmp_path / "readings.jsonl").write_text(
-        as_line() + "\n" + as_line(id="q2")[:40], encoding="utf-8"
-    )
-    report = write_report(tmp_path)
+# The last line, cut off by a kill in the middle of writing it, is left out; run.json may be
+# missing, but one that is no object is named.
+def test_cut_off(tmp_path: Path, no_plots: None) -> None:
+    write_lines(tmp_path, as_line())
+    with (tmp_path / "readings.jsonl").open("a") as file:
+        file.write(as_line(id="q2")[:40])
 
-    assert cells(report.tables[0], "n") == [[1]]
-
-
-# run.json that is no object is named; without one the report is made all the same.
-def test_run(tmp_path: Path) -> None:
-    (tmp_path / "readings.jsonl").write_text(as_line() + "\n", encoding="utf-8")
+    assert cells(write_report(tmp_path).tables[0], "n") == [[1]]
     (tmp_path / "run.json").write_text("[1]", encoding="utf-8")
-
     with pytest.raises(UsageError, match=r"run\.json is no JSON object"):
         write_report(tmp_path)
-    (tmp_path / "run.json").unlink()
-    assert write_report(tmp_path).tables

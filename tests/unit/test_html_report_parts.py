@@ -16,8 +16,8 @@ from graphreader.usage import Usage
 READING = Reading("Who?", "Ada.", "", True, "c", "Look.", decider="offline")
 
 
-def passage(text: str, start: int = 100) -> Passage:
-    return Passage("c1", "life", "d", "life.txt", 0, start, start + len(text), text)
+def passage(text: str) -> Passage:
+    return Passage("c1", "life", "d", "life.txt", 0, 100, 100 + len(text), text)
 
 
 def citation(start: int, quote: str) -> Citation:
@@ -70,14 +70,9 @@ def test_edited_texts() -> None:
 # Each claim within the answer is followed by its numbers; another one comes after the answer.
 def test_claims() -> None:
     claims = (Claim("B came.", (2,)), Claim("A came.", (1, 9)), Claim("C came."), Claim("D.", (1,)))
-    cited = cited_answer(
-        replace(
-            READING,
-            answer="A came. B came. So C came.",
-            claims=claims,
-            citations=(citation(0, "A"), citation(1, "B")),
-        )
-    )
+    citations = citation(0, "A"), citation(1, "B")
+    answer = "A came. B came. So C came."
+    cited = cited_answer(replace(READING, answer=answer, claims=claims, citations=citations))
 
     assert [(one.text, [mark.number for mark in one.marks]) for one in cited.answer] == [
         ("A came.", [1]),
@@ -104,12 +99,10 @@ def test_timeline() -> None:
     assert (first.colour, last.number, last.colour) == (1, 9, 1)
 
 
-def arrows(drawing: GraphDrawing) -> list[tuple[int, str, str]]:
-    return [
-        (one["data"]["path"], one["data"]["source"], one["data"]["target"])
-        for one in drawing.elements
-        if one["classes"] == "way"
-    ]
+def arrows(drawing: GraphDrawing) -> list[tuple[str, str]]:
+    """The source and target of each step of a path."""
+    ways = [one["data"] for one in drawing.elements if one["classes"] == "way"]
+    return [(way["source"], way["target"]) for way in ways]
 
 
 # Arrows lead from the node where a path stood to what it read or went to, and along the chunks.
@@ -117,9 +110,7 @@ def test_arrows() -> None:
     calls = (
         FunctionCall("read_chunk", "life, chunk 0; life, chunk 3", "", "Ada", "k1"),
         FunctionCall("read_subsequent_chunk", "life, chunk 1", "", "life, chunk 0", "c0"),
-        FunctionCall(
-            "read_previous_chunk", "life, chunk 0, already read", "", "life, chunk 1", "c1"
-        ),
+        FunctionCall("read_previous_chunk", "life, chunk 0, seen", "", "life, chunk 1", "c1"),
         FunctionCall("search_more", "", "", "life, chunk 3", "c3"),
         FunctionCall("read_neighbor_node", "Bo", "", "Ada", "k1"),
         FunctionCall("termination", "", "", "Bo", "k2"),
@@ -133,7 +124,7 @@ def test_arrows() -> None:
     drawing = draw_graph(replace(READING, paths=(path,)), [], subgraph)
     ada, bo = drawing.of("element")
 
-    assert [(source, target) for _, source, target in arrows(drawing)] == [
+    assert arrows(drawing) == [
         ("element-1", "chunk-1"),
         ("chunk-1", "chunk-2"),
         ("element-1", "chunk-3"),
@@ -144,30 +135,17 @@ def test_arrows() -> None:
     assert [node.name for node in drawing.of("document")] == ["life"]
 
 
-# A node that the graph has no more is counted, and the path goes on without it.
-def test_gone_nodes() -> None:
-    calls = tuple(
-        FunctionCall("read_neighbor_node", name, "", "", id_)
-        for name, id_ in (("Bo", "k1"), ("Cy", "k2"), ("", "k3"))
-    )
-    path = Path("Ada", "", 3, "termination", functions=calls, node_id="k1")
-    subgraph = RunSubgraph((Node("k1", "Ada"), Node("k3", "Cy")))
-    drawing = draw_graph(replace(READING, paths=(path,)), [], subgraph)
-
-    assert (drawing.gone, drawing.left_out) == (1, 0)
-    assert arrows(drawing) == [(1, "element-1", "element-2")]
-
-
-# A key element that was merged after the run is drawn, once, as the one it was merged into.
-def test_merged_nodes() -> None:
-    calls = tuple(FunctionCall("read_neighbor_node", "", "", "", id_) for id_ in ("k1", "k2", "k3"))
+# A node that the graph has no more is counted, and the path goes on without it; a key element that
+# was merged after the run is drawn, once, as the one it was merged into.
+def test_gone_and_merged_nodes() -> None:
+    calls = tuple(FunctionCall("read_neighbor_node", "", "", "", f"k{n}") for n in (1, 2, 4, 3))
     paths = (
-        Path("Ada", "", 3, "termination", functions=calls, node_id="k1"),
+        Path("Ada", "", 4, "termination", functions=calls, node_id="k1"),
         Path("Ada Lund", "", 0, "nothing_left", node_id="k3"),
     )
     subgraph = RunSubgraph(
-        (Node("k3", "Ada Lund"), Node("k2", "Bo")),
-        edges=(Edge("k3", "k2", 2, "Ada met Bo."),),
+        (Node("k3", "Ada Lund"), Node("k4", "Bo")),
+        edges=(Edge("k3", "k4", 2, "Ada met Bo."),),
         merged={"k1": "k3"},
     )
     drawing = draw_graph(replace(READING, paths=paths), [], subgraph)
@@ -175,8 +153,8 @@ def test_merged_nodes() -> None:
 
     assert (ada.name, ada.paths, ada.begins) == ("Ada Lund", (1, 2), (1, 2))
     assert bo.neighbors == (("Ada Lund", 2, "Ada met Bo."),)
-    assert (drawing.gone, drawing.left_out) == (0, 0)
-    assert arrows(drawing) == [(1, "element-1", "element-2")]
+    assert (drawing.gone, drawing.left_out) == (1, 0)
+    assert arrows(drawing) == [("element-1", "element-2")]
 
 
 # The tables have columns for what was spent, and notes where figures need an explanation.
