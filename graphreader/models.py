@@ -162,29 +162,21 @@ class ModelRegistry:
         opened_by: Callable[[Settings, Purpose], Decider] = open_decider,
     ) -> None:
         self.settings = settings
-        self._opened_by = opened_by
+        self.window = settings.window
+        self.long_window = settings.long_window
+        self._open = opened_by
         self._decider = decider
         self._embedder = embedder
         self._opened: dict[tuple[Purpose, int], Decider] = {}
         self._own_embedder: Embedder | None = None
 
-    @property
-    def window(self) -> int:
-        """The short window, in tokens: of retrieval and of reading chunk by chunk."""
-        return self.settings.window
-
-    @property
-    def long_window(self) -> int:
-        """The long window, in tokens: of the full text and of gists."""
-        return self.settings.long_window
-
     def asker(self, window: int) -> Decider:
-        """The decider that reads and answers within that window."""
-        return self._decider or self._open("ask", window)
+        """The decider that explores, reads and answers within that window."""
+        return self._decider_of("ask", window)
 
     def builder(self, window: int) -> Decider:
-        """The decider that makes pages and gists."""
-        return self._decider or self._open("build", window)
+        """The decider that extracts facts, or makes pages and gists."""
+        return self._decider_of("build", window)
 
     def embedder(self) -> Embedder:
         """The embedder that turns texts into vectors."""
@@ -202,16 +194,18 @@ class ModelRegistry:
         kept = self.window + AnswerTask.reply_tokens
         return Budget(self.settings.max_calls, self.settings.max_tokens, kept)
 
-    def _open(self, purpose: Purpose, window: int) -> Decider:
+    def _decider_of(self, purpose: Purpose, window: int) -> Decider:
+        if self._decider:
+            return self._decider
         if (purpose, window) not in self._opened:
             settings = self.settings.model_copy(update={"window": window})
-            self._opened[purpose, window] = self._opened_by(settings, purpose)
+            self._opened[purpose, window] = self._open(settings, purpose)
         return self._opened[purpose, window]
 
     async def aclose(self) -> None:
-        """Close what was opened here."""
+        """Close what was opened here. What is needed later is opened anew."""
+        opened: list[Decider | Embedder | None] = [*self._opened.values(), self._own_embedder]
+        self._opened, self._own_embedder = {}, None
         async with AsyncExitStack() as closing:
-            for one in (*self._opened.values(), self._own_embedder):
-                if one:
-                    closing.push_async_callback(one.aclose)
-            self._opened, self._own_embedder = {}, None
+            for one in filter(None, opened):
+                closing.push_async_callback(one.aclose)

@@ -16,13 +16,13 @@ from graphreader.agent.checkpoints import Saver
 from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.run_store import RunStore
-from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, AnswerTask, ChunkTask
+from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
 from graphreader.errors import RunsError, SettingsError, UnknownRunError, UsageError
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import Budget, Decider, Embedder
+from graphreader.llm.protocols import Decider, Embedder
 from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import BuildingMeasurer, Measurer, render_prompt
-from graphreader.models import ModelRegistry, open_decider, open_embedder
+from graphreader.models import ModelRegistry
 from graphreader.settings import OFFLINE, Mode, Settings
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
@@ -67,14 +67,12 @@ class Resources:
                 f"{type(checkpointer).__name__} has only synchronous methods: give GraphReader the "
                 "asynchronous saver of the same package."
             )
-        self._passed_in = decider, embedder
-        self._decider = self._building_decider = decider
-        self._embedder = embedder
+        self.models = ModelRegistry(settings, decider, embedder)
+        self._own_decider = decider
         self._progress = progress
         self._connection: Connection | None = None
         self._lost_connection: Connection | None = None
         self._checkpointer = checkpointer
-        self._models: ModelRegistry | None = None
         self._run_store: RunStore | None = None
         self._schema_ready = False
         self._lock = asyncio.Lock()
@@ -113,37 +111,26 @@ class Resources:
             await schema.prepare(await self.connection(), self.embedder().dimension)
             self._schema_ready = True
 
-    @property
-    def models(self) -> ModelRegistry:
-        """The deciders of other readers of the same texts, which have windows of their own."""
-        self._models = self._models or ModelRegistry(self.settings, *self._passed_in)
-        return self._models
-
     def decider(self) -> Decider:
         """The decider that explores and answers."""
-        self._decider = self._decider or open_decider(self.settings, "ask")
-        return self._decider
+        return self.models.asker(self.settings.window)
 
     def building_decider(self) -> Decider:
         """The decider that extracts facts while texts are ingested."""
-        self._building_decider = self._building_decider or open_decider(self.settings, "build")
-        return self._building_decider
+        return self.models.builder(self.settings.window)
 
     @property
     def building_decider_name(self) -> str:
         """The name of the decider that extracts facts; no model is opened for it."""
-        if self._building_decider:
-            return self._building_decider.name
-        return self.settings.model_for("extract")
+        return self._own_decider.name if self._own_decider else self.settings.model_for("extract")
 
     def embedder(self) -> Embedder:
         """The embedder that turns texts into vectors."""
-        self._embedder = self._embedder or open_embedder(self.settings)
-        return self._embedder
+        return self.models.embedder()
 
     def measurer(self) -> Measurer:
         """Tells the size of prompts; no model is opened for it."""
-        return self._passed_in[0] or BuildingMeasurer.of(self.settings)
+        return self._own_decider or BuildingMeasurer.of(self.settings)
 
     @property
     def run_store(self) -> RunStore | None:
@@ -171,18 +158,17 @@ class Resources:
         settings = self.settings
         if mode:
             settings = settings.model_copy(update={"mode": mode})
-        answer_tokens = settings.window + AnswerTask.reply_tokens
         return AgentDependencies(
             GraphExplorer(await self.connection(), corpus),
             self.decider(),
             QueryVectors(self.embedder()),
             Limits(settings.paths, settings.path_calls, settings.window),
-            Budget(settings.max_calls, settings.max_tokens, answer_tokens),
+            self.models.budget_of_steps(),
         )
 
     def check_question(self, question: str, largest_chunk: int) -> None:
         """Raise UsageError if the question does not fit beside the corpus's largest chunk."""
-        if self._passed_in[0] is not None:
+        if self._own_decider is not None:
             return
         window, prompts = self.settings.window, Prompts(self.settings.prompts)
         for encoding in _encodings(self.settings):
@@ -205,15 +191,8 @@ class Resources:
 
     async def aclose(self) -> None:
         """Close what was opened here. What is needed later is opened anew."""
-        own = [
-            one
-            for one in (self._building_decider, self._decider, self._embedder)
-            if one not in self._passed_in
-        ]
-        opened = [self._lost_connection, self._connection, self._models, *own, self._run_store]
-        self._lost_connection = self._connection = self._models = self._run_store = None
-        self._decider, self._embedder = self._passed_in
-        self._building_decider = self._decider
+        opened = [self._lost_connection, self._connection, self.models, self._run_store]
+        self._lost_connection = self._connection = self._run_store = None
         self._schema_ready = False
         async with AsyncExitStack() as stack:
             for one in opened:

@@ -141,18 +141,6 @@ async def test_retries_end(failure: Exception, replied: bool, seconds: float) ->
     assert len(never.times) < 60
 
 
-# Before the first reply slow failures count as well: no more than half a minute in all.
-@virtual_time
-async def test_slow_failures_at_first() -> None:
-    async def slow() -> None:
-        await asyncio.sleep(9)
-        raise RequestRefused(502, "bad gateway")
-
-    await fails((await service()).call(slow), ModelUnavailableError, "502: bad gateway")
-
-    assert 9 < now() <= 30
-
-
 # A service that is given up has to reply again before it gets as much time as before.
 @virtual_time
 async def test_trust() -> None:
@@ -178,18 +166,6 @@ async def test_retry_after(status: int) -> None:
     assert 7 <= busy.pauses[0] <= 7.06
     assert 28 <= busy.pauses[1] <= 30.2
     assert busy.pauses[2] <= 2
-
-
-# Requests of other services wait as well: the limit is one of an account.
-@virtual_time
-async def test_everybody_waits() -> None:
-    busy, other = Replies(HttpError(429, "7"), "good"), Replies("good")
-    first = asyncio.create_task((await service()).call(busy))
-    await asyncio.sleep(0.1)
-    await ModelService("fake:embeddings").call(other)
-    await first
-
-    assert other.times == [pytest.approx(7)]
 
 
 # A wait that is longer than what is left is not begun, and holds nobody off.
