@@ -204,8 +204,8 @@ class ModelRegistry:
 
     async def aclose(self) -> None:
         """Close what was opened here. What is needed later is opened anew."""
-        opened: list[Decider | Embedder | None] = [*self._opened.values(), self._own_embedder]
-        self._opened, self._own_embedder = {}, None
         async with AsyncExitStack() as closing:
-            for one in filter(None, opened):
-                closing.push_async_callback(one.aclose)
+            for one in (*self._opened.values(), self._own_embedder):
+                if one:
+                    closing.push_async_callback(one.aclose)
+            self._opened, self._own_embedder = {}, None
