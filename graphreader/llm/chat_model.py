@@ -25,6 +25,7 @@ from langchain_core.messages import (
     AIMessageChunk,
     BaseMessage,
     InvalidToolCall,
+    ToolCall,
     message_chunk_to_message,
 )
 from pydantic_core import from_json
@@ -451,32 +452,31 @@ def _join_chunks(chunks: Sequence[AIMessage]) -> AIMessage:
     message = message_chunk_to_message(whole)
     if not isinstance(message, AIMessage) or not isinstance(whole, AIMessageChunk):
         raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
-    # LangChain takes the start of an object for the whole one: the arguments are read as text.
-    message.tool_calls = []
-    message.invalid_tool_calls = [
-        InvalidToolCall(
-            type="invalid_tool_call",
-            id=call["id"],
-            name=call["name"],
-            args=call["args"],
-            error="not parsed",
-        )
-        for call in whole.tool_call_chunks
-    ]
-    texts = [call["args"] or "" for call in whole.tool_call_chunks]
-    texts.append(message.text[object_start(message.text) or 0 :])
-    if not (finish_reason(message) or any(map(_starts_with_json, texts))):
+    # LangChain itself would take the start of an object for the whole one.
+    message.tool_calls, message.invalid_tool_calls = [], []
+    for call in whole.tool_call_chunks:
+        id_, name, text = call["id"], call["name"] or "", call["args"] or "{}"
+        arguments, rest = _first_json(text)
+        if isinstance(arguments, dict) and not rest.strip():
+            message.tool_calls.append(ToolCall(type="tool_call", id=id_, name=name, args=arguments))
+        else:
+            message.invalid_tool_calls.append(
+                InvalidToolCall(type="invalid_tool_call", id=id_, name=name, args=text, error=None)
+            )
+    content, _ = _first_json(message.text[object_start(message.text) or 0 :])
+    if not (finish_reason(message) or message.tool_calls or content is not None):
         raise ConnectionError("The stream ended in the middle of the reply")
     return message
 
 
-def _starts_with_json(text: str) -> bool:
-    """Whether a whole JSON value stands at the start of the text."""
+def _first_json(text: str) -> tuple[Any, str]:
+    """The JSON value at the start of the text, or None, and the rest of the text."""
+    text = text.lstrip()
     try:
-        json.JSONDecoder(strict=False).raw_decode(text.lstrip())
+        value, end = json.JSONDecoder(strict=False).raw_decode(text)
     except ValueError:
-        return False
-    return True
+        return None, text
+    return value, text[end:]
 
 
 def _reply_text(message: AIMessage) -> str:

@@ -1,14 +1,13 @@
 """JSON schemas of decisions, and decisions read from a model's replies.
 
 Schemas fit OpenAI's strict mode: one flat object, every property required, no further properties,
-no `oneOf`. References are resolved, titles and docstrings left out: they cost tokens in every
-prompt.
+no `oneOf`. References are resolved; titles and docstrings, which cost tokens, are left out.
 
 A reply is one JSON object that fits the decision: as content, as the arguments of a tool call, or
 inside plain text: after reasoning (`<think>`), in a code fence, between sentences, or inside one
-more object. Where the reply has none, the reasoning is searched. Keys that the decision does not
-know are dropped. Nothing that is missing or wrong is ever made up; therefore broken JSON is not
-repaired: `json-repair` ends truncated lists and strings, as if they were complete.
+more object. Where the reply has none, the reasoning is searched. Unknown keys are dropped. Nothing
+that is missing is made up, so broken JSON is not repaired: `json-repair` ends truncated lists and
+strings as if they were complete.
 """
 
 import json
@@ -36,22 +35,13 @@ ReplyForm = Literal["schema", "tool", "text"]
 def schema_of(decision: type[Decision]) -> Schema:
     """The decision's JSON schema. It is shared: do not change it."""
     raw = decision.model_json_schema()
-    schema = _simplify(raw, raw.get("$defs", {}))
-    if not isinstance(schema, dict):
-        raise TypeError(f"{decision.__name__} has no object schema")
-    return schema
+    return cast(Schema, _simplify(raw, raw.get("$defs", {})))
 
 
 def response_format(decision: type[Decision]) -> Schema:
     """The `response_format` of OpenAI's protocol."""
-    return {
-        "type": "json_schema",
-        "json_schema": {
-            "name": decision.__name__,
-            "strict": True,
-            "schema": schema_of(decision),
-        },
-    }
+    schema = {"name": decision.__name__, "strict": True, "schema": schema_of(decision)}
+    return {"type": "json_schema", "json_schema": schema}
 
 
 def tool(decision: type[Decision], *, strict: bool = True) -> Schema:
@@ -189,7 +179,7 @@ def read(message: "AIMessage", task: Task[D]) -> D:
     misfit = ""
     for fields in _candidates(message, task.decision):
         try:
-            return cast(D, _validate(fields, task.decision))
+            return cast(D, task.decision.model_validate(fields, extra="ignore"))
         except ValidationError as error:
             misfit = misfit or _describe(error)
     kind = _problem(message, has_object=bool(misfit))
@@ -292,23 +282,6 @@ def _unwrap(value: Any, decision: type[Decision]) -> Iterator[Any]:
                 yield from _json_values(inner)
             elif isinstance(inner, dict):
                 yield inner
-
-
-def _validate(value: Any, decision: type[D]) -> D:
-    """The decision, if need be without the keys that it does not know. Raises ValidationError."""
-    try:
-        return decision.model_validate(value)
-    except ValidationError as error:
-        errors = error.errors(include_url=False, include_context=False, include_input=False)
-        unknown = [one["loc"] for one in errors if one["type"] == "extra_forbidden"]
-        if not unknown:
-            raise
-    for *path, key in unknown:
-        inner = value
-        for step in path:
-            inner = inner[step]
-        del inner[key]
-    return decision.model_validate(value)
 
 
 def _describe(error: ValidationError) -> str:
