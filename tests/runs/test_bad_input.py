@@ -30,14 +30,8 @@ KEY = "sk-secret-words-4711"
 
 
 @pytest.fixture
-def terminal(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    neo4j: Settings,
-) -> Terminal:
-    (tmp_path / "good.txt").write_text(GOOD, encoding="utf-8")
-    terminal = Terminal(monkeypatch, capsys, tmp_path)
+def terminal(terminal: Terminal, neo4j: Settings) -> Terminal:
+    (terminal.folder / "good.txt").write_text(GOOD, encoding="utf-8")
     terminal.set(**environment_of(neo4j))
     return terminal
 
@@ -96,9 +90,8 @@ def test_bad_files_beside_a_good_one(terminal: Terminal, corpus: str, neo4j: Set
     words = bad_files(terminal.folder)
 
     outcome = terminal.run("ingest", *words, "good.txt", "--corpus", corpus)
-    again = terminal.run("ingest", *words, "good.txt", "--corpus", corpus, "--json")
 
-    assert outcome.code == again.code == 2
+    assert outcome.code == 2
     assert f"{corpus}: 1 read (1 chunk, 1 fact), 12 refused." in outcome.out
     lines = outcome.err.splitlines()
     assert len(lines) == 13
@@ -106,36 +99,25 @@ def test_bad_files_beside_a_good_one(terminal: Terminal, corpus: str, neo4j: Set
     for word in words.values():
         (line,) = [line for line in lines if word in line]
         assert line.startswith("refused    ")
-    statuses = [one["status"] for one in again.json["documents"]]
-    assert (statuses.count("refused"), statuses.count("unchanged")) == (12, 1)
     with GraphReader(corpus, settings=neo4j) as reader:
         assert [(one.title, one.status) for one in reader.documents()] == [("good", "complete")]
 
 
-# Where nothing at all can be read, that is said at once: no server is asked, no corpus made.
+# Where nothing at all can be read, that is said at once: no server is asked, no corpus made, by a
+# method of Python neither.
 def test_only_bad_files(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
     words = bad_files(terminal.folder)
     terminal.set(NEO4J_URI=f"bolt://127.0.0.1:{closed_port()}")
-
-    alone = terminal.run("ingest", "missing.txt", "--corpus", corpus, "--json")
-    all_ = terminal.run("ingest", *words, "--corpus", corpus, "--json")
-
-    assert is_refused(alone, 2, "missing.txt does not exist: check the path.", within=5)
-    assert (all_.code, all_.out) == (2, "")
-    assert len(all_.err.splitlines()) == len(words)
-    assert all(word in all_.err for word in words.values())
-    assert corpus not in corpora(neo4j)
-
-
-# Python's method reports them and makes no corpus either.
-def test_only_bad_files_from_python(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+    outcome = terminal.run("ingest", *words, "--corpus", corpus, "--json")
     with GraphReader(corpus, settings=neo4j) as reader:
         report = reader.ingest("missing.txt", terminal.folder / "missing too.txt")
-        known = {one.corpus for one in reader.corpora()}
 
+    assert (outcome.code, outcome.out) == (2, "")
+    assert len(outcome.err.splitlines()) == len(words)
+    assert all(word in outcome.err for word in words.values())
     assert [one.status for one in report.documents] == ["refused", "refused"]
     assert not report.complete
-    assert corpus not in known
+    assert corpus not in corpora(neo4j)
 
 
 # A file that its reader may not open is refused as well.
@@ -187,9 +169,7 @@ def test_unknown_names(terminal: Terminal, corpus: str) -> None:
     [
         ({"GRAPHREADER_WINDOW": "abc"}, "GRAPHREADER_WINDOW: Input should be a valid integer"),
         ({"GRAPHREADER_WINDOW": "12"}, "GRAPHREADER_WINDOW: Input should be greater than or equal"),
-        ({"GRAPHREADER_CHUNK_TOKENS": "-1"}, "GRAPHREADER_CHUNK_TOKENS"),
         ({"GRAPHREADER_CONCURRENCY": "0"}, "GRAPHREADER_CONCURRENCY"),
-        ({"GRAPHREADER_TIMEOUT": "soon"}, "GRAPHREADER_TIMEOUT"),
         ({"GRAPHREADER_NEO4J_VERSION": "4.4"}, "'2026.08.1' or '5.26.30'"),
         ({"NEO4J_PASSWORD": ""}, "NEO4J_URI is set but NEO4J_PASSWORD is not: set both"),
     ],
@@ -199,7 +179,6 @@ def test_settings(terminal: Terminal, variables: dict[str, str], said: str) -> N
     terminal.set(**variables)
 
     assert is_refused(terminal.run("list", "--json"), 2, said, within=5)
-    assert is_refused(terminal.run("ingest", "good.txt", "--json"), 2, said, within=5)
 
 
 # A chunk that can never fit into a model's window is said at once, with the numbers.
@@ -217,29 +196,26 @@ def test_a_chunk_too_large_for_the_window(terminal: Terminal) -> None:
     assert (fitting.code, without_model.code) == (0, 0)
 
 
-# A `.env` in another encoding is named and never shown, with `--debug` neither.
-@pytest.mark.parametrize("debug", [[], ["--debug"]], ids=["plain", "debug"])
+# A `.env` in another encoding, or that may not be read, is named and never shown, with `--debug`
+# neither.
 @pytest.mark.parametrize(
     "content",
     [
         f"OPENAI_API_KEY={KEY}".encode("utf-16"),
-        f"OPENAI_API_KEY={KEY}".encode("utf-16-le"),
         f"OPENAI_API_KEY={KEY}\n# caf\xe9".encode("latin-1"),
     ],
-    ids=["utf-16", "utf-16-le", "latin-1"],
+    ids=["utf-16", "latin-1"],
 )
-def test_an_env_file_in_another_encoding(
-    terminal: Terminal, content: bytes, debug: list[str]
-) -> None:
+def test_an_env_file_in_another_encoding(terminal: Terminal, content: bytes) -> None:
     file = terminal.folder / ".env"
     file.write_bytes(content)
+    plain, debug = terminal.run("list", "--json"), terminal.run("--debug", "list", "--json")
 
-    outcome = terminal.run(*debug, "list", "--json")
-
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.splitlines()[-1] == f"{file} is not UTF-8: save it as UTF-8."
-    assert len(outcome.err.splitlines()) == 1 or debug
-    assert "secret" not in outcome.err.replace("\0", "").replace("\\x00", "")
+    assert is_refused(plain, 2, f"{file} is not UTF-8: save it as UTF-8.")
+    assert (debug.code, debug.out) == (2, "")
+    assert "Traceback (most recent call last)" in debug.err
+    assert debug.err.splitlines()[-1] == plain.err.strip()
+    assert "secret" not in debug.err.replace("\0", "").replace("\\x00", "")
 
 
 # A `.env` that may not be read is named.
@@ -281,15 +257,14 @@ def test_a_tilde_that_is_nobody(terminal: Terminal, corpus: str) -> None:
 
 
 # A corpus's name that cannot be stored or shown is refused before any server is started.
-@pytest.mark.parametrize("command", [["ingest", "good.txt"], ["ask", "Who?"], ["list"], ["stats"]])
 @pytest.mark.parametrize("name", ["\udcff", "a\nb", "a\x1b[31m", "x" * 201, "", " "], ids=repr)
-def test_names_that_are_none(terminal: Terminal, command: list[str], name: str) -> None:
+def test_names_that_are_none(terminal: Terminal, name: str) -> None:
     terminal.set(NEO4J_URI=f"bolt://127.0.0.1:{closed_port()}")
 
-    outcome = terminal.run(*command, "--corpus", name, "--json")
-
-    said = "A corpus needs a name" if not name.strip() else "at most 200 characters"
-    assert is_refused(outcome, 2, said, within=5)
+    for command in (["ingest", "good.txt"], ["ask", "Who?"], ["list"]):
+        outcome = terminal.run(*command, "--corpus", name, "--json")
+        said = "A corpus needs a name" if not name.strip() else "at most 200 characters"
+        assert is_refused(outcome, 2, said, within=5)
 
 
 # A model that cannot be had is said with the setting to change, and nothing is written.
@@ -316,9 +291,8 @@ def test_models_that_cannot_be_had(
 
 
 # A refused key is said at once, for reading and for asking, and leaves nothing behind.
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key(terminal: Terminal, corpus: str, neo4j: Settings, status: int) -> None:
-    with OpenAIServer(always=Fault(status, f"Incorrect API key provided: {KEY}")) as server:
+def test_a_refused_key(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+    with OpenAIServer(always=Fault(401, f"Incorrect API key provided: {KEY}")) as server:
         terminal.set(OPENAI_BASE_URL=server.url, GRAPHREADER_MODEL="openai:fake")
         terminal.set(OPENAI_API_KEY=KEY, GRAPHREADER_EMBEDDINGS="offline")
         reading = terminal.run("ingest", "good.txt", "--corpus", corpus, "--json")
@@ -336,7 +310,7 @@ def test_a_refused_key(terminal: Terminal, corpus: str, neo4j: Settings, status:
 
 # A service that takes a call and never says a word is given up when our patience is at its end;
 # with the start of the program that is well under half a minute.
-@pytest.mark.parametrize("which", ["model", "bolt", "neo4j"])
+@pytest.mark.parametrize("which", ["model", "neo4j"])
 def test_services_that_never_answer(
     terminal: Terminal, corpus: str, neo4j: Settings, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
@@ -364,13 +338,9 @@ def test_services_that_never_answer(
     ("variables", "code", "said"),
     [
         ({"NEO4J_URI": "bolt://127.0.0.1:{closed}"}, 1, "No Neo4j answers at bolt://127.0.0.1:"),
-        ({"NEO4J_URI": "neo4j://127.0.0.1:{closed}"}, 1, "No Neo4j answers at neo4j://127.0.0.1:"),
         ({"NEO4J_URI": "http://127.0.0.1:7474"}, 2, "must begin with bolt://, neo4j://"),
-        ({"NEO4J_URI": "127.0.0.1:7687"}, 2, "must begin with bolt://, neo4j://"),
         ({"NEO4J_URI": "bolt://127.0.0.1:port"}, 2, "must look like bolt://HOST:PORT"),
-        ({"NEO4J_URI": "bolt://127.0.0.1:99999"}, 2, "must look like bolt://HOST:PORT"),
         ({"NEO4J_URI": f"bolt://neo4j:{KEY}@127.0.0.1"}, 2, "put them into NEO4J_USERNAME"),
-        ({"NEO4J_URI": f"https://neo4j:{KEY}@127.0.0.1"}, 2, "put them into NEO4J_USERNAME"),
         ({"NEO4J_URI": "{encrypted}"}, 1, "+s asks for encryption"),
         (
             {"NEO4J_USERNAME": "nobody", "NEO4J_PASSWORD": KEY},
@@ -448,14 +418,3 @@ def test_another_embedding(terminal: Terminal, corpus: str) -> None:
         )
     assert mended.json == {"embedded": [corpus]}
     assert "Bergen" in again.json["answer"]
-
-
-# `--debug` shows the traceback in front of the sentence.
-def test_debug(terminal: Terminal) -> None:
-    terminal.set(NEO4J_URI="http://127.0.0.1")
-
-    outcome = terminal.run("--debug", "list", "--json")
-
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "Traceback (most recent call last)" in outcome.err
-    assert outcome.err.splitlines()[-1].startswith("NEO4J_URI is 'http://127.0.0.1'")
