@@ -8,7 +8,7 @@ Each answer is stored at once, and a later run of the same command continues the
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -206,15 +206,15 @@ def _ask_file(
     run continues, or to stdout.
     """
     questions = read_questions(file)
-    if out is None or out == STDIN:
+    if out is not None and out != STDIN:
+        progress = _ask_into_file(out, questions, corpus, keep_run, options)
+        print(progress.summary())
+    else:
         # A live line would disturb answers on the same terminal.
         progress = AskProgress(len(questions), live=not sys.stdout.isatty())
         with open_reader(corpus, **options) as reader:
-            ask_all(reader, dict.fromkeys(questions), keep_run, _print_answer, progress)
+            ask_all(reader, questions, None, keep_run, _print_answer, progress)
         print_error(progress.summary())
-    else:
-        progress = _ask_into_file(out, questions, corpus, keep_run, options)
-        print(progress.summary())
     if progress.failed:
         raise typer.Exit(1)
 
@@ -230,28 +230,27 @@ def _ask_into_file(
     with AnswerFile(out, corpus) as answers:
         left = answers.unanswered(questions)
         progress = AskProgress(len(questions), before=len(questions) - len(left))
-        if left:
-            scope = (corpus, str(options.get("mode") or ""), str(answers.path))
-            runs: dict[FileQuestion, str | None] = {one: one.run_id(*scope) for one in left}
-            try:
+        runs = [one.run_id(corpus, options.get("mode") or "", str(answers.path)) for one in left]
+        try:
+            if left:
                 with open_reader(corpus, **options) as reader:
                     if not answers.path.exists():
-                        _delete_runs(reader, runs.values())
+                        _delete_runs(reader, runs)
                     answers.open()
-                    ask_all(reader, runs, keep_run, answers.append, progress)
-            except Interrupted as error:
-                error.add_note(_CONTINUES)
-                raise
-            except GraphReaderError:
-                if progress.answered or progress.failed:
-                    print_error(f"{progress.summary()} {_CONTINUES}")
-                raise
+                    ask_all(reader, left, runs, keep_run, answers.append, progress)
+        except Interrupted as error:
+            error.add_note(_CONTINUES)
+            raise
+        except GraphReaderError:
+            if progress.answered or progress.failed:
+                print_error(f"{progress.summary()} {_CONTINUES}")
+            raise
     if progress.failed:
         print_error("The same command asks the failed questions again.")
     return progress
 
 
-def _delete_runs(reader: "GraphReader", runs: Iterable[str | None]) -> None:
+def _delete_runs(reader: "GraphReader", runs: Sequence[str]) -> None:
     """Delete the runs of an earlier file, so that a new file gets new answers."""
     with suppress(RunsError):
         kept = {run.id for run in reader.runs(reader.corpus) if run.status != "running"}
@@ -261,7 +260,8 @@ def _delete_runs(reader: "GraphReader", runs: Iterable[str | None]) -> None:
 
 def ask_all(
     reader: "GraphReader",
-    runs: Mapping[FileQuestion, str | None],
+    questions: Sequence[FileQuestion],
+    runs: Sequence[str] | None,
     keep_run: bool,
     store: Callable[[Mapping[str, Any]], None],
     progress: "AskProgress",
@@ -275,9 +275,8 @@ def ask_all(
 
     if not reader.documents():
         raise UsageError(empty_corpus_message(reader.corpus))
-    questions, ids = list(runs), [run for run in runs.values() if run]
     batch = reader.batch_as_completed(
-        [one.question for one in questions], runs=ids or None, keep_run=keep_run
+        [one.question for one in questions], runs=runs, keep_run=keep_run
     )
     with progress, closing(batch) as results:
         breaker = CircuitBreaker()

@@ -143,11 +143,11 @@ def _print_aligned(
 
 
 @contextmanager
-def spinner(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner with this text on stderr, if that is a terminal; yields a way to change it."""
+def spinner(text: str) -> Iterator[Callable[[str], None] | None]:
+    """Show a spinner with this text on stderr; yields what changes it, None without a terminal."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
-        yield lambda text: None
+        yield None
         return
     with console.status(text) as status:
         yield status.update

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from json import dumps
@@ -42,7 +42,7 @@ from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
     from graphreader.ingestion.report import NormalizationReport
-    from graphreader.ingestion.transfer import Counts, Export, TransferReport
+    from graphreader.ingestion.transfer import Counts, Export, TransferProgress, TransferReport
     from graphreader.settings import Settings
     from graphreader.store.catalog import DocumentSummary
 
@@ -290,9 +290,7 @@ def export_corpus(
         raise UsageError("Standard output takes the corpus or --json, not both: name a file.")
     target = sys.stdout.buffer if file == STDIN else os.path.expanduser(file)
     with open_reader(corpus) as reader, spinner("Exporting") as show:
-        report = reader.export(
-            target, progress=lambda counts: show(f"Exporting: {_transfer_counts(counts)}")
-        )
+        report = reader.export(target, progress=_show_counts("Exporting", show))
     _print_transfer(report, f"exported to {file}", json, to_stderr=file == STDIN)
     if report.refused:
         raise typer.Exit(1)
@@ -313,9 +311,7 @@ def import_corpus(
         name = lines.header.corpus if corpus is None else corpus
         with open_reader(name) as reader, spinner("Importing") as show:
             try:
-                report = reader.import_corpus(
-                    lines, progress=lambda counts: show(f"Importing: {_transfer_counts(counts)}")
-                )
+                report = reader.import_corpus(lines, progress=_show_counts("Importing", show))
             except Interrupted as error:
                 error.add_note("The same command continues from here.")
                 raise
@@ -354,6 +350,10 @@ def _print_transfer(
     (print_error if to_stderr else print)(single_line(f"{sentence}."))
     for refusal in report.refused:
         print_error(single_line(refusal))
+
+
+def _show_counts(text: str, show: Callable[[str], None] | None) -> "TransferProgress":
+    return lambda counts: show(f"{text}: {_transfer_counts(counts)}") if show else None
 
 
 def _transfer_counts(counts: "Counts | TransferReport") -> str:

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from graphreader.cli.console import (
@@ -63,7 +62,6 @@ ESTIMATE_EXAMPLES = (
 )
 
 _LISTED_FAILURES = 10  # failed chunks whose reasons are printed; the JSON has all
-_LISTED = 20  # documents without problems that are listed in a terminal
 _LISTED_PARTS = 3  # skipped parts of one document that are listed
 _STATUS_WIDTH = 11
 _STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
@@ -283,8 +281,7 @@ def _spending_text(spending: "Spending") -> str:
 class IngestProgress(JobProgress):
     """Shows an ingestion on stderr; `ingest`, `retry_failed` and `reindex` call it with events.
 
-    Above the bars a terminal lists the first twenty documents, then only those with a problem;
-    unchanged documents are only counted. A log gets a line for each document.
+    Each document gets a line; unchanged ones only in a log.
     """
 
     def __init__(
@@ -294,7 +291,7 @@ class IngestProgress(JobProgress):
         self._sources, self._bytes, self._chunks, self._elements = (
             self.new_task(name, visible=False) for name in ("Sources", "", "Chunks", "Key elements")
         )
-        self._facts = self._tokens = self._listed = 0
+        self._facts = self._tokens = 0
         self._stage = ""
 
     def __call__(self, event: "IngestEvent") -> None:
@@ -319,7 +316,7 @@ class IngestProgress(JobProgress):
                 self.update(self._elements.id, completed=done, total=total, visible=True)
             case report.NormalizationStage(stage):
                 self._stage = stage
-            case report.DocumentEnd(document) if self._is_listed(document):
+            case report.DocumentEnd(document) if self.disable or document.status != "unchanged":
                 self._print_document(document)
         self.log_status(self._elements if self._activity else self._chunks, self._activity)
 
@@ -356,28 +353,10 @@ class IngestProgress(JobProgress):
         if left and None not in left:
             yield f"about {duration(max(one or 0 for one in left))} left"
 
-    def _is_listed(self, document: "DocumentReport") -> bool:
-        if self.disable or document.status not in ("read", "unchanged") or document.skipped:
-            return True
-        if document.status == "unchanged":
-            return False
-        self._listed += 1
-        if self._listed == _LISTED + 1:
-            self.print_line(Text("... from here on only documents with a problem", "dim"))
-        return self._listed <= _LISTED
-
     def _print_document(self, document: "DocumentReport") -> None:
-        """Print the lines of a document; a log wraps none of them."""
         status = Text(f"{document.status:<{_STATUS_WIDTH}}", _STATUS_STYLES[document.status])
         for line in _document_lines(document):
-            if self.disable:
-                self.console.print(status + line, soft_wrap=True)
-            else:
-                columns = Table.grid()
-                columns.add_column(width=_STATUS_WIDTH)
-                columns.add_column(overflow="fold")
-                columns.add_row(status, line)
-                self.console.print(columns)
+            self.console.print(status + line, soft_wrap=True)
             status = Text(" " * _STATUS_WIDTH)
 
 

@@ -5,19 +5,11 @@ Heavy packages are imported when a corpus is opened, not with this module: `--he
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from graphreader.cli.console import print_error, spinner
 from graphreader.errors import GraphReaderError, UsageError
@@ -164,46 +156,26 @@ def start_embedded(settings: "Settings") -> "RunningServer":
     import_driver()
     from graphreader.store.embedded import server
 
-    with StartDisplay(Console(stderr=True)) as display:
-        return server.ensure_running(settings, display)
+    with spinner("Looking for Neo4j") as show:
+        return server.ensure_running(settings, StartProgress(show))
 
 
-class StartDisplay(Progress):
-    """Shows the phases of a server's start; `ensure_running` calls it with its progress.
+class StartProgress:
+    """Shows the phases of a server's start: in a spinner by `show`, or as lines on stderr."""
 
-    A terminal gets a progress bar that is removed at the end, anything else a line for each phase.
-    """
-
-    def __init__(self, console: Console) -> None:
-        super().__init__(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[size]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._phase: Phase | None = None
+    def __init__(self, show: Callable[[str], None] | None = None) -> None:
+        self._show = show
+        self._phase = ""
 
     def __call__(self, phase: "Phase", done: int, total: int | None) -> None:
         """Show that so many bytes of a phase are done."""
-        if phase != self._phase:
-            self._phase = phase
-            for task in self.task_ids:
-                self.remove_task(task)
-            self.add_task(_PHASES[phase], total=total, size="")
-            if self.disable:
-                size = f" ({_megabytes(total)})" if total else ""
-                self.console.print(f"{_PHASES[phase]}{size} ...", highlight=False)
-        if total:
-            size = f"{_megabytes(done)} of {_megabytes(total)}"
-            self.update(self.task_ids[0], completed=done, size=size)
-
-
-def _megabytes(size: int) -> str:
-    return f"{size // 10**6} MB"
+        megabytes = f" ({total // 10**6} MB)" if total else ""
+        if self._show:
+            percent = f", {100 * done // total} %" if total else ""
+            self._show(f"{_PHASES[phase]}{megabytes}{percent}")
+        elif phase != self._phase:
+            print_error(f"{_PHASES[phase]}{megabytes} ...")
+        self._phase = phase
 
 
 def check_report(file: str | None) -> None:

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from graphreader.cli.console import (
     confirm_or_exit,
-    literal_line,
     local_time,
     plural,
     print_json,
@@ -57,8 +56,7 @@ _STATUS_STYLES: "dict[Status, str]" = {
     "failed": "red",
     "interrupted": "yellow",
 }
-_CORPUS_WIDTH = 20
-_LEAST_QUESTION_WIDTH = 10
+_CORPUS_WIDTH, _QUESTION_WIDTH = 20, 100
 
 Run = Annotated[
     str, typer.Argument(help="The id of a run, or a unique beginning of it.", metavar="RUN")
@@ -85,24 +83,21 @@ def list_runs(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
 
 
 def _print_runs(runs: "Sequence[RunSummary]") -> None:
-    """One line for each run; in a narrow terminal only the question is cut."""
-    out = wide_console()
     rows = [
-        (run.id, local_time(run.began), styled_status(run.status), _cut(run.corpus, _CORPUS_WIDTH))
+        (
+            run.id,
+            local_time(run.began),
+            styled_status(run.status),
+            _cut(run.corpus, _CORPUS_WIDTH),
+            _cut(run.question, _QUESTION_WIDTH),
+        )
         for run in runs
     ]
-    columns = ("Run", "Began", "Status", "Corpus")
-    widths = (max(map(len, column)) for column in zip(columns, *rows, strict=True))
-    room = out.width - sum(widths) - 2 * len(columns) - 2
-    questions = [_cut(run.question, max(_LEAST_QUESTION_WIDTH, room)) for run in runs]
-    lines = [(*row, question) for row, question in zip(rows, questions, strict=True)]
-    print_table(lines, *columns, "Question", console=out)
+    print_table(rows, "Run", "Began", "Status", "Corpus", "Question")
 
 
-def _cut(text: str, width: int) -> Text:
-    line = literal_line(text)
-    line.truncate(width, overflow="ellipsis")
-    return line
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def styled_status(status: "Status") -> Text:

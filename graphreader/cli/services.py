@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 from urllib.parse import urlsplit
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
 from rich.text import Text
 
@@ -30,7 +29,7 @@ from graphreader.cli.console import (
 from graphreader.cli.main import Interrupted
 from graphreader.cli.options import (
     JsonFlag,
-    StartDisplay,
+    StartProgress,
     YesFlag,
     corpus_option,
     flag,
@@ -339,9 +338,8 @@ def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default
         ) from error
     from graphreader.graph_reader import GraphReader
 
-    # Lines, also in a terminal: the server starts at a request, in the middle of other output.
-    progress = StartDisplay(Console(stderr=True, force_terminal=False))
-    with GraphReader(corpus, settings=settings, server_progress=progress) as reader:
+    # No spinner: Neo4j starts at a request, in the middle of other output.
+    with GraphReader(corpus, settings=settings, server_progress=StartProgress()) as reader:
         server = mcp_server(reader)
         if sys.stdin.isatty():
             print_error(f"Serving the corpus {corpus!r} to an MCP client; Ctrl-C ends it.")

@@ -117,10 +117,10 @@ class Answering:
 def ask(*outcomes: Reading | GraphReaderError) -> tuple[int, int, str]:
     """How many questions were asked, how many outcomes were kept, what ended it before its end."""
     reader, kept = Answering(*outcomes), list[Any]()
-    runs = dict.fromkeys(FileQuestion(number, "Who?") for number in range(len(outcomes)))
-    said = ""
+    questions = [FileQuestion(number, "Who?") for number in range(len(outcomes))]
+    progress, said = AskProgress(len(outcomes)), ""
     try:
-        ask_all(reader, runs, False, kept.append, AskProgress(len(outcomes)))  # type: ignore[arg-type]
+        ask_all(reader, questions, None, False, kept.append, progress)  # type: ignore[arg-type]
     except GraphReaderError as error:
         said = str(error)
     return reader.asked, len(kept), said
@@ -150,8 +150,8 @@ def test_every_path_failed() -> None:
     )
     kept = list[Any]()
     progress = AskProgress(1)
-    runs = {FileQuestion(1, "Who?"): None}
-    ask_all(Answering(failed), runs, False, kept.append, progress)  # type: ignore[arg-type]
+    reader, questions = Answering(failed), [FileQuestion(1, "Who?")]
+    ask_all(reader, questions, None, False, kept.append, progress)  # type: ignore[arg-type]
 
     assert kept == [{"id": 1, "question": "Who?", "error": "Went away."}]
     assert progress.failed == 1

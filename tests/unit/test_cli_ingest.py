@@ -215,28 +215,24 @@ def test_sources_to_come(size: int, left: str) -> None:
 
 
 # In a terminal there are bars and figures that go away at the end, and above them the documents
-# that have something to tell, in lines that fit: the first ones, then those that went wrong.
+# that are not unchanged.
 def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "60")
     screen = Keyboard()
     with redirect_stderr(screen), IngestProgress() as progress:
-        for event in [*EVENTS, *[DocumentEnd(READ)] * 100, DocumentEnd(REFUSED)]:
+        for event in EVENTS:
             progress(event)
     text = re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", screen.getvalue())
     lines = [line.rstrip() for line in text.splitlines()]
 
     assert not any("贞德" in line for line in lines)
-    assert all(line in lines for line in LINES if "贞德" not in line and "odd" not in line)
-    assert lines.count(LINES[0]) == 2
-    assert lines.count(LINES[1]) == 20
-    assert sum("only documents with a problem" in line for line in lines) == 1
+    assert all(line in lines for line in LINES if "贞德" not in line)
     assert any("Chunks" in line and "3/3" in line for line in lines)
     assert any("Key elements" in line and "30/30" in line for line in lines)
     assert any("merging key elements (semantic)" in line for line in lines)
     assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
     assert screen.getvalue().endswith("\x1b[2K")  # the last of the lines is wiped out
-    assert max(map(len, lines)) <= 60
 
 
 # A terminal that cannot move its cursor gets what a log gets.
