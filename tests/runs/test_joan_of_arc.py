@@ -29,7 +29,7 @@ PLAN = "List her battles, at Orléans, Paris and La-Charité-sur-Loire, and look
 @pytest.fixture(scope="module")
 def joan(neo4j: Settings) -> Iterator[Settings]:
     """The text, read offline into a corpus that all questions share."""
-    with GraphReader("joan", settings=neo4j) as reader:
+    with GraphReader("test-joan", settings=neo4j) as reader:
         reader.ingest(TEXT)
         yield neo4j
         reader.delete(everything=True)
@@ -94,7 +94,7 @@ def test_lost_battles(joan: Settings) -> None:
         }
     )
     two = joan.model_copy(update={"initial_nodes": 2})
-    with GraphReader("joan", settings=two, decider=decider) as reader:
+    with GraphReader("test-joan", settings=two, decider=decider) as reader:
         reading = reader.ask("Did Joan of Arc lose any battles?")
 
     assert (reading.answer, reading.answered) == ("Yes, at Paris and La Charité.", True)
@@ -108,7 +108,7 @@ def test_lost_battles(joan: Settings) -> None:
 # The weather is not in the text, neither of Spain nor of a city that it names: the answer says so.
 @pytest.mark.parametrize("place", ["Spain", "Rouen"])
 def test_weather(joan: Settings, place: str) -> None:
-    with GraphReader("joan", settings=joan) as reader:
+    with GraphReader("test-joan", settings=joan) as reader:
         reading = reader.ask(f"What is the weather in {place}?")
 
     assert reading.answered is False
@@ -120,7 +120,7 @@ def test_weather(joan: Settings, place: str) -> None:
 
 # A question that joins two parts of her life runs five paths to their ends, citing the text.
 def test_cities_visited_early(joan: Settings) -> None:
-    with GraphReader("joan", settings=joan) as reader:
+    with GraphReader("test-joan", settings=joan) as reader:
         reading = reader.ask(
             "Did Joan of Arc visit any cities in early life where she won battles later?"
         )
@@ -132,7 +132,7 @@ def test_cities_visited_early(joan: Settings) -> None:
 
 # The demo's question needs two places of the text, and both are cited.
 def test_saints_and_pope(joan: Settings) -> None:
-    with GraphReader("joan", settings=joan) as reader:
+    with GraphReader("test-joan", settings=joan) as reader:
         reading = reader.ask(demo.QUESTION)
 
     assert reading.answered
