@@ -71,6 +71,7 @@ def run_python(code: str, home: Path, *arguments: str) -> "subprocess.Popen[str]
     environment = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     environment |= {"GRAPHREADER_HOME": str(home), "OPENAI_API_KEY": "sk-ours"}
     environment |= {"GRAPHREADER_CACHE": str(Settings.read().cache), **PROXY}
+    environment["GRAPHREADER_NEO4J_JAVA_OPTIONS"] = Settings.read().neo4j_java_options
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         env=environment,
