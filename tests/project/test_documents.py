@@ -112,7 +112,7 @@ def test_troubles_are_those_of_the_program() -> None:
 
     assert len(explained) > 50
     for message in explained:
-        parts = message.split("...")
+        parts = [part.strip() for part in message.split("...")]
         fixed = re.compile(".*?".join(map(re.escape, parts)))
         longest = max(parts, key=len)
 
