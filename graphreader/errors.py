@@ -3,21 +3,21 @@
 Every message is one sentence (or two) for a person: what is wrong and what to do about it.
 
     GraphReaderError
-    ├── UsageError                  what a person asked for cannot be done (exit code 2)
-    │   ├── SettingsError           a setting is missing or makes no sense
+    ├── UsageError                  the user's request cannot be carried out (exit code 2)
+    │   ├── SettingsError           a setting is missing or invalid
     │   ├── DocumentError           a file is missing, empty, binary, wrongly encoded or too large
-    │   ├── DatasetError            a question set, or its pool, is not as its format wants it
+    │   ├── DatasetError            a question set, or its pool, violates its format
     │   ├── UnknownCorpusError      no corpus of that name
     │   ├── UnknownDocumentError    no document of that id, path or title, or several
     │   ├── UnknownKeyElementError  no key element of that name
-    │   ├── UnknownRunError         no kept run whose id begins so, or several
-    │   └── EmbeddingMismatchError  the corpus was embedded by something else
-    ├── StoreError                  Neo4j said no or nothing (exit code 1)
-    │   ├── Neo4jUnavailableError   nobody answers at the address
+    │   ├── UnknownRunError         no kept run with that id or prefix, or several
+    │   └── EmbeddingMismatchError  the corpus was embedded with another embedder
+    ├── StoreError                  Neo4j failed (exit code 1)
+    │   ├── Neo4jUnavailableError   no server answers at the address
     │   ├── Neo4jRefusedError       wrong user or password
     │   └── SchemaError             a graph or a server that this version cannot use
     ├── ServerError                 the embedded Neo4j does not start or stop (exit code 1)
-    │   └── DownloadError           its jars cannot be fetched, or are not what they should be
+    │   └── DownloadError           its jars cannot be downloaded, or have a wrong checksum
     ├── CacheError                  the file of kept replies cannot be read or cleared (exit code 1)
     ├── RunsError                   the file of kept runs cannot be read or changed (exit code 1)
     └── DecisionError               a decider gave no usable decision (exit code 1)
@@ -43,7 +43,7 @@ class GraphReaderError(RuntimeError):
 
 
 class UsageError(GraphReaderError):
-    """What a person asked for cannot be done as asked."""
+    """The user's request cannot be carried out."""
 
     exit_code = 2
 
@@ -73,7 +73,7 @@ class UnknownKeyElementError(UsageError):
 
 
 class UnknownRunError(UsageError):
-    """No kept run's id is, or begins with, what was named; or several do."""
+    """No kept run has that id or a unique id with that prefix."""
 
 
 class EmbeddingMismatchError(UsageError):
@@ -81,11 +81,11 @@ class EmbeddingMismatchError(UsageError):
 
 
 class StoreError(GraphReaderError):
-    """Neo4j could not do what it was asked."""
+    """A request to Neo4j failed."""
 
 
 class Neo4jUnavailableError(StoreError):
-    """Nobody answers at the configured address, or not in time."""
+    """No server answers at the configured address, or not in time."""
 
 
 class Neo4jRefusedError(StoreError):
@@ -115,7 +115,7 @@ class RunsError(GraphReaderError):
 class DecisionError(GraphReaderError):
     """A decider gave no usable decision.
 
-    `spent` is what was paid nevertheless.
+    `spent` is the cost up to the failure.
     """
 
     spent: Usage = Usage()
@@ -126,22 +126,22 @@ class ModelUnavailableError(DecisionError):
 
 
 class ModelRefusedError(DecisionError):
-    """The model's service refuses the key or the request; asking again would not help."""
+    """The model's service refuses the key or the request; a retry would not help."""
 
 
 class ModelClosedError(ModelRefusedError):
     """The service refuses the key, the quota is used up, or it knows no such model.
 
-    Any other request would meet the same.
+    Every other request would fail in the same way.
     """
 
 
 class ReplyError(DecisionError):
-    """The model's reply does not fit what was asked, also after it was asked again."""
+    """The model's reply is not a valid decision, also after a correction."""
 
 
 class CutOffError(ReplyError):
-    """The model's reply hit the limit of its length: what it should tell is too much for one."""
+    """The model's reply was cut off at the limit of its length."""
 
 
 class WindowError(DecisionError):
@@ -149,4 +149,4 @@ class WindowError(DecisionError):
 
 
 class BudgetError(DecisionError):
-    """The run has spent what it may (`max_calls`, `max_tokens`)."""
+    """The run's budget is used up (`max_calls`, `max_tokens`)."""

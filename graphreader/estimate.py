@@ -110,7 +110,7 @@ async def estimate(
     settings: Settings,
     status: DocumentStatus | None = None,
 ) -> Estimate:
-    """Estimate the cost of what the graph lacks; without `status` every document is new.
+    """Estimate the cost of the missing chunks; without `status` every document is new.
 
     Raises SettingsError for invalid prices.
     """

@@ -80,7 +80,7 @@ SEARCH_WIDTH = 50
 """Key elements that each of the two searches brings, at least."""
 
 MAX_LIMIT = 1000
-"""Key elements, or neighbors, that can be asked for at once."""
+"""The largest number of key elements or neighbors that one call returns."""
 
 SUGGESTIONS = 5
 """Names that are suggested in place of a name that does not exist."""
@@ -88,7 +88,7 @@ SUGGESTIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class FactLocation:
-    """An atomic fact and where it stands: `chunk` is the chunk's index in that document."""
+    """An atomic fact and its place: `chunk` is the index of its chunk in the document."""
 
     text: str
     document: str
@@ -124,15 +124,15 @@ class GraphReader:
 
     Neo4j and the model are those of the environment (see `Settings`): without NEO4J_URI an embedded
     server is started, without a model decisions are taken by word overlap, and `Reading.notes` says
-    so. `decider` and `embedder` replace them. `nodes` are those of another way to explore
-    (`agent.graph.NodeSet`).
+    so. `decider` and `embedder` replace those of the settings. `nodes` replaces the nodes of the
+    agent (`agent.graph.NodeSet`).
 
     Each question is a run with an id. It is kept (GRAPHREADER_KEPT_RUNS) with all its decisions, so
     that an interrupted run can be resumed, by `resume` or by asking the same question with the same
     `run` id, and no decision is paid for twice. `checkpointer` is a LangGraph saver that keeps the
     steps of runs in place of the file in GRAPHREADER_HOME, which then only lists the runs. It must
     be set up and asynchronous (`AsyncNeo4jSaver`, `InMemorySaver`); it is used in GraphReader's own
-    event loop, closing it is up to you, and what it raises ends the run.
+    event loop, the caller closes it, and its exceptions end the run.
 
     Nothing is opened before the first call. Every method that takes time has an asynchronous form,
     whose name begins with `a`; it can be awaited in any event loop. The synchronous forms also work
@@ -166,7 +166,7 @@ class GraphReader:
 
     @property
     def corpus(self) -> str:
-        """The corpus that is read into and asked. Assign a name to work on another one."""
+        """The corpus that this reader ingests into and asks. Assign a name to change it."""
         return self._corpus
 
     @corpus.setter
@@ -248,9 +248,9 @@ class GraphReader:
     async def aresume(self, run: str, *, step: int | None = None) -> Reading:
         """Resume a kept run, named by its id or a unique prefix of it.
 
-        It goes on in its own corpus, with what its budget has left. A finished one gives its
-        reading back. With `step` (1 rational plan, 2 initial nodes, 3 paths, 4 answer) a new run
-        begins before that step, and takes the later decisions anew.
+        It continues in its own corpus, with the rest of its budget. A finished run returns its
+        reading. With `step` (1 rational plan, 2 initial nodes, 3 paths, 4 answer) a new run begins
+        before that step, and takes the later decisions again.
         """
         request = RunRequest(self._corpus, run=run, resume=True, step=step)
         return await last_reading(execute(self._resources, request))
@@ -259,7 +259,7 @@ class GraphReader:
 
     @stream_in_loop
     def astream_resume(self, run: str, *, step: int | None = None) -> AsyncGenerator[Event]:
-        """Do the same as `aresume` and yield what happens, beginning with what is known."""
+        """Resume as `aresume` does and yield the events, first those of the finished steps."""
         request = RunRequest(self._corpus, run=run, resume=True, step=step, stream_answer=True)
         return execute(self._resources, request)
 
@@ -318,8 +318,8 @@ class GraphReader:
     ) -> list[Any]:
         """Answer many questions side by side; the readings are in the order of the questions.
 
-        All are brought to their end. Then the first failure is raised or, with `return_exceptions`,
-        stands in the place of its reading.
+        All questions are finished first. Then the first failure is raised; with
+        `return_exceptions` failures are returned in place of readings.
         """
         async with aclosing(self.abatch_as_completed(questions)) as stream:
             ended = {index: outcome async for index, outcome in stream}
@@ -393,11 +393,10 @@ class GraphReader:
     ) -> IngestReport:
         """Read files, folders of them, or LangChain documents into the corpus.
 
-        Of folders, `include` and `exclude` are patterns of the paths in them; "-" is standard
-        input, which `id` names. What is there already is not asked for again; a text that changed
-        is read anew where it changed. What cannot be read stands in the report, the others are read
-        all the same. At the end key elements are compared and merged as GRAPHREADER_NORMALIZE says,
-        or not at all if `normalize` is false.
+        `include` and `exclude` are patterns of paths in folders; "-" is standard input, which `id`
+        names. Unchanged texts cost nothing; of a changed text only the changed region is read
+        again. The report lists sources that cannot be read; the others are read. At the end key
+        elements are merged by the stages of GRAPHREADER_NORMALIZE, unless `normalize` is false.
         """
         sources = await _sources(things, include, exclude, id)
         pipeline, notes = await self._pipeline(progress)
@@ -407,7 +406,7 @@ class GraphReader:
 
     @in_loop
     async def aretry_failed(self, *, progress: Progress = no_progress) -> IngestReport:
-        """Ask again for the chunks that have no facts, and for nothing else."""
+        """Extract the facts of the chunks that have none, and of no others."""
         await self._resources.catalog(self._corpus)
         pipeline, notes = await self._pipeline(progress)
         return await self._finish_ingest(await pipeline.retry(), notes, progress, None)
@@ -423,10 +422,10 @@ class GraphReader:
         id: str | None = None,
         known: bool = True,
     ) -> Estimate:
-        """Estimate what ingesting the same things will cost, and then a question.
+        """Estimate the cost of ingesting these sources, and of a question afterwards.
 
-        Nothing is sent or written. What the corpus has already is not counted; without `known`
-        everything is, and no graph is opened.
+        Nothing is sent or written. Chunks that the corpus has already are not counted; without
+        `known` all chunks are counted, and no graph is opened.
         """
         sources = await _sources(things, include, exclude, id)
         settings = self._resources.settings
@@ -478,9 +477,9 @@ class GraphReader:
 
     @in_loop
     async def areindex(self, *, progress: Progress = no_progress) -> list[str]:
-        """Embed the corpus anew after GRAPHREADER_EMBEDDINGS changed; no text is read again.
+        """Embed the corpus again after GRAPHREADER_EMBEDDINGS changed; no text is extracted again.
 
-        Returns the corpora that were embedded: all, if the length of the vectors changed.
+        Returns the embedded corpora: all of the database, if the length of the vectors changed.
         """
         connection = await self._resources.connection()
         embedder, stages = self._resources.embedder(), self._resources.settings.stages
@@ -500,8 +499,8 @@ class GraphReader:
     ) -> TransferReport:
         """Write the whole corpus, with its vectors, into one file of JSON Lines.
 
-        The file is put in its place only when it is complete. `progress` is called with how much is
-        written.
+        The file replaces an older one only when it is complete. `progress` receives the amounts
+        written so far.
         """
         connection = await self._resources.connection()
         return await export_corpus(connection, self._corpus, target, progress)
@@ -515,10 +514,10 @@ class GraphReader:
         *,
         progress: TransferProgress = no_transfer_progress,
     ) -> TransferReport:
-        """Read an exported corpus into this one, whatever its name was. No model is asked.
+        """Import an exported corpus of any name into this one, without a model.
 
-        What is there already is left alone, a document with another text than the one there is left
-        out. An import that was interrupted can be run again.
+        Present documents stay; an imported document whose text differs from the present one is
+        skipped. An interrupted import can be repeated.
         """
         connection = await self._resources.connection()
         return await import_corpus(connection, self._corpus, source, progress)
@@ -566,7 +565,7 @@ class GraphReader:
 
     @in_loop
     async def aneighbors(self, key_element: str, *, limit: int = 50) -> list[NeighborElement]:
-        """Return the key elements that stand in facts with it; at most 1,000.
+        """Return the key elements that facts name together with it; at most 1,000.
 
         First those that share the most facts, relative to the square root of all their facts.
         Raises UsageError if the limit is out of range.
@@ -634,7 +633,7 @@ class GraphReader:
 
     @in_loop
     async def astats(self) -> Stats:
-        """Count what the corpus holds."""
+        """Return the sizes of the corpus."""
         return await (await self._resources.catalog(self._corpus)).stats(self._corpus)
 
     stats = blocking(astats)
@@ -643,7 +642,7 @@ class GraphReader:
     async def aclose(self) -> None:
         """Close the connections; an embedded server goes on running.
 
-        It may be called again, and a reader that is used again opens what it needs anew.
+        It may be called repeatedly; later calls of other methods open new connections.
         """
         await self._resources.aclose()
 
@@ -672,7 +671,7 @@ class GraphReader:
     async def _finish_ingest(
         self, report: IngestReport, notes: list[str], progress: Progress, normalize: bool | None
     ) -> IngestReport:
-        """Settle the names of key elements, merge them unless told not to, and add the notes."""
+        """Settle the names of key elements, merge them unless `normalize` is false, add notes."""
         normalization = None
         if normalize is False:
             await GraphWriter(await self._resources.connection(), self._corpus).settle()

@@ -203,7 +203,7 @@ class ModelRegistry:
         return self._opened[purpose, window]
 
     async def aclose(self) -> None:
-        """Close what was opened here. What is needed later is opened anew."""
+        """Close the deciders and the embedder that were opened here; a later use opens new ones."""
         async with AsyncExitStack() as closing:
             for one in (*self._opened.values(), self._own_embedder):
                 if one:

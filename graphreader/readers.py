@@ -56,7 +56,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class ReaderSpec:
-    """What a reader is made of: the match of its name, the documents, and its models."""
+    """The parts of a reader: the match of its name, the documents, and its models."""
 
     match: re.Match[str]
     material: Material
@@ -115,7 +115,7 @@ def window_of(name: str, models: ModelRegistry) -> int:
 
 
 def check_for_corpus(name: str) -> None:
-    """Raise UsageError for an unknown name, or one that cannot be asked about a corpus."""
+    """Raise UsageError for an unknown name, or a reader that a corpus cannot serve."""
     kind, _ = _kind_of(name, [one for one in KINDS if not one.needs_evidence])
     if kind.needs_evidence:
         raise UsageError(

@@ -36,20 +36,20 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One thing that the answer states; `citations` are places in those of the reading, from 1."""
+    """A statement of the answer; `citations` are numbers of the reading's citations, from 1."""
 
     text: str
     citations: tuple[int, ...] = ()
 
     @property
     def supported(self) -> bool:
-        """Whether any words of a document stand behind it."""
+        """Whether it has a citation."""
         return bool(self.citations)
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What the documents say differently; `citations` as those of a claim, of all sides."""
+    """A contradiction between documents; `citations`, as of a claim, of all sides."""
 
     text: str
     citations: tuple[int, ...]
@@ -90,20 +90,20 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An answered question. `answer` is always a string; `notes` say what a person should know.
+    """An answered question. `answer` is always a string; `notes` are sentences for the user.
 
     `citations` are those of all `claims` and `contradictions`, each once; a question that is not
     `answered` has none of them. `usage` is the whole cost, `phases` the same phase by phase. `run`
     is the id under which the run is kept, or empty.
 
-    `reader` is the name of who answered. `documents_read` are the ids of the documents of which a
+    `reader` is the reader's name. `documents_read` are the ids of the documents of which a
     chunk or page was shown in full, in that order; `passages_read` are these slices (the
     document's id, first character, the one behind the last); `facts_read` are the atomic facts that
-    were shown; `tokens_read` is how much text of the documents was shown in all, facts and gists
-    included, what was shown twice counted once. `evidence` is the text that the answer was drawn
-    from (paper, appendix E): notebooks, pages or chunks. `pages_looked_up` is how many pages were
-    chosen to be read again, and `compression` by which part the last prompt's memory was shorter
-    than the texts, up to 1; both None for readers that have no pages.
+    were shown; `tokens_read` are the tokens of the documents that were shown, facts and gists
+    included, each text counted once. `evidence` is the text that the answer was drawn
+    from (paper, appendix E): notebooks, pages or chunks. `pages_looked_up` is the number of pages
+    that were looked up, and `compression` the share, from 0 to 1, by which the last prompt's memory
+    was shorter than the texts; both None for readers that have no pages.
     """
 
     question: str
@@ -132,7 +132,7 @@ class Reading:
 
     @property
     def failure(self) -> DecisionError | None:
-        """The first path's error if every path ended with one: then the answer is no success."""
+        """The first path's error if every path ended with one, so the run has failed; else None."""
         if not self.paths or any(path.stopped != "error" for path in self.paths):
             return None
         error = DecisionError(self.paths[0].error or self.answer)
@@ -175,11 +175,10 @@ class Reader(Protocol):
 
 
 class Coverage:
-    """What one question showed of the documents.
+    """The parts of the documents that prompts of one question showed.
 
-    A passage is a slice of a document's text; where passages overlap, what they share counts once.
-    What was derived from a text (an atomic fact, a gist) counts where it does not stand word for
-    word in a passage that was shown, too.
+    A passage is a slice of a document's text; overlapping text counts once. A text derived from a
+    document (an atomic fact, a gist) counts unless a shown passage contains it word for word.
     """
 
     def __init__(self) -> None:
@@ -187,12 +186,12 @@ class Coverage:
         self._derived: dict[str, None] = {}
 
     def passage(self, document_id: str, start: int, text: str) -> None:
-        """A slice of the document of that id, which begins at that character, was shown in full."""
+        """Count a slice of the document of that id, from that character on, as shown in full."""
         slices = self._passages.setdefault(document_id, {})
         slices[start] = max(slices.get(start, ""), text, key=len)
 
     def derived(self, text: str) -> None:
-        """A text was shown that was made of a document's."""
+        """Count a shown text that was derived from a document, such as a fact or a gist."""
         self._derived[_folded(text)] = None
 
     @property
@@ -202,7 +201,7 @@ class Coverage:
 
     @property
     def passages(self) -> tuple[tuple[str, int, int], ...]:
-        """Each passage that was shown: its document's id, where it begins and where it ends."""
+        """The shown passages: document's id, first character, character after the last."""
         return tuple(
             (id_, start, start + len(text))
             for id_, slices in self._passages.items()
@@ -211,7 +210,7 @@ class Coverage:
 
     @property
     def tokens(self) -> int:
-        """How much was shown, in tokens."""
+        """The number of tokens that were shown."""
         once = [_once(slices) for slices in self._passages.values()]
         verbatim = "\n".join(_folded(text) for text in once)
         derived = (text for text in self._derived if text not in verbatim)
@@ -219,7 +218,7 @@ class Coverage:
 
 
 def _once(slices: dict[int, str]) -> str:
-    """The slices of one document in their order, without what an earlier one has already."""
+    """The slices of one document in order; overlapping text occurs once."""
     parts, end = [], 0
     for start in sorted(slices):
         text = slices[start]

@@ -1,7 +1,7 @@
-"""What a reader holds open: the database, the deciders, the embedder and the kept runs.
+"""The open resources of a reader: the database, the deciders, the embedder and the kept runs.
 
-Each is opened when it is first needed, all in the process's event loop (`graphreader.sync`). Before
-anything is spent, it is checked that chunks and questions fit the model's window.
+Each is opened at its first use, in the process's event loop (`graphreader.sync`). This module also
+checks, before any cost, that chunks and questions fit the model's window.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
 
 LEAST_QUESTION = 100
-"""Tokens of a question for which there is always room."""
+"""Tokens of a question that fit into every prompt."""
 
 LABEL_TOKENS = 60
 """Tokens for the label of a chunk: a document's title and the chunk's number."""
 
 _SMALLEST_CHUNK = 50  # tokens that the settings allow
 
-# Where one text goes on in another, words merge otherwise than counted apart: a token or two.
+# Two joined texts can have a token or two more than both counted separately.
 _TOKENS_A_SEAM = 2
 
 
@@ -80,8 +80,8 @@ class Resources:
     async def connection(self) -> Connection:
         """The connection to the database.
 
-        One that was lost is opened anew, and an embedded server is started again. What still uses
-        the lost one may go on with it until the next one is lost as well.
+        A lost connection is replaced, and an embedded server is started again. The lost one is
+        closed only when the next one is lost, since other tasks may still use it.
         """
         async with self._lock:
             if self._connection and self._connection.gone:
@@ -154,7 +154,7 @@ class Resources:
         return None
 
     async def agent(self, corpus: str, mode: Mode | None = None) -> AgentDependencies:
-        """What the agent works with on one corpus, in the mode of the settings or another one."""
+        """The agent's dependencies for one corpus, in the mode of the settings or another one."""
         settings = self.settings
         if mode:
             settings = settings.model_copy(update={"mode": mode})
@@ -167,7 +167,7 @@ class Resources:
         )
 
     def check_question(self, question: str, largest_chunk: int) -> None:
-        """Raise UsageError if the question does not fit beside the corpus's largest chunk."""
+        """Raise UsageError if the question and the largest chunk do not fit into one prompt."""
         if self._own_decider is not None:
             return
         window, prompts = self.settings.window, Prompts(self.settings.prompts)
@@ -190,7 +190,7 @@ class Resources:
             )
 
     async def aclose(self) -> None:
-        """Close what was opened here. What is needed later is opened anew."""
+        """Close the resources opened here; a later use opens new ones."""
         opened = [self._lost_connection, self._connection, self.models, self._run_store]
         self._lost_connection = self._connection = self._run_store = None
         self._schema_ready = False
@@ -234,8 +234,8 @@ def room_for_question(
 ) -> int:
     """Tokens that the largest prompt of a path leaves for its question; negative if none.
 
-    That prompt shows a whole chunk beside a full plan and a full notebook, in the reply form that
-    takes most. What it can leave out (earlier actions, waiting chunks) is not counted.
+    That prompt shows a whole chunk, a full plan and a full notebook, in the reply form that takes
+    the most tokens. Parts that it can leave out (earlier actions, waiting chunks) do not count.
     """
     bare = ChunkTask("", "", ("",) * 99, "", "", "", "", ("",) * 99).keeping(0)
     forms: tuple[ReplyForm, ...] = get_args(ReplyForm)

@@ -1,9 +1,8 @@
 """Runs: a question from its first event to its reading, and the runs that are kept.
 
 `execute` starts a run, resumes a kept one or forks it. A run is entered into the run store before
-anything is asked, and each decision is kept with LangGraph's checkpoints, so that it can be resumed
-wherever it breaks off. Where runs cannot be kept, or are not to be, the question is answered all
-the same.
+its first decision, and LangGraph's checkpoints keep each decision, so that it can be resumed after
+any interruption. If runs cannot be kept, or shall not be, the question is still answered.
 """
 
 import shlex
@@ -71,9 +70,10 @@ class RunRequest:
 
 
 async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[Event]:
-    """Start, resume or fork a run; yields what happens, first RunBegan, last QuestionAnswered.
+    """Start, resume or fork a run; yields its events, first RunBegan, last QuestionAnswered.
 
-    A resumed run first replays what is known of it. If it has its answer, nothing is asked.
+    A resumed run first replays the events of its finished steps. If it has an answer, no decision
+    is taken.
     """
     request, record = await _find_kept_run(resources, request)
     if record and record.reading and record.summary.status == "finished" and request.step is None:
@@ -94,7 +94,7 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
         if snapshot and "answer" in snapshot.values:
             result = cast(AgentOutput, snapshot.values)
         else:
-            # Closed with this generator: no decision is asked for once nobody listens.
+            # Closed with this generator: no decision is requested after the caller stops.
             stream = run.agent.astream(
                 None if snapshot else {"question": run.question},
                 run.thread.config,
@@ -179,9 +179,9 @@ async def last_reading(events: AsyncGenerator[Event]) -> Reading:
 async def prepare_agent(
     resources: Resources, corpus: str, question: str, mode: Mode | None = None
 ) -> tuple[AgentDependencies, list[str]]:
-    """Check that the question can be asked of the corpus.
+    """Check that the corpus can answer the question.
 
-    Returns what the agent works with, and notes for the person who asks. Raises UnknownCorpusError,
+    Returns the agent's dependencies, and notes for the user. Raises UnknownCorpusError,
     EmbeddingMismatchError, UsageError.
     """
     catalog = Catalog(await resources.connection())
@@ -204,7 +204,7 @@ async def prepare_agent(
 
 
 def check_question(question: object) -> str:
-    """Return the question as it is asked. Raises UsageError if it is empty."""
+    """Return the question without outer blanks. Raises UsageError if it is empty."""
     if not isinstance(question, str) or not question.strip():
         raise UsageError("The question is empty: ask something.")
     return without_surrogates(question.strip())
@@ -226,7 +226,7 @@ def without_surrogates(text: str) -> str:
 
 
 def empty_corpus_message(corpus: str) -> str:
-    """What to do about a corpus without documents."""
+    """The message about a corpus without documents."""
     return (
         f"The corpus {corpus!r} is empty: read texts into it with "
         f"`graphreader ingest PATH --corpus {shlex.quote(corpus)}`."
@@ -431,10 +431,10 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """All that is known of a kept run.
+    """A kept run with its events.
 
-    `events` are what has happened, as a watcher sees it; `reading` is None while there is no
-    answer. `steps` are those before which it can be forked, by their numbers.
+    `events` are those that `stream` yielded; `reading` is None while there is no answer. `steps`
+    are the steps, by number, before which it can be forked.
     """
 
     summary: RunSummary
@@ -515,7 +515,7 @@ def _with_notes(reading: Reading, *notes: str) -> Reading:
 
 
 def _mode_note(options: Mapping[str, Any], mode: Mode | None) -> list[str]:
-    """A note if another mode is asked for than the one in which the run began."""
+    """A note if the requested mode is not the one in which the run began."""
     begun = options.get("mode", mode)
     if mode is None or mode == begun:
         return []

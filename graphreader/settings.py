@@ -51,7 +51,7 @@ _SECRET = ("KEY", "PASSWORD", "SECRET", "TOKEN")
 
 
 def load_environment() -> None:
-    """Read `.env` of the working folder or a parent of it; what is set already is kept.
+    """Read `.env` of the working folder or a parent of it; variables that are set stay as they are.
 
     Raises SettingsError if the file cannot be read, and never quotes it: it holds keys.
     """
@@ -305,7 +305,7 @@ class Settings(BaseSettings):
 
     @property
     def chosen_embeddings(self) -> str:
-        """The embeddings to use, by the same rule; offline beside models of other providers."""
+        """The embeddings to use, by the same rule; offline with models of other providers."""
         if self.embeddings:
             return self.embeddings
         uses_openai = self.openai_api_key and self.chosen_model.startswith("openai:")

@@ -1,14 +1,14 @@
 """The graph that LangGraph Studio shows (`langgraph.json`): GraphReader answering a question.
 
 The server calls a factory for every run, every schema and every drawing, and uses several event
-loops. So a graph is built once, and equal choices share one reader, whatever corpus they name. It
-is opened when first needed.
+loops. So a graph is built once, and runs with the same fields share one reader for all corpora. It
+is opened at its first use.
 
-Only this machine and Studio's own pages may use the server. It has no users, and a browser sends it
-whatever any page asks it to send; that the page cannot read the reply does not undo what was done.
-So two kinds of requests are refused before any route is reached: those of other pages (by their
-`Origin`) and those of a page whose host name was made to resolve to this machine (by their `Host`).
-Programs send no `Origin`.
+Only this machine and Studio's own pages may use the server. It has no authentication, and any web
+page can make a browser send requests to it, even if the page cannot read the reply. So two kinds
+of requests are refused before any route: those of other pages (by their `Origin`) and those of a
+page whose host name resolves to this machine (DNS rebinding, by their `Host`). Programs send no
+`Origin`.
 """
 
 import asyncio
@@ -47,19 +47,19 @@ from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.settings import Mode, Settings, load_environment
 
 Open = SkipJsonSchema[None]
-"""A field that may be left open; the form does not show that it may be None."""
+"""An optional field; the form does not show that it may be None."""
 
 KEPT = 16
-"""Readers that are open at most: more than the server runs nodes at once."""
+"""The largest number of open readers: more than the server runs nodes at once."""
 
 OF_THE_SERVER = re.compile(
     r"_.*|lang(graph|smith)[_-].*|x-.*|(thread|run|assistant|graph|cron|user)_id|checkpoint_.*"
 )
-"""Names that the server, or a client that uses `configurable`, may add to the choices."""
+"""Names that the server, or a client that uses `configurable`, may add to the fields."""
 
 
 class Choices(BaseModel):
-    """What can be chosen for a run; what is left open, the settings of the server decide."""
+    """The fields of a run; the server's settings are their defaults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -97,7 +97,7 @@ class Choices(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _as_settings_error(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Raise SettingsError where a value makes no sense; a form may send a field left empty."""
+        """Raise SettingsError for an invalid value; a form may send an empty field."""
         if isinstance(given, Mapping):
             given = {
                 name: value
@@ -228,4 +228,4 @@ app = Starlette(
         ),
     ]
 )
-"""What `langgraph.json` names: the server puts its routes behind it."""
+"""The app that `langgraph.json` names: it checks each request before the server's routes."""

@@ -237,7 +237,7 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 @atexit.register
 def _cancel_tasks() -> None:
-    """Let what still runs at the end of the process clean up."""
+    """Let running tasks clean up at the end of the process."""
 
     async def cancel_all() -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}

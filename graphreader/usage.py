@@ -1,4 +1,4 @@
-"""What decisions cost: calls, tokens, money."""
+"""The cost of decisions: calls, tokens, money."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,10 +15,10 @@ Phase = Literal[
     "read",
     "rate",
 ]
-"""What a decision is taken for; costs are told phase by phase.
+"""The purpose of a decision; costs are reported by phase.
 
-`extract`, `paginate` and `gist` build what is asked later; `look_up` and `read` choose and read
-pages and chunks of readers that have no graph; `rate` judges answers.
+`extract`, `paginate` and `gist` prepare texts for questions; `look_up` and `read` choose and read
+pages and chunks, in readers without a graph; `rate` judges answers.
 """
 
 BUILDING: frozenset[Phase] = frozenset({"extract", "paginate", "gist"})
@@ -26,13 +26,13 @@ BUILDING: frozenset[Phase] = frozenset({"extract", "paginate", "gist"})
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a run, or a part of it, cost.
+    """The cost of a run or of a part of it.
 
-    `calls` counts replies of a decider, also those that were of no use; `estimated` those of them
-    whose tokens are our own count, because the service gives none; `unpriced` those whose price
-    is not known, so that `dollars` lacks them. `cached_tokens` are the input tokens that the
-    service took from its own prompt cache. `reused` counts decisions out of our cache of replies,
-    which cost nothing and are no calls. `seconds` is wall clock, of whole runs only.
+    `calls` counts replies of a decider, also unusable ones; `estimated` the replies whose tokens we
+    counted, because the service reported none; `unpriced` the replies without a known price, which
+    `dollars` lacks. `cached_tokens` are input tokens from the service's prompt cache. `reused`
+    counts decisions from our reply cache, which cost nothing and are no calls. `seconds` is wall
+    clock time, of whole runs only.
     """
 
     calls: int = 0
@@ -51,5 +51,5 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Both together."""
+        """The sum."""
         return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))

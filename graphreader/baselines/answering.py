@@ -40,7 +40,7 @@ _PIECES = 8  # a paragraph larger than the window is cut into pieces of this par
 def excerpts_of(passages: Iterable[TextPassage], *, by_title: bool = False) -> list[Excerpt]:
     """The passages as excerpts that are shown one after the other, in this order.
 
-    `by_title`: the passages of one document stand under its title as one text.
+    `by_title`: the passages of one document are shown under its title as one text.
     """
     return [
         Excerpt(one.document.title if by_title else one.label, one.text, place, passage=one)
@@ -57,10 +57,9 @@ async def answer_from(
 ) -> Reading:
     """The reading of `excerpts`, ranked best first; without any it is unanswered.
 
-    `full_text` takes that prompt instead of the one for retrieved passages. What the window does
-    not hold is left out, and a note says how much: first what it cannot hold even without a prompt,
-    then what finds no room beside the prompt, which only the decider knows. With `whole` nothing
-    is left out. Raises DecisionError.
+    `full_text` uses that prompt instead of the one for retrieved passages. Excerpts that do not fit
+    the window are left out, and a note counts them: here by their own tokens, then by the decider,
+    which measures the whole prompt. With `whole` none is left out. Raises DecisionError.
     """
     if not excerpts:
         return session.unanswered(NO_TEXT)
@@ -166,8 +165,8 @@ def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
 class Golden(BaselineReader):
     """Answers from `supporting`, sentences of `documents`; without any, from the documents.
 
-    For data that name only the documents with the answer, give just these as `documents`. What the
-    window does not hold is left out from the end.
+    For data that name only the documents with the answer, give just these as `documents`. The last
+    ones are left out if the window cannot hold all.
     """
 
     name = "golden"
@@ -186,7 +185,7 @@ class Golden(BaselineReader):
 
 
 def _supporting_facts(supporting: Sequence[str], documents: Sequence[Document]) -> list[Excerpt]:
-    """The sentences where they stand; one that stands in no document is shown all the same."""
+    """The sentences as slices of documents; one that no document contains is shown as it is."""
     excerpts = []
     for place, sentence in enumerate(one for one in supporting if one.strip()):
         spans = ((document, locate(sentence, document.text)) for document in documents)

@@ -53,7 +53,7 @@ class ChunkRead(Decision):
 
 
 class NotesRead(Decision):
-    """What a chunk adds to the summary, and whether both answer the question (figure 17)."""
+    """The new summary, and whether it and the chunk answer the question (figure 17)."""
 
     summary: str = Field(
         default="",

@@ -1,7 +1,6 @@
 """Retrieval-augmented generation: answer from the best passages of a ranking (appendix D).
 
-Passages are ranked by BM25 or by embeddings. A document's title stands in front of each of its
-passages; equally good passages keep the order of the text. An index is made once, at the first
+Passages are ranked by BM25 or by embeddings. Each passage is ranked with its document's title; equally good passages keep the order of the text. An index is made once, at the first
 question.
 """
 
@@ -34,8 +33,8 @@ TOP_1_TOKENS = 3_800
 """A chunk where only one is shown. Appendix D prints 38k, which its window of 4k cannot hold."""
 TOP_K_TOKENS = 1_000
 """A chunk where several are shown."""
-_QUESTION_TOKENS = 200  # room for a question with its options beside the largest chunk
-_LABEL_TOKENS = 60  # room for the label of a passage
+_QUESTION_TOKENS = 200  # for the question and its options
+_LABEL_TOKENS = 60  # for the label of a passage
 
 Vectors = NDArray[np.float32]
 
@@ -148,7 +147,7 @@ def _normalize(vectors: Vectors) -> Vectors:
 
 @cache
 def _bm25s() -> Any:
-    """The library bm25s, imported when first needed, with its log of what it indexes off.
+    """The library bm25s, imported at its first use, with its log switched off.
 
     It imports tqdm, which warns inside Jupyter; nothing is drawn here, so the warning is hidden.
     """

@@ -41,12 +41,12 @@ MOST_READ = 3  # chunks read in one step
 MOST_WAITING = 10  # unread chunks that a step lists
 SNIPPET = 300  # characters
 NOTES_TOKENS = 400
-"""The agent's notes at most: they stand in every later prompt."""
+"""The longest notes: every later prompt contains them."""
 _ELLIPSIS = " … "  # between the sentences of a snippet
 
 
 class SearchStep(Decision):
-    """What an agent that searches and reads chunks does next."""
+    """The next step of an agent that searches and reads chunks."""
 
     notes: str = Field(
         default="",
@@ -320,9 +320,9 @@ class _Search:
         return [by_number[n] for n in dict.fromkeys(numbers) if n in by_number]
 
     def excerpts(self) -> list[Excerpt]:
-        """The notes and what was read: first what the agent named, then the latest.
+        """The notes, the chunks that the agent named for the answer, then the other read ones.
 
-        Chunks keep the numbers that the notes use.
+        The latest of these come first. Chunks keep the numbers that the notes use.
         """
         last_result = self.chunks(hit.number for hit in self.result if hit.in_full)
         read = list(dict.fromkeys([*self.read, *last_result]))

@@ -1,6 +1,6 @@
-"""What all readers without a graph share: passages of documents, and the session of one question.
+"""The common parts of readers without a graph: passages of documents, the session of a question.
 
-A session takes decisions, counts their cost and what was shown, and makes the reading in the end.
+A session takes decisions, counts their cost and the shown passages, and makes the reading.
 """
 
 import time
@@ -68,8 +68,8 @@ class ReaderModel:
 class QuestionSession:
     """Takes the decisions of one question of one reader, and makes its reading.
 
-    `coverage` is what the question showed of the documents, `notes` are sentences for the person
-    who asks. Without a `question` it counts what a reader builds before the first question.
+    `coverage` are the shown parts of the documents, `notes` are sentences for the user. A session
+    without a `question` counts the cost of building pages and gists.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class QuestionSession:
 
     @property
     def usage(self) -> Usage:
-        """What the question has cost so far."""
+        """The cost of the question so far."""
         return sum(self._usage.values(), Usage())
 
     async def decide(self, task: Task[D]) -> DecisionResult[D]:
@@ -133,7 +133,7 @@ class QuestionSession:
         analysis: str = "",
         evidence: str = "",
     ) -> Reading:
-        """The reading. A quote becomes a citation if it really stands in one of `passages`."""
+        """The reading. A quote becomes a citation if one of `passages` contains it."""
         citations = _citations(quotes, passages) if answered else []
         numbers = tuple(range(1, len(citations) + 1))
         notice = [self._decider.notice] if self._decider.notice else []
@@ -176,7 +176,7 @@ class BaselineReader(ABC):
 
 
 def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[Citation]:
-    """Where the quotes stand, each once and in the first passage that has it."""
+    """The citations of the quotes, each once, from the first passage that contains it."""
     citations: dict[Citation, None] = {}
     for quote in quotes:
         located = ((passage, spans_of(quote, passage.text)) for passage in passages)

@@ -72,7 +72,7 @@ class PassagePiece:
 
 @dataclass(frozen=True, slots=True)
 class CitedPassage:
-    """A cited chunk. `is_whole` is false if the graph lacks a quote: that one stands alone."""
+    """A cited chunk. `is_whole` is false if the graph lacks a quote, which is then shown alone."""
 
     document: str
     chunk: int

@@ -70,7 +70,7 @@ def visited_ids(reading: Reading, passages: Sequence[Passage]) -> list[str]:
 def draw_graph(
     reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph
 ) -> GraphDrawing:
-    """Draw the subgraph: what the graph knows of the first MOST_NODES of `visited_ids`.
+    """Draw the subgraph of the first MOST_NODES of `visited_ids`.
 
     A node's id in the drawing is its kind and a number, never a text.
     """

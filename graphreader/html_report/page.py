@@ -96,7 +96,7 @@ def _template() -> Template:
 
 
 def _finalize(value: object) -> object:
-    """What the template prints: texts without control characters, our own markup as it is."""
+    """Values for the template: texts without control characters, our own markup unchanged."""
     return harmless(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -127,7 +127,7 @@ def check(target: Target) -> Path:
 
 
 async def write_report(connection: Connection, reading: Reading, target: Target) -> Path:
-    """Look up what the graph knows of a reading, and write its page, replacing a present file.
+    """Look up the passages and the subgraph of a reading, and write its page; replaces a file.
 
     Raises UsageError if the file cannot be written, and StoreError.
     """

@@ -50,7 +50,7 @@ def as_tool(
 ) -> BaseTool:
     """A tool that asks the reader: its content is the answer with quotes, its artifact the Reading.
 
-    What fails is told to the agent in words: it may ask otherwise, or say so.
+    A failure is a message to the agent, which can ask differently or report it.
     """
 
     async def aask(question: str) -> tuple[str, Reading]:
@@ -75,7 +75,7 @@ def as_tool(
 
 
 def in_words(reading: Reading) -> str:
-    """The answer, the quotes that it rests on, and what should be known beside."""
+    """The answer as text, with its quotes, contradictions and notes."""
     lines = [reading.answer]
     if reading.citations:
         lines += ["", "Quotes:"]
@@ -92,7 +92,7 @@ Place = tuple[str, int]
 
 @runtime_checkable
 class Explorer(Protocol):
-    """What the retriever needs of a `GraphReader`."""
+    """The methods of `GraphReader` that the retriever uses."""
 
     def astream(self, question: str, *, mode: Mode | None = None) -> AsyncGenerator[Event]:
         """Explore a question and yield what happens."""
@@ -165,7 +165,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Trail:
-    """What is seen on the way, by the chunks where it stands; facts by index and text in these."""
+    """Chunks and facts that a run read, by chunk; facts by their index and text in the chunk."""
 
     corpus: str = ""
     chunks: dict[Place, _Seen] = field(default_factory=dict)
@@ -194,7 +194,7 @@ class _Trail:
                     self.quotes.setdefault((one.document_id, one.chunk), []).append(one.quote)
 
     def of(self, passage: Passage) -> Iterable[Document]:
-        """What was read of a chunk: the whole chunk, and facts of it."""
+        """The documents of a passage: the whole chunk if it was read, and its facts."""
         place = (passage.document_id, passage.chunk)
         quotes = self.quotes.get(place, [])
         if place in self.chunks:

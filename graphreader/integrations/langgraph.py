@@ -37,7 +37,7 @@ class ExecutionContext:
 
 
 ContextOf = Callable[[Runtime[Any]], Awaitable[ExecutionContext]]
-"""Gives the execution context for what a run was given as its LangGraph context."""
+"""Makes the execution context from the LangGraph context of a run."""
 
 State = dict[str, Any]
 
@@ -58,9 +58,9 @@ def agent_graph(
 
 @dataclass(slots=True)
 class _Shared:
-    """What the nodes of one run share: they run side by side, and see only their own state.
+    """State that the nodes of one run share: parallel nodes see only their own graph state.
 
-    `paths` are those whose earlier costs the budget has.
+    `paths` are those whose earlier costs the budget includes.
     """
 
     budget: Budget

@@ -163,7 +163,7 @@ def _content_words(fact: str) -> list[str]:
 
 
 def _segment(piece: str, recurring: frozenset[str]) -> list[str]:
-    """The recurring runs of a piece, and what lies between them in parts of at most four signs."""
+    """The recurring runs of a piece, and the text between them in parts of at most four signs."""
     words: list[str] = []
     rest = start = 0
     while start < len(piece):

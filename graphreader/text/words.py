@@ -70,7 +70,7 @@ def fold(word: str) -> str:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """What similar forms of a folded word have in common; not always a word itself."""
+    """The common stem of similar forms of a folded word; not always a word itself."""
     word = _BASE_FORMS.get(word, word)
     if not word.isalpha() or len(word) < 4:
         return word
@@ -159,5 +159,5 @@ def chinese_pieces(text: str) -> list[str]:
 
 
 def _has_content(folded_word: str) -> bool:
-    """Not a stop word and not a single letter; a single digit can be what a question asks for."""
+    """Neither a stop word nor a single letter; a question can ask for a single digit."""
     return folded_word not in _STOP_WORDS and (len(folded_word) > 1 or folded_word.isdigit())

@@ -1,13 +1,13 @@
 """Episode pagination: a document is cut into pages where a reader would pause (section 3.1).
 
 From the last pause on, up to `max_words` are shown, with numbered tags at the ends of paragraphs
-from `min_words` on; the decider chooses one of them. Where no paragraph ends there, the tags stand
-between sentences; where none does either, the page ends at the last word that fits. Without a
-choice, for a rest that fits into a page or for a single tag, nothing is asked. No page crosses
+from `min_words` on; the decider chooses one of them. If no paragraph ends there, the tags are
+between sentences; if no sentence ends either, the page ends at the last word that fits. A rest that
+fits into a page, or a single tag, needs no decision. No page crosses
 documents; joined, the pages of a document give it back.
 
-Words stand between white space, as the paper counts them. Chinese and Japanese have none: each of
-their characters counts, their punctuation does not. A run of more than 40 characters, such as a
+Words are separated by white space, as the paper counts them. In Chinese and Japanese each character
+is a word, punctuation is not. A run of more than 40 characters, such as a
 long address, counts a word for each 40, so that no page is without end.
 """
 

@@ -67,7 +67,7 @@ class PageReader(BaselineReader):
 class ReadAgent(PageReader):
     """Answers from a gist memory of its documents and the pages that it looks up in it.
 
-    The memory is made once, at the first question or by `memory`; `task_aware` makes its gists anew
+    The memory is made once, at the first question or by `memory`; `task_aware` makes its gists
     for each question. The cost of making it is in the reading's phases `paginate` and `gist`, and
     in `building`. Pages are looked up one by one (ReadAgent-S), or with `in_parallel` all at once
     (ReadAgent-P), `max_pages` at most; with 0 the gists alone are the memory (GistMem).
@@ -172,9 +172,8 @@ class ReadAgent(PageReader):
     async def _decide(self, session: QuestionSession, memory: GistMemory, task: T) -> tuple[Any, T]:
         """The decision and the task as it was shown. Raises WindowError with what to do.
 
-        The task has as many of its pages in full as the window holds beside the gists; a decider
-        that asks a model measures the whole prompt besides. The budget keeps back what the answer
-        from this memory needs.
+        The task shows as many pages in full as fit into the window with the gists; a decider with a
+        model also measures the whole prompt. The budget reserves the tokens of the answer.
         """
         too_large = WindowError(
             f"The gist memory of {len(memory.pages):,} pages does not fit ReadAgent's window of "

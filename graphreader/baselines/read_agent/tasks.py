@@ -60,7 +60,7 @@ class NextPage(Decision):
 class PauseTask(Task[PausePoint]):
     """Choose where an episode ends (section 3.1).
 
-    Tag n stands behind `parts[n]`; `after` is the text that is shown behind the last tag.
+    Tag n follows `parts[n]`; `after` is the text behind the last tag.
     """
 
     prompt = "pause"
