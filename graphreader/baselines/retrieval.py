@@ -1,7 +1,7 @@
 """Retrieval-augmented generation: answer from the best passages of a ranking (appendix D).
 
-Passages are ranked by BM25 or by embeddings. Each passage is ranked with its document's title; equally good passages keep the order of the text. An index is made once, at the first
-question.
+Passages are ranked by BM25 or by embeddings, each with its document's title; equally good passages
+keep the order of the text. An index is made once, at the first question.
 """
 
 import asyncio
