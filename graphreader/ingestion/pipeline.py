@@ -47,6 +47,12 @@ WRITERS = 2
 """While Neo4j takes one transaction in, the next one is prepared and sent."""
 
 
+_CHANGED = (
+    "It is not in the graph as it should be: its reading in was cut off before, or another process "
+    "changed it meanwhile. Run the same `graphreader ingest` again."
+)
+
+
 @dataclass(slots=True)
 class DocumentJob:
     """The work on a document that is cut into `chunks`, of which `missing` are to be extracted.
@@ -85,22 +91,10 @@ class DocumentJob:
         document = self.document
         return DocumentVersion.of(document.id, document.sha256, self.chunk_tokens, self.chunks)
 
-    def start_event(self) -> DocumentStart:
-        """The progress event of its start."""
-        tokens = sum(chunk.tokens for chunk in self.missing)
-        return DocumentStart(self.document.title, self.chunks, len(self.missing), tokens)
-
     def report(self, complete: bool) -> DocumentReport:
         """The outcome; a document is not complete if chunks failed or its nodes changed."""
         self.failed.sort(key=lambda one: one.chunk)
-        error = None
-        if self.failed:
-            error = self.failed[0].reason
-        elif not complete:
-            error = (
-                "It is not in the graph as it should be: its reading in was cut off before, or "
-                "another process changed it meanwhile. Run the same `graphreader ingest` again."
-            )
+        error = None if complete else self.failed[0].reason if self.failed else _CHANGED
         return DocumentReport(
             self.document.title,
             self.document.source,
@@ -217,7 +211,11 @@ class Pipeline:
                 for document, size in loaded:
                     job = await self._job(document, states) if document else None
                     if isinstance(job, DocumentJob):
-                        self._progress(job.start_event())
+                        tokens = sum(chunk.tokens for chunk in job.missing)
+                        missing = len(job.missing)
+                        self._progress(
+                            DocumentStart(job.document.title, job.chunks, missing, tokens)
+                        )
                     if size is not None:
                         self._progress(SourceEnd(size))
                     if job:
@@ -442,6 +440,7 @@ async def _next_loaded(queue: "asyncio.Queue[_Loaded | Exception | None]") -> li
     return [item for item in items if isinstance(item, tuple)]
 
 
-def _first_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = errors.exceptions[0]
-    return _first_error(first) if isinstance(first, BaseExceptionGroup) else first
+def _first_error(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -49,9 +49,6 @@ CHUNKS_PER_PAGE = 40
 KEY_ELEMENTS_PER_PAGE = 200
 LINES_PER_BATCH = 100
 
-ATTEMPTS = 3
-"""How often a document is read that other processes change meanwhile."""
-
 _MAX_LINE = 2**26  # bytes; the lines of an export are far shorter
 
 _Count = Annotated[int, Field(ge=0, lt=2**53)]
@@ -196,8 +193,8 @@ async def export_corpus(
 ) -> TransferReport:
     """Write a whole corpus to a file, which appears only once it is complete.
 
-    Each document is exported as it was at one moment. One that other processes keep changing is
-    left out, and the report says so. Raises UnknownCorpusError.
+    Each document is exported as it was at one moment. One that changes meanwhile is left out, and
+    the report says so. Raises UnknownCorpusError.
     """
     record = await Catalog(connection).corpus(corpus)
     stages = (await connection.read("read/stages_in_force", corpus=corpus))[0]["stages"]
@@ -250,31 +247,25 @@ class _Exporter:
         await asyncio.to_thread(self._out.write, data)
 
     async def _export_documents(self, ids: Sequence[str]) -> None:
-        """Write documents; those that change while they are read are read again."""
-        changed: list[Row] = []
-        for _ in range(ATTEMPTS):
-            rows, changed = await self._rows(ids), []
-            chunks = await self._chunks(rows)
-            now = {row["id"]: row for row in await self._rows(ids)}
-            for row in rows:
-                own = chunks[row["id"]]
-                facts = sum(len(chunk.facts) for chunk in own)
-                is_whole = (len(own), facts) == (len(row["chunks"]), row["facts"])
-                if is_whole and row == now.get(row["id"]):
-                    lines = [_document(row).line("document"), *(one.line("chunk") for one in own)]
-                    await self._write(b"".join(lines))
-                    self._counts.update(documents=1, chunks=len(own), facts=facts)
-                    self._incomplete += not row["complete"]
-                elif row["id"] in now:
-                    changed.append(row)
-            self._progress(Counts(**self._counts))
-            ids = [row["id"] for row in changed]
-            if not ids:
-                return
-        self._refused += [
-            f"{row['title']} was being changed and is left out: export the corpus again afterwards."
-            for row in changed
-        ]
+        """Write documents, without those that change while they are read."""
+        rows = await self._rows(ids)
+        chunks = await self._chunks(rows)
+        now = {row["id"]: row for row in await self._rows(ids)}
+        for row in rows:
+            own = chunks[row["id"]]
+            facts = sum(len(chunk.facts) for chunk in own)
+            is_whole = (len(own), facts) == (len(row["chunks"]), row["facts"])
+            if is_whole and row == now.get(row["id"]):
+                lines = [_document(row).line("document"), *(one.line("chunk") for one in own)]
+                await self._write(b"".join(lines))
+                self._counts.update(documents=1, chunks=len(own), facts=facts)
+                self._incomplete += not row["complete"]
+            elif row["id"] in now:
+                self._refused.append(
+                    f"{row['title']} was being changed and is left out: export the corpus again "
+                    "afterwards."
+                )
+        self._progress(Counts(**self._counts))
 
     async def _rows(self, ids: Sequence[str]) -> list[Row]:
         return await self._connection.read("read/documents_in_full", ids=ids)

@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -376,7 +375,7 @@ async def test_missing_vectors(connection: Connection, full: GraphWriter, other:
 
 
 class Changing(Connection):
-    """A connection behind whose back a document changes so often while it is looked at."""
+    """A connection that changes a document after its chunks are read."""
 
     def __init__(self, connection: Connection, change: Callable[[], Awaitable[Any]]) -> None:
         super().__init__(connection._driver, connection.address, connection.version)
@@ -389,22 +388,17 @@ class Changing(Connection):
         return rows
 
 
-# A document that was changed meanwhile is read again; one that keeps changing is left out, told so.
-@pytest.mark.parametrize(("times", "left_out"), [(2, 0), (3, 1)])
-async def test_changes_meanwhile(
-    connection: Connection, full: GraphWriter, times: int, left_out: int
-) -> None:
+# A document that changes while it is read is left out, and the report says so.
+async def test_changes_meanwhile(connection: Connection, full: GraphWriter) -> None:
     document = text_document(full.corpus, "odd", TEXTS["odd"])
-    changes = iter(range(times))
 
     async def change() -> None:
-        for number in islice(changes, 1):
-            await full.begin_documents([replace(document, sha256=f"{number:064}")], LIMIT)
+        await full.begin_documents([replace(document, sha256="0" * 64)], LIMIT)
 
     out = io.BytesIO()
     report = await export_corpus(Changing(connection, change), full.corpus, out)
 
-    titles = [line["document"]["title"] for line in parsed(out.getvalue()) if "document" in line]
-    assert len(titles) == report.documents == len(TEXTS) - left_out
-    assert [sentence.split()[0] for sentence in report.refused] == ["odd"] * left_out
-    assert ("odd" in titles) == (not left_out)
+    titles = {line["document"]["title"] for line in parsed(out.getvalue()) if "document" in line}
+    assert titles == TEXTS.keys() - {"odd"}
+    assert report.documents == len(titles)
+    assert [sentence.split()[0] for sentence in report.refused] == ["odd"]
