@@ -12,23 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from graphreader import tokens
-from graphreader.agent.decisions import (
-    ChunkDecision,
-    Condensed,
-    FactsDecision,
-    InitialNodes,
-    NeighborDecision,
-    ProposedNode,
-)
-from graphreader.agent.tasks import (
-    NOTEBOOK_TOKENS,
-    ChunkTask,
-    CondenseTask,
-    FactGroup,
-    FactsTask,
-    InitialNodesTask,
-    NeighborTask,
-)
+from graphreader.agent import decisions, tasks
 from graphreader.llm.protocols import folded
 from graphreader.offline.question import ParsedQuestion, QuestionTerm, parse_question
 from graphreader.text.names import names_of
@@ -78,7 +62,7 @@ _VOTED = re.compile(r"\s*[(（](\d+)(?: notebooks\)|本笔记）)")
 NextFunction = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
 
 
-def choose_initial_nodes(task: InitialNodesTask) -> InitialNodes:
+def choose_initial_nodes(task: tasks.InitialNodesTask) -> decisions.InitialNodes:
     """Names of the question first, then its other words.
 
     Diverse: of nodes that share the same words with the question, the first keeps its full score.
@@ -90,15 +74,17 @@ def choose_initial_nodes(task: InitialNodesTask) -> InitialNodes:
     for number in sorted(scores, key=lambda n: -scores[n]):
         shared = terms_of(task.nodes[number - 1]) & question.vocabulary
         chosen.append(
-            ProposedNode(number=number, score=round(scores[number] * REPEATED ** times[shared]))
+            decisions.ProposedNode(
+                number=number, score=round(scores[number] * REPEATED ** times[shared])
+            )
         )
         times[shared] += 1
     chosen.sort(key=lambda node: -node.score)
     useful = sum(node.score > 0 for node in chosen)
-    return InitialNodes(nodes=chosen[: max(10, min(useful, 20))])
+    return decisions.InitialNodes(nodes=chosen[: max(10, min(useful, 20))])
 
 
-def limit_facts(task: FactsTask) -> FactsTask:
+def limit_facts(task: tasks.FactsTask) -> tasks.FactsTask:
     """The facts that this reader looks at: of the first groups the titles, and the facts of one.
 
     The facts are those of the chunk that is going to be read, so they cost no further reading.
@@ -117,14 +103,14 @@ def limit_facts(task: FactsTask) -> FactsTask:
     return replace(task, groups=shown, remaining=task.remaining + left_out)
 
 
-def choose_chunks(task: FactsTask) -> FactsDecision:
+def choose_chunks(task: tasks.FactsTask) -> decisions.FactsDecision:
     """The unread chunk that says most about the question, apart from the node's name, if enough."""
     question = parse_question(task.question)
     node_terms = terms_of(task.node)
     chosen = _best_chunk(task, task.groups)
     facts = {f: question.overlap(terms_of(f), node_terms) for g in task.groups for f in g.facts}
     useful = sorted((f for f in facts if facts[f] > 0), key=lambda f: -facts[f])[:MOST_FACTS]
-    return FactsDecision(
+    return decisions.FactsDecision(
         notebook=_add_to_notebook(task.notebook, useful, question),
         rationale=f"No unread chunk that names {task.node} says enough about the question."
         if chosen is None
@@ -134,7 +120,7 @@ def choose_chunks(task: FactsTask) -> FactsDecision:
     )
 
 
-def read_chunk(task: ChunkTask) -> ChunkDecision:
+def read_chunk(task: tasks.ChunkTask) -> decisions.ChunkDecision:
     """The chunk's best sentences, and whether the notes now cover the question."""
     question = parse_question(task.question)
     spans = sentence_spans(task.text)
@@ -142,7 +128,7 @@ def read_chunk(task: ChunkTask) -> ChunkDecision:
     quotes = [_quote(task.text, spans, number) for number in chosen]
     notebook = _add_to_notebook(task.notebook, quotes, question)
     is_complete = covers(notebook, question)
-    return ChunkDecision(
+    return decisions.ChunkDecision(
         notebook=notebook,
         quotes=quotes,
         rationale="The notes hold every word that the question asks for."
@@ -152,7 +138,7 @@ def read_chunk(task: ChunkTask) -> ChunkDecision:
     )
 
 
-def choose_neighbor(task: NeighborTask) -> NeighborDecision:
+def choose_neighbor(task: tasks.NeighborTask) -> decisions.NeighborDecision:
     """The neighbor with the best score, if it is enough; none that the path visited.
 
     Names that the notes add to the question score best, then the question's own names, then its
@@ -168,19 +154,19 @@ def choose_neighbor(task: NeighborTask) -> NeighborDecision:
     ]
     best = max(range(len(scores)), key=lambda n: (scores[n], -n), default=-1)
     if best < 0 or scores[best] < LEAST_NEIGHBOR * (1 + FARTHER * len(visits)):
-        return NeighborDecision(
+        return decisions.NeighborDecision(
             rationale="No neighbor leads on, by the question's words or by the notes.",
             function="termination",
             neighbor=0,
         )
-    return NeighborDecision(
+    return decisions.NeighborDecision(
         rationale=f"{task.neighbors[best]} stands in the notes or in the question.",
         function="read_neighbor_node",
         neighbor=best + 1,
     )
 
 
-def condense(task: CondenseTask) -> Condensed:
+def condense(task: tasks.CondenseTask) -> decisions.Condensed:
     """One short notebook: the sentences that share most with question and plan, each once.
 
     They stay in their first order. A sentence of several notebooks says of how many.
@@ -193,11 +179,11 @@ def condense(task: CondenseTask) -> Condensed:
         return question.overlap(terms) + IN_PLAN * len(terms & plan_terms)
 
     lines = {sentence: _voted_line(sentence, number) for sentence, number in votes.items()}
-    kept = keep_best(votes, score, lambda one: tokens.count(lines[one]) + 1, NOTEBOOK_TOKENS)
+    kept = keep_best(votes, score, lambda one: tokens.count(lines[one]) + 1, tasks.NOTEBOOK_TOKENS)
     if votes and not kept:
-        return Condensed(notebook=_truncated_line(max(votes, key=score)))
+        return decisions.Condensed(notebook=_truncated_line(max(votes, key=score)))
     notebook = "\n".join(lines[sentence] for sentence in kept)
-    return Condensed(notebook=notebook or _EMPTY_NOTEBOOK[language_of(task.question)])
+    return decisions.Condensed(notebook=notebook or _EMPTY_NOTEBOOK[language_of(task.question)])
 
 
 def covers(notebook: str, question: ParsedQuestion) -> bool:
@@ -321,14 +307,14 @@ class _Position:
         return any(self.node_terms == terms_of(name) for name in self.question.names)
 
 
-def _position(task: FactsTask) -> _Position:
+def _position(task: tasks.FactsTask) -> _Position:
     question, terms = parse_question(task.question), terms_of(task.node)
     is_in_question = terms <= question.vocabulary
     lead = 0.0 if is_in_question else _proximity(task.node, task.notebook, question)
     return _Position(question, terms, lead, not task.actions)
 
 
-def _best_chunk(task: FactsTask, groups: Sequence[FactGroup]) -> int | None:
+def _best_chunk(task: tasks.FactsTask, groups: Sequence[tasks.FactGroup]) -> int | None:
     """The index of the unread chunk with the best score, if it is enough to read it.
 
     Reading is what costs. A chunk with only a word or two of the question is not read, unless its
@@ -349,7 +335,7 @@ def _best_chunk(task: FactsTask, groups: Sequence[FactGroup]) -> int | None:
     return best if best is not None and scores[best] >= least else None
 
 
-def _chunk_score(group: FactGroup, position: _Position) -> float:
+def _chunk_score(group: tasks.FactGroup, position: _Position) -> float:
     """The share of the question's weight that the chunk has, with what title and lead add."""
     question, node_terms, lead = position.question, position.node_terms, position.lead
     if not question.weight:
@@ -388,7 +374,9 @@ def _can_be_relevant(terms: frozenset[str], position: _Position) -> bool:
     return position.is_first and (beside >= LEAST_BESIDE_NODE or share >= LEAST_WITH_NODE)
 
 
-def _best_sentences(task: ChunkTask, spans: list[Span], question: ParsedQuestion) -> list[int]:
+def _best_sentences(
+    task: tasks.ChunkTask, spans: list[Span], question: ParsedQuestion
+) -> list[int]:
     """Indexes of sentences, chosen by what each adds to those before it, in text order."""
     noted = [line for line in _lines_of(task.notebook) if question.overlap(terms_of(line)) > 0]
     leads = question.new_name_terms(noted) | (terms_of(task.node) - question.vocabulary)
@@ -424,7 +412,7 @@ def _quote(text: str, spans: list[Span], number: int) -> str:
     return text[spans[number - 1][0] if number and first_word in _PRONOUNS else start : end]
 
 
-def _next_function(task: ChunkTask, spans: list[Span], chosen: list[int]) -> NextFunction:
+def _next_function(task: tasks.ChunkTask, spans: list[Span], chosen: list[int]) -> NextFunction:
     """Read on only where the one useful sentence is the chunk's last or first."""
     if len(chosen) == 1 and len(spans) > 3 and not task.queued:
         if chosen[0] == len(spans) - 1 and task.has_subsequent:
@@ -456,6 +444,6 @@ def _voted_line(sentence: str, votes: int) -> str:
 
 def _truncated_line(sentence: str) -> str:
     """As much of a sentence as a notebook holds, where no whole sentence fits."""
-    while tokens.count(f"{_BULLET}{sentence} …") > NOTEBOOK_TOKENS:
+    while tokens.count(f"{_BULLET}{sentence} …") > tasks.NOTEBOOK_TOKENS:
         sentence = sentence[: len(sentence) * 9 // 10]
     return f"{_BULLET}{sentence} …"

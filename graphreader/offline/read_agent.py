@@ -12,20 +12,7 @@ from heapq import heapify, heappop, heappush
 from statistics import fmean
 from typing import Any
 
-from graphreader.baselines.read_agent.tasks import (
-    Gist,
-    GistForTask,
-    GistTask,
-    LookUp,
-    LookUpTask,
-    MemoryAnswerTask,
-    MemoryChoiceTask,
-    MemoryTask,
-    NextPage,
-    NextPageTask,
-    PausePoint,
-    PauseTask,
-)
+from graphreader.baselines.read_agent import tasks
 from graphreader.baselines.tasks import Excerpt, TextAnswer, TextChoice
 from graphreader.llm.protocols import folded
 from graphreader.offline.answering import answer_from_texts, choose_from_texts, scored_sentences
@@ -56,7 +43,7 @@ _FIRST_PARAGRAPH = re.compile(r"\s*([^\n]+?)[ \t]*(?:\n\s*\n|\Z)")
 _RATIONALE = "By word overlap alone: its gist shares most with what is asked."
 
 
-def choose_pause(task: PauseTask) -> PausePoint:
+def choose_pause(task: tasks.PauseTask) -> tasks.PausePoint:
     """The pause whose sides share the fewest words; best where a heading follows."""
     sides = [terms_of(part) for part in (*task.parts, task.after)]
     overlaps = [_overlap_around(sides, at) for at in range(len(task.parts))]
@@ -68,19 +55,19 @@ def choose_pause(task: PauseTask) -> PausePoint:
         share = mean if overlap is None else overlap
         return HEADING * _is_heading(following[at]) - share + LATER * at / len(overlaps)
 
-    return PausePoint(
+    return tasks.PausePoint(
         rationale="By word overlap alone: here both sides share least.",
         pause=max(range(len(overlaps)), key=score),
     )
 
 
-def make_gist(task: GistTask) -> Gist:
+def make_gist(task: tasks.GistTask) -> tasks.Gist:
     """About a fifth of the page: its most informative sentences, whole and in their order.
 
     A sentence is scored by what the sentences chosen before lack, so that an odd fact is not lost
     among many similar ones.
     """
-    question = parse_question(task.question) if isinstance(task, GistForTask) else None
+    question = parse_question(task.question) if isinstance(task, tasks.GistForTask) else None
     sentences = [folded(task.text[start:end]) for start, end in sentence_spans(task.text)]
     terms = [terms_of(sentence) for sentence in sentences]
     times = Counter(term for one in set(sentences) for term in terms_of(one))
@@ -101,32 +88,32 @@ def make_gist(task: GistTask) -> Gist:
     space = "" if language_of(task.text) == "zh" else " "
     parts = (sentences[at] for at in sorted(chosen))
     joined = "".join(part + (space if _END.search(part) else "\n") for part in parts).strip()
-    return Gist(gist=joined or folded(task.text))
+    return tasks.Gist(gist=joined or folded(task.text))
 
 
-def choose_pages(task: LookUpTask) -> LookUp:
+def choose_pages(task: tasks.LookUpTask) -> tasks.LookUp:
     """The pages whose gists have most of what is asked, as long as each one adds something."""
     pages = _MemoryPages(task)
     chosen: list[int] = []
     while len(chosen) < task.most and (page := pages.best_beside(chosen)):
         chosen.append(page)
-    return LookUp(rationale=_RATIONALE, pages=chosen)
+    return tasks.LookUp(rationale=_RATIONALE, pages=chosen)
 
 
-def choose_next_page(task: NextPageTask) -> NextPage:
+def choose_next_page(task: tasks.NextPageTask) -> tasks.NextPage:
     """The page whose gist promises most beside the pages read; none where these have the answer."""
     pages = _MemoryPages(task)
     if pages.cover_question(task.read):
-        return NextPage(rationale="The pages read hold what is asked.", page=0)
-    return NextPage(rationale=_RATIONALE, page=pages.best_beside(task.read))
+        return tasks.NextPage(rationale="The pages read hold what is asked.", page=0)
+    return tasks.NextPage(rationale=_RATIONALE, page=pages.best_beside(task.read))
 
 
-def answer(task: MemoryAnswerTask) -> TextAnswer:
+def answer(task: tasks.MemoryAnswerTask) -> TextAnswer:
     """Answer from the sentences of the memory."""
     return answer_from_texts(task.question, _excerpts(task))
 
 
-def choose_option(task: MemoryChoiceTask) -> TextChoice:
+def choose_option(task: tasks.MemoryChoiceTask) -> TextChoice:
     """Choose one of the options by the sentences of the memory."""
     return choose_from_texts(task.question, task.options, _excerpts(task))
 
@@ -134,7 +121,7 @@ def choose_option(task: MemoryChoiceTask) -> TextChoice:
 class _MemoryPages:
     """The pages of a memory, by what their gists (or texts) share with question and options."""
 
-    def __init__(self, task: MemoryTask[Any]) -> None:
+    def __init__(self, task: tasks.MemoryTask[Any]) -> None:
         self._excerpts = _excerpts(task)
         self._question = parse_question(" ".join((task.question, *task.options)))
         self._terms = [terms_of(f"{one.label}\n{one.text}") for one in self._excerpts]
@@ -186,7 +173,7 @@ class _MemoryPages:
         return [self._excerpts[number - 1] for number in numbers]
 
 
-def _excerpts(task: MemoryTask[Any]) -> list[Excerpt]:
+def _excerpts(task: tasks.MemoryTask[Any]) -> list[Excerpt]:
     """The memory as the task shows it, each page under the title of its document."""
     title, excerpts = "", []
     for number, page in enumerate(task.memory, 1):

@@ -19,8 +19,7 @@ from hypothesis.stateful import (
 )
 
 from graphreader.errors import ReplyError
-from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
-from graphreader.ingestion.report import IngestReport
+from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.settings import Settings
 from tests.runs import digest, soundness, world
 
@@ -42,7 +41,7 @@ MATCH (:Document {corpus: $corpus, title: $title})-[:HAS_CHUNK]->(c:Chunk) RETUR
 MERGED = """
 MATCH (k:KeyElement {corpus: $corpus}) WHERE k.merged_into IS NOT NULL RETURN k.key AS key
 """
-KINDS = ("insert", "replace", "repeat")
+KINDS = ("insert", "replace", "repeat", "cut")
 WORKS = st.sampled_from((True, True, False))
 PARAGRAPHS = st.lists(SENTENCES, min_size=1, max_size=5)
 
@@ -73,10 +72,7 @@ class Editing(RuleBasedStateMachine):
         self.asked.setdefault(task.title, Counter())[task.text] += 1
         if not self.works and "Bede" in task.text:
             raise ReplyError("The model cannot read this.")
-        facts = facts_of(task.text)
-        return Extraction(
-            facts=[ExtractedFact(fact=one, key_elements=named) for one, named in facts.items()]
-        )
+        return world.extraction_of(facts_of(task.text))
 
     @initialize(paragraphs=PARAGRAPHS)
     def begin(self, paragraphs: list[str]) -> None:
@@ -92,24 +88,16 @@ class Editing(RuleBasedStateMachine):
     @precondition(lambda self: self.paragraphs)
     @rule(data=st.data(), sentence=SENTENCES, kind=st.sampled_from(KINDS), works=WORKS)
     def edit(self, data: Any, sentence: str, kind: str, works: bool) -> None:
-        """One paragraph more, or another one, or one twice: at the ends or in the middle."""
+        """One paragraph more, or another, or twice, or less: at the ends or in the middle."""
         title = data.draw(st.sampled_from(sorted(self.paragraphs)))
         paragraphs = self.paragraphs[title]
         at = data.draw(st.sampled_from(sorted({0, len(paragraphs) // 2, len(paragraphs) - 1})))
-        new = paragraphs[at] if kind == "repeat" else sentence
-        paragraphs[at : at + (kind == "replace")] = [new]
+        new = [paragraphs[at] if kind == "repeat" else sentence]
+        if kind == "cut" and len(paragraphs) > 1:
+            new = []
+        paragraphs[at : at + (kind in ("replace", "cut"))] = new
 
         assert self.ingest(title, works) <= 3
-
-    @precondition(lambda self: any(len(one) > 1 for one in self.paragraphs.values()))
-    @rule(data=st.data())
-    def cut(self, data: Any) -> None:
-        """One paragraph less."""
-        longer = sorted(title for title, one in self.paragraphs.items() if len(one) > 1)
-        title = data.draw(st.sampled_from(longer))
-        del self.paragraphs[title][data.draw(st.integers(0, len(self.paragraphs[title]) - 1))]
-
-        assert self.ingest(title, works=True) <= 2
 
     @precondition(lambda self: self.paragraphs)
     @rule(data=st.data())
@@ -127,39 +115,27 @@ class Editing(RuleBasedStateMachine):
     def again(self, way: str, works: bool) -> None:
         """Nothing is asked for but what had failed."""
         self.asked, self.works = {}, works
-        ingest = self.reader.retry_failed if way == "retry" else self.ingest_all
-        report = ingest()
+        retry = self.reader.retry_failed
+        report = retry() if way == "retry" else self.reader.ingest(self.folder)
 
         assert self.asked == {title: one for title, one in self.failed.items() if one}
         assert report.asked_chunks == sum(one.total() for one in self.asked.values())
         self.note_failures(*self.paragraphs)
 
     @precondition(lambda self: self.paragraphs)
-    @rule()
-    def normalize(self) -> None:
-        """Normalizing twice is normalizing once, and a dry run is nothing."""
+    @rule(undo=st.booleans())
+    def normalize(self, undo: bool) -> None:
+        """Normalizing twice is normalizing once, a dry run is nothing, and undoing parts all."""
         self.reader.normalize()
         once = self.graph()
         self.reader.normalize(dry_run=True)
-
         assert self.graph() == once
+        if undo:
+            self.reader.normalize(undo=True)
+            undone = self.graph()
+            assert not [one for one in undone if "merged_into" in one or "MERGED_KEY" in one]
         self.reader.normalize()
         assert self.graph() == once
-
-    @precondition(lambda self: self.paragraphs)
-    @rule()
-    def undo(self) -> None:
-        """Undone, nothing is merged; done again, all is as it was."""
-        self.reader.normalize()
-        before = self.graph()
-        self.reader.normalize(undo=True)
-        undone = self.graph()
-
-        assert not [one for one in undone if "merged_into" in one or "MERGED_KEY_ELEMENT" in one]
-        self.reader.normalize()
-        assert self.graph() == before
-        self.reader.normalize(undo=True)
-        assert self.graph() == undone
 
     @invariant()
     def sound(self) -> None:
@@ -193,9 +169,6 @@ class Editing(RuleBasedStateMachine):
         self.note_failures(title)
         return (asked - had_failed).total()
 
-    def ingest_all(self) -> IngestReport:
-        return self.reader.ingest(self.folder)
-
     def note_failures(self, *titles: str) -> None:
         """After a run whatever was asked for in vain is without facts, and nothing else is."""
         for title in titles:
@@ -225,7 +198,7 @@ def test_edits(neo4j: Settings, tmp_path: Path) -> None:
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=6,
+            max_examples=4,
             stateful_step_count=10,
             deadline=None,
             derandomize=True,

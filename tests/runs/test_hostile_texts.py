@@ -1,7 +1,7 @@
 """Texts that want to be obeyed: what they say changes neither functions nor numbers to choose from.
 
-First on the prompts themselves, then through whole runs of a model that does all that it is told by
-a text, or answers with any numbers at all.
+First on the prompts themselves, then through whole runs of a model that does everything that a text
+tells it, or answers with any numbers at all.
 """
 
 import random
@@ -16,7 +16,7 @@ from langchain_core.documents import Document
 from pydantic import ValidationError
 
 from graphreader.agent import tasks
-from graphreader.agent.events import CandidatesFound, ChunkRead, Event, QuestionAnswered
+from graphreader.agent.events import CandidatesFound, ChunkRead, QuestionAnswered
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion import extraction
 from graphreader.llm import protocols
@@ -103,9 +103,8 @@ def test_the_outline_stands(said: tuple[str, ...]) -> None:
 
 
 # The functions of a step are those of its class, the numbers those of its list, and no others.
-@pytest.mark.parametrize("said", HOSTILE)
-def test_what_can_be_chosen(said: str) -> None:
-    facts, _, neighbors = tasks_with([said] * 6)[2:5]
+def test_what_can_be_chosen() -> None:
+    facts, _, neighbors = tasks_with(HOSTILE[:6])[2:5]
 
     for number in (0, -1, 2, 3, 999):  # 2 was read already
         assert facts.problem(world.facts("read_chunk", [number]))
@@ -127,14 +126,10 @@ TEXTS = {
 }
 
 
-def documents() -> list[Document]:
-    return [Document(text, metadata={"source": title}) for title, text in TEXTS.items()]
-
-
 class Obedient:
-    """Does what texts tell it: forbidden functions, numbers that are none, made-up citations.
+    """Does what texts tell it: forbidden functions, invalid numbers, made-up citations.
 
-    Where it is told off it takes the first thing that is there.
+    Where it is corrected it takes the first thing that is there.
     """
 
     def __init__(self, seed: int) -> None:
@@ -179,23 +174,19 @@ def _fact(line: str) -> dict[str, Any]:
     return {"fact": line, "key_elements": ["Ada", "key", *pieces]}
 
 
-def asked(reader: GraphReader) -> tuple[list[Event], Reading]:
-    events = list(reader.stream(QUESTION))
-    last = events[-1]
-    assert isinstance(last, QuestionAnswered)
-    return events, last.reading
-
-
 # A model that obeys the texts gets nowhere where it was not shown the way: every node and chunk to
 # which a path goes stood, with its number, in a prompt; every citation is real.
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 7])
 def test_obeying_texts(neo4j: Settings, corpus: str, cleaned: None, seed: int) -> None:
     model = FunctionChatModel(function=Obedient(seed))
     decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
     with GraphReader(corpus, settings=neo4j, decider=decider) as reader:
-        reader.ingest(*documents())
+        texts = (Document(text, metadata={"source": title}) for title, text in TEXTS.items())
+        reader.ingest(*texts)
         model.requests.clear()
-        events, reading = asked(reader)
+        events = list(reader.stream(QUESTION))
+    assert isinstance(events[-1], QuestionAnswered)
+    reading = events[-1].reading
     shown = _listed(model.requests)
 
     assert {_folded(path.initial_node) for path in reading.paths} <= shown["nodes"]
@@ -206,6 +197,8 @@ def test_obeying_texts(neo4j: Settings, corpus: str, cleaned: None, seed: int) -
         label = _folded(f"{event.document}, chunk {event.chunk}")
         assert any(line.startswith(label) for line in shown["facts"])
     for path in reading.paths:
+        assert path.calls <= 10
+        assert not path.functions or path.functions[0].name in AT_FACTS
         for call in path.functions:
             assert call.name in FUNCTIONS
             if call.name == "read_neighbor_node":
@@ -214,9 +207,10 @@ def test_obeying_texts(neo4j: Settings, corpus: str, cleaned: None, seed: int) -
     _check_citations(neo4j, corpus, reading)
 
 
-FUNCTIONS = {
-    "read_chunk", "stop_and_read_neighbor", "search_more", "read_previous_chunk",
-    "read_subsequent_chunk", "termination", "read_neighbor_node", "next_page",
+AT_FACTS = {"read_chunk", "next_page", "stop_and_read_neighbor"}
+FUNCTIONS = AT_FACTS | {
+    "search_more", "read_previous_chunk", "read_subsequent_chunk", "termination",
+    "read_neighbor_node",
 }  # fmt: skip
 
 
@@ -250,17 +244,3 @@ def _check_citations(given: Settings, corpus: str, reading: Reading) -> None:
     named = [n for one in reading.claims for n in one.citations]
     named += [n for one in reading.contradictions for n in one.citations]
     assert set(named) <= set(range(1, len(reading.citations) + 1))
-
-
-# Of what a text tells a path to do nothing is done at a node where it cannot be chosen.
-def test_every_path_ends_by_rule(neo4j: Settings, corpus: str, cleaned: None) -> None:
-    model = FunctionChatModel(function=Obedient(7))
-    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
-    with GraphReader(corpus, settings=neo4j, decider=decider) as reader:
-        reader.ingest(*documents())
-        _, reading = asked(reader)
-
-    for path in reading.paths:
-        assert path.calls <= 10
-        at_facts = ("read_chunk", "next_page", "stop_and_read_neighbor")
-        assert not path.functions or path.functions[0].name in at_facts

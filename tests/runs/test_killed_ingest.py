@@ -1,10 +1,9 @@
-"""The plug is pulled at any moment: SIGKILL, then the same command once more, to its end."""
+"""SIGKILL at any moment of an ingest, then the same command once more, to its end."""
 
 import random
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +18,17 @@ from tests.runs.openai_server import OpenAIServer
 from tests.terminal import environment_of
 
 SEED = 20_261_121
-CHUNKS = 60
+KILLS = 6
+CHUNKS = 40
 FILES = 3
 AT_ONCE = 4
-IN_FLIGHT = 2 * AT_ONCE  # chunks that are asked for, or whose reply is just being kept
+IN_FLIGHT = 2 * AT_ONCE  # chunks that are asked for, or whose reply is just being cached
 THINKING = 0.01  # seconds a reply takes
 
 
 def think(body: Body) -> Any:
     time.sleep(THINKING)
     return mind.think(body)
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When a process is killed: so many seconds after so many chunks were asked for."""
-
-    asked: int
-    later: float
 
 
 class Killing:
@@ -47,74 +39,59 @@ class Killing:
     ) -> None:
         self.server = OpenAIServer(think)
         self._forks = forks
-        self.texts = texts
+        self._texts = texts
         self._neo4j = neo4j
         self._corpus = corpus
         self._folder = folder
         self._trial = 0
 
-    def start(self) -> Fork:
-        """The command, with the replies that were kept since `afresh`."""
+    def start(self, asked: int) -> Fork:
+        """The command with its cache, at the moment when it has asked for so many chunks."""
         home = self._folder / str(self._trial)
-        given = chronicle.settings(
+        values = chronicle.settings(
             self._neo4j, self.server, home, concurrency=AT_ONCE, timeout=20.0
         )
-        environment = {**environment_of(given), **chronicle.environment(given)}
+        environment = {**environment_of(values), **chronicle.environment(values)}
         environment |= {"GRAPHREADER_CACHE": str(home), "GRAPHREADER_EMBEDDINGS": "offline"}
         environment |= {"GRAPHREADER_CHUNK_TOKENS": str(world.PARAGRAPH_TOKENS)}
-        arguments = ["ingest", str(self.texts), "--corpus", self._corpus, "--json"]
-        return self._forks.start(arguments, environment, home)
-
-    def to_the_end(self) -> list[str]:
-        """Run it undisturbed; what the graph is then."""
-        outcome = self.start().end()
-        assert outcome.code == 0, outcome.err
-        return self.graph()
-
-    def killed(self, moment: Moment) -> bool:
-        """Run it and kill it at that moment; False where it had ended before."""
+        arguments = ["ingest", str(self._texts), "--corpus", self._corpus, "--json"]
         before = len(self.server.requests)
-        fork = self.start()
-        while fork.runs and len(self.server.requests) - before < moment.asked:
+        fork = self._forks.start(arguments, environment, home)
+        while fork.runs and len(self.server.requests) - before < asked:
             time.sleep(0.001)
-        time.sleep(moment.later)
-        return fork.kill()
+        return fork
 
-    def kill_at(self, moment: Moment) -> None:
-        """Begin afresh and kill it at that moment, or sooner where a run has ended by then."""
+    def run(self) -> tuple[list[str], float]:
+        """Run it undisturbed; the graph afterwards, and the seconds after the last chunk."""
+        fork = self.start(CHUNKS)
+        began = time.monotonic()
+        outcome = fork.end()
+        assert outcome.code == 0, outcome.err
+        return digest.content(self._neo4j, self._corpus), time.monotonic() - began
+
+    def kill_at(self, asked: int, later: float) -> None:
+        """Start anew and kill it so many seconds after so many chunks were asked for, or sooner."""
         for _ in range(10):
-            self.afresh()
-            if self.killed(moment):
+            self.reset()
+            fork = self.start(asked)
+            time.sleep(later)
+            if fork.kill():
                 return
-            moment = replace(moment, later=moment.later / 2)
+            later /= 2
         raise AssertionError("every run ended before it could be killed")
 
-    def graph(self) -> list[str]:
-        """All that the graph holds of the corpus."""
-        return digest.content(self._neo4j, self._corpus)
-
-    def afresh(self) -> None:
-        """Forget the corpus and the kept replies."""
+    def reset(self) -> None:
+        """Forget the corpus and the cached replies."""
         self._trial += 1
         self.server.requests.clear()
         with GraphReader(self._corpus, settings=self._neo4j) as reader:
             reader.delete(everything=True)
-        assert self.graph() == []
+        assert digest.content(self._neo4j, self._corpus) == []
 
     def asked_twice(self) -> int:
-        """How many extractions were asked for more than once since `afresh`."""
+        """How many extractions were asked for more than once since `reset`."""
         times = Counter(mind.passage(request.body) for request in self.server.requests)
         return sum(number - 1 for number in times.values())
-
-    def seconds_after_the_last(self) -> float:
-        """How long a run goes on after its last chunk was asked for."""
-        before = len(self.server.requests)
-        fork = self.start()
-        while fork.runs and len(self.server.requests) - before < CHUNKS:
-            time.sleep(0.001)
-        began = time.monotonic()
-        assert fork.end().code == 0
-        return time.monotonic() - began
 
 
 @pytest.fixture
@@ -128,31 +105,18 @@ def killing(
         yield killing
 
 
-def moments(number: int, chunks: int, tail: float) -> list[Moment]:
-    """Random moments: two thirds between the chunks, the others in what is done behind the last."""
+# Killed at random moments, two thirds of them between the chunks, and run once more, an ingest ends
+# with the graph of an undisturbed run, and no more is asked twice than was in flight at the kill.
+def test_kills(killing: Killing) -> None:
+    undisturbed, tail = killing.run()
     dice = random.Random(SEED)
-    between = number * 2 // 3
-    return [
-        *(
-            Moment(dice.randint(0, chunks - 1), dice.uniform(0, 2 * THINKING))
-            for _ in range(between)
-        ),
-        *(Moment(chunks, dice.uniform(0, tail)) for _ in range(number - between)),
-    ]
+    for number in range(KILLS):
+        asked, later = CHUNKS, dice.uniform(0, tail)
+        if number % 3:
+            asked, later = dice.randint(0, CHUNKS - 1), dice.uniform(0, 2 * THINKING)
+        killing.kill_at(asked, later)
+        graph, _ = killing.run()
 
-
-# Killed at 20 random moments of reading 60 chunks and run once more, it ends with the graph of an
-# undisturbed run, and no more is asked twice than was being asked at the kill.
-def test_twenty_kills(killing: Killing) -> None:
-    tail = killing.seconds_after_the_last()
-    undisturbed = killing.graph()
-    wrong = []
-    for moment in moments(20, CHUNKS, tail):
-        killing.kill_at(moment)
-        graph = killing.to_the_end()
-        asked_twice = killing.asked_twice()
-        if graph != undisturbed or asked_twice > IN_FLIGHT:
-            wrong.append((moment, asked_twice, sorted({*graph} ^ {*undisturbed})[:6]))
-
-    assert wrong == []
-    assert len(undisturbed) > 400
+        assert graph == undisturbed, (asked, later, sorted({*graph} ^ {*undisturbed})[:6])
+        assert killing.asked_twice() <= IN_FLIGHT
+    assert len(undisturbed) > 300

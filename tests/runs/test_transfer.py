@@ -48,10 +48,14 @@ def other(neo4j: Settings, corpus: str) -> Iterator[str]:
             reader.delete(everything=True)
 
 
-# A corpus that was read, exported, deleted and imported is the same, and is read no second time.
-def test_there_and_back(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
+# A corpus that was exported, deleted and imported is the same, and is not read a second time; so is
+# one that went through pipes under another name, where stdout holds nothing else.
+def test_there_and_back(terminal: Terminal, corpus: str, other: str, neo4j: Settings) -> None:
     terminal.run("ingest", "lives", "--corpus", corpus)
     before = content(neo4j, corpus)
+    environment = environment_of(neo4j)
+    piped = command(["export", "-", "--corpus", corpus], environment)
+    copied = command(["import", "-", "--corpus", other], environment, input=piped.stdout)
     out = terminal.run("export", "lives.jsonl", "--corpus", corpus)
     terminal.run("delete", "--all", "--corpus", corpus, "--yes")
     assert content(neo4j, corpus) == []
@@ -64,31 +68,25 @@ def test_there_and_back(terminal: Terminal, corpus: str, neo4j: Settings) -> Non
     assert back.out == out.out.replace("exported to lives.jsonl", "imported")
     again = terminal.run("ingest", "lives", "--corpus", corpus, "--json")
     assert {one["status"] for one in again.json["documents"]} == {"unchanged"}
-
-
-# Through pipes and under another name the corpus is the same, and stdout holds nothing else.
-def test_pipes(terminal: Terminal, corpus: str, other: str, neo4j: Settings) -> None:
-    terminal.run("ingest", "lives", "--corpus", corpus)
-    environment = environment_of(neo4j)
-    out = command(["export", "-", "--corpus", corpus], environment)
-    back = command(["import", "-", "--corpus", other], environment, input=out.stdout)
-
-    lines = [json.loads(line) for line in out.stdout.splitlines()]
+    lines = [json.loads(line) for line in piped.stdout.splitlines()]
     assert lines[0]["corpus"] == corpus
-    assert len(lines[-1]["end"]) == 4
-    assert out.stderr.startswith(f"{corpus}: 3 documents")
-    assert back.stdout.startswith(f"{other}: 3 documents")
-    assert len(content(neo4j, other)) == len(content(neo4j, corpus))
+    assert piped.stderr.startswith(f"{corpus}: 3 documents")
+    assert copied.stdout.startswith(f"{other}: 3 documents")
+    assert len(content(neo4j, other)) == len(before)
 
 
-# With --json both commands print one object with the counts.
+# With --json both commands print one object with the counts. A document with another text is named
+# on stderr, with the exit code of a refusal.
 def test_json(terminal: Terminal, corpus: str) -> None:
     terminal.run("ingest", "lives", "--corpus", corpus)
     out = terminal.run("export", "lives.jsonl", "--corpus", corpus, "--json").json
     back = terminal.run("import", "lives.jsonl", "--json").json
+    (terminal.folder / "lives" / "vera.txt").write_text("Vera Holm died in 1988.\n")
+    terminal.run("ingest", "lives", "--corpus", corpus)
+    refused = terminal.run("import", "lives.jsonl")
 
-    counted = {"documents": 3, "chunks": 3, "facts": out["facts"], "incomplete": 0}
-    assert out == counted | {
+    counts = {"documents": 3, "chunks": 3, "facts": out["facts"], "incomplete": 0}
+    assert out == counts | {
         "corpus": corpus,
         "key_elements": out["key_elements"],
         "unchanged": 0,
@@ -99,28 +97,17 @@ def test_json(terminal: Terminal, corpus: str) -> None:
         "corpus": corpus,
         "unchanged": 3,
     }
+    assert refused.code == 2
+    assert "imported; 2 documents were in the graph already." in refused.out
+    assert "vera" in refused.err
+    assert "graphreader delete " in refused.err
 
 
-# A document with another text is named on stderr, the exit code is that of a refusal.
-def test_refused(terminal: Terminal, corpus: str) -> None:
-    terminal.run("ingest", "lives", "--corpus", corpus)
-    terminal.run("export", "lives.jsonl", "--corpus", corpus)
-    (terminal.folder / "lives" / "vera.txt").write_text("Vera Holm died in 1988.\n")
-    terminal.run("ingest", "lives", "--corpus", corpus)
-    back = terminal.run("import", "lives.jsonl")
-
-    assert back.code == 2
-    assert "imported; 2 documents were in the graph already." in back.out
-    assert "vera" in back.err
-    assert "graphreader delete " in back.err
-
-
-# What is no export is told in one sentence, before any Neo4j is needed.
+# A file that is no export is refused in one sentence, before any Neo4j is needed.
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
         ("", "not an exported corpus"),
-        ("Emil Rask studied painting.\n", "not an exported corpus"),
         ('{"title": "x", "text": "y"}\n', "not an exported corpus"),
         ('{"graphreader": 2, "more": 1}\n', "format 2"),
         ('{"graphreader": 1}\n', "Line 1 of the export is wrong (corpus: Field required)"),
@@ -158,8 +145,8 @@ def test_named_pipe(terminal: Terminal, corpus: str) -> None:
     os.mkfifo(pipe)
     with ThreadPoolExecutor() as threads:
         read = threads.submit(pipe.read_text, encoding="utf-8")
-        told = terminal.run("export", "pipe", "--corpus", corpus)
+        outcome = terminal.run("export", "pipe", "--corpus", corpus)
 
-        assert told.code == 0
+        assert outcome.code == 0
         assert pipe.is_fifo()
         assert "end" in json.loads(read.result(timeout=10).splitlines()[-1])

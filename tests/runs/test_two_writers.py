@@ -1,4 +1,4 @@
-"""Several at work on one corpus at once: readers of one process, commands of several, a delete."""
+"""Several readers at work on one corpus at once, and a delete."""
 
 import asyncio
 import re
@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from graphreader.errors import ReplyError
-from graphreader.graph_reader import GraphReader
-from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.ingestion.report import IngestReport
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import digest, soundness, world
-from tests.runs.forks import Forks
-from tests.terminal import environment_of, wait_for
+from tests.terminal import wait_for
 
 CHUNKS = 24
 FACT = re.compile(r"Anna\d+ met [^.]*\.")
@@ -30,19 +28,12 @@ def facts_of(text: str) -> Mapping[str, list[str]]:
     return {fact: NAME.findall(fact) for fact in FACT.findall(" ".join(text.split()))}
 
 
-def extraction(task: ExtractionTask) -> Extraction:
-    facts = facts_of(task.text)
-    return Extraction(
-        facts=[ExtractedFact(fact=one, key_elements=named) for one, named in facts.items()]
-    )
-
-
 def decider() -> ScriptedDecider:
-    """Extracts what is told, after a moment in which others get their turn."""
+    """Extracts after a moment in which others get their turn."""
 
     async def extract(task: ExtractionTask) -> Extraction:
         await asyncio.sleep(0.01)
-        return extraction(task)
+        return world.extraction_of(facts_of(task.text))
 
     return world.scripted({}, {ExtractionTask: extract})
 
@@ -89,35 +80,15 @@ def test_two_readers(neo4j: Settings, corpus: str, texts: Path) -> None:
     soundness.check(neo4j, corpus, content_of(texts), facts_of)
 
 
-# The same with two commands, each a process of its own, on the same folder.
-def test_two_commands(neo4j: Settings, corpus: str, texts: Path, forks: Forks) -> None:
-    environment = {
-        **environment_of(neo4j),
-        "GRAPHREADER_MODEL": "offline",
-        "GRAPHREADER_CHUNK_TOKENS": str(world.PARAGRAPH_TOKENS),
-    }
-    arguments = ["ingest", str(texts), "--corpus", corpus]
-    first = forks.start(arguments, environment, texts.parent / "0").end()
-    alone = digest.content(neo4j, corpus)
-    with GraphReader(corpus, settings=neo4j) as reader:
-        reader.delete(everything=True)
-    both = [forks.start(arguments, environment, texts.parent / number) for number in "12"]
-    outcomes = [fork.end() for fork in both]
-
-    assert [one.code for one in (first, *outcomes)] == [0, 0, 0], outcomes
-    assert digest.content(neo4j, corpus) == alone
-
-
-# A document that is deleted while two others read it and its neighbors in is gone or whole, never a
-# part of it; the others are whole, and what they share with it is counted right.
-@pytest.mark.parametrize("written", [1, 6])
-def test_deleted_meanwhile(neo4j: Settings, corpus: str, texts: Path, written: int) -> None:
+# A document that is deleted while two others read it in is gone or whole, never a part of it; the
+# others are whole, and what they share with it is counted right.
+def test_deleted_meanwhile(neo4j: Settings, corpus: str, texts: Path) -> None:
     books = sorted(texts.iterdir())
     with world.reader(neo4j, corpus, decider()) as reader:
         reader.ingest(books[0])
         with ThreadPoolExecutor() as pool:
             ingesting = pool.submit(ingest_at_once, neo4j, corpus, books[1:3], books[1:2])
-            wait_for(lambda: chunks_of(neo4j, corpus, books[1].stem) >= written)
+            wait_for(lambda: chunks_of(neo4j, corpus, books[1].stem) >= 3)
             deleted = [reader.delete("book0"), reader.delete("book1")]
             ingesting.result()
         titles = {one.title for one in reader.documents()}
@@ -152,7 +123,7 @@ def test_retried_by_two(neo4j: Settings, corpus: str, texts: Path) -> None:
             begun.add(number)
             while len(begun) < 2:
                 await asyncio.sleep(0.001)
-            return extraction(task)
+            return world.extraction_of(facts_of(task.text))
 
         with world.reader(neo4j, corpus, world.scripted({}, {ExtractionTask: extract})) as reader:
             return reader.retry_failed()
@@ -160,6 +131,6 @@ def test_retried_by_two(neo4j: Settings, corpus: str, texts: Path) -> None:
     with ThreadPoolExecutor() as pool:
         reports = list(pool.map(retry, range(2)))
 
-    assert sum(len(one.failed) for one in failed.documents) == failed.asked_chunks
+    assert sum(len(one.failed) for one in failed.documents) == failed.asked_chunks > 0
     assert [report.complete for report in reports] == [True, True]
     soundness.check(neo4j, corpus, content_of(texts), facts_of)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from graphreader.documents import Document
-from graphreader.ingestion.loading import json_lines
+from graphreader.ingestion.loading import sources
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import sources_of
 from tests.unit.loading import documents, lines, read, reasons, write
@@ -76,7 +76,7 @@ def test_bad_lines(
     line: bytes, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if len(line) < 100_000:
-        monkeypatch.setattr(json_lines, "MAX_BYTES", 1000)
+        monkeypatch.setattr(sources, "MAX_BYTES", 1000)
     write(tmp_path / "secret.txt")
     path = write(
         tmp_path / "in" / "a.jsonl",

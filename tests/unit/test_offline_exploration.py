@@ -100,23 +100,6 @@ async def test_initial_nodes_ranked() -> None:
     assert {"lighthouse", "designed"} & set((await nodes_for(QUESTION, *same, *chosen[1:3]))[:3])
 
 
-# The chunk that holds most of the question is read; those that hold less, and read ones, are not.
-async def test_chunks_chosen() -> None:
-    all_of_it = ("designed", "lighthouse", "port", "wessel")
-    told = ("Ilse Holt designed the lighthouse of Port Wessel.",)
-    decision = await facts_for(
-        FactGroup("A, chunk 0", ("Port Wessel exports herring.",), holds=("port", "wessel")),
-        FactGroup("B, chunk 0", ("Port Wessel has a lighthouse.",), holds=all_of_it[1:]),
-        FactGroup("C, chunk 0", told, holds=all_of_it),
-        FactGroup("D, chunk 0", ("Tom Orr designed it.",), read=True, holds=all_of_it),
-        FactGroup("E, chunk 0", ("It was designed in Kiel.",), holds=all_of_it),
-    )
-
-    assert decision.function == "read_chunk"
-    assert decision.chunks == [3]
-    assert "- Ilse Holt designed the lighthouse of Port Wessel." in decision.notebook
-
-
 WORDS = ("designed", "lighthouse", "port", "wessel")
 HERRING = ("Port Wessel exports herring.",)
 LIGHTHOUSE = ("It is a lighthouse.",)
@@ -127,6 +110,17 @@ BY_A_WORD = {"node": "lighthouse", "actions": ("at winter: read_neighbor_node(li
 @pytest.mark.parametrize(
     ("groups", "options", "chunks"),
     [
+        # The chunk that holds most of the question is read, if it was not read before.
+        (
+            [
+                FactGroup("A, chunk 0", HERRING, holds=WORDS[2:]),
+                FactGroup("B, chunk 0", ("Port Wessel has a lighthouse.",), holds=WORDS[1:]),
+                FactGroup("C, chunk 0", ("Ilse Holt designed it.",), holds=WORDS),
+                FactGroup("D, chunk 0", ("Tom Orr designed it.",), read=True, holds=WORDS),
+            ],
+            {},
+            [3],
+        ),
         # Facts that share only the node's own name with the question lead to a neighbor,
         ([], {}, []),
         ([FactGroup("A, chunk 0", HERRING), FactGroup("A, chunk 1", HERRING)], {}, []),
@@ -213,21 +207,41 @@ async def test_notebook() -> None:
     assert len(decision.notebook) <= 2000
 
 
-# Quotes are slices of the chunk's text with its hard line breaks, best supporting sentences only.
-async def test_quotes() -> None:
-    decision = await chunk_for(CHUNK)
+# The sentences that support the question best are quoted as written, hard line breaks included; one
+# that begins with a pronoun with the sentence before it. Other sentences are neither quoted nor
+# noted.
+@pytest.mark.parametrize(
+    ("text", "question", "quotes"),
+    [
+        (
+            CHUNK,
+            QUESTION,
+            [
+                "The harbour of Port Wessel freezes nearly every winter and\n"
+                "then the town lives on herring.",
+                "The lighthouse was designed\nby Ilse Holt, who came from Kiel, and was lit for "
+                "the first\ntime in 1712.",
+            ],
+        ),
+        (
+            "The old tower stands in the north. It was designed as a lighthouse. Salt is cheap.",
+            QUESTION,
+            ["The old tower stands in the north. It was designed as a lighthouse."],
+        ),
+        (
+            "临河县盛产小麦。作家林雨桐获得了北原文学奖。大青河冬季结冰。",
+            "林雨桐获得了什么文学奖？",
+            ["作家林雨桐获得了北原文学奖。"],
+        ),
+        ("Herring is cheap. Salt is dear.", QUESTION, []),
+        ("!!!", QUESTION, []),
+    ],
+)
+async def test_quotes(text: str, question: str, quotes: list[str]) -> None:
+    decision = await chunk_for(text, question)
 
-    assert any("designed\nby Ilse Holt" in quote for quote in decision.quotes)
-    assert all(quote in CHUNK for quote in decision.quotes)
-    assert not any("Herring" in quote or "council" in quote for quote in decision.quotes)
-
-
-# A quote that begins with a pronoun takes the sentence before it along.
-async def test_pronoun_quote() -> None:
-    text = "The old tower stands in the north. It was designed as a lighthouse. Salt is cheap."
-    decision = await chunk_for(text)
-
-    assert decision.quotes == [text.removesuffix(" Salt is cheap.")]
+    assert decision.quotes == quotes
+    assert bool(decision.notebook) == bool(quotes)
 
 
 # Reading ends when one noted sentence holds everything that is asked; before that it goes on, with
@@ -245,22 +259,6 @@ async def test_pronoun_quote() -> None:
 )
 async def test_next_function(text: str, function: str) -> None:
     assert (await chunk_for(text)).function == function
-
-
-# A chunk that has nothing to do with the question gives no quote and no note.
-@pytest.mark.parametrize("text", ["Herring is cheap. Salt is dear.", "!!!"])
-async def test_irrelevant_chunk(text: str) -> None:
-    decision = await chunk_for(text)
-
-    assert (decision.quotes, decision.notebook) == ([], "")
-
-
-# In Chinese the sentence that shares most with the question is quoted.
-async def test_chinese_quote() -> None:
-    text = "临河县盛产小麦。作家林雨桐获得了北原文学奖。大青河冬季结冰。"
-    decision = await chunk_for(text, question="林雨桐获得了什么文学奖？")
-
-    assert decision.quotes == ["作家林雨桐获得了北原文学奖。"]
 
 
 # A name that the notes add to the question leads on, of several the one nearest to what is asked

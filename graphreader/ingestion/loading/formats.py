@@ -398,6 +398,6 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".xhtml": read_html,
 }
 
-JSON_LINES = ".jsonl"  # many documents: see json_lines.py
+JSON_LINES = ".jsonl"  # many documents: see sources.py
 SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))
 _FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
