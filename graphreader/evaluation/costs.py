@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from graphreader.baselines.read_agent.pages import preset_for
 from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
-from graphreader.documents import Document
 from graphreader.estimate import Spending, estimate
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import QuestionGroup, parse_length
@@ -21,6 +20,7 @@ from graphreader.evaluation.results import corpus_of, documents_of
 from graphreader.evaluation.runner import Arm
 from graphreader.evaluation.scoring import RATED_TOKENS
 from graphreader.evaluation.variants import is_graphreader, variant
+from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
 from graphreader.llm.window import BuildingMeasurer
 from graphreader.settings import OFFLINE, Settings
@@ -151,15 +151,9 @@ def _cost(requests: Requests, settings: Settings, prices: Prices) -> Spending:
     return Spending(1, requests.sent, requests.received, dollars).times(requests.number)
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordSource:
+def _record_source(record: Record) -> Source:
     """The documents of a record as `estimate` takes them."""
-
-    record: Record
-    size: int = 0
-
-    def documents(self, corpus: str) -> Iterator[Document]:
-        yield from documents_of(self.record)
+    return Source(record.id, record.id, lambda _: documents_of(record))
 
 
 async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
@@ -178,7 +172,8 @@ async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, S
     measurer = BuildingMeasurer.of(settings)
     built = question = Spending()
     for record, ratio in native.values():
-        estimated = await estimate([_RecordSource(record)], "evaluation", measurer, settings)
+        source = _record_source(record)
+        estimated = await estimate([source], "evaluation", measurer, settings)
         built += (estimated.reading + estimated.embedding).times(ratio)
         question = estimated.question
     return built, question

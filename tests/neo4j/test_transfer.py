@@ -346,34 +346,6 @@ async def test_further_than_the_file(connection: Connection, full: GraphWriter) 
     assert (report.documents, report.unchanged, report.incomplete) == (1, len(TEXTS), 1)
 
 
-# What is being deleted of a document does not go out.
-async def test_retired_chunks(connection: Connection, full: GraphWriter) -> None:
-    before = parsed(await exported(connection, full.corpus))
-    document = text_document(full.corpus, "odd", TEXTS["odd"])
-    old = replace(split(document, LIMIT)[0], id=identity(document.id, "Old.", "0"), text="Old.")
-    await full.write_chunks([ReadChunk(old, facts_of(full.corpus, old))])
-    kept = {"document": document.id, "chunks": [chunk.id for chunk in split(document, LIMIT)]}
-    await connection.write("write/retire_chunks", **kept)
-    after = parsed(await exported(connection, full.corpus))
-
-    assert [line for line in after if "chunk" in line] == [
-        line for line in before if "chunk" in line
-    ]
-
-
-# Without its vectors a document does not count as complete.
-async def test_missing_vectors(connection: Connection, full: GraphWriter, other: str) -> None:
-    lines = parsed(await exported(connection, full.corpus))
-    for line in lines:
-        if line.get("key_element", {}).get("key") == "holm":
-            del line["key_element"]["embedding"]
-    report = await imported(connection, other, unparsed(lines))
-
-    assert report.incomplete == 1
-    statuses = {one.title: one.status for one in await Catalog(connection).documents(other)}
-    assert statuses == {"lives": "incomplete", "贞德": "complete", "odd": "complete"}
-
-
 class Changing(Connection):
     """A connection that changes a document after its chunks are read."""
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from pydantic import ValidationError
@@ -93,6 +93,7 @@ def outline(task: protocols.Task[Any]) -> list[str]:
 
 # Whatever texts say, in names, titles, headings, facts, quotes, chunks or notebooks: a prompt has
 # the same lines, marks and numbers as with harmless words, and the system part is the very same.
+@settings(deadline=None, max_examples=40)
 @given(st.tuples(*[hostile] * 6))
 def test_the_outline_stands(said: tuple[str, ...]) -> None:
     words = [one if one.split() else "x" for one in said]

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
@@ -56,15 +56,28 @@ Thing = str | PathLike[str] | LangChainDocument
 T = TypeVar("T", bound=Thing)
 
 
-class Source(Protocol):
-    """Something that is read in one go. `size` is in bytes, 0 where it is not known."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that is read in one go.
 
-    @property
-    def size(self) -> int:
-        """The size, known without reading."""
+    `read` gives its documents for a corpus. `size` is in bytes, as far as it is known without
+    reading. Where it cannot be read, the refusal has the `title` and `name`, and its reason calls
+    the source `shown`, else by its name.
+    """
+
+    title: str
+    name: str
+    read: Callable[[str], Iterable[Document | Refused]]
+    size: int = 0
+    shown: str = ""
 
     def documents(self, corpus: str) -> Iterator[Document | Refused]:
         """Read the documents one after the other. Blocks; raises nothing for bad content."""
+        try:
+            yield from self.read(corpus)
+        except Exception as error:  # of any library: the other sources are read all the same
+            name = clean(self.name)
+            yield Refused(clean(self.title), name, refusal_reason(error, self.shown or name))
 
 
 def expand_home(things: Sequence[T]) -> list[T]:
@@ -105,16 +118,16 @@ def sources_of(
     for thing in things:
         path = _path(thing)
         if isinstance(thing, LangChainDocument):
-            name = langchain_source(thing)
+            name = _langchain_name(thing)
             times[name] += 1
             name += f"#{times[name]}" if times[name] > 1 else ""
-            sources.setdefault(f"\0{name}", LangChainSource(thing, name))
+            sources.setdefault(f"\0{name}", _langchain(thing, name))
         elif path == "-" and id is not None:
-            sources.setdefault("-", StandardInput(id))
+            sources.setdefault("-", _standard_input(id))
         else:
             files = files_in(Path(path), SUFFIXES, patterns) if os.path.isdir(path) else []
             for one in files or [Path(path)]:  # reading a folder without files is refused
-                sources.setdefault(_real_path(one), FileSource(one, _size(one)))
+                sources.setdefault(_real_path(one), _file(one))
     return list(sources.values())
 
 
@@ -137,42 +150,22 @@ def _size(path: Path) -> int:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class FileSource:
+def _file(path: Path) -> Source:
     """A file: one document, or many of JSON Lines."""
 
-    path: Path
-    size: int
+    def read(corpus: str) -> Iterable[Document | Refused]:
+        if path.suffix.lower() == JSON_LINES:
+            return read_json_lines(path, corpus)
+        return [load(path, corpus)]
 
-    def documents(self, corpus: str) -> Iterator[Document | Refused]:
-        """Read the file."""
-        shown = clean(str(self.path))
-        try:
-            if self.path.suffix.lower() == JSON_LINES:
-                yield from read_json_lines(self.path, corpus)
-            else:
-                yield load(self.path, corpus)
-        except Exception as error:  # of any library: the other files are read all the same
-            yield Refused(clean(self.path.stem), shown, refusal_reason(error, shown))
+    return Source(path.stem, str(path), read, _size(path))
 
 
-@dataclass(frozen=True, slots=True)
-class StandardInput:
+def _standard_input(id_: str) -> Source:
     """Text that is piped in; it can be read once."""
+    shown, name = "The standard input", f"stdin:{id_}"
 
-    id: str
-    size: int = 0
-
-    def documents(self, corpus: str) -> Iterator[Document | Refused]:
-        """Read it to its end as plain text."""
-        title, source, shown = clean(self.id), f"stdin:{self.id}", "The standard input"
-        try:
-            yield document_of(read_text(self._read(), shown), title, corpus, source)
-        except Exception as error:
-            yield Refused(title, clean(source), refusal_reason(error, shown))
-
-    def _read(self) -> bytes:
-        """All bytes. Raises DocumentError where they are too many or cannot be read."""
+    def read(corpus: str) -> Iterable[Document]:
         stream = getattr(sys.stdin, "buffer", None)
         try:
             data: bytes = stream.read(MAX_BYTES + 1) if stream else b""
@@ -183,34 +176,24 @@ class StandardInput:
                 f"The standard input has more than the limit of {MAX_BYTES / 2**20:,.1f} MiB: "
                 "cut it into smaller parts."
             )
-        return data
+        return [document_of(read_text(data, shown), clean(id_), corpus, name)]
+
+    return Source(id_, name, read, shown=shown)
 
 
-@dataclass(frozen=True, slots=True)
-class LangChainSource:
-    """A LangChain document; see `langchain_source` for its `source`."""
+def _langchain(document: LangChainDocument, name: str) -> Source:
+    """A LangChain document, titled by its metadata's title, else source, else its own source."""
+    metadata = _metadata(document)
+    title = clean(str(metadata.get("title") or metadata.get("source") or name))
 
-    document: LangChainDocument
-    source: str
+    def read(corpus: str) -> Iterable[Document]:
+        content = Content(document.page_content, metadata=metadata)
+        return [document_of(content, title, corpus, name)]
 
-    @property
-    def size(self) -> int:
-        """Characters, about as good as bytes."""
-        return len(self.document.page_content)
-
-    def documents(self, corpus: str) -> Iterator[Document | Refused]:
-        """The document, titled by its metadata's title, else source, else its own source."""
-        metadata = _metadata(self.document)
-        title = clean(str(metadata.get("title") or metadata.get("source") or self.source))
-        try:
-            content = Content(self.document.page_content, metadata=metadata)
-            yield document_of(content, title, corpus, self.source)
-        except Exception as error:
-            source = clean(self.source)
-            yield Refused(title, source, refusal_reason(error, source))
+    return Source(title, name, read, len(document.page_content or ""))
 
 
-def langchain_source(document: LangChainDocument) -> str:
+def _langchain_name(document: LangChainDocument) -> str:
     """The id of a LangChain document, else its metadata's source and page, else a text hash."""
     metadata = _metadata(document)
     if id_ := getattr(document, "id", None):
