@@ -160,7 +160,12 @@ async def test_there_and_back(connection: Connection, full: GraphWriter, other: 
     assert (again.compared, again.changed) == (0, False)
     copy = parsed(await exported(connection, other))
     assert copy[0] == parsed(data)[0] | {"corpus": other}
-    assert sorted(map(str, copy[1:])) == sorted(map(str, parsed(data)[1:]))
+    assert sorted(map(_without_pairs, copy[1:])) == sorted(map(_without_pairs, parsed(data)[1:]))
+
+
+def _without_pairs(line: dict[str, Any]) -> str:
+    """A line without the similar key elements: a pair stands with the smaller id, by the corpus."""
+    return str({kind: {**value, "likes": None} for kind, value in line.items()})
 
 
 # The lines are in order and readable: texts as they are, no ids, no escapes; pages of any size give

@@ -132,7 +132,8 @@ def _check_elements(links: list[dict[str, Any]], settings: Settings, corpus: str
     for id_, element in elements.items():
         assert not element.get("stale")
         assert element["name"] == _by_frequency(+named[id_])[0]
-        assert element["aliases"] == _by_frequency(worded[id_])
+        own, counts = named[id_], worded[id_]  # the element's own wordings come first
+        assert element["aliases"] == sorted(counts, key=lambda s: (-own[s], -counts[s], s))
 
 
 def _by_frequency(counted: Counter[str]) -> list[str]:
