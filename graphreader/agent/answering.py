@@ -135,7 +135,7 @@ class Answering:
 
 
 class AnswerStream:
-    """Streams the answer as events while it is written, and at the end what was not streamed."""
+    """Streams the answer as events while it is written, and the rest of it at the end."""
 
     def __init__(self, write: Callable[[AnswerToken], None]) -> None:
         self._write = write
@@ -148,7 +148,7 @@ class AnswerStream:
         self._write(AnswerToken(piece, begins))
 
     def finish(self, answer: str) -> None:
-        """Stream what is missing of the whole answer, or all of it if another was streamed."""
+        """Stream the missing rest of the answer, or all of it if another one was streamed."""
         if not self._text or not answer.startswith(self._text):
             self(answer, True)
         elif rest := answer.removeprefix(self._text):
@@ -187,7 +187,7 @@ async def reading_of(
     notes: Sequence[str],
     seconds: float,
 ) -> Reading:
-    """Make the reading of a finished run; `notes` stand before the run's own.
+    """Make the reading of a finished run; `notes` precede the run's own.
 
     `seconds` is how long the run took. If the database can no longer say what was read, a note
     says so.
@@ -241,7 +241,7 @@ async def _with_coverage(
 
 
 def _shown_chunks(paths: Sequence[PathResult]) -> dict[str, ShownChunk]:
-    """What the paths were shown, each chunk once: first those read in full, in reading order."""
+    """The coverage of the paths, each chunk once: first those read in full, in reading order."""
     seen: Seen = {}
     for path in paths:
         seen = add_seen(seen, path.get("seen", {}))

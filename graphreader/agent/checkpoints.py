@@ -45,7 +45,7 @@ class CheckpointThread:
         return {"configurable": {"thread_id": thread}, "recursion_limit": _RECURSION_LIMIT}
 
     async def clear(self) -> None:
-        """Delete what is left of an earlier run with the same id."""
+        """Delete the checkpoints of an earlier run with the same id."""
         if self.saver and await self.saver.aget_tuple(self.config):
             await self.saver.adelete_thread(self.run)
 
@@ -85,7 +85,7 @@ class CheckpointThread:
         return {number: name for number, name in enumerate(STEPS, 1) if name in reached}
 
     async def fork(self, agent: Agent, step: int, branch: "CheckpointThread") -> None:
-        """Copy what this run knew before a step, counted from 1, into the thread of another run.
+        """Copy the state before a step, counted from 1, into the thread of another run.
 
         Raises UsageError if the run has no such step or has not come so far.
         """
@@ -110,7 +110,7 @@ class CheckpointThread:
         return decisions
 
     async def _before(self, agent: Agent, step: str) -> StateSnapshot | None:
-        """What the run knew when this step came."""
+        """The state of the run before this step."""
         async for snapshot in agent.aget_state_history(self.config):
             if step in snapshot.next:
                 return snapshot
@@ -131,7 +131,7 @@ def failure_of(state: Mapping[str, Any]) -> str:
 
 
 def usage_of(snapshot: StateSnapshot) -> Usage:
-    """What the kept steps of a run have cost, with those of paths that are under way."""
+    """The cost of the kept steps of a run, with those of unfinished paths."""
     values = snapshot.values
     costs = values.get("costs", {})
     ended = {path["path"] for path in values.get("paths", ())}

@@ -1,4 +1,4 @@
-"""Citations: where a model's quotes really stand in a chunk, and which of them an answer cites."""
+"""Citations: the places of a model's quotes in a chunk, and those that an answer cites."""
 
 import re
 from collections import Counter
@@ -26,11 +26,11 @@ _SAME = _SPACES | {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in
 _HAN = r"[\u3040-\u30ff\u3400-\u9fff]"
 _MAYBE_SPACE = re.compile(rf"(?<={_HAN}) ?(?=\S)|(?<=\S) ?(?={_HAN})")
 _SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
-_SHORTEST_PIECE = 12  # characters; what stands between two ellipses and is shorter proves nothing
+_SHORTEST_PIECE = 12  # characters; a shorter piece between two ellipses proves nothing
 
 
 def add_quotes(quotes: list[Quote], chunk: StoredChunk, quoted: list[str]) -> list[Quote]:
-    """A path's quotes, and those `quoted` from the chunk that really stand in it, each once."""
+    """A path's quotes, and those of `quoted` that the chunk really contains, each once."""
     spans = [span for quote in quoted for span in passages(quote, chunk.text)]
     verified: list[Quote] = [
         {

@@ -45,7 +45,7 @@ class InitialNodes(Decision):
 
 
 class FactsDecision(Decision):
-    """What follows from a node's atomic facts (paper, figure 9)."""
+    """The next step after a node's atomic facts (paper, figure 9)."""
 
     notebook: str = Field(
         description="The notebook anew: everything useful that it held, joined with what these "
@@ -66,7 +66,7 @@ class FactsDecision(Decision):
 
 
 class ChunkDecision(Decision):
-    """What follows from a chunk's text (paper, figure 10)."""
+    """The next step after a chunk's text (paper, figure 10)."""
 
     notebook: str = Field(
         description="The notebook anew: everything useful that it held, joined with what this "
@@ -90,7 +90,7 @@ class ChunkDecision(Decision):
 
 
 class NeighborDecision(Decision):
-    """What follows from a node's neighbors (paper, figure 11). It leaves the notebook as it is."""
+    """The next step after a node's neighbors (paper, figure 11). The notebook stays unchanged."""
 
     rationale: str = Field(
         description="Why the next function is the right one, in a sentence or two, in the "
@@ -122,14 +122,14 @@ class CitedClaim(Decision):
 
 
 class CitedContradiction(Decision):
-    """What two texts say differently (ours: the paper only lets the majority decide)."""
+    """A contradiction between texts (an addition: the paper only lets the majority decide)."""
 
     about: str = Field(description="Which text says what, in one sentence.")
     citations: list[int] = Field(description="Numbers of quotes of both sides.")
 
 
 class Answer(Decision):
-    """The answer from all notebooks (paper, figure 12), with what each part of it rests on."""
+    """The answer from all notebooks (paper, figure 12), with the quotes that support its claims."""
 
     analysis: str = Field(
         description="What each notebook adds, how they fit together, where they contradict."

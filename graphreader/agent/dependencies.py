@@ -1,4 +1,4 @@
-"""What the nodes of a run work with: the graph, the decider, vectors, limits and the budget."""
+"""The dependencies of a run's nodes: the graph, the decider, vectors, limits and the budget."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ class NodeFunction(Protocol):
     """A node of the agent's graph, as LangGraph calls it."""
 
     async def __call__(self, state: Any, runtime: Runtime[Any]) -> Update:
-        """Return what changes in the state."""
+        """Return the changes of the state."""
         ...
 
 
@@ -70,7 +70,7 @@ class QueryVectors:
 
 @dataclass(frozen=True, slots=True)
 class AgentDependencies:
-    """What one run works with.
+    """The dependencies of one run.
 
     `stream_answer`: the answer is streamed while it is written. `checkpointed`: the run has a
     LangGraph checkpointer, which then also keeps each decision, so that a node that is run again

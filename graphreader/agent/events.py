@@ -51,7 +51,7 @@ class NodesChosen:
 
 @dataclass(frozen=True, slots=True)
 class FactsRead:
-    """A path was shown a page of a node's facts; `chunks` are those in which they stand.
+    """A path was shown a page of a node's facts; `chunks` are the chunks of these facts.
 
     `places` has for each fact the id of its document, the index of its chunk in it, and the index
     of the fact in the chunk.
@@ -192,7 +192,7 @@ def _replay_calls(
 
 
 def log_start(run: str, question: str, deps: AgentDependencies) -> None:
-    """Log that a question is asked; `run` is empty if the run is not kept."""
+    """Log the start of a run; `run` is empty if the run is not kept."""
     logger.info(
         "Run %s begins in corpus %r by %s: at most %d paths of %d calls",
         run or "-",
@@ -205,7 +205,7 @@ def log_start(run: str, question: str, deps: AgentDependencies) -> None:
 
 
 def log_end(run: str, result: Mapping[str, Any], seconds: float) -> None:
-    """Log what a run has found and cost; `result` has the keys of `AgentOutput`."""
+    """Log the result and cost of a run; `result` has the keys of `AgentOutput`."""
     usage, paths = total_usage(result["costs"]), result.get("paths", [])
     reasons = Counter(path["stopped"] for path in paths)
     logger.info(

@@ -163,7 +163,7 @@ class Exploration:
         return {**self.count_call(state, function, runtime), **update}
 
     async def end_path(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Return what the path has found to the run."""
+        """Return the result of the path to the run."""
         stopped = state["stopped"] or "nothing_left"
         result: PathResult = {
             "path": state["path"],
@@ -274,7 +274,7 @@ async def _missing_vector(deps: AgentDependencies, state: PathState) -> list[flo
 
 
 def _task_context(state: PathState) -> tuple[str, str, tuple[str, ...], str]:
-    """What every exploring task begins with: question, plan, previous actions, notebook."""
+    """The common arguments of exploration tasks: question, plan, previous actions, notebook."""
     actions = tuple(f"at {f['at']}: {f['name']}({f['argument']})" for f in state["functions"])
     return state["question"], state["plan"], actions, state["notebook"]
 

@@ -145,7 +145,7 @@ def select_diverse(
 
 
 def information_needs(decision: RationalPlan) -> list[str]:
-    """What can be searched for on its own: the needs of a plan, else its sentences."""
+    """The separate search queries of a plan: its needs, else its sentences."""
     plan = decision.plan
     needs = decision.needs or [plan[start:end] for start, end in sentence_spans(plan)]
     folded = (" ".join(need.split()) for need in needs)
@@ -153,7 +153,7 @@ def information_needs(decision: RationalPlan) -> list[str]:
 
 
 def _default_plan(question: str) -> str:
-    """What stands for a plan: the question, unless it is too long to be shown twice."""
+    """The substitute for a plan: the question, unless it is too long to be shown twice."""
     if count(question) <= PLAN_TOKENS:
         return question
     plans = {"en": "Find what the question asks for.", "zh": "找出问题所问的内容。"}

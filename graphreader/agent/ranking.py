@@ -1,4 +1,4 @@
-"""What is shown first: rankings by shared words, one ranking out of several, and pages of facts.
+"""Rankings by shared words, the fusion of several rankings, and pages of ranked facts.
 
 Plain counting without a model: it decides what is shown first, never what is true.
 
@@ -28,7 +28,7 @@ from graphreader.store.records import ChunkFacts, Context, StoredFact
 from graphreader.text.words import is_stop_word
 
 FACTS_PER_PART = 3
-"""Facts of one chunk that stand together."""
+"""Facts of one chunk that are shown together."""
 
 FACTS_PER_PAGE = 200
 """Facts of a page at most; how many fit the window is known when the prompt is made."""
@@ -171,7 +171,7 @@ def page_of_facts(
 async def add_context(
     explorer: GraphExplorer, parts: Sequence[FactPart], read: Collection[str]
 ) -> tuple[FactGroup, ...]:
-    """The facts as they are shown: under their chunk's label, with what explains them."""
+    """The facts as prompts show them: under their chunk's label, with headings and context."""
     needed: dict[str, list[int]] = {}
     for part in parts:
         unclear = [fact.index for fact in part.facts if needs_context(fact.text)]
@@ -185,7 +185,7 @@ async def add_context(
 
 
 def needs_context(fact: str) -> bool:
-    """Whether a fact alone may leave open what it is about."""
+    """Whether a fact may be unclear without its context."""
     if _POINTING.match(fact):
         return True
     if _CHINESE.search(fact):
@@ -205,7 +205,7 @@ def _chunk_scores(groups: Sequence[ChunkFacts], query: str, node: str) -> list[f
 
 
 def _is_named(title: str, node_words: set[str], spaced_query: str) -> bool:
-    """Whether a title is the node's name, or has several words and stands in the query."""
+    """Whether a title is the node's name, or a part of the query with several words."""
     title_words = words(title)
     return bool(node_words and title_words == node_words) or (
         len(title_words) > 1 and _spaced(title) in spaced_query
@@ -222,7 +222,7 @@ def _text_of(group: ChunkFacts) -> str:
 
 
 def _parts_of(group: ChunkFacts, query: str, promise: float) -> list[FactPart]:
-    """The facts of a chunk in parts that stand together, the most promising ones first."""
+    """The facts of a chunk in groups that are shown together, the most promising ones first."""
     ranked = rank_by_words(group.facts, lambda fact: fact.text, query)
     stems = word_stems(query)
     holds = tuple(stems[stem] for stem in group.holds if stem in stems)

@@ -1,4 +1,4 @@
-"""Kept runs in one SQLite file: which there are, what became of them, and their checkpoints.
+"""Kept runs in one SQLite file: their questions, status and checkpoints.
 
 A run belongs to the process that works on it. If that process is gone, the run is interrupted.
 
@@ -68,7 +68,7 @@ _ACTIVE_HOLDERS: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One kept run: what was asked, who answers, how far it is; times in seconds of the epoch.
+    """One kept run: its question, models and status; times in seconds of the epoch.
 
     `error` says why it failed, `process` is the number of the process that works on it; each is
     None for other runs.
@@ -87,7 +87,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """All that is stored of a run; `options` are what it needs to be resumed in the same way.
+    """The stored data of a run; `options` are needed to resume it in the same way.
 
     A failed run may have a reading all the same, of what it had found.
     """
@@ -150,7 +150,7 @@ class RunStore:
     async def end(
         self, id: str, status: Status, reading: Reading | None = None, error: str | None = None
     ) -> None:
-        """Note that this process no longer works on a run, and what came of it."""
+        """Record that this process has ended a run, and its result."""
         holder = self._holders.get(id)
         if holder is None:
             return
@@ -373,7 +373,7 @@ class RunCheckpoints(AsyncSqliteSaver):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Write what a step or a decision has given."""
+        """Write the results of a step or a decision."""
         await self._tolerate(super().aput_writes(config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:

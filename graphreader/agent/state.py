@@ -84,7 +84,7 @@ def add_seen(one: Seen, other: Seen) -> Seen:
 
 
 class PathResult(TypedDict):
-    """What one path has found. `path` counts from 1, in the order of the initial nodes.
+    """The result of one path. `path` counts from 1, in the order of the initial nodes.
 
     `read` are the ids of the chunks that it read in full, `seen` the facts that it was shown.
     """
@@ -168,7 +168,7 @@ class RunState(TypedDict, total=False):
 
 
 class PathOutput(TypedDict):
-    """What a path returns to the run."""
+    """The output of a path to the run."""
 
     paths: list[PathResult]
     costs: Costs

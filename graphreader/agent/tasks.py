@@ -1,4 +1,4 @@
-"""The tasks of the agent: what each decision is asked, and how it is shown (paper, figures 7-12).
+"""The tasks of the agent: the question and the prompt of each decision (paper, figures 7-12).
 
 A model never sees a long id: what can be chosen is numbered from 1, and only what was shown can be
 chosen (`problem`). What may be too much for a window is ranked, best first: `choices` counts it,
@@ -37,7 +37,7 @@ from graphreader.llm.protocols import (
 from graphreader.usage import Phase
 
 PLAN_TOKENS = 250
-"""Tokens of a rational plan at most: it stands in every later prompt."""
+"""The largest rational plan in tokens: every later prompt contains it."""
 
 NOTEBOOK_TOKENS = 480
 """Tokens of a notebook at most: five of them and their quotes fit a window of 4,096 tokens."""
@@ -64,7 +64,7 @@ class PlanTask(Task[RationalPlan]):
         return {"question": self.question}
 
     def problem(self, decision: RationalPlan) -> str | None:
-        """A plan so long that a chunk and a notebook would not fit beside it."""
+        """A plan too long to fit into a prompt with a chunk and a notebook."""
         length = tokens.count(decision.plan)
         if length > PLAN_TOKENS:
             return f"The plan has {length} tokens: shorten it to at most five sentences."
@@ -113,7 +113,7 @@ class InitialNodesTask(Task[InitialNodes]):
 
 @dataclass(frozen=True, slots=True)
 class CondenseTask(Task[Condensed]):
-    """Make one short notebook out of long ones; what helps to answer must stay."""
+    """Make one short notebook out of long ones; relevant notes must stay."""
 
     prompt = "condense"
     decision = Condensed
@@ -148,7 +148,7 @@ class JoinTask(CondenseTask):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A quote that some path found, and the label of the chunk in which it stands."""
+    """A quote of a path, and the label of its chunk."""
 
     label: str
     quote: str
@@ -217,7 +217,7 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class ExploringTask(Task[D]):
-    """What every task of a path has; `actions` are the functions chosen before, in words.
+    """The common fields of a path's tasks; `actions` are the functions chosen before, in words.
 
     Its `choices` are the actions, the latest first, and the task's own ones, in turn, so that
     neither crowds out the other in a small window. `forgotten` counts actions that are not shown,
@@ -235,7 +235,7 @@ class ExploringTask(Task[D]):
 
     @property
     def own_choices(self) -> int:
-        """How many ranked items the task shows beside the actions."""
+        """The number of ranked items that the task shows besides the actions."""
         return len(getattr(self, self.ranked))
 
     def keeping_own(self, number: int) -> Self:
@@ -304,7 +304,7 @@ class FactGroup:
         return "\n".join(lines)
 
     def _elsewhere(self) -> str:
-        """Words of the query that stand in the chunk, but in none of the facts."""
+        """Words of the query that the chunk contains, but none of the facts."""
         text = " ".join((self.label, *self.facts)).casefold()
         others = [word for word in self.holds if word not in text]
         return f" (elsewhere in it: {', '.join(others)})" if others else ""
@@ -394,7 +394,7 @@ class ChunkTask(ExploringTask[ChunkDecision]):
     has_subsequent: bool = True
 
     def values(self) -> Mapping[str, str]:
-        """Question, plan, actions, notebook, the chunk, and what lies around it."""
+        """Question, plan, actions, notebook, the chunk, and its surroundings."""
         waiting = [folded(label) for label in self.queued]
         if self.remaining:
             more = "more chunks" if waiting else "chunks"

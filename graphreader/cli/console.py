@@ -1,4 +1,4 @@
-"""What the commands print: tables and lines for people, one JSON object for programs, progress.
+"""The output of the commands: tables and lines for people, JSON for programs, progress.
 
 Texts of documents, models and people are printed without markup and without characters that a
 terminal would obey. Output is readable in every encoding.

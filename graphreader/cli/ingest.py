@@ -365,7 +365,7 @@ def _done_of_all(task: "Task") -> str:
 
 
 def _document_lines(document: "DocumentReport") -> Iterator[Text]:
-    """What became of a document, then which parts of it could not be read."""
+    """The status of a document, then its parts that could not be read."""
     if document.status == "refused":
         yield Text(single_line(document.error or ""))
         return

@@ -1,4 +1,4 @@
-"""What several commands share: options, the names of texts to read, settings, opening a corpus.
+"""Common parts of commands: options, the names of texts to read, settings, opening a corpus.
 
 Heavy packages are imported when a corpus is opened, not with this module: `--help` stays quick.
 """
@@ -187,7 +187,7 @@ def check_report(file: str | None) -> None:
 
 
 def write_report(reader: "GraphReader", reading: "Reading", file: str | None) -> None:
-    """Write the report, if one is asked for, and say on stderr where it is."""
+    """Write the report, if requested, and print its path on stderr."""
     if file is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""`graphreader doctor`, `browser`, `neo4j`, `cache` and `mcp`: what runs beside a corpus."""
+"""`graphreader doctor`, `browser`, `neo4j`, `cache` and `mcp`: the services around a corpus."""
 
 import os
 import re

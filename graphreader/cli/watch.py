@@ -80,7 +80,7 @@ def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
 
 @dataclass(slots=True)
 class _LivePath:
-    """What one path is doing now, its last note, and how many functions it has chosen."""
+    """The current action of a path, its last note, and the number of its functions."""
 
     node: str
     action: Text = field(default_factory=lambda: Text("…", "dim"))
@@ -155,7 +155,7 @@ class _RunPicture:
 
 
 def _print_plan(out: Console, plan: str, needs: Sequence[str]) -> None:
-    """The rational plan, and what it needs to know."""
+    """The rational plan and its needs."""
     out.print(Rule("Plan", align="left"))
     out.print(Padding(literal(plan), (0, 0, 0, 2)))
     if needs:
@@ -221,7 +221,7 @@ def print_answer(out: Console, reading: Reading) -> None:
 
 
 def _print_claims(out: Console, reading: Reading) -> None:
-    """The answer with citation numbers, further claims, and what the documents dispute."""
+    """The answer with citation numbers, further claims, and contradictions."""
     answer, other_claims = _numbered_answer(reading)
     out.print(Padding(answer, (0, 0, 1, 2)))
     for claim in other_claims:

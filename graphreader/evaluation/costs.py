@@ -52,7 +52,7 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of one reader with one model; `questions` are those it still has to be asked."""
+    """The cost of one reader with one model; `questions` are those without a reading."""
 
     reader: str
     model: str
@@ -101,7 +101,7 @@ async def estimate_costs(
 
 
 def _building_key(arm: Arm) -> tuple[object, ...]:
-    """Equal for arms of which the second finds built what the first has built."""
+    """A key that is equal for arms which share the same graph or gists."""
     name = arm.reader.name
     if is_graphreader(name):
         settings = variant(name).settings(arm.settings)

@@ -49,7 +49,7 @@ _FIXED_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What a person asks of an evaluation; see `graphreader evaluate`.
+    """The request for an evaluation; see `graphreader evaluate`.
 
     Without `models` the one of the settings is asked. `rate` None means: if there is a model for
     it. `against` is the reader whose token budget rankings get; empty means the first GraphReader
@@ -212,7 +212,7 @@ class Evaluation:
 
     @property
     def uses_model(self) -> bool:
-        """Whether any model is asked, be it for embeddings alone."""
+        """Whether any model is used, also only for embeddings."""
         models = {self._settings.chosen_embeddings, *(["rater"] if self._rater else [])}
         for arm in self.arms:
             models |= {arm.model, arm.settings.model_for("extract")}
@@ -220,7 +220,7 @@ class Evaluation:
 
     @property
     def notice(self) -> str:
-        """The notice beside figures that were made without a language model, or an empty text."""
+        """The notice about figures that were made without a language model, or an empty text."""
         phases: tuple[Phase, ...] = ("explore", "answer")
         models = (arm.settings.model_for(phase) for arm in self.arms for phase in phases)
         return OfflineDecider.notice if OFFLINE in models else ""
@@ -299,7 +299,7 @@ class Evaluation:
                 await stack.enter_context(file).rank(self.plan, compared, self._compared_tokens)
 
     def _fixed_values(self) -> dict[str, Any]:
-        """What must be the same for all readings of a folder.
+        """The settings that all readings of a folder must share.
 
         Models for building and pools count only where they take part. Raises SettingsError if the
         prompt files cannot be used.
@@ -345,7 +345,7 @@ class Evaluation:
         }
 
     def _missing(self, arm: Arm) -> Counts:
-        """The groups with questions that an arm still has to be asked, and their numbers."""
+        """The groups with questions that an arm has not answered, and their numbers."""
         readings, counts = self._readings, []
         for group in self.plan.groups:
             records = arm.missing(group, readings) if readings else arm.records(group)

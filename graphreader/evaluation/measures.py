@@ -53,7 +53,7 @@ _GRAPH_SIZES: Mapping[str, str] = {
 """The sizes of a reading's graph, with the names of their columns."""
 
 _OTHER_PHASES = {*BUILDING, "rate"}
-"""Phases that are no part of what a question costs."""
+"""Phases that are no part of the cost of a question."""
 
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
 

@@ -496,7 +496,7 @@ def _fact_recall(group: "DataFrame", name: str) -> Cell:
 # ------------------------------------------------------------------ ablations (table 4)
 
 _UNCHANGED = (DEFAULT, PAPER)
-"""GraphReader with all its parts; the first of these that was asked is compared with."""
+"""GraphReader with all its parts; the first of these with readings is compared with."""
 
 
 def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:

@@ -1,4 +1,4 @@
-"""Pictures of the tables, PNG and SVG. They show what stands in the tables and compute nothing.
+"""Pictures of the tables, PNG and SVG. They show values of the tables and compute nothing.
 
 `draw_plots` draws the tables that `_PANELS` names: a function makes a panel of a section, whose
 marks are dots, lines or bars. The same tables give the same SVG, byte by byte. matplotlib, of the
@@ -51,7 +51,7 @@ _LONGEST = 44
 _PAPER = "paper: "
 
 _MOST_SERIES = 6
-"""Lines that can be told apart in one picture; the others stand in the table."""
+"""The largest number of distinguishable lines; the table has the others."""
 
 _FIRST = (DEFAULT, "full-text", "read-agent-s", "rag-embedding-3", "rag-bm25-3", _PAPER)
 """Readers whose lines are drawn first; `graphreader` is highlighted."""
@@ -167,7 +167,7 @@ def _draw_lines(axes: Any, series: Sequence[Series], ticks: Mapping[float, str])
 
 
 def _name_line_ends(axes: Any, series: Sequence[Series], right: float) -> None:
-    """Each series' name beside its last point, at least a line of text from the next one."""
+    """Each series' name next to its last point, at least a line of text from the next one."""
     bottom, top = axes.get_ylim()
     line = (top - bottom) * 0.052
     low = bottom - line

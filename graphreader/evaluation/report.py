@@ -85,18 +85,18 @@ _WITH_PAPER_NOTE = ("initial_nodes", "chunk_size", "recall_by_length")
 
 
 _READER_INDEPENDENT = ("datasets",)
-"""Tables that are the same whoever answers."""
+"""Tables that do not depend on the model."""
 
 
 def _compares_readers(table: Table) -> bool:
-    """Whether figures of readers stand beside a paper's."""
+    """Whether figures of readers are shown with those of a paper."""
     if table.name in _READER_INDEPENDENT:
         return False
     return table.has_paper_rows or table.name in _WITH_PAPER_NOTE
 
 
 def _offline_warning(models: Collection[str]) -> str:
-    """The warning above figures beside a paper's; empty if models answered everywhere."""
+    """The warning above such figures; empty if models answered everywhere."""
     if OFFLINE not in models:
         return ""
     where = "here" if len(models) == 1 else f'where the model is "{OFFLINE}"'

@@ -42,7 +42,7 @@ from graphreader.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A reader with the settings that it was made from, asked for the n-th time (from 0)."""
+    """A reader with its settings, in its n-th repetition (from 0)."""
 
     reader: EvaluatedReader
     settings: Settings
@@ -153,7 +153,7 @@ def line_of(
 
 
 class EvaluationRunner:
-    """Asks what the readings of a plan lack.
+    """Asks the questions of a plan that have no reading yet.
 
     Groups are taken in the order of the plan, `concurrency` of them at a time, each with one reader
     after the other, so that few contexts are in memory.

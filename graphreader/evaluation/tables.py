@@ -282,7 +282,7 @@ def _escape_formula(value: Any) -> Any:
 
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&@]|(?<=:)/(?=/)|(?<=www)\.)")
-"""Also what GitHub makes a link or a mention of."""
+"""Characters that GitHub turns into links or mentions."""
 
 
 def escape_markdown(text: str) -> str:

@@ -44,7 +44,7 @@ _JOINERS = frozenset("\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe
 
 
 class _Boundary(IntEnum):
-    """What begins at a piece: the higher, the better a chunk begins there."""
+    """The boundary before a piece: the higher, the better a chunk begins there."""
 
     SPACE = 0
     CHARACTER = 1
@@ -273,7 +273,7 @@ def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> 
 
 
 def _kept_spans(text: str, former: Sequence[ArrangedChunk], torn: Set[str]) -> list[Span]:
-    """The spans of the former chunks that still stand in the text, ascending.
+    """The spans of the former chunks that the text still contains, ascending.
 
     Chunks at both ends of the text are compared in place. Those between are searched for and
     matched in order.

@@ -1,4 +1,4 @@
-"""Vectors for key elements: in the background of an ingest, and anew for a whole corpus.
+"""Vectors for key elements: in the background of an ingest, or for a whole corpus again.
 
 Extraction and writing do not wait for vectors unless these are far behind.
 """
@@ -59,7 +59,7 @@ class EmbeddingQueue:
             await self._queue.put(elements)
 
     async def complete(self, document: DocumentVersion, on_end: Callable[[bool], None]) -> None:
-        """Hand over a document whose chunks are all written; `on_end` is told if it is complete."""
+        """Hand over a fully written document; `on_end` gets whether it is complete."""
         await self._queue.put((document, on_end))
 
     async def end(self) -> None:
@@ -138,7 +138,7 @@ async def embed(
 async def reindex(
     connection: Connection, embedder: Embedder, corpus: str, progress: Progress = no_progress
 ) -> list[str]:
-    """Embed a corpus anew with another embedder; no text is read again.
+    """Embed a corpus again with another embedder; no text is read again.
 
     All corpora share one vector index. So corpora whose vectors have another dimension are embedded
     as well, and those that an interrupted reindex left unfinished. Returns the corpora that were

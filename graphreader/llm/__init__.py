@@ -1,1 +1,1 @@
-"""Models: what a decision is, how a chat model is asked for it, and what it costs."""
+"""Models: decisions, requests to chat models, and their cost."""

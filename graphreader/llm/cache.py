@@ -129,7 +129,7 @@ class ReplyCache:
             await asyncio.shield(closed)
 
     def stats(self) -> CacheStats:
-        """Count what is kept, in the calling thread; no file is made. Raises CacheError."""
+        """Count the kept replies, in the calling thread; creates no file. Raises CacheError."""
         try:
             if not self.path.exists():
                 return CacheStats()
@@ -199,7 +199,7 @@ class ReplyCache:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # FULL: what was paid for survives a power cut, too.
+    # FULL: paid replies survive a power cut, too.
     return open_sqlite(path, FORMAT, _TABLE, timeout=_LOCK_SECONDS, synchronous="FULL")
 
 
@@ -212,7 +212,7 @@ _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 class DecisionCache:
-    """The kept decisions of one model; `options` are what shapes its replies beside the prompt."""
+    """The kept decisions of one model; `options` shape its replies besides the prompt."""
 
     def __init__(self, cache: ReplyCache, model: str, *options: object) -> None:
         self._cache = cache
@@ -221,7 +221,7 @@ class DecisionCache:
 
     @property
     def trouble(self) -> str:
-        """A sentence about what is wrong with the file, or nothing."""
+        """A sentence about a problem of the file, or an empty text."""
         return self._cache.trouble or ""
 
     async def get_or_ask(

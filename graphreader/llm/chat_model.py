@@ -65,7 +65,7 @@ _NEXT_FORM: dict[ReplyForm, ReplyForm] = {"schema": "tool", "tool": "text"}
 
 
 class _Capabilities:
-    """What a service has accepted and rejected so far; it decides how the next request is made.
+    """The features that a service accepted and rejected so far; they shape the next request.
 
     Several decisions may meet the same rejection, so each request remembers how it was made.
     `without` are the rejected options, `streams` is whether replies may be streamed, `reasons` is
@@ -166,7 +166,7 @@ class LanguageModelDecider:
 
     @property
     def notice(self) -> str:
-        """What a person should know about the reply cache, if anything."""
+        """A sentence for the user about a problem of the reply cache, or an empty text."""
         return self._cache.trouble if self._cache else ""
 
     def prompts_of(self, task: type[Task[Any]]) -> str:
@@ -324,7 +324,7 @@ class LanguageModelDecider:
         before: Correction | None,
         was_prose: bool,
     ) -> Correction | None:
-        """What is added to the task when it is asked again; raises where it is not."""
+        """The correction to add to the next attempt; raises the error if there is none."""
         capabilities, text = self._capabilities, _reply_text(reply.message)
         if error.kind == "cut_off":
             capabilities.reasons |= has_reasoning(reply.message) or not text
@@ -480,7 +480,7 @@ def _first_json(text: str) -> tuple[Any, str]:
 
 
 def _reply_text(message: AIMessage) -> str:
-    """What the model wrote, as content or as the arguments of a tool."""
+    """The text of the reply, from its content or from the arguments of a tool call."""
     calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
     unparsed = [call["args"] or "" for call in message.invalid_tool_calls]
     return "\n".join([*calls, *unparsed, str(message.text)]).strip()

@@ -48,7 +48,7 @@ class _Entry(BaseModel):
 
 
 class Prices:
-    """Computes what a request to a model costs.
+    """Computes the cost of requests to models.
 
     The file is TOML with one table per model, in dollars per million tokens:
 

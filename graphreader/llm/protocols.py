@@ -51,12 +51,12 @@ class Budget:
         self._tokens += tokens
 
     def settle(self, taken: int, spent: Usage) -> None:
-        """Replace a reservation of one call and `taken` tokens by what was really spent."""
+        """Replace a reservation of one call and `taken` tokens by the real cost."""
         self._calls += spent.calls - 1
         self._tokens += spent.tokens - taken
 
     def count(self, spent: Usage) -> None:
-        """Count what an earlier part of the run has spent."""
+        """Count the cost of an earlier part of the run."""
         self._calls += spent.calls
         self._tokens += spent.tokens
 
@@ -137,7 +137,7 @@ class Task(Generic[D]):
         return None
 
     def shortcoming(self, decision: D) -> str | None:
-        """What a valid decision lacks. It is sent back once, and then accepted as it is."""
+        """The shortcoming of a valid decision: sent back once, then the decision is accepted."""
         return None
 
 

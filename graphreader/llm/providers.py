@@ -1,4 +1,4 @@
-"""Model providers: what each needs, opening its LangChain client, and how to send it a request.
+"""Model providers: their requirements, LangChain clients and request formats.
 
 A provider that is not in the table follows LangChain's habits: its key is in `NAME_API_KEY` and its
 package is `langchain-name`. Providers' packages are imported when one of their models is opened; a
@@ -171,7 +171,7 @@ async def close(client: object) -> None:
 
 
 def _inner_clients(client: object) -> Iterator[object]:
-    """What LangChain's client wraps: the provider's asynchronous client, and what that wraps."""
+    """The provider's asynchronous client inside LangChain's client, and its HTTP client."""
     names = ("root_async_client", "_async_client", "async_client")
     google = getattr(getattr(client, "client", None), "aio", None)
     for inner in (*(getattr(client, name, None) for name in names), google):
@@ -182,7 +182,7 @@ def _inner_clients(client: object) -> Iterator[object]:
 
 
 def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:
-    """What every client of the provider is opened with; retries are ours alone."""
+    """The common arguments of the provider's clients; their own retries are switched off."""
     if provider.name == "ollama":
         return {"client_kwargs": {"timeout": settings.timeout}}  # it never retries
     if provider.name != "openai":

@@ -27,7 +27,7 @@ _PARTS = 6  # of a minute; smaller parts would slow short runs down
 
 @dataclass(slots=True)
 class RateLimits:
-    """What is allowed at once and per minute; None: no limit. Changes count from the next start."""
+    """The limits at once and per minute; None: no limit. Changes apply from the next start."""
 
     concurrency: int = DEFAULT_CONCURRENCY
     requests_per_minute: int | None = None
@@ -77,7 +77,7 @@ class RateLimiter:
         self._change.set()
 
     def hold_off(self, seconds: float) -> None:
-        """Start no request for so many seconds: a service has asked to wait."""
+        """Start no request for so many seconds, as a service demands."""
         self._held_until = max(self._held_until, asyncio.get_running_loop().time() + seconds)
 
     def _delay(self, tokens: int) -> float:

@@ -1,4 +1,4 @@
-"""Calls one model service: health check, timeouts, retries with backoff, and what failures mean.
+"""Calls one model service: health check, timeouts, retries with backoff, kinds of failures.
 
 Nothing else retries: the providers' own clients are opened with `max_retries=0`. The rate limiter
 decides when an attempt starts; a request that pauses leaves its slot to others. Times are seconds.
@@ -115,7 +115,7 @@ _PASSING = ("busy", "broken", "connection", "timeout")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong. `wait` is how many seconds the service asks to wait, if it says so."""
+    """A failed request. `wait` are the seconds that the service demands to wait, if it does."""
 
     kind: FailureKind
     status: int | None
@@ -256,7 +256,7 @@ class ModelService:
         return pause
 
     def _give_up(self, failure: Failure, error: Exception) -> NoReturn:
-        """Raise what the failure means for the caller."""
+        """Raise the exception of this failure for the caller."""
         if failure.kind == "bug":
             raise error
         if failure.kind in _CHANGEABLE:
@@ -275,7 +275,7 @@ class ModelService:
         raise error_class(self._problem(failure)) from error
 
     def _problem(self, failure: Failure) -> str:
-        """What is wrong and what to do about it."""
+        """The message: the problem and its remedy."""
         service = self._display_name
         match failure.kind:
             case "window":
@@ -415,7 +415,7 @@ _BUGS = (LookupError, TypeError, AttributeError, NameError, AssertionError, Arit
 
 
 def classify(error: Exception, secrets: Collection[str] = ()) -> Failure:
-    """What the exception of a model's or an embedding's client means.
+    """Classify an exception of a model's or an embedder's client.
 
     The message is the service's own words in one line of at most 200 characters, without
     `secrets`.
@@ -500,7 +500,7 @@ def _error_body(error: BaseException) -> dict[str, Any]:
 
 
 def _message(error: BaseException) -> str:
-    """The service's own words with its error code; they often stand in a JSON body."""
+    """The service's own message with its error code, often from a JSON body."""
     body: Any = getattr(error, "body", None) or _error_body(error)
     if isinstance(body, dict):
         body = body.get("error", body)

@@ -158,7 +158,7 @@ _MAX_BROKEN = 2_000  # brackets; a reply may consist of nothing else
 
 
 class UnusableReply(ReplyError):
-    """A reply that is no decision; `problem` is what the model is told about it."""
+    """A reply that is no decision; `problem` is the sentence for the model about it."""
 
     def __init__(self, kind: ReplyProblem, problem: str = "") -> None:
         self.kind = kind
@@ -216,7 +216,7 @@ def _problem(message: "AIMessage", *, has_object: bool) -> ReplyProblem:
 
 
 def _candidates(message: "AIMessage", decision: type[Decision]) -> list[Any]:
-    """What may be the decision's fields, the likeliest first.
+    """The candidates for the decision's fields, the likeliest first.
 
     Reasoning is searched only where the reply has no JSON object: one that does not fit is reported
     to the model instead.
@@ -264,7 +264,7 @@ def _clean(value: Any) -> Any:
 
 
 def _unwrap(value: Any, decision: type[Decision]) -> Iterator[Any]:
-    """The value itself, or what is inside of the wrapping that models like to put around it."""
+    """The value itself, or the value inside of a wrapper that models often add."""
     fields = decision.model_fields
     if isinstance(value, list):
         # An empty list may be all that is left of an object with a mistake in it.
@@ -285,7 +285,7 @@ def _unwrap(value: Any, decision: type[Decision]) -> Iterator[Any]:
 
 
 def _describe(error: ValidationError) -> str:
-    """What is wrong, for the model, without the values."""
+    """The validation errors for the model, without the values."""
     return "; ".join(
         f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
         for one in error.errors(include_input=False, include_url=False)[:3]

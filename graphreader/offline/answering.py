@@ -1,4 +1,4 @@
-"""Answers without a model: the few quotes that together contain what is asked for.
+"""Answers without a model: the few quotes that together cover the question.
 
 Quotes count together only if they are connected: by a word in both quotes (or in a document's
 title), or by a name that leads from one quote to the next. A question is not taken for answered
@@ -41,7 +41,7 @@ BY_TITLE = 0.9  # how well a document's title supports a term that the quote its
 CONNECTED = 0.9  # how well a quote supports a term if only a name connects it to another quote
 UNCONNECTED = 0.6  # ... if nothing does
 OF_KIND = 1.0  # score of a date, number or new name where the question asks for one
-AS_GOOD = 0.85  # share of the best quote's score at which another quote is cited beside it
+AS_GOOD = 0.85  # share of the best quote's score at which another quote is cited too
 # Shares that make an answer.
 ENOUGH_OF_NAME = 0.5  # of each name
 ENOUGH = 0.6  # of the weight of required terms
@@ -52,10 +52,10 @@ ENOUGH_ATTRIBUTES = 0.5  # of the attributes' weight
 MOST_SENTENCES = 40
 MOST_LEADING = 5  # sentences whose names can lead to others
 MOST_NOTED = 3  # sentences noted of one chunk
-IN_TITLE = 0.6  # what a term counts that only the document's title has
-LEAD = 1.0  # score of a name that leads on, beside the weights of the terms
+IN_TITLE = 0.6  # weight of a term that only the document's title has
+LEAD = 1.0  # score of a name that leads on, added to the weights of the terms
 LEAST_NOTE = 0.1  # of the question's weight, for a sentence to be noted
-OPTION = 1.5  # weight of all terms of an option beside all terms of the question
+OPTION = 1.5  # weight of all terms of an option relative to all terms of the question
 
 # The steps of a search agent.
 MOST_CHUNKS_READ = 8  # before it answers in any case
@@ -136,7 +136,7 @@ def answer_from_notebooks(task: AnswerTask) -> Answer:
 
 
 def answer_from_texts(question: str, excerpts: Iterable[Excerpt]) -> TextAnswer:
-    """The few sentences that together contain what is asked, quoted, by the rules for quotes."""
+    """The few sentences that together cover the question, chosen by the rules for quotes."""
     parsed = parse_question(question)
     texts = [one for one in excerpts if one.place >= 0]  # a reader's notes only repeat the texts
     sentences = scored_sentences(texts, parsed)
@@ -213,7 +213,7 @@ def read_chunk_with_notes(task: NotesReadTask) -> NotesRead:
 
 
 def choose_search_step(task: SearchStepTask) -> SearchStep:
-    """Read what the latest search found, then search for what the notes lead to; then answer.
+    """Read the results of the latest search, then search for leads of the notes; then answer.
 
     It ends when the notes cover the question, when nothing is left to search for, or after eight
     chunks.
@@ -353,7 +353,7 @@ def _support(chosen: Sequence[_Quote], question: ParsedQuestion) -> tuple[float,
 
 
 def _connection(quote: _Quote, chosen: Sequence[_Quote]) -> float:
-    """How much a quote counts beside the others, from 0 to 1, by what connects it to them."""
+    """The weight of a quote among the others, from 0 to 1, by its connections to them."""
     others = [other for other in chosen if other is not quote]
     by_name = any(_share_name(quote, other) for other in others)
     if quote.is_anchored and (
@@ -387,7 +387,7 @@ def _is_enough(support: Sequence[float], question: ParsedQuestion) -> bool:
 
 
 def _analysis(cited: Sequence[_Quote], quotes: Sequence[_Quote], question: ParsedQuestion) -> str:
-    """What the cited quotes lack of the question; without any, what all quotes lack."""
+    """The terms of the question that the cited quotes lack; without any, that all quotes lack."""
     missing = [
         one.word
         for n, one in enumerate(question.terms)

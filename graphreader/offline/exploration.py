@@ -33,8 +33,8 @@ LEAST_BESIDE_NODE = 0.4  # of the question's weight, without the node itself
 LEAST_WITH_NODE = 0.7
 
 # What adds to the score of a chunk.
-IN_ONE_FACT = 0.3  # one fact contains what the chunk contains
-ASKED_TITLE = 0.4  # the document is called what the question says
+IN_ONE_FACT = 0.3  # one fact has all terms that the chunk has
+ASKED_TITLE = 0.4  # the document's title is in the question
 LEAD_TITLE = 0.3  # the document is called as the name that the notes led to
 LEAD = 0.5  # the notes led to the chunk's node
 NAMELESS = 0.8  # share left to a chunk that has no name of the question and no lead
@@ -49,7 +49,7 @@ BRIDGE = 1.0  # score of a name that leads on from the notes
 IN_TITLE = 0.6  # share that a word of the document's title counts in a sentence
 LEAST_NEIGHBOR = 0.1  # score of a neighbor to go on at
 FARTHER = 0.5  # how much more it needs with each step of the path
-IN_PLAN = 0.1  # what a word counts that only the plan has, beside a word of the question
+IN_PLAN = 0.1  # weight of a word that only the plan has, relative to a word of the question
 
 _BULLET = "- "
 _NEXT_WORD = re.compile(r" ([a-z][a-z-]+)")
@@ -262,7 +262,7 @@ def _neighbor_score(node: str, notebook: str, question: ParsedQuestion) -> float
 
 
 def _proximity(name: str, notebook: str, question: ParsedQuestion) -> float:
-    """How much of the question stands near a name in the noted sentence that fits best, 0 to 1."""
+    """The share of the question near a name in the best noted sentence, from 0 to 1."""
     lines = (line for line in _lines_of(notebook) if name in line)
     return max((_proximity_in_line(name, line, question) for line in lines), default=0.0)
 
@@ -282,7 +282,7 @@ def _proximity_in_line(name: str, line: str, question: ParsedQuestion) -> float:
 
 
 def _nearest(term: QuestionTerm, sides: tuple[list[frozenset[str]], ...]) -> float:
-    """The best support for a term on either side, less the farther it stands from the name."""
+    """The best support for a term on either side, decreasing with the distance from the name."""
     return max(
         (
             term.support(terms) / (1 + distance / HALF_DISTANCE)
@@ -336,7 +336,7 @@ def _best_chunk(task: tasks.FactsTask, groups: Sequence[tasks.FactGroup]) -> int
 
 
 def _chunk_score(group: tasks.FactGroup, position: _Position) -> float:
-    """The share of the question's weight that the chunk has, with what title and lead add."""
+    """The share of the question's weight in the chunk, with the scores of title and lead."""
     question, node_terms, lead = position.question, position.node_terms, position.lead
     if not question.weight:
         return 0.0
@@ -377,7 +377,7 @@ def _can_be_relevant(terms: frozenset[str], position: _Position) -> bool:
 def _best_sentences(
     task: tasks.ChunkTask, spans: list[Span], question: ParsedQuestion
 ) -> list[int]:
-    """Indexes of sentences, chosen by what each adds to those before it, in text order."""
+    """Indexes of sentences in text order, chosen by the new terms that each one adds."""
     noted = [line for line in _lines_of(task.notebook) if question.overlap(terms_of(line)) > 0]
     leads = question.new_name_terms(noted) | (terms_of(task.node) - question.vocabulary)
     # What the whole chunk is about hardly distinguishes its sentences.

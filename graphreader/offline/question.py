@@ -82,7 +82,7 @@ class QuestionTerm:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A question taken apart; `attributes` are the words for what is asked about the names.
+    """A parsed question; `attributes` are the words for the requested property of the names.
 
     `is_headed`: it begins as in "What is the weather ...?".
     """
@@ -126,7 +126,7 @@ class ParsedQuestion:
         return sum(one.weight * one.support(terms) for one in self.terms if one.term not in without)
 
     def has_answer_kind(self, text: str) -> bool:
-        """Whether `text` has something of the kind asked for that the question itself lacks."""
+        """Whether `text` has a value of the requested kind that the question itself lacks."""
         find = _KIND_FINDERS.get(self.answer_kind)
         if find is None or (self.answer_kind == "name" and self.language == "zh"):
             return not terms_of(text) <= self.vocabulary

@@ -27,10 +27,10 @@ HEADING = 1.0  # score of a heading behind a pause; the overlap of both sides is
 LATER = 0.05  # score of a pause for being at the end rather than at the beginning
 GIST_SHARE = 0.22  # of a page's characters
 LONGEST_FIRST = 0.5  # share of a page that its best sentence can have alone
-SHORT = 20  # characters that a sentence costs beside its own
+SHORT = 20  # characters that a sentence costs in addition to its own
 FIRST = 1.3  # factor for a page's first sentence, which says where it is
 NAME, MOST_NAMES = 0.5, 4  # score of a name or number in a sentence, and how many of them count
-IN_QUESTION = 6.0  # what a word of the question counts beside one that the page repeats
+IN_QUESTION = 6.0  # weight of a word of the question relative to one that the page repeats
 KNOWN = 0.6  # share left to a word of the question that a page read before has
 LEAD = 2.0  # score of a name of the pages read that is in another page
 MOST_NOTED = 20  # sentences of the pages read that can contain the answer
@@ -92,7 +92,7 @@ def make_gist(task: tasks.GistTask) -> tasks.Gist:
 
 
 def choose_pages(task: tasks.LookUpTask) -> tasks.LookUp:
-    """The pages whose gists have most of what is asked, as long as each one adds something."""
+    """The pages whose gists cover most of the question, as long as each one adds something."""
     pages = _MemoryPages(task)
     chosen: list[int] = []
     while len(chosen) < task.most and (page := pages.best_beside(chosen)):
@@ -101,7 +101,7 @@ def choose_pages(task: tasks.LookUpTask) -> tasks.LookUp:
 
 
 def choose_next_page(task: tasks.NextPageTask) -> tasks.NextPage:
-    """The page whose gist promises most beside the pages read; none where these have the answer."""
+    """The page whose gist adds most to the pages read; none if these have the answer."""
     pages = _MemoryPages(task)
     if pages.cover_question(task.read):
         return tasks.NextPage(rationale="The pages read hold what is asked.", page=0)
@@ -119,7 +119,7 @@ def choose_option(task: tasks.MemoryChoiceTask) -> TextChoice:
 
 
 class _MemoryPages:
-    """The pages of a memory, by what their gists (or texts) share with question and options."""
+    """The pages of a memory, ranked by the words that they share with question and options."""
 
     def __init__(self, task: tasks.MemoryTask[Any]) -> None:
         self._excerpts = _excerpts(task)

@@ -1,4 +1,4 @@
-"""What a database has: corpora, documents, sizes, the status of documents, the subgraph of a run.
+"""The catalog of a database: corpora, documents, sizes, document status, the subgraph of a run.
 
 `Catalog` looks at the whole database, `DocumentStatus` at the documents of one corpus while they
 are ingested. Reads only.
@@ -78,7 +78,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of a corpus can be asked: `unfinished` are the titles of incomplete documents.
+    """The extent of a corpus: `unfinished` are the titles of incomplete documents.
 
     `chunk_tokens` is the largest limit of tokens by which a document was cut.
     """
@@ -134,7 +134,7 @@ class Catalog:
         ]
 
     async def extent(self, corpus: str) -> Extent:
-        """Return how much of a corpus can be asked."""
+        """Return the extent of a corpus."""
         row = (await self._connection.read("read/extent", corpus=corpus))[0]
         return Extent(row["documents"], tuple(sorted(row["titles"])), row["chunk_tokens"])
 

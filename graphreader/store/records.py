@@ -1,4 +1,4 @@
-"""What `GraphExplorer` finds: nodes, facts, chunks. Plain records, no queries."""
+"""The records that `GraphExplorer` returns: nodes, facts, chunks. Plain data, no queries."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""The papers' metrics, each exact to its published code; no model is asked, nothing is fetched."""
+"""The papers' metrics, each exact to its published code, without a model and without downloads."""

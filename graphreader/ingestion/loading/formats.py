@@ -121,7 +121,7 @@ def read_markdown(data: bytes, shown: str) -> Content:
 
 
 def _front_matter_values(block: str) -> tuple[dict[Any, Any], str]:
-    """The values of a front matter, or what is wrong with it."""
+    """The values of a front matter, or its error."""
     if len(block) > _MAX_FRONT_MATTER:
         return {}, f"longer than {_MAX_FRONT_MATTER:,} characters"
     try:

@@ -51,7 +51,7 @@ class LangChainDocument(Protocol):
 
 
 Thing = str | PathLike[str] | LangChainDocument
-"""What can be named as a text: a path, "-" for standard input, a LangChain document."""
+"""A source of text: a path, "-" for standard input, a LangChain document."""
 
 T = TypeVar("T", bound=Thing)
 

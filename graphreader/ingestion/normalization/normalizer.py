@@ -79,7 +79,7 @@ class Normalizer:
     async def undo(
         self, *, dry_run: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
-        """Undo every merge: what is left is exactly the base graph."""
+        """Undo every merge, which restores exactly the base graph."""
         bare = Normalizer(self._connection, self._corpus, ())
         return await bare.run(dry_run=dry_run, progress=progress)
 

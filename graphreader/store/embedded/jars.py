@@ -1,4 +1,4 @@
-"""The jars of a Neo4j version: fetches what is missing into the cache, and checks every jar once.
+"""The jars of a Neo4j version: downloads missing ones into the cache, checks every jar once.
 
 Pinned lists ship with the package, one line a jar: its path in a Maven repository, sha256, size in
 bytes. The jars of a version lie in one folder of the cache, which all homes of the user share.
@@ -259,7 +259,7 @@ def _fetch(jar: Jar, folder: Path, client: httpx.Client, stopped: threading.Even
 def _receive(
     jar: Jar, part: Path, start: int, client: httpx.Client, stopped: threading.Event
 ) -> None:
-    """Append the bytes from `start` on; write the file anew where the reply is all of it."""
+    """Append the bytes from `start` on; rewrite the file if the reply is all of it."""
     headers = {"Range": f"bytes={start}-"} if start else {}
     with client.stream("GET", jar.path, headers=headers) as response:
         status = response.status_code
