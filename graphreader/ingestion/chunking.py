@@ -29,6 +29,7 @@ from graphreader.tokens import count
 SMALLEST_LIMIT = 8
 _EARLIEST_END = 0.6  # of the limit: from here on a better place to end beats a later one
 _MAX_TOKEN_LENGTH = 16  # characters; a text longer than this times the limit is not counted
+_LEVELS = 3  # lines, sentences, words
 _WORD_GROUP = 200  # characters of words that stay together in a sentence that is too long
 _PARAGRAPH = re.compile(r"\n\s*\n\s*|\n\s*(?=#{1,6}[ \t])")
 _WORD = re.compile(r"(?:[^\s，、：；]++[，、：；]*+|[，、：；]++)\s*+")
@@ -160,13 +161,19 @@ def _split_piece(
 ) -> Iterator[_Piece]:
     """text[start:end] as one piece if it fits, else as pieces of the next finer level."""
     part = text[start:end]
-    if level == len(_LEVELS) or _fits(part, limit):
+    if level == _LEVELS or _fits(part, limit):
         tokens = count(part)
         # A space at the end becomes part of the next word's token.
         space_at_end = part[-1].isspace() and "\n" not in part[len(part.rstrip()) :]
         yield _Piece(start, end, tokens - (space_at_end and tokens > 1), boundary)
         return
-    starts = [(0, boundary), *_LEVELS[level](part, limit), (len(part), boundary)]
+    if level == 0:
+        inner_starts = [(line[0], _Boundary.LINE) for line in line_spans(part)[1:]]
+    elif level == 1:
+        inner_starts = [(span[0], _Boundary.SENTENCE) for span in sentence_spans(part)[1:]]
+    else:
+        inner_starts = list(_words(part, limit))
+    starts = [(0, boundary), *inner_starts, (len(part), boundary)]
     for (inner, inner_boundary), (after, _) in pairwise(starts):
         yield from _split_piece(
             text, start + inner, start + after, limit, inner_boundary, level + 1
@@ -175,16 +182,6 @@ def _split_piece(
 
 def _fits(text: str, limit: int) -> bool:
     return len(text) <= _MAX_TOKEN_LENGTH * limit and count(text) <= limit
-
-
-def _lines(text: str, _limit: int) -> list[_Start]:
-    """Where the second and further lines begin."""
-    return [(start, _Boundary.LINE) for start, _ in line_spans(text)[1:]]
-
-
-def _sentences(text: str, _limit: int) -> list[_Start]:
-    """Where the second and further sentences begin."""
-    return [(start, _Boundary.SENTENCE) for start, _ in sentence_spans(text)[1:]]
 
 
 def _words(text: str, limit: int) -> Iterator[_Start]:
@@ -245,8 +242,6 @@ def in_grapheme(text: str, at: int) -> bool:
         joined or (at < len(text) and text[at - 1] == "\u200d") or text[at - 1 : at + 1] == "\r\n"
     )
 
-
-_LEVELS = (_lines, _sentences, _words)
 
 _INSIDE_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]{2}")
 

@@ -40,13 +40,6 @@ class FixedInstructions:
         return size
 
 
-class SendsNothing:
-    name = "offline"
-
-    def measure(self, task: Task[Any]) -> int:
-        return 0
-
-
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Writes a file of so many paragraphs."""
@@ -116,18 +109,6 @@ async def test_too_large_for_the_window(write: Callable[..., Path]) -> None:
 
     assert result.missing < result.reading.calls == len(measurer.measured)
     assert "".join(measurer.measured) == PARAGRAPH * 8
-
-
-# Without a model there are calls, and neither tokens nor money.
-async def test_offline(write: Callable[..., Path]) -> None:
-    offline = settings(model="offline", embeddings="offline")
-
-    result = await estimate(sources_of([write("a.md", 30)]), "c", SendsNothing(), offline)
-
-    assert result.reading.calls == result.chunks > 3
-    for cost in (result.reading, result.embedding, result.question, result.question_at_most):
-        assert (cost.input_tokens, cost.output_tokens, cost.dollars) == (0, 0, 0)
-    assert result.dollars == 0
 
 
 # The user's prices count; an unknown price stays unknown in every sum, and tokens are counted.

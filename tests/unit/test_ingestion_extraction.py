@@ -6,7 +6,7 @@ import pytest
 
 from graphreader import tokens
 from graphreader.documents import Chunk, Document
-from graphreader.errors import CutOffError, ModelRefusedError, ReplyError, WindowError
+from graphreader.errors import CutOffError, ReplyError, WindowError
 from graphreader.ingestion.extraction import (
     ExtractedFact,
     Extraction,
@@ -56,23 +56,18 @@ async def extracted(
     return await extract(decider, DOCUMENT, chunk, budget), decider
 
 
-# A chunk that is too much for one reply is divided, also again, and stays one chunk with all facts.
+# A chunk that is too much for one reply is divided, also again, and stays one chunk with all facts;
+# replies that were cut off are counted.
 @pytest.mark.parametrize("error", [CutOffError, WindowError])
 async def test_dense_chunks_are_divided(error: type[ReplyError | WindowError]) -> None:
     result, decider = await extracted(limited(20, error))
+    halves, _ = await extracted(limited(40, error))
 
+    assert halves.usage == Usage(calls=3, input_tokens=500, output_tokens=1024)
     assert [one.text for one in result.read.facts] == SENTENCES
     assert [one.index for one in result.read.facts] == list(range(60))
     assert len(decider.asked) > 4
     assert result.read.error is None
-
-
-# Replies that were cut off are counted with the rest.
-async def test_cut_off_replies_are_paid_for() -> None:
-    result, decider = await extracted(limited(40, CutOffError))
-
-    assert len(decider.asked) == 3
-    assert result.usage == Usage(calls=3, input_tokens=500, output_tokens=1024)
 
 
 # A small text is not divided; the chunk fails with all that it has cost.
@@ -95,15 +90,6 @@ async def test_half_a_chunk_is_none() -> None:
 
     assert (result.read.error, result.read.facts) == ("That makes no sense.", ())
     assert result.usage.calls == 2
-
-
-# A service that refuses everything ends more than this chunk.
-async def test_refusals_are_raised() -> None:
-    def refuse(task: ExtractionTask) -> Extraction:
-        raise ModelRefusedError("The quota is used up.")
-
-    with pytest.raises(ModelRefusedError):
-        await extracted(refuse)
 
 
 # Where the budget is used up, the chunk waits for another run.

@@ -4,7 +4,6 @@ Content that readers do not see is left out: scripts, styles, navigation, contro
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from html.parser import HTMLParser
@@ -60,12 +59,14 @@ def read_html(data: bytes, shown: str) -> Content:
         raise DocumentError(
             f"{shown} cannot be read as HTML ({error_text(error)}): is it damaged?"
         ) from error
-    text, headings = _layout(parser.parts)
+    layout = _Layout()
+    for part in parser.parts:
+        layout.add(part)
     return Content(
-        text,
+        "".join(layout.pieces),
         _squeezed("".join(parser.title)).strip(),
         {**parser.metadata, **page.metadata},
-        headings=headings,
+        headings=tuple(layout.headings),
         skipped=page.skipped,
     )
 
@@ -193,14 +194,6 @@ def _table_row(parts: list[_Part]) -> list[_Part]:
             cells[-1] += part if isinstance(part, str) else part.text
     line = " | ".join(_squeezed(cell).strip() for cell in cells)
     return [line] if line.strip(" |") else []
-
-
-def _layout(parts: Iterable[_Part]) -> tuple[str, tuple[tuple[int, str], ...]]:
-    """The text of the parts, and its headings with their positions."""
-    layout = _Layout()
-    for part in parts:
-        layout.add(part)
-    return "".join(layout.pieces), tuple(layout.headings)
 
 
 class _Layout:
