@@ -213,7 +213,7 @@ class EvaluationRunner:
         """Rate a reading of which a rater failed before."""
         async with self._question_slots:
             self._raise_if_stopped()
-            line, usage = await self._scorer.rate_again(*reading)
+            line, usage = await self._scorer.rate(*reading)
         self._keep(line, usage)
 
     async def _run_batch(

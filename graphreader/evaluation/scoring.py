@@ -9,7 +9,7 @@ is assigned to its stage: atomic facts, chunks or neighbors (figures 9-11).
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -200,21 +200,6 @@ _TOO_LONG = "The evidence is too long to be rated: only its words were compared.
 _RATER_FAILED = "The rater failed: "
 
 
-@dataclass(slots=True)
-class _Ratings:
-    """The raters' figures of a reading; empty without raters.
-
-    `recalls` are covered and relevant facts by the name of the figure. `unrated` are the texts, by
-    the same names, in which a rater that failed did not look; None if nothing is left to be rated.
-    """
-
-    verdict: str | None
-    recalls: dict[str, list[int]] = field(default_factory=dict)
-    unrated: Mapping[str, str] | None = None
-    usage: Usage = field(default_factory=Usage)
-    notes: list[str] = field(default_factory=list)
-
-
 class Scorer:
     """Measures readings; with a `rater`, the decider of a model, it rates them as well.
 
@@ -234,70 +219,50 @@ class Scorer:
 
         A rater that fails leaves its figure null, with a note and the text in `unrated`.
         """
-        answer = reading.answer if reading.answered else ""
-        evidence = {"recall": reading.evidence}
-        if reading.facts_read:
-            evidence["facts_recall"] = "\n".join(reading.facts_read)
-        ratings = await self._rate(record, answer, evidence)
-        figures = await asyncio.to_thread(_measure, record, reading, places, evidence)
-        for name, counts in ratings.recalls.items():
-            figures[name]["rated"] = counts
-        return figures | {
-            "rating": ratings.verdict,
-            "unrated": ratings.unrated,
-            "notes": [*reading.notes, *ratings.notes],
-            "rating_usage": asdict(ratings.usage),
-        }
+        figures = await asyncio.to_thread(_measure, record, reading, places)
+        if self.rater is None:
+            return figures | {"unrated": None}
+        rated, _ = await self.rate(record, figures)
+        return rated
 
-    async def rate_again(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
-        """The line of a reading with the ratings that it lacked, and the cost of these now.
+    async def rate(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
+        """The line of a reading with the ratings that it lacks, and the cost of these.
 
-        The reader is not asked again, and the raters only what they have not rated yet.
+        A rater is asked only about what it has not rated yet: the answer while `rating` is null,
+        and the texts in `unrated`.
         """
+        assert self.rater is not None
+        rated, usage = dict(line), Usage()
         answer = line["answer"] if line["answered"] else ""
-        ratings = await self._rate(record, answer, line["unrated"], line["rating"])
-        recalls = {name: {**line[name], "rated": two} for name, two in ratings.recalls.items()}
         notes = [note for note in line["notes"] if not note.startswith(_RATER_FAILED)]
-        figures = {
-            "rating": ratings.verdict,
-            "unrated": ratings.unrated,
-            "notes": [*notes, *ratings.notes],
-            "rating_usage": asdict(Usage(**line["rating_usage"]) + ratings.usage),
-        }
-        return {**line, **recalls, **figures}, ratings.usage
-
-    async def _rate(
-        self, record: Record, answer: str, texts: Mapping[str, str], verdict: str | None = None
-    ) -> _Ratings:
-        """Rate the answer, unless there is a verdict, and then each text."""
-        rater, ratings = self.rater, _Ratings(verdict)
-        if rater is None:
-            return ratings
         sentences, documents = supporting_facts(record)
         facts = (*sentences, *documents)
-        unrated = dict(texts) if facts else {}
+        unrated = dict(line["unrated"]) if facts else {}
         try:
-            if record.answers and record.answerable and verdict is None:
-                ratings.verdict, ratings.usage = await rate_answer(
-                    rater, record.question, answer, record.answers
+            if record.answers and record.answerable and line["rating"] is None:
+                rated["rating"], usage = await rate_answer(
+                    self.rater, record.question, answer, record.answers
                 )
             for name, text in list(unrated.items()):
                 if count(text) > RATED_TOKENS:
-                    ratings.notes.append(_TOO_LONG)
+                    notes.append(_TOO_LONG)
                 else:
-                    recall = await rater.decide(RecallRatingTask(record.question, facts, text))
-                    counts = recall.decision
-                    ratings.recalls[name] = [counts.covered, counts.relevant]
-                    ratings.usage += recall.usage
+                    task = RecallRatingTask(record.question, facts, text)
+                    recall = await self.rater.decide(task)
+                    counts = [recall.decision.covered, recall.decision.relevant]
+                    rated[name] = {**line[name], "rated": counts}
+                    usage += recall.usage
                 del unrated[name]
         except DecisionError as error:
             self.rater_failure = self._breaker.record_error(error) or self.rater_failure
-            ratings.usage += error.spent
-            ratings.notes.append(f"{_RATER_FAILED}{error}")
-            ratings.unrated = unrated
+            usage += error.spent
+            notes.append(f"{_RATER_FAILED}{error}")
+            rated["unrated"] = unrated
         else:
             self._breaker.record_answer()
-        return ratings
+            rated["unrated"] = None
+        rating_usage = asdict(Usage(**line["rating_usage"]) + usage)
+        return rated | {"notes": notes, "rating_usage": rating_usage}, usage
 
 
 def check_packages(records: Iterable[Record]) -> None:
@@ -310,7 +275,8 @@ def check_packages(records: Iterable[Record]) -> None:
 def failed_figures(record: Record, error: str, usage: Usage) -> dict[str, Any]:
     """The figures of a reading that failed: it counts as unanswered."""
     reading = Reading(record.question, "", "", answered=False, corpus="", plan="", usage=usage)
-    figures = _measure(record, reading, {}, {}) | {"chunk_recall": None, "error": error}
+    nothing = dict.fromkeys(("recall", "facts_recall", "chunk_recall", "unrated"))
+    figures = _measure(record, reading, {}) | nothing | {"error": error}
     return figures if record.answerable else figures | {"em": 0.0, "f1": 0.0}
 
 
@@ -322,10 +288,11 @@ def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
     return sentences, documents
 
 
-def _measure(
-    record: Record, reading: Reading, places: Mapping[str, int], evidence: Mapping[str, str]
-) -> dict[str, Any]:
+def _measure(record: Record, reading: Reading, places: Mapping[str, int]) -> dict[str, Any]:
     """The figures of a reading that need no model; those of the raters are null."""
+    evidence = {"recall": reading.evidence}
+    if reading.facts_read:
+        evidence["facts_recall"] = "\n".join(reading.facts_read)
     sentences, documents = supporting_facts(record)
     recalls: dict[str, Any] = {"recall": None, "facts_recall": None}
     for name, text in evidence.items():
@@ -348,12 +315,12 @@ def _measure(
         "error": None,
         "chunk_recall": chunk_recall(chunks, sentences, record.language),
         "rating": None,
-        "unrated": None,
+        "unrated": evidence,
         "phases": {phase: asdict(usage) for phase, usage in reading.phases.items()},
         "paths": [_path_figures(one) for one in reading.paths] or None,
         "pages_looked_up": reading.pages_looked_up,
         "evidence": reading.evidence[:EVIDENCE_KEPT],
-        "notes": [],
+        "notes": list(reading.notes),
         "rating_usage": asdict(Usage()),
     }
 

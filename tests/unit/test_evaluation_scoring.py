@@ -227,7 +227,7 @@ async def test_rated_again() -> None:
     decider = ScriptedDecider(
         {RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1)}
     )
-    rated, usage = await Scorer(decider).rate_again(RECORD, line)
+    rated, usage = await Scorer(decider).rate(RECORD, line)
 
     assert (line["rating"], line["recall"]) == ("partial", {"strings": [1, 2], "rated": None})
     assert line["notes"][1:] == ["The rater failed: The reply makes no sense."]
@@ -241,9 +241,9 @@ async def test_rated_again() -> None:
     assert rated["rating_usage"]["calls"] == line["rating_usage"]["calls"] + 2
     assert rated["usage"] == line["usage"]
     assert rated.keys() == line.keys()
-    again, _ = await Scorer(
-        rater_with({RecallRatingTask: failing(ReplyError("Twice."))})
-    ).rate_again(RECORD, line)
+    again, _ = await Scorer(rater_with({RecallRatingTask: failing(ReplyError("Twice."))})).rate(
+        RECORD, line
+    )
     assert again["unrated"] == line["unrated"]
     assert again["notes"][1:] == ["The rater failed: Twice."]
 
