@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from graphreader.baselines.answering import Golden
 from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking
 from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.documents import Document
-from graphreader.errors import DecisionError, GraphReaderError
+from graphreader.errors import GraphReaderError
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import Plan, QuestionGroup
 from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
@@ -229,9 +229,9 @@ class EvaluationRunner:
             except GraphReaderError as error:
                 self._stop_if_final(error)
                 for record in records:
-                    figures = _error_figures(record, error, 0.0)
+                    figures = failed_figures(record, error, 0.0)
                     self._file.append(line_of(arm, prepared, record, None, figures))
-                self._add_usage(_spent(error))
+                self._add_usage(Usage(**figures["usage"]))
                 return
             self._add_usage(reader.building)
 
@@ -250,7 +250,7 @@ class EvaluationRunner:
                 figures = await self._read_and_score(prepared, record, reader)
             except GraphReaderError as error:
                 self._stop_if_final(error)
-                figures = _error_figures(record, error, time.monotonic() - began)
+                figures = failed_figures(record, error, time.monotonic() - began)
             else:
                 self._breaker.record_answer()
         usage = Usage(**figures["usage"]) + Usage(**figures["rating_usage"])
@@ -291,15 +291,6 @@ class EvaluationRunner:
     def _raise_if_stopped(self) -> None:
         if self._stop:
             raise self._stop
-
-
-def _spent(error: GraphReaderError) -> Usage:
-    return error.spent if isinstance(error, DecisionError) else Usage()
-
-
-def _error_figures(record: Record, error: GraphReaderError, seconds: float) -> dict[str, Any]:
-    usage = replace(_spent(error), seconds=round(seconds, 3))
-    return failed_figures(record, str(error), usage)
 
 
 _RANKINGS = ("bm25", "embedding")

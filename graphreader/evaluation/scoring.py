@@ -9,7 +9,7 @@ is assigned to its stage: atomic facts, chunks or neighbors (figures 9-11).
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -272,11 +272,13 @@ def check_packages(records: Iterable[Record]) -> None:
         f1_star("a", ["a"], "a", language)
 
 
-def failed_figures(record: Record, error: str, usage: Usage) -> dict[str, Any]:
-    """The figures of a reading that failed: it counts as unanswered."""
+def failed_figures(record: Record, error: GraphReaderError, seconds: float) -> dict[str, Any]:
+    """The figures of a reading that failed after so many seconds: it counts as unanswered."""
+    spent = error.spent if isinstance(error, DecisionError) else Usage()
+    usage = replace(spent, seconds=round(seconds, 3))
     reading = Reading(record.question, "", "", answered=False, corpus="", plan="", usage=usage)
     nothing = dict.fromkeys(("recall", "facts_recall", "chunk_recall", "unrated"))
-    figures = _measure(record, reading, {}) | nothing | {"error": error}
+    figures = _measure(record, reading, {}) | nothing | {"error": str(error)}
     return figures if record.answerable else figures | {"em": 0.0, "f1": 0.0}
 
 

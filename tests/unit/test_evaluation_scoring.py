@@ -162,7 +162,7 @@ async def test_unanswerable() -> None:
     record = replace(RECORD, answerable=False, supporting=())
     empty = await score(reading("Nobody tells.", answered=False), record, rater_with({}))
     answered = await score(reading("Toronto"), record, rater_with({}))
-    failed = failed_figures(record, "No.", Usage())
+    failed = failed_figures(record, DecisionError("No."), 0.0)
 
     assert [(one["em"], one["f1"]) for one in (empty, answered, failed)] == [(1, 1), (0, 0), (0, 0)]
     assert empty["rating"] is empty["rouge"] is answered["rating"] is None
@@ -171,14 +171,16 @@ async def test_unanswerable() -> None:
 
 # A failed reading has the figures of an empty answer, its reason and its cost.
 def test_failed() -> None:
-    plain, choice = failed_figures(RECORD, "No.", Usage(2)), failed_figures(CHOICE, "No.", Usage())
-    unknown = failed_figures(replace(RECORD, answers=()), "No.", Usage())
+    error = DecisionError("No.")
+    error.spent = Usage(2)
+    plain, choice = failed_figures(RECORD, error, 1.5), failed_figures(CHOICE, error, 0.0)
+    unknown = failed_figures(replace(RECORD, answers=()), error, 0.0)
 
     assert (plain["em"], plain["f1"], plain["rouge"]["L"]) == (0, 0, 0)
     assert plain["choice"] is plain["f1_star"] is None
     assert (choice["choice"], choice["f1_star"]) == (False, 0)
     assert unknown["em"] is unknown["f1"] is unknown["rouge"] is None
-    assert (plain["error"], plain["usage"]["calls"]) == ("No.", 2)
+    assert (plain["error"], plain["usage"]["calls"], plain["seconds"]) == ("No.", 2, 1.5)
 
 
 # The stage of a page or an end follows from the calls before it, and from where it was chosen.
