@@ -43,13 +43,8 @@ QUALITY: dict[str, Any] = {
     "title": "The Lamp",
     "article": "The lamp went out.\nNobody minded.",
     "questions": [
-        {
-            "question": "Who minded?",
-            "question_unique_id": "00001_AB_1",
-            "options": ["Ann", "Bo", "Cy", "Nobody"],
-            "gold_label": 4,
-            "difficult": 1,
-        },
+        {"question": "Who?", "question_unique_id": "00001_AB_1", "options": ["Ann", "Nobody"]}
+        | {"gold_label": 2, "difficult": 1},
         {"question": "What?", "options": ["The lamp", "The cat"], "gold_label": 1, "difficult": 0},
     ],
 }
@@ -173,7 +168,7 @@ def test_quality(tmp_path: Path) -> None:
 
     assert first.id == "quality-00001_AB_1"
     assert first.documents == (SourceText("The Lamp", "The lamp went out.\nNobody minded."),)
-    assert (first.gold_option, first.answers, first.kind) == (3, ("Nobody",), "hard")
+    assert (first.gold_option, first.answers, first.kind) == (1, ("Nobody",), "hard")
     assert (second.id, second.gold_option, second.kind) == ("quality-00001_AB-2", 0, "easy")
     assert " ".join(page.documents[0].text.split()) == "The lamp & the cat. Gone."
 

@@ -168,18 +168,15 @@ def test_chinese() -> None:
 # The default pool lies in corpus/ beside the data, or beside one of the two folders above it.
 @pytest.mark.parametrize("place", [".", "..", "../.."])
 def test_default_pool(tmp_path: Path, place: str) -> None:
-    data = tmp_path / "sets" / "dev" / "boats.jsonl"
-    data.parent.mkdir(parents=True)
-    data.touch()
-    before = pool_beside(data)
-    corpus = (data.parent / place).resolve() / "corpus"
+    folder = tmp_path / "sets" / "dev"
+    corpus = (folder / place).resolve() / "corpus"
+    folder.mkdir(parents=True)
     corpus.mkdir()
-    (corpus / "boats.jsonl").touch()
-    (corpus / "other.jsonl").touch()
+    for file in (folder / "boats.jsonl", corpus / "boats.jsonl", corpus / "other.jsonl"):
+        file.touch()
 
-    assert before is None
-    assert pool_beside(data) == corpus / "boats.jsonl"
-    assert pool_beside(corpus / "other.jsonl") is None
+    assert pool_beside(folder / "boats.jsonl") == corpus / "boats.jsonl"
+    assert pool_beside(folder / "other.txt") is pool_beside(corpus / "other.jsonl") is None
 
 
 # Lengths are written in tokens or thousands of them; native is no number.
