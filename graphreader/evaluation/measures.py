@@ -7,11 +7,11 @@ for what is not measured. pandas belongs to the extra `evaluate`.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -79,6 +79,12 @@ class _FileModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class _Line(_FileModel):
+    """A line of a file. Of several lines with the same `KEY` fields the last counts."""
+
+    KEY: ClassVar[tuple[str, ...]]
+
+
 class StageCall(_FileModel):
     """A call of an exploration function, with the stage of the exploration."""
 
@@ -105,8 +111,10 @@ class FactCounts(_FileModel):
     rated: tuple[int, int] | None = None
 
 
-class ReadingLine(_FileModel):
+class ReadingLine(_Line):
     """A line of `readings.jsonl`. Scores and shares are 0 to 1; later keys have defaults."""
+
+    KEY = ("dataset", "id", "length", "reader", "model", "repeat")
 
     id: Text
     dataset: str
@@ -142,14 +150,11 @@ class ReadingLine(_FileModel):
     pages_looked_up: int | None = None
     error: str | None = None
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The question and reader: of several lines with one key the last counts."""
-        return (self.dataset, self.id, self.length, self.reader, self.model, self.repeat)
 
-
-class EqualBudgetLine(_FileModel):
+class EqualBudgetLine(_Line):
     """A line of `equal_reading.jsonl`: a ranking cut off at the tokens that a reader read."""
+
+    KEY = (*ReadingLine.KEY, "against")
 
     id: Text
     dataset: str
@@ -161,12 +166,6 @@ class EqualBudgetLine(_FileModel):
     k: int = 0
     model: Text = ""
     repeat: int = 0
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The question, ranking and reader: of several lines with one key the last counts."""
-        question = (self.dataset, self.id, self.length, self.reader)
-        return (*question, self.against, self.model, self.repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,42 +185,44 @@ def read_results(folder: Path) -> Results:
             f"There is no {READINGS} in {folder}: name a folder that `graphreader evaluate --out` "
             "made."
         )
-    lines = {line.key: line for line in _read_lines(folder / READINGS, ReadingLine)}
+    try:
+        lines = _read_lines(folder / READINGS, ReadingLine)
+        equal = _read_lines(folder / EQUAL_READING, EqualBudgetLine)
+        run = _read_run(folder / RUN)
+    except OSError as error:
+        raise UsageError(f"{error.filename} cannot be read ({error.strerror}).") from error
     if not lines:
         raise UsageError(f"{folder / READINGS} is empty: nothing has been evaluated yet.")
-    equal = {line.key: line for line in _read_lines(folder / EQUAL_READING, EqualBudgetLine)}
-    run = _read_run(folder / RUN)
-    notes = tuple(str(note) for note in run.get("notes") or ())
-    return Results(tuple(lines.values()), tuple(equal.values()), run, notes)
+    return Results(lines, equal, run, tuple(str(note) for note in run.get("notes") or ()))
 
 
-_Line = TypeVar("_Line", bound=BaseModel)
+_LineKind = TypeVar("_LineKind", bound=_Line)
 
 
-def _read_lines(path: Path, kind: type[_Line]) -> Iterator[_Line]:
-    """Yield the lines of a file that may be missing. A last line that is cut off is ignored."""
-    for number, line in enumerate(_read_bytes(path).splitlines(keepends=True), 1):
-        if not line.strip():
+def _read_lines(path: Path, kind: type[_LineKind]) -> tuple[_LineKind, ...]:
+    """The lines of a file that may be missing. A last line that is cut off is ignored."""
+    lines: dict[tuple[object, ...], _LineKind] = {}
+    text = path.read_bytes() if path.is_file() else b""
+    for number, written in enumerate(text.splitlines(keepends=True), 1):
+        if not written.strip():
             continue
         try:
-            yield kind.model_validate_json(line.decode("utf-8"))
-        except (ValidationError, UnicodeDecodeError) as error:
-            if not line.endswith(b"\n"):
-                return
+            line = kind.model_validate_json(written)
+        except ValidationError as error:
+            if not written.endswith(b"\n"):
+                break
             raise UsageError(
                 f"{path}, line {number}: {_fault(error)}; take the line out, or evaluate again."
             ) from None
+        lines[tuple(getattr(line, name) for name in kind.KEY)] = line
+    return tuple(lines.values())
 
 
-def _fault(error: ValidationError | UnicodeDecodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8"
+def _fault(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    if first["type"] == "json_invalid":
-        return "it is not JSON"
     field = ".".join(map(str, first["loc"]))
-    if not field:
-        return "it is no JSON object"
+    if first["type"] == "json_invalid" or not field:
+        return "it is not JSON" if first["type"] == "json_invalid" else "it is no JSON object"
     return f"{field} is missing" if first["type"] == "missing" else f"{field} makes no sense"
 
 
@@ -230,20 +231,12 @@ def _read_run(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     try:
-        run = json.loads(_read_bytes(path))
+        run = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         run = None
     if not isinstance(run, dict):
         raise UsageError(f"{path} is no JSON object: take it away, or evaluate again.")
     return run
-
-
-def _read_bytes(path: Path) -> bytes:
-    """The bytes of a file; none if there is no such file."""
-    try:
-        return path.read_bytes() if path.is_file() else b""
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read ({error.strerror}).") from error
 
 
 def readings_frame(lines: Iterable[ReadingLine]) -> "DataFrame":

@@ -156,15 +156,8 @@ def _column(declared: str | Mapping[str, Any]) -> Column:
     """A declared column, perhaps with other properties in this table."""
     name, changes = (declared, {}) if isinstance(declared, str) else (declared["name"], declared)
     fields = {**_declarations()["columns"][name], **changes, "name": name}
-    of, measure = fields.pop("of", name), _MEASURES.get(fields.pop("measure", ""))
-    return Column(**fields, aggregate=measure and partial(_measure_of, measure, of))
-
-
-Measure = Callable[["DataFrame", str], CellValue]
-
-
-def _measure_of(measure: Measure, of: str, group: "DataFrame", _: str) -> CellValue:
-    return measure(group, of)
+    measure = _MEASURES.get(fields.pop("measure", ""))
+    return Column(**fields, aggregate=measure)
 
 
 def _row(columns: Iterable[Column], group: "DataFrame", **cells: CellValue) -> TableRow:
@@ -174,7 +167,7 @@ def _row(columns: Iterable[Column], group: "DataFrame", **cells: CellValue) -> T
 
 
 def _cells(columns: Iterable[Column], group: "DataFrame") -> dict[str, CellValue]:
-    return {one.name: one.aggregate(group, one.name) for one in columns if one.aggregate}
+    return {one.name: one.aggregate(group, one.of or one.name) for one in columns if one.aggregate}
 
 
 def _rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
@@ -287,8 +280,8 @@ def _options_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
             )
 
 
-def _printed_note(sections: Sequence["DataFrame"], table: Table) -> Iterable[str]:
-    """The sets that are not the paper's, and what it prints that cannot be."""
+def _samples_note(sections: Sequence["DataFrame"], table: Table) -> Iterable[str]:
+    """The sets that are of the same origin as the paper's, but other samples."""
     names = sorted({value(one, "dataset") for one in sections})
     samples = paper_figures()["samples"]
     others = [name for name in names if paper_set(name) and name not in samples]
@@ -297,14 +290,6 @@ def _printed_note(sections: Sequence["DataFrame"], table: Table) -> Iterable[str
             "The paper read LongBench's samples, whose texts are other ones than those of "
             f"{', '.join(others)} here (table 1): its figures are a bearing, no comparison."
         )
-    slips = [
-        f"{section.title}: {str(one['Reader'].value).removeprefix('paper: ')}"
-        for section in table.sections
-        for one in section.rows
-        if one.paper and (one["LR-1"].number or 0) > (one["LR-2"].number or 0)
-    ]
-    if slips:
-        yield f"As printed, though LR-2 cannot be less than LR-1: {'; '.join(slips)}."
 
 
 def _failed_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
@@ -674,21 +659,20 @@ def _spread_cells(readings: "DataFrame", column: str) -> dict[str, CellValue]:
     """The cells of runs that differ in a column; a mean is that of a whole run."""
     runs = [run for _, run in readings.groupby(column, sort=False)]
     measure = main_measure(readings)
-    scores = [list(question_scores(run, measure).values()) for run in runs]
-    fcrs = [list(question_means(run, "FCR").values()) for run in runs]
-    means, fcr_means = ([statistics.fmean(one) for one in of if one] for of in (scores, fcrs))
-    return {
-        "Reader": value(readings, "reader"),
-        "Window": _window(readings, "window"),
-        "Runs": len(runs),
-        "Score": measure,
-        "Mean": statistics.fmean(means) if means else None,
-        "Standard deviation": statistics.stdev(means) if len(means) > 1 else None,
-        "Least": min(means, default=None),
-        "Most": max(means, default=None),
-        "FCR": statistics.fmean(fcr_means) if fcr_means else None,
-        "FCR, standard deviation": statistics.stdev(fcr_means) if len(fcr_means) > 1 else None,
+    scores = [question_scores(run, measure).values() for run in runs]
+    fcrs = [question_means(run, "FCR").values() for run in runs]
+    cells: dict[str, CellValue] = {
+        **{"Reader": value(readings, "reader"), "Window": _window(readings, "window")},
+        **{"Runs": len(runs), "Score": measure},
     }
+    for of, mean_name, prefix in ((scores, "Mean", "Standard"), (fcrs, "FCR", "FCR, standard")):
+        means = [statistics.fmean(one) for one in of if one]
+        if means:
+            cells[mean_name] = statistics.fmean(means)
+            cells |= {"Least": min(means), "Most": max(means)} if of is scores else {}
+        if len(means) > 1:
+            cells[f"{prefix} deviation"] = statistics.stdev(means)
+    return cells
 
 
 # ------------------------------------------------------------------ names in the declarations
@@ -707,7 +691,7 @@ def _greatest(group: "DataFrame", name: str) -> float | None:
     return None if sizes.empty else float(sizes.max())
 
 
-_MEASURES: Mapping[str, Measure] = {
+_MEASURES: Mapping[str, Callable[["DataFrame", str], CellValue]] = {
     "average": average,
     "building": lambda group, name: _nonzero(last_of_question(group, name), name),
     "fact_recall": _fact_recall,
@@ -742,7 +726,7 @@ _ROWS: Mapping[str, _MakeRows] = {
 }
 _NOTES: Mapping[str, Callable[[Sequence["DataFrame"], Table], Iterable[str]]] = {
     "options": _options_note,
-    "printed": _printed_note,
+    "samples": _samples_note,
     "failed": _failed_note,
     "uneven": _uneven_note,
     "jsr": _jsr_note,

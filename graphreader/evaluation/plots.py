@@ -13,7 +13,7 @@ import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -312,6 +312,13 @@ def _equal_reading_panel(_: Table, section: Section) -> Panel:
     return _dot_panel(section, "FCR", list(dots.values()))
 
 
+def _line_panel(
+    section: Section, title: str, series: Sequence[Series], ticks: Mapping[float, str], label: str
+) -> Panel:
+    draw = partial(_draw_lines, ticks=ticks)
+    return Panel(_shorten(section.title) + title, 2.4, draw, series, label)
+
+
 def _length_panel(table: Table, section: Section) -> Panel | None:
     """A line for each of the most important readers over the lengths, and the paper's own."""
     lengths = [column.name for column in table.columns if column.ranked]
@@ -330,9 +337,8 @@ def _length_panel(table: Table, section: Section) -> Panel | None:
     series = ours[:_MOST_SERIES] + papers
     used = {at for one in series for at, _ in one.points}
     ticks = {float(at): name for at, name in enumerate(lengths) if at in used}
-    title = f"{_shorten(section.title)}, %"
-    draw = partial(_draw_lines, ticks=ticks)
-    return Panel(title, 3.2, draw, series, "Length of the text, tokens") if series else None
+    panel = _line_panel(section, ", %", series, ticks, "Length of the text, tokens")
+    return replace(panel, height=3.2) if series else None
 
 
 def _drawing_order(row: TableRow) -> int:
@@ -355,8 +361,7 @@ def _sweep_panel(table: Table, section: Section) -> Panel | None:
         Series(name, points, _SCORE_COLOURS[score]) for (score, name), points in series.items()
     ]
     ticks = {float(at): f"{number:g}" for at, number in enumerate(numbers)}
-    title, draw = f"{_shorten(section.title)}, %", partial(_draw_lines, ticks=ticks)
-    return Panel(title, 2.4, draw, lines, varied) if len(numbers) > 1 else None
+    return _line_panel(section, ", %", lines, ticks, varied) if len(numbers) > 1 else None
 
 
 def _cost_panel(table: Table, section: Section) -> Panel | None:
@@ -399,11 +404,11 @@ def _pages_panel(table: Table, section: Section) -> Panel | None:
         for (name, paper), of in points.items()
         if len(of) > 1
     ]
+    if all(one.paper for one in series):
+        return None
     numbers = sorted({int(at) for one in series for at, _ in one.points})
-    draw = partial(_draw_lines, ticks={at: str(at) for at in numbers})
-    title = f"{_shorten(section.title)}: {score}, %"
-    panel = Panel(title, 2.4, draw, series, "Pages looked up at most")
-    return None if all(one.paper for one in series) else panel
+    ticks = {float(at): str(at) for at in numbers}
+    return _line_panel(section, f": {score}, %", series, ticks, "Pages looked up at most")
 
 
 _PANELS: dict[str, Callable[[Table, Section], Panel | None]] = {
@@ -484,9 +489,8 @@ def draw_table(figures: Any, table: Table) -> Any:
     parts = panels(table)
     if not parts:
         return None
-    warning = textwrap.fill(table.warning, _WARNING_LENGTH)
-    if table.name not in _WITH_PAPER_FIGURES:
-        warning = ""
+    shown = table.warning if table.name in _WITH_PAPER_FIGURES else ""
+    warning = textwrap.fill(shown, _WARNING_LENGTH)
     heights = [panel.height for panel in parts]
     above = _ABOVE + _WARNING_HEIGHT * len(warning.splitlines())
     height = sum(heights) + _AROUND * len(heights) + above
@@ -499,14 +503,9 @@ def draw_table(figures: Any, table: Table) -> Any:
         axes.set_xlabel(panel.x_label)
     if warning:
         figure.suptitle(warning, x=0.01, ha="left", fontsize=8, style="italic")
-    _fix_layout(figure)
-    return figure
-
-
-def _fix_layout(figure: Any) -> None:
-    """Lay out once: the solver's last digits differ from time to time."""
-    figure.draw_without_rendering()
+    figure.draw_without_rendering()  # once: the solver's last digits differ from time to time
     places = [axes.get_position().bounds for axes in figure.axes]
     figure.set_layout_engine("none")
     for axes, place in zip(figure.axes, places, strict=True):
         axes.set_position([round(value, 4) for value in place])
+    return figure

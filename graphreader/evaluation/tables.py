@@ -57,7 +57,8 @@ CellValue = Cell | Interval | float | str | None
 class Column:
     """A column. `ranked`: more is better, and the best of a section is in bold.
 
-    `aggregate` makes the cell of a group of readings, given the group and the column's name.
+    `aggregate` makes the cell of a group of readings, given the group and the name of the column
+    of the readings, which is `of` if it is not the column's name.
     `missing` says why the column may be empty: it is shown all the same, with that note, where
     others are left out. People see a `varied` one only if our rows differ in it.
     """
@@ -65,6 +66,7 @@ class Column:
     name: str
     style: Style = "text"
     aggregate: Callable[["DataFrame", str], CellValue] | None = None
+    of: str = ""
     ranked: bool = False
     missing: str = ""
     varied: bool = False
@@ -213,24 +215,22 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def as_csv(table: Table) -> str:
     """One line a row, with its section and source; intervals and n have columns of their own."""
-    rows = table.rows
-    parts: dict[str, list[str]] = {}
-    for column in table.columns:
-        cells = [row[column.name] for row in rows]
-        if column.missing or any(cell.value is not None for cell in cells):
-            parts[column.name] = ["value"] + [
-                part for part in _PARTS if any(getattr(cell, part) is not None for cell in cells)
-            ]
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    heads = [
-        name if part == "value" else f"{name} {part}" for name in parts for part in parts[name]
+    columns = [
+        (column.name, part)
+        for column in table.columns
+        for part in ("value", *_PARTS)
+        if (column.missing and part == "value")
+        or any(getattr(row[column.name], part) is not None for row in table.rows)
     ]
-    writer.writerow(map(_escape_formula, ("section", "source", *heads)))
+    heads = [name if part == "value" else f"{name} {part}" for name, part in columns]
+    lines: list[Sequence[Any]] = [("section", "source", *heads)]
     for section in table.sections:
         for row in section.rows:
-            values = (_rounded(getattr(row[name], part)) for name in parts for part in parts[name])
-            writer.writerow(map(_escape_formula, (section.title, _source(row), *values)))
+            values = (_rounded(getattr(row[name], part)) for name, part in columns)
+            lines.append((section.title, _source(row), *values))
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows(map(_escape_formula, line) for line in lines)
     return file.getvalue()
 
 

@@ -104,13 +104,10 @@ def cited_answer(reading: Reading) -> CitedAnswer:
         if begin < len(reading.answer):
             yield CitedText(reading.answer[begin:])
 
+    others = [one for one in reading.claims if one.text not in reading.answer]
     return CitedAnswer(
         tuple(answer()),
-        tuple(
-            CitedText(one.text, marks(one.citations), is_claim=True)
-            for one in reading.claims
-            if one.text not in reading.answer
-        ),
+        tuple(CitedText(one.text, marks(one.citations), is_claim=True) for one in others),
         tuple(CitedText(one.text, marks(one.citations)) for one in reading.contradictions),
     )
 
@@ -181,12 +178,11 @@ def _fold(text: str, after_quote: bool, before_quote: bool) -> Iterable[PassageP
     if last - first < SHORTEST_FOLD:
         yield PassagePiece("plain", text)
         return
-    parts = (
-        PassagePiece("plain", text[:first]),
-        PassagePiece("folded", text[first:last]),
-        PassagePiece("plain", text[last:]),
-    )
-    yield from (part for part in parts if part.text)
+    if first:
+        yield PassagePiece("plain", text[:first])
+    yield PassagePiece("folded", text[first:last])
+    if last < len(text):
+        yield PassagePiece("plain", text[last:])
 
 
 def _end_of_beginning(text: str) -> int:

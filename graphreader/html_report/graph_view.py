@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 from typing import Any, Literal
 
 from graphreader.html_report.citations import harmless
-from graphreader.html_report.summary import COLOURS
+from graphreader.html_report.summary import path_colour
 from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
 from graphreader.store.records import Passage
@@ -50,8 +50,8 @@ class DrawnNode:
 class GraphDrawing:
     """The drawing. `left_out` visited nodes are too many for it, `gone` not in the graph."""
 
-    nodes: tuple[DrawnNode, ...]
-    elements: tuple[dict[str, Any], ...]
+    nodes: Sequence[DrawnNode]
+    elements: Sequence[dict[str, Any]]
     left_out: int
     gone: int
 
@@ -83,22 +83,15 @@ def draw_graph(
     document_ids = {id_: f"document-{n}" for n, id_ in enumerate(documents, 1)}
     by_facts = sorted(subgraph.edges, key=lambda edge: -edge.facts)
     edges = [one for one in by_facts if {one.one, one.other} <= set(drawn_ids)][:MOST_EDGES]
-    nodes = (
-        *_graph_nodes(reading, passages, subgraph, edges, drawn_ids),
-        *(
-            DrawnNode(document_ids[id_], "document", title, title)
-            for id_, title in documents.items()
-        ),
-    )
-    elements = (
-        *(_node_element(node) for node in nodes),
-        *(_edge_element(edge, drawn_ids) for edge in edges),
-        *(
-            _element("belongs", source=drawn_ids[one.id], target=document_ids[one.document_id])
-            for one in subgraph.chunks
-        ),
-        *_path_elements(reading.paths, drawn_ids),
-    )
+    nodes = list(_graph_nodes(reading, passages, subgraph, edges, drawn_ids))
+    nodes += [DrawnNode(document_ids[id_], "document", one, one) for id_, one in documents.items()]
+    elements = [_node_element(node) for node in nodes]
+    elements += [_edge_element(edge, drawn_ids) for edge in edges]
+    elements += [
+        _element("belongs", source=drawn_ids[one.id], target=document_ids[one.document_id])
+        for one in subgraph.chunks
+    ]
+    elements += _path_elements(reading.paths, drawn_ids)
     return GraphDrawing(
         nodes,
         elements,
@@ -167,10 +160,8 @@ def _path_elements(paths: Sequence[Path], drawn_ids: dict[str, str]) -> Iterator
                 )
                 source = position if is_adjacent else element
                 if source:
-                    colour = (number - 1) % COLOURS + 1
-                    yield _element(
-                        "way", source=source, target=drawn_id, path=number, colour=colour
-                    )
+                    step = {"source": source, "target": drawn_id, "path": number}
+                    yield _element("way", **step, colour=path_colour(number))
                 visited.add(drawn_id)
             position = drawn_id or position
             if drawn_id and drawn_id.startswith("element"):

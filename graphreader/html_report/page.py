@@ -54,7 +54,7 @@ def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph)
         lanes=lanes,
         columns=max((len(lane.steps) for lane in lanes), default=0),
         drawing=draw_graph(reading, passages, subgraph),
-        cost=cost_tables(reading, [lane.colour for lane in lanes]),
+        cost=cost_tables(reading),
         policy=_policy(scripts=(library, script), styles=(style, _CYTOSCAPE_STYLE)),
         style=Markup(style),
         script=Markup(script),
@@ -63,16 +63,16 @@ def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph)
 
 
 def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """The content security policy: nothing but these scripts and styles."""
+    """The content security policy: nothing but these scripts and styles, by their hashes."""
+
+    def hashes(texts: Sequence[str]) -> str:
+        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+        return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
     return (
-        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
+        f"default-src 'none'; script-src {hashes(scripts)}; style-src {hashes(styles)}; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _hashes(texts: Sequence[str]) -> str:
-    digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 @cache

@@ -62,12 +62,17 @@ class TimelineLane:
     error: str
 
 
+def path_colour(number: int) -> int:
+    """The colour of a path; both count from 1."""
+    return (number - 1) % COLOURS + 1
+
+
 def timeline(paths: Sequence[Path]) -> list[TimelineLane]:
     """The paths in their order, numbered from 1."""
     return [
         TimelineLane(
             number,
-            (number - 1) % COLOURS + 1,
+            path_colour(number),
             path.initial_node,
             tuple(_step(call) for call in path.functions),
             path.notebook.strip(),
@@ -101,11 +106,6 @@ _PHASES: dict[Phase, str] = {
     "select": "Initial nodes",
     "explore": "Paths",
     "answer": "Answer",
-    "paginate": "Pages",
-    "gist": "Gists",
-    "look_up": "Look-up",
-    "read": "Reading",
-    "rate": "Rating",
 }
 
 
@@ -130,28 +130,6 @@ class CostTables:
     notes: tuple[str, ...]
 
 
-def cost_tables(reading: Reading, colours: Sequence[int]) -> CostTables:
-    """The cost of a reading; `colours` are those of its paths."""
-    total = reading.usage
-    usages = [total, *reading.phases.values(), *(path.usage for path in reading.paths)]
-    columns = [name for name in _COLUMNS if any(_value(usage, name) for usage in usages)]
-
-    def row(name: str, usage: Usage, colour: int = 0) -> CostRow:
-        return CostRow(name, tuple(_cell(usage, column) for column in columns), colour)
-
-    return CostTables(
-        tuple(columns),
-        tuple(row(_PHASES[phase], usage) for phase, usage in reading.phases.items()),
-        tuple(
-            row(path.initial_node, path.usage, colour)
-            for path, colour in zip(reading.paths, colours, strict=True)
-        ),
-        row("In all", total),
-        f"{total.seconds:.1f} s",
-        tuple(_notes(total)),
-    )
-
-
 _COLUMNS = {
     "Calls": "calls",
     "Tokens in": "input_tokens",
@@ -162,29 +140,40 @@ _COLUMNS = {
 }
 
 
-def _value(usage: Usage, column: str) -> float:
-    return float(getattr(usage, _COLUMNS[column]))
+def cost_tables(reading: Reading) -> CostTables:
+    """The cost of a reading."""
+    total = reading.usage
+    usages = [total, *reading.phases.values(), *(path.usage for path in reading.paths)]
+    columns = {
+        title: name
+        for title, name in _COLUMNS.items()
+        if any(getattr(usage, name) for usage in usages)
+    }
+
+    def row(name: str, usage: Usage, colour: int = 0) -> CostRow:
+        cells = {column: getattr(usage, column) for column in columns.values()}
+        return CostRow(name, tuple(_cell(*cell) for cell in cells.items()), colour)
+
+    notes = {
+        "No tokens: no language model was paid for these calls.": not total.tokens,
+        "Some tokens are our own count, because the service tells none.": total.estimated,
+        "The price of some calls is not known and not in the sum.": total.unpriced,
+        "Cached tokens are those of the input that the service had at hand.": total.cached_tokens,
+        "Reused decisions were kept from earlier and cost nothing.": total.reused,
+    }
+    paths = enumerate(reading.paths, 1)
+    return CostTables(
+        tuple(columns),
+        tuple(row(_PHASES.get(phase, phase), usage) for phase, usage in reading.phases.items()),
+        tuple(row(path.initial_node, path.usage, path_colour(number)) for number, path in paths),
+        row("In all", total),
+        f"{total.seconds:.1f} s",
+        tuple(note for note, applies in notes.items() if applies),
+    )
 
 
-def _cell(usage: Usage, column: str) -> str:
-    value = _value(usage, column)
-    if column == "Dollars":
+def _cell(column: str, value: float) -> str:
+    if column == "dollars":
         digits = 2 if value >= 1 else 6 if 0 < value < 0.001 else 4
         return f"{value:,.{digits}f}" if value else "0"
-    return f"{value:,.0f}"
-
-
-def _notes(usage: Usage) -> list[str]:
-    """Sentences on figures that need an explanation."""
-    notes = []
-    if not usage.tokens:
-        notes.append("No tokens: no language model was paid for these calls.")
-    if usage.estimated:
-        notes.append("Some tokens are our own count, because the service tells none.")
-    if usage.unpriced:
-        notes.append("The price of some calls is not known and not in the sum.")
-    if usage.cached_tokens:
-        notes.append("Cached tokens are those of the input that the service had at hand.")
-    if usage.reused:
-        notes.append("Reused decisions were kept from earlier and cost nothing.")
-    return notes
+    return f"{value:,}"

@@ -160,8 +160,8 @@ def test_gone_and_merged_nodes() -> None:
 # The tables have columns for what was spent, and notes where figures need an explanation.
 def test_costs() -> None:
     paid = Usage(3, 1000, 50, 2.5, dollars=0.00005, estimated=1)
-    free = cost_tables(replace(READING, usage=Usage(3), phases={"plan": Usage(3)}), [])
-    tables = cost_tables(replace(READING, usage=paid, phases={"plan": paid}), [])
+    free = cost_tables(replace(READING, usage=Usage(3), phases={"plan": Usage(3)}))
+    tables = cost_tables(replace(READING, usage=paid, phases={"plan": paid}))
 
     assert free.columns == ("Calls",)
     assert free.notes == ("No tokens: no language model was paid for these calls.",)
