@@ -402,7 +402,7 @@ def report(
         print_error(note)
     main_table = written.tables[0]
     if json:
-        from graphreader.evaluation.tables import as_json
+        from graphreader.evaluation.report import as_json
 
         print_json({**as_json(main_table), "files": [str(path) for path in written.files]})
         return

@@ -11,12 +11,10 @@ import json
 import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from graphreader.evaluation.measures import (
     DEFAULT,
@@ -50,7 +48,22 @@ from graphreader.evaluation.metrics.evidence import (
     sample_wise,
 )
 from graphreader.evaluation.scoring import STAGES, Stage
-from graphreader.evaluation.tables import Cell, CellValue, Column, Section, Table, TableRow, row
+from graphreader.evaluation.tables import (
+    Cell,
+    CellValue,
+    Column,
+    MakeRows,
+    Prepare,
+    Section,
+    Table,
+    TableRow,
+    TableSpec,
+    group_cells,
+    group_row,
+    group_rows,
+    make_table,
+    row,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -59,35 +72,12 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------ declared tables
 
 
-@dataclass(frozen=True, slots=True)
-class TableSpec:
-    """A declared table; `paper_tables.toml` says what its fields mean.
-
-    `prepare` adds columns to the readings of a section, `rows` makes the rows of a section.
-    """
-
-    name: str
-    title: str
-    columns: tuple[Column, ...]
-    notes: Sequence[str | Mapping[str, Any]]
-    prepare: "_Prepare"
-    rows: "_MakeRows"
-    readings: Mapping[str, Any] = field(default_factory=lambda: {"study": False})
-    sections: Sequence[str] = ("dataset", "length")
-    section_title: str = "{set}"
-    by: Sequence[str] = ("reader", "model")
-
-
-_Prepare = Callable[["DataFrame"], "DataFrame"]
-_MakeRows = Callable[[TableSpec, "DataFrame"], list[TableRow]]
-
-
 def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any]) -> list[Table]:
     """The tables that have something to show, the main one first.
 
     `equal` are the rankings at an equal token budget, `run` is the content of `run.json`.
     """
-    rows: dict[str, _MakeRows] = {
+    rows: dict[str, MakeRows] = {
         **_ROWS,
         "equal_reading": partial(_equal_reading_rows, equal),
         "datasets": partial(_dataset_rows, run),
@@ -97,53 +87,15 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any])
         columns = [*map(_column, declared["columns"])]
         if name in ("score_by_length", "recall_by_length"):
             columns += _length_columns(frame)
+        notes = [_NOTES.get(str(note), note) for note in declared["notes"]]
         spec = TableSpec(
-            **{**declared, "name": name, "columns": tuple(columns)},
+            **{**declared, "name": name, "columns": tuple(columns), "notes": notes},
             prepare=_PREPARE.get(name, lambda section: section),
             rows=rows.get(name, _rows_and_printed),
         )
         if table := make_table(spec, frame):
-            tables.append(table)
+            tables.append(_with_mean_changes(table) if name == "ablations" else table)
     return tables
-
-
-def make_table(spec: TableSpec, frame: "DataFrame") -> Table | None:
-    """The table of these readings; None if it has no row."""
-    readings = _select(frame, spec.readings)
-    prepared = (spec.prepare(one) for one in grouped(readings, *spec.sections))
-    sections = [one for one in prepared if len(one)]
-    rows: dict[str, list[TableRow]] = {}
-    for section in sections:
-        if made := spec.rows(spec, section):
-            title = spec.section_title.format_map(section.iloc[0])
-            rows.setdefault(title, []).extend(made)
-    if spec.name == "ablations" and len(rows) > 1:
-        rows |= _mean_changes(one for its in rows.values() for one in its)
-    filled = tuple(Section(title, tuple(its)) for title, its in rows.items())
-    table = Table(spec.name, spec.title, spec.columns, filled)
-    return replace(table, notes=tuple(_notes(spec, sections, readings, table))) if rows else None
-
-
-def _select(readings: "DataFrame", values: Mapping[str, Any]) -> "DataFrame":
-    """The readings with these values in these columns."""
-    mask = np.full(len(readings), True)
-    for name, one in values.items():
-        mask &= (readings[name] == one).to_numpy()
-    return readings[mask]
-
-
-def _notes(
-    spec: TableSpec, sections: Sequence["DataFrame"], readings: "DataFrame", table: Table
-) -> Iterable[str]:
-    for note in spec.notes:
-        if not isinstance(note, str):
-            when = note["when"]
-            if table.has_paper_rows if when == "paper" else len(_select(readings, when)):
-                yield note["text"]
-        elif note.startswith("{"):
-            yield from _NOTES[note.strip("{}")](sections, table)
-        else:
-            yield note
 
 
 @cache
@@ -160,23 +112,9 @@ def _column(declared: str | Mapping[str, Any]) -> Column:
     return Column(**fields, aggregate=measure)
 
 
-def _row(columns: Iterable[Column], group: "DataFrame", **cells: CellValue) -> TableRow:
-    """The row of a group of readings: a cell in each column that has a measure, and `cells`."""
-    ranked = value(group, "reader") != GOLDEN
-    return row({**_cells(columns, group), **cells}, ranked=ranked, questions=questions(group))
-
-
-def _cells(columns: Iterable[Column], group: "DataFrame") -> dict[str, CellValue]:
-    return {one.name: one.aggregate(group, one.of or one.name) for one in columns if one.aggregate}
-
-
-def _rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    return [_row(spec.columns, group) for group in grouped(section, *spec.by)]
-
-
 def _rows_and_printed(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     """Our rows, then those that the paper prints of the same dataset and length."""
-    return [*_rows(spec, section), *printed_rows(spec.name, _paper_section(section))]
+    return [*group_rows(spec, section), *printed_rows(spec.name, _paper_section(section))]
 
 
 @cache
@@ -267,7 +205,7 @@ def _score_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
         reader = one["reader"] if one.paper else one["Reader"]
         return (*reader_position(str(reader.value)), one.paper)
 
-    return sorted([*_rows(spec, section), *printed], key=position)
+    return sorted([*group_rows(spec, section), *printed], key=position)
 
 
 def _options_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
@@ -349,7 +287,7 @@ def _length_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
             if length != NATIVE and one[measure].value is not None:
                 cells = printed.setdefault(one["Reader"].value, {})
                 cells |= {"Reader": one["Reader"], "Window": one["Window"], length: one[measure]}
-    rows = [*_rows(spec, section), *(row(one, paper=True) for one in printed.values())]
+    rows = [*group_rows(spec, section), *(row(one, paper=True) for one in printed.values())]
     return rows if any(one[name].value is not None for one in rows for name in lengths) else []
 
 
@@ -501,7 +439,7 @@ def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
             cells: dict[str, CellValue] = {}
             if comparison and reader in ablated:
                 cells = {"Change": comparison.difference, "Change of": measure}
-            rows.append(_row(spec.columns, readings, **cells))
+            rows.append(group_row(spec.columns, readings, **cells))
     printed = printed_rows("ablations", _paper_section(section)) if rows else []
     lr_1 = [one["LR-1"].number or 0.0 for one in printed]
     changed = (
@@ -511,18 +449,20 @@ def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     return [*rows, *printed[:1], *changed]
 
 
-def _mean_changes(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
-    """A section with the mean changes of our rows over the datasets; none without changes."""
+def _with_mean_changes(table: Table) -> Table:
+    """With a last section, the mean changes of our rows over the datasets, if there are several."""
     names = ("Reader", "Model", "Change of")
     changes: dict[tuple[CellValue, ...], list[float]] = {}
-    for one in rows:
-        if not one.paper and (change := one["Change"].number) is not None:
+    for one in table.own_rows:
+        if (change := one["Change"].number) is not None:
             changes.setdefault(tuple(one[name].value for name in names), []).append(change)
+    if len(table.sections) < 2 or not changes:
+        return table
     means = [
         row({**dict(zip(names, key, strict=True)), "Change": statistics.fmean(lost)})
         for key, lost in changes.items()
     ]
-    return {"Mean over these": means} if means else {}
+    return replace(table, sections=(*table.sections, Section("Mean over these", tuple(means))))
 
 
 # ------------------------------------------------------------------ function calls (table 7)
@@ -567,7 +507,7 @@ def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
                     share = count / sums[stage] if sums[stage] else None
                     label = f"{name} (ours, beside)" if name == "next_page" else name
                     cells = {"Stage": title, "Function": label, "Of its stage": share, **first}
-                    rows.append(row(_cells(spec.columns, group) | cells))
+                    rows.append(row(group_cells(spec.columns, group) | cells))
                     first = {}
     return rows + printed_rows("functions", _paper_section(section))
 
@@ -602,7 +542,7 @@ def _with_sizes(run: Mapping[str, Any], section: "DataFrame") -> "DataFrame":
 def _dataset_rows(run: Mapping[str, Any], spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     """A row a length; the paper's, which is of the whole dataset, stands below the first."""
     groups = grouped(section, "length")
-    first, *others = [_row(spec.columns, _with_sizes(run, group)) for group in groups]
+    first, *others = [group_row(spec.columns, _with_sizes(run, group)) for group in groups]
     return [first, *printed_rows("datasets", paper_set(value(section, "dataset"))), *others]
 
 
@@ -636,7 +576,7 @@ def _read_agent_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     dataset, subset = value(section, "dataset"), value(section, "subset")
     printed = printed_rows("read_agent", f"{dataset}, {subset}s" if subset else dataset)
     wanted = [one for one in printed if page_reader(str(one["reader"].value)) in kinds]
-    return _rows(spec, section) + wanted
+    return group_rows(spec, section) + wanted
 
 
 # ------------------------------------------------------------------ spread
@@ -705,7 +645,7 @@ _MEASURES: Mapping[str, Callable[["DataFrame", str], CellValue]] = {
     "value": value,
     "window": _window,
 }
-_PREPARE: Mapping[str, _Prepare] = {
+_PREPARE: Mapping[str, Prepare] = {
     "scores": _with_golden,
     "evidence": _with_jsr,
     "score_by_length": lambda section: section.assign(measure=main_measure(section)),
@@ -714,7 +654,7 @@ _PREPARE: Mapping[str, _Prepare] = {
     "graphs": _one_graph_each,
     "read_agent": _with_subset,
 }
-_ROWS: Mapping[str, _MakeRows] = {
+_ROWS: Mapping[str, MakeRows] = {
     "scores": _score_rows,
     "pairs": _pair_rows,
     "score_by_length": _length_rows,
@@ -725,10 +665,10 @@ _ROWS: Mapping[str, _MakeRows] = {
     "spread": _spread_rows,
 }
 _NOTES: Mapping[str, Callable[[Sequence["DataFrame"], Table], Iterable[str]]] = {
-    "options": _options_note,
-    "samples": _samples_note,
-    "failed": _failed_note,
-    "uneven": _uneven_note,
-    "jsr": _jsr_note,
-    "unplaced": _unplaced_note,
+    "{options}": _options_note,
+    "{samples}": _samples_note,
+    "{failed}": _failed_note,
+    "{uneven}": _uneven_note,
+    "{jsr}": _jsr_note,
+    "{unplaced}": _unplaced_note,
 }

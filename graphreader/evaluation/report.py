@@ -1,7 +1,13 @@
-"""The report of an evaluation: its tables as Markdown, CSV and JSON, and pictures of them."""
+"""The report of an evaluation: its tables as Markdown, CSV and JSON, and pictures of them.
 
+Names of readers and datasets are data: they never become markup or a formula.
+"""
+
+import csv
+import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +22,18 @@ from graphreader.evaluation.measures import (
 )
 from graphreader.evaluation.paper_tables import paper_tables
 from graphreader.evaluation.plots import draw_plots
-from graphreader.evaluation.tables import Table, as_csv, as_json, as_markdown, escape_markdown
+from graphreader.evaluation.tables import (
+    DASH,
+    Cell,
+    Column,
+    Section,
+    Table,
+    TableRow,
+    best_values,
+    footnotes,
+    format_cell,
+    visible_columns,
+)
 from graphreader.files import atomic_write
 from graphreader.settings import OFFLINE
 
@@ -164,3 +181,141 @@ def _command_block(run: Mapping[str, Any]) -> Sequence[str]:
     commands = known if isinstance(known, list) else []
     lines = dict.fromkeys(" ".join(one.split()) for one in commands if isinstance(one, str))
     return ["\n".join(["Made by:", "", *(f"    {one}" for one in lines)])] if lines else []
+
+
+# ------------------------------------------------------------------ Markdown, CSV, JSON
+
+_PARTS = ("low", "high", "n")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_csv(table: Table) -> str:
+    """One line a row, with its section and source; intervals and n have columns of their own."""
+    columns = [
+        (column.name, part)
+        for column in table.columns
+        for part in ("value", *_PARTS)
+        if (column.missing and part == "value")
+        or any(getattr(row[column.name], part) is not None for row in table.rows)
+    ]
+    heads = [name if part == "value" else f"{name} {part}" for name, part in columns]
+    lines: list[Sequence[Any]] = [("section", "source", *heads)]
+    for section in table.sections:
+        for row in section.rows:
+            values = (_rounded(getattr(row[name], part)) for name, part in columns)
+            lines.append((section.title, _source(row), *values))
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows(map(_escape_formula, line) for line in lines)
+    return file.getvalue()
+
+
+def as_json(table: Table) -> Mapping[str, Any]:
+    """Plain JSON types; a cell is its value, or an object of value, low, high and n."""
+    sections = [
+        {
+            "title": section.title,
+            "rows": [
+                {
+                    "source": _source(row),
+                    "cells": {one.name: _json_cell(row[one.name]) for one in table.columns},
+                }
+                for row in section.rows
+            ],
+        }
+        for section in table.sections
+    ]
+    return {
+        "name": table.name,
+        "title": table.title,
+        "warning": table.warning,
+        "sections": sections,
+        "notes": footnotes(table),
+    }
+
+
+def _source(row: TableRow) -> str:
+    return "paper" if row.paper else "ours"
+
+
+def _json_cell(cell: Cell) -> Any:
+    parts = {part: _rounded(getattr(cell, part)) for part in _PARTS}
+    known = {part: value for part, value in parts.items() if value is not None}
+    return {"value": _rounded(cell.value), **known} if known else _rounded(cell.value)
+
+
+def _rounded(value: float | str | None) -> float | str | None:
+    """Six digits after the point: no figure is known more exactly."""
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _escape_formula(value: Any) -> Any:
+    """A text in one line, quoted if a spreadsheet would take it for a formula."""
+    if not isinstance(value, str):
+        return value
+    text = " ".join(value.split())
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&@]|(?<=:)/(?=/)|(?<=www)\.)")
+"""Characters of Markdown, and those that GitHub turns into links or mentions."""
+
+
+def escape_markdown(text: str) -> str:
+    """The text in one line, without anything that Markdown or HTML takes for markup."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def as_markdown(
+    title: str, lead: Sequence[str], tables: Iterable[Table], pictures: Iterable[str]
+) -> str:
+    """The whole report. A picture, a file beside it, follows the table of the same name."""
+    files = {name.rpartition("/")[2].partition(".")[0]: name for name in pictures}
+    parts = [f"# {escape_markdown(title)}", *lead]
+    for table in tables:
+        parts += _table_parts(table)
+        if table.name in files:
+            parts.append(f"![{escape_markdown(table.title)}]({files[table.name]})")
+    return "\n\n".join(parts) + "\n"
+
+
+def _table_parts(table: Table) -> Iterator[str]:
+    yield f"## {escape_markdown(table.title)}"
+    if table.warning:
+        yield escape_markdown(table.warning)
+    for section in table.sections:
+        if section.rows and section.title:
+            yield f"### {escape_markdown(section.title)}"
+        if section.rows:
+            yield _markdown_section(table, section)
+    if notes := footnotes(table):
+        yield "\n".join(f"- {escape_markdown(note)}" for note in notes)
+
+
+def _markdown_section(table: Table, section: Section) -> str:
+    columns = visible_columns(table, section)
+    heads = [escape_markdown(column.name) for column in columns]
+    rules = ["---" if column.style == "text" else "---:" for column in columns]
+    best = {one.name: best_values(section, one.name) for one in columns if one.ranked}
+    rows = [
+        [_markdown_cell(row, column, best.get(column.name, (None, None))) for column in columns]
+        for row in section.rows
+    ]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, rules, *rows))
+
+
+def _markdown_cell(row: TableRow, column: Column, best: tuple[float | None, float | None]) -> str:
+    """The best value in bold, the second underlined, a paper's in italics."""
+    cell = row[column.name]
+    text = escape_markdown(format_cell(cell, column.style))
+    if row.paper:
+        return f"*{text}*" if cell.value is not None else DASH
+    if not row.ranked or cell.number is None or best[0] is None:
+        return text
+    value, space, rest = text.partition(" ")
+    rounded = round(cell.number, 3)
+    if rounded == best[0]:
+        value = f"**{value}**"
+    elif rounded == best[1]:
+        value = f"<ins>{value}</ins>"
+    return f"{value}{space}{rest}"

@@ -1,16 +1,16 @@
-"""Tables of an evaluation, and how they are written: Markdown, CSV and plain JSON types.
+"""Tables of an evaluation: how they are made of readings, and what people see of them.
 
-A table has sections of rows of cells. Shares are 0 to 1 in cells, CSV and JSON, and percent for
-people. Names of readers and datasets are data: they never become markup or a formula.
+A table has sections of rows of cells. Shares are 0 to 1 in cells, and percent for people.
+`make_table` makes a table as its `TableSpec` says.
 """
 
-import csv
-import io
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from graphreader.evaluation.measures import GOLDEN, grouped, questions, value
 from graphreader.evaluation.metrics.evidence import Interval
 
 if TYPE_CHECKING:
@@ -209,137 +209,83 @@ _FORMATS: Mapping[Style, Callable[[float], str]] = {
     "dollars": lambda value: f"{value:,.4f}",
 }
 
-_PARTS = ("low", "high", "n")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """A declared table; `paper_tables.toml` says what its fields mean.
+
+    `prepare` adds columns to the readings of a section, `rows` makes the rows of a section.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    notes: Sequence["Note"]
+    prepare: "Prepare"
+    rows: "MakeRows"
+    readings: Mapping[str, Any] = field(default_factory=lambda: {"study": False})
+    sections: Sequence[str] = ("dataset", "length")
+    section_title: str = "{set}"
+    by: Sequence[str] = ("reader", "model")
 
 
-def as_csv(table: Table) -> str:
-    """One line a row, with its section and source; intervals and n have columns of their own."""
-    columns = [
-        (column.name, part)
-        for column in table.columns
-        for part in ("value", *_PARTS)
-        if (column.missing and part == "value")
-        or any(getattr(row[column.name], part) is not None for row in table.rows)
-    ]
-    heads = [name if part == "value" else f"{name} {part}" for name, part in columns]
-    lines: list[Sequence[Any]] = [("section", "source", *heads)]
-    for section in table.sections:
-        for row in section.rows:
-            values = (_rounded(getattr(row[name], part)) for name, part in columns)
-            lines.append((section.title, _source(row), *values))
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerows(map(_escape_formula, line) for line in lines)
-    return file.getvalue()
+Note = str | Mapping[str, Any] | Callable[[Sequence["DataFrame"], Table], Iterable[str]]
+"""A sentence; one that is shown `when` there are such readings; or a function of the sections."""
+
+Prepare = Callable[["DataFrame"], "DataFrame"]
+MakeRows = Callable[[TableSpec, "DataFrame"], list[TableRow]]
 
 
-def as_json(table: Table) -> Mapping[str, Any]:
-    """Plain JSON types; a cell is its value, or an object of value, low, high and n."""
-    sections = [
-        {
-            "title": section.title,
-            "rows": [
-                {
-                    "source": _source(row),
-                    "cells": {one.name: _json_cell(row[one.name]) for one in table.columns},
-                }
-                for row in section.rows
-            ],
-        }
-        for section in table.sections
-    ]
-    return {
-        "name": table.name,
-        "title": table.title,
-        "warning": table.warning,
-        "sections": sections,
-        "notes": footnotes(table),
-    }
+def make_table(spec: TableSpec, frame: "DataFrame") -> Table | None:
+    """The table of these readings; None if it has no row."""
+    readings = _select(frame, spec.readings)
+    prepared = (spec.prepare(one) for one in grouped(readings, *spec.sections))
+    sections = [one for one in prepared if len(one)]
+    rows: dict[str, list[TableRow]] = {}
+    for section in sections:
+        if made := spec.rows(spec, section):
+            title = spec.section_title.format_map(section.iloc[0])
+            rows.setdefault(title, []).extend(made)
+    filled = tuple(Section(title, tuple(its)) for title, its in rows.items())
+    table = Table(spec.name, spec.title, spec.columns, filled)
+    return replace(table, notes=tuple(_notes(spec, sections, readings, table))) if rows else None
 
 
-def _source(row: TableRow) -> str:
-    return "paper" if row.paper else "ours"
+def _select(readings: "DataFrame", values: Mapping[str, Any]) -> "DataFrame":
+    """The readings with these values in these columns."""
+    mask = np.full(len(readings), True)
+    for name, one in values.items():
+        mask &= (readings[name] == one).to_numpy()
+    return readings[mask]
 
 
-def _json_cell(cell: Cell) -> Any:
-    parts = {part: _rounded(getattr(cell, part)) for part in _PARTS}
-    known = {part: value for part, value in parts.items() if value is not None}
-    return {"value": _rounded(cell.value), **known} if known else _rounded(cell.value)
+def _notes(
+    spec: TableSpec, sections: Sequence["DataFrame"], readings: "DataFrame", table: Table
+) -> Iterable[str]:
+    for note in spec.notes:
+        if isinstance(note, str):
+            yield note
+        elif callable(note):
+            yield from note(sections, table)
+        elif (
+            table.has_paper_rows
+            if note["when"] == "paper"
+            else len(_select(readings, note["when"]))
+        ):
+            yield note["text"]
 
 
-def _rounded(value: float | str | None) -> float | str | None:
-    """Six digits after the point: no figure is known more exactly."""
-    return round(value, 6) if isinstance(value, float) else value
+def group_row(columns: Iterable[Column], group: "DataFrame", **cells: CellValue) -> TableRow:
+    """The row of a group of readings: a cell in each column that has a measure, and `cells`."""
+    ranked = value(group, "reader") != GOLDEN
+    return row({**group_cells(columns, group), **cells}, ranked=ranked, questions=questions(group))
 
 
-def _escape_formula(value: Any) -> Any:
-    """A text in one line, quoted if a spreadsheet would take it for a formula."""
-    if not isinstance(value, str):
-        return value
-    text = " ".join(value.split())
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def group_cells(columns: Iterable[Column], group: "DataFrame") -> dict[str, CellValue]:
+    """The cells of a group of readings, in the columns that have a measure."""
+    return {one.name: one.aggregate(group, one.of or one.name) for one in columns if one.aggregate}
 
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&@]|(?<=:)/(?=/)|(?<=www)\.)")
-"""Characters that GitHub turns into links or mentions."""
-
-
-def escape_markdown(text: str) -> str:
-    """The text in one line, without anything that Markdown or HTML takes for markup."""
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
-
-
-def as_markdown(
-    title: str, lead: Sequence[str], tables: Iterable[Table], pictures: Iterable[str]
-) -> str:
-    """The whole report. A picture, a file beside it, follows the table of the same name."""
-    files = {name.rpartition("/")[2].partition(".")[0]: name for name in pictures}
-    parts = [f"# {escape_markdown(title)}", *lead]
-    for table in tables:
-        parts += _table_parts(table)
-        if table.name in files:
-            parts.append(f"![{escape_markdown(table.title)}]({files[table.name]})")
-    return "\n\n".join(parts) + "\n"
-
-
-def _table_parts(table: Table) -> Iterator[str]:
-    yield f"## {escape_markdown(table.title)}"
-    if table.warning:
-        yield escape_markdown(table.warning)
-    for section in table.sections:
-        if section.rows and section.title:
-            yield f"### {escape_markdown(section.title)}"
-        if section.rows:
-            yield _markdown_section(table, section)
-    if notes := footnotes(table):
-        yield "\n".join(f"- {escape_markdown(note)}" for note in notes)
-
-
-def _markdown_section(table: Table, section: Section) -> str:
-    columns = visible_columns(table, section)
-    heads = [escape_markdown(column.name) for column in columns]
-    rules = ["---" if column.style == "text" else "---:" for column in columns]
-    best = {one.name: best_values(section, one.name) for one in columns if one.ranked}
-    rows = [
-        [_markdown_cell(row, column, best.get(column.name, (None, None))) for column in columns]
-        for row in section.rows
-    ]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, rules, *rows))
-
-
-def _markdown_cell(row: TableRow, column: Column, best: tuple[float | None, float | None]) -> str:
-    """The best value in bold, the second underlined, a paper's in italics."""
-    cell = row[column.name]
-    text = escape_markdown(format_cell(cell, column.style))
-    if row.paper:
-        return f"*{text}*" if cell.value is not None else DASH
-    if not row.ranked or cell.number is None or best[0] is None:
-        return text
-    value, space, rest = text.partition(" ")
-    rounded = round(cell.number, 3)
-    if rounded == best[0]:
-        value = f"**{value}**"
-    elif rounded == best[1]:
-        value = f"<ins>{value}</ins>"
-    return f"{value}{space}{rest}"
+def group_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """A row for each group of readings with the same values of the columns `by`."""
+    return [group_row(spec.columns, group) for group in grouped(section, *spec.by)]

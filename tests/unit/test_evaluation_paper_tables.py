@@ -11,12 +11,15 @@ from graphreader.evaluation.measures import (
     reader_position,
     window_name,
 )
-from graphreader.evaluation.report import all_tables, merge_same_reader
-from graphreader.evaluation.tables import (
-    Section,
+from graphreader.evaluation.report import (
+    all_tables,
     as_csv,
     as_json,
     as_markdown,
+    merge_same_reader,
+)
+from graphreader.evaluation.tables import (
+    Section,
     best_values,
     footnotes,
     format_cell,
