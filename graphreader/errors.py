@@ -1,33 +1,9 @@
 """The exceptions of GraphReader.
 
 Every message is one sentence (or two) for a person: what is wrong and what to do about it.
-
-    GraphReaderError
-    ├── UsageError                  the user's request cannot be carried out (exit code 2)
-    │   ├── SettingsError           a setting is missing or invalid
-    │   ├── DocumentError           a file is missing, empty, binary, wrongly encoded or too large
-    │   ├── DatasetError            a question set, or its pool, violates its format
-    │   ├── UnknownCorpusError      no corpus of that name
-    │   ├── UnknownDocumentError    no document of that id, path or title, or several
-    │   ├── UnknownKeyElementError  no key element of that name
-    │   ├── UnknownRunError         no kept run with that id or prefix, or several
-    │   └── EmbeddingMismatchError  the corpus was embedded with another embedder
-    ├── StoreError                  Neo4j failed (exit code 1)
-    │   ├── Neo4jUnavailableError   no server answers at the address
-    │   ├── Neo4jRefusedError       wrong user or password
-    │   └── SchemaError             a graph or a server that this version cannot use
-    ├── ServerError                 the embedded Neo4j does not start or stop (exit code 1)
-    │   └── DownloadError           its jars cannot be downloaded, or have a wrong checksum
-    ├── CacheError                  the file of kept replies cannot be read or cleared (exit code 1)
-    ├── RunsError                   the file of kept runs cannot be read or changed (exit code 1)
-    └── DecisionError               a decider gave no usable decision (exit code 1)
-        ├── ModelUnavailableError   the model's service does not answer
-        ├── ModelRefusedError       the model's service refuses the key or the request
-        │   └── ModelClosedError    it refuses every request: key, quota or model's name
-        ├── ReplyError              the model's reply does not fit, also after asking again
-        │   └── CutOffError         the reply is longer than replies may be
-        ├── WindowError             a prompt does not fit the reader's window
-        └── BudgetError             the run may not spend more
+A UsageError has exit code 2: settings, documents, datasets, unknown names. All others have 1:
+StoreError (Neo4j), ServerError (the embedded server), CacheError and RunsError (our files), and
+DecisionError (a model, a prompt or the budget).
 """
 
 from graphreader.usage import Usage

@@ -211,13 +211,13 @@ class Coverage:
     @property
     def tokens(self) -> int:
         """The number of tokens that were shown."""
-        once = [_once(slices) for slices in self._passages.values()]
+        once = [_without_overlaps(slices) for slices in self._passages.values()]
         verbatim = "\n".join(_folded(text) for text in once)
         derived = (text for text in self._derived if text not in verbatim)
         return sum(count_tokens(text) for text in (*once, *derived))
 
 
-def _once(slices: dict[int, str]) -> str:
+def _without_overlaps(slices: dict[int, str]) -> str:
     """The slices of one document in order; overlapping text occurs once."""
     parts, end = [], 0
     for start in sorted(slices):

@@ -12,9 +12,18 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from uuid import uuid4
@@ -324,6 +333,25 @@ class RunStore:
         _ACTIVE_HOLDERS.add(holder)
 
 
+def _tolerant(method: Callable[..., Awaitable[T]]) -> Callable[..., Coroutine[Any, Any, T | None]]:
+    """A method of the saver that returns None if the file cannot be used."""
+
+    @wraps(method)
+    async def tolerated(self: "RunCheckpoints", *args: Any) -> T | None:
+        if not self.store.is_current(self.conn):
+            return None
+        try:
+            return await method(self, *args)
+        except (sqlite3.Error, ValueError) as error:
+            # aiosqlite raises ValueError once another step's failure has closed the connection.
+            if isinstance(error, ValueError) and self.store.is_current(self.conn):
+                raise
+            await self.store.fail("written", error, self.conn)
+            return None
+
+    return tolerated
+
+
 class RunCheckpoints(AsyncSqliteSaver):
     """LangGraph's saver, except that a file that fails does not fail the run.
 
@@ -331,27 +359,10 @@ class RunCheckpoints(AsyncSqliteSaver):
     """
 
     store: RunStore
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint; None if the file cannot be used."""
-        return await self._tolerate(super().aget_tuple(config))
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """The checkpoints, newest first. Raises RunsError."""
-        listed = super().alist(config, filter=filter, before=before, limit=limit)
-        try:
-            checkpoints = [one async for one in listed]
-        except (sqlite3.Error, ValueError) as error:
-            raise await self.store.fail("read", error, self.conn) from error
-        for one in checkpoints:
-            yield one
+    aget_tuple = _tolerant(AsyncSqliteSaver.aget_tuple)
+    aput_writes = _tolerant(AsyncSqliteSaver.aput_writes)
+    adelete_thread = _tolerant(AsyncSqliteSaver.adelete_thread)
+    _aput = _tolerant(AsyncSqliteSaver.aput)
 
     async def aput(
         self,
@@ -361,24 +372,21 @@ class RunCheckpoints(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Write a checkpoint."""
-        written = await self._tolerate(super().aput(config, checkpoint, metadata, new_versions))
+        written = await self._aput(config, checkpoint, metadata, new_versions)
         return written or {
             "configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}
         }
 
-    async def aput_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """Write the results of a step or a decision."""
-        await self._tolerate(super().aput_writes(config, writes, task_id, task_path))
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Delete the checkpoints of a run."""
-        await self._tolerate(super().adelete_thread(thread_id))
+    async def alist(
+        self, config: RunnableConfig | None, **options: Any
+    ) -> AsyncIterator[CheckpointTuple]:
+        """The checkpoints, newest first. Raises RunsError."""
+        try:
+            checkpoints = [one async for one in super().alist(config, **options)]
+        except (sqlite3.Error, ValueError) as error:
+            raise await self.store.fail("read", error, self.conn) from error
+        for one in checkpoints:
+            yield one
 
     async def delete_path_steps(self, run: str) -> None:
         """Delete the paths' own steps of a run that is over; it can be forked at outer steps."""
@@ -386,19 +394,6 @@ class RunCheckpoints(AsyncSqliteSaver):
             for table in ("checkpoints", "writes"):
                 statement = f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns <> ''"
                 await self.store._write(statement, (run,))
-
-    async def _tolerate(self, work: Coroutine[Any, Any, T]) -> T | None:
-        if not self.store.is_current(self.conn):
-            work.close()
-            return None
-        try:
-            return await work
-        except (sqlite3.Error, ValueError) as error:
-            # aiosqlite raises ValueError once another step's failure has closed the connection.
-            if isinstance(error, ValueError) and self.store.is_current(self.conn):
-                raise
-            await self.store.fail("written", error, self.conn)
-            return None
 
 
 def unkept(error: RunsError) -> str:

@@ -1,4 +1,4 @@
-"""The run of the paper's appendix H, call by call, and once more through a chat model's door.
+"""The run of the paper's appendix H, call by call.
 
 The three supporting passages are those of HotpotQA that the appendix quotes, from Wikipedia
 (CC BY-SA 4.0).
@@ -7,13 +7,9 @@ The three supporting passages are those of HotpotQA that the appendix quotes, fr
 import re
 from pathlib import Path
 
-import pytest
-
-from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, NeighborTask
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.retry import ModelService
-from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.runs import world
@@ -46,34 +42,26 @@ CALLS = [
 ]
 
 
-def read_chunk(task: ChunkTask) -> object:
-    for sentence in (ALBUM, BAND, CASTLE):
-        if sentence in task.text:
-            function = "termination" if sentence is CASTLE else "search_more"
-            return world.chunk(function, f"{task.notebook} {sentence}".strip(), [sentence])
-    raise AssertionError("a chunk was read that the appendix does not read")
+# One initial node, eight calls, chunk 6 not read twice, and the castle of Toronto, by a model that
+# sees nothing but the prompts.
+def test_golden_run(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    texts = world.write_files(tmp_path, {"music": PARAGRAPHS})
+    model = FunctionChatModel(function=from_prompt)
+    service = ModelService("fake:model")
+    decider = LanguageModelDecider(model, service, window=4096)
+    given = world.settings(neo4j, initial_nodes=1)
+    with GraphReader(corpus, settings=given, decider=decider) as reader:
+        report = reader.ingest(texts)
+        reading = reader.ask(QUESTION)
+        reader.delete(everything=True)
 
-
-def go_on(task: NeighborTask) -> object:
-    wanted = {"Never Too Loud": "Danko Jones", "Danko Jones": "Toronto"}[task.node]
-    return world.neighbor(task.neighbors.index(wanted) + 1)
-
-
-def answer(task: AnswerTask) -> object:
-    found = world.first_quote(task)
-    return found.model_copy(update={"answer": "Casa Loma"})
-
-
-SCRIPT = {
-    InitialNodesTask: world.nodes("Never Too Loud"),
-    ChunkTask: read_chunk,
-    NeighborTask: go_on,
-    AnswerTask: answer,
-}
-
-
-def check(reading: Reading) -> None:
-    """The appendix's calls, its answer, and a quote from each of the three chunks."""
+    assert report.documents[0].chunks == 16
+    neighbors = [one.user for one in model.requests if one.decision == "NeighborDecision"]
+    shown = [set(re.findall(r"^\[\d+\] (.*)$", one, re.MULTILINE)) for one in neighbors]
+    assert shown[0] == {  # "Canadian" is "Canada" by now, as there
+        "studio album", "Canada", "hard rock band", "Danko Jones",
+    }  # fmt: skip
+    assert "Never Too Loud" not in shown[1]
     (path,) = reading.paths
     assert [(call.name, call.argument) for call in path.functions] == CALLS
     assert (path.calls, path.stopped) == (8, "termination")
@@ -81,42 +69,6 @@ def check(reading: Reading) -> None:
     assert (reading.answer, reading.answered) == ("Casa Loma", True)
     assert [one.chunk for one in reading.citations] == [6, 9, 13]
     assert [one.quote for one in reading.citations] == [ALBUM, BAND, CASTLE]
-
-
-@pytest.fixture
-def texts(tmp_path: Path) -> Path:
-    return world.write_files(tmp_path, {"music": PARAGRAPHS})
-
-
-# One initial node, eight calls, chunk 6 not read twice, and the castle of Toronto.
-def test_golden_run(neo4j: Settings, corpus: str, texts: Path) -> None:
-    decider = world.scripted(FACTS, SCRIPT)
-    with world.reader(neo4j, corpus, decider, initial_nodes=1) as reader:
-        report = reader.ingest(texts)
-        reading = reader.ask(QUESTION)
-        reader.delete(everything=True)
-
-    assert report.documents[0].chunks == 16
-    check(reading)
-    neighbors = [task for task in decider.asked if isinstance(task, NeighborTask)]
-    assert set(neighbors[0].neighbors) == {  # "Canadian" is "Canada" by now, as there
-        "studio album", "Canada", "hard rock band", "Danko Jones",
-    }  # fmt: skip
-    assert "Never Too Loud" not in neighbors[1].neighbors
-
-
-# The same run by a model that sees nothing but the prompts.
-def test_golden_run_through_prompts(neo4j: Settings, corpus: str, texts: Path) -> None:
-    model = FunctionChatModel(function=from_prompt)
-    service = ModelService("fake:model")
-    decider = LanguageModelDecider(model, service, window=4096)
-    given = world.settings(neo4j, initial_nodes=1)
-    with GraphReader(corpus, settings=given, decider=decider) as reader:
-        reader.ingest(texts)
-        reading = reader.ask(QUESTION)
-        reader.delete(everything=True)
-
-    check(reading)
     assert reading.usage.calls == 11
 
 

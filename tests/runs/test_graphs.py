@@ -1,132 +1,51 @@
-"""The agent as a graph that somebody else runs; `test_subgraph` puts it into another one."""
+"""The agent as a graph that somebody else runs, alone and as a step of another graph."""
 
 import asyncio
+import operator
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from typing_extensions import TypedDict
 
+from examples import subgraph as example
 from graphreader import sync
-from graphreader.agent.tasks import ChunkTask, NeighborTask, PlanTask
+from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, NeighborTask, PlanTask
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.settings import Settings
 from tests.runs import world
 
-CONFIG: RunnableConfig = {"configurable": {"thread_id": "one"}}
+ALPHA = {"question": "Whom did Alpha meet?"}
+DELTA = {"question": "Whom did Delta meet?"}
+Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 def quoting(task: ChunkTask) -> Any:
     """Note and quote the sentence of the chunk."""
     sentence = task.text[: task.text.index(".") + 1]
-    return world.chunk("termination", f"It says: {sentence}", [sentence])
+    return world.chunk("termination", f"{task.label}.", [sentence])
+
+
+SCRIPT: dict[Any, Any] = {
+    InitialNodesTask: world.nodes("Beta", "Epsilon"),
+    ChunkTask: quoting,
+    AnswerTask: lambda task: world.answer(" ".join([task.question, *task.notebooks]), 1),
+}
 
 
 @pytest.fixture
 def reader(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
-    decider = world.scripted({}, {ChunkTask: quoting})
+    decider = world.scripted(world.RING_FACTS, SCRIPT)
     with world.reader(neo4j, ring, decider, initial_nodes=2) as reader:
         yield reader
-
-
-def checkpointed(reader: GraphReader) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The reader's graph with checkpoints of its own."""
-    graph = reader.as_graph()
-    graph.checkpointer = InMemorySaver()
-    return graph
-
-
-# A question gives what an ask gives, in any loop, and nothing of it stands among the kept runs.
-def test_as_asked(reader: GraphReader) -> None:
-    reading = reader.ask("Whom did Alpha meet?")
-    kept = reader.runs()
-    graph = reader.as_graph()
-    given = [asyncio.run(graph.ainvoke({"question": "Whom did Alpha meet?"})) for _ in range(2)]
-
-    assert [one["answer"] for one in given] == [reading.answer] * 2
-    assert [len(one["paths"]) for one in given] == [2, 2]
-    assert given[0]["citations"][0]["quote"] == reading.citations[0].quote
-    assert reader.runs() == kept
-
-
-# A second question of the same thread begins anew: nothing of the first one is in its answer.
-async def test_a_second_question(reader: GraphReader) -> None:
-    graph = checkpointed(reader)
-    first = await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG)
-    second = await graph.ainvoke({"question": "Whom did Delta meet?"}, CONFIG)
-    alone = await reader.as_graph().ainvoke({"question": "Whom did Delta meet?"})
-
-    assert second == alone
-    assert [one["path"] for one in second["paths"]] == [1, 2]
-    assert first["paths"] != second["paths"]
-
-
-# Stopped on its way, a second question shows nothing of what the first one came to.
-async def test_a_second_question_on_its_way(reader: GraphReader) -> None:
-    graph = checkpointed(reader)
-    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG)
-    second = {"question": "Whom did Delta meet?"}
-    await graph.ainvoke(second, CONFIG, interrupt_before=["initial_nodes"])
-    state = (await graph.aget_state(CONFIG)).values
-    result = ("answer", "analysis", "unjoined", "citations", "claims", "contradictions", "paths")
-
-    assert not any(state[name] for name in (*result, "nodes", "related", "answered"))
-    assert state["question"] == second["question"]
-
-
-# What goes to the custom stream is plain, and says what it is.
-async def test_what_is_told(reader: GraphReader) -> None:
-    told = [
-        item
-        async for item in reader.as_graph().astream(
-            {"question": "Whom did Alpha meet?"}, stream_mode="custom"
-        )
-    ]
-    inside = [
-        item
-        async for _, item in reader.as_graph().astream(
-            {"question": "Whom did Alpha meet?"}, stream_mode="custom", subgraphs=True
-        )
-    ]
-
-    assert {one["event"] for one in told} >= {"PlanMade", "NodesChosen", "AnswerToken"}
-    assert {one["event"] for one in inside} >= {"FactsRead", "FunctionChosen", "PathEnded"}
-    assert all(type(one) is dict for one in inside)
-
-
-# A run that is stopped on the way goes on, also where another process has its parts no more.
-@pytest.mark.parametrize("remembered", [True, False])
-async def test_going_on(reader: GraphReader, remembered: bool) -> None:
-    graph = checkpointed(reader)
-    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG, interrupt_before=["path"])
-    again = graph
-    if not remembered:
-        again = reader.as_graph()
-        again.checkpointer = graph.checkpointer
-    answered = await again.ainvoke(None, CONFIG)
-
-    whole = await reader.as_graph().ainvoke({"question": "Whom did Alpha meet?"})
-    assert answered["answer"] == whole["answer"]
-
-
-# Steps are taken in the reader's own thread, where its driver and its clients live.
-async def test_where_steps_are_taken(neo4j: Settings, ring: str) -> None:
-    seen = []
-
-    def planned(task: PlanTask) -> Any:
-        seen.append(threading.current_thread().name)
-        return world.plan(task)
-
-    decider = world.scripted({}, {PlanTask: planned})
-    with world.reader(neo4j, ring, decider, initial_nodes=1) as reader:
-        await reader.as_graph().ainvoke({"question": "Whom did Alpha meet?"})
-
-    assert seen == ["graphreader"]
 
 
 @pytest.fixture
@@ -137,25 +56,113 @@ def meek(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
         yield reader
 
 
+def checkpointed(reader: GraphReader, saver: InMemorySaver | None = None) -> Graph:
+    """The reader's graph with checkpoints of its own."""
+    graph = reader.as_graph()
+    graph.checkpointer = saver or InMemorySaver()
+    return graph
+
+
+def config(thread: str = "one") -> RunnableConfig:
+    return {"configurable": {"thread_id": thread}}
+
+
 def calls(result: Mapping[str, Any]) -> int:
     return sum(cost["calls"] for cost in result["costs"].values())
 
 
+# A question gives what an ask gives, in any loop, and nothing of it stands among the kept runs.
+def test_as_asked(reader: GraphReader) -> None:
+    reading = reader.ask(ALPHA["question"])
+    kept = reader.runs()
+    graph = reader.as_graph()
+    ended = [asyncio.run(graph.ainvoke(ALPHA)) for _ in range(2)]
+
+    assert [one["answer"] for one in ended] == [reading.answer] * 2
+    assert [len(one["paths"]) for one in ended] == [2, 2]
+    assert ended[0]["citations"][0]["quote"] == reading.citations[0].quote
+    assert reader.runs() == kept
+
+
+# A second question of the same thread begins anew: nothing of the first one is in its answer, nor
+# in its state while it is on its way.
+async def test_a_second_question(reader: GraphReader) -> None:
+    graph = checkpointed(reader)
+    first = await graph.ainvoke(ALPHA, config())
+    await graph.ainvoke(DELTA, config(), interrupt_before=["initial_nodes"])
+    state = (await graph.aget_state(config())).values
+    second = await graph.ainvoke(None, config())
+    result = ("answer", "analysis", "unjoined", "citations", "claims", "contradictions", "paths")
+
+    assert not any(state[name] for name in (*result, "nodes", "related", "answered"))
+    assert state["question"] == DELTA["question"]
+    assert second == await reader.as_graph().ainvoke(DELTA)
+    assert [one["path"] for one in second["paths"]] == [1, 2]
+    assert first["answer"] != second["answer"]
+
+
+# What goes to the custom stream is plain, and says what it is.
+async def test_events(reader: GraphReader) -> None:
+    stream = reader.as_graph().astream(ALPHA, stream_mode="custom", subgraphs=True)
+    events = [(namespace, event) async for namespace, event in stream]
+
+    outer = {event["event"] for namespace, event in events if not namespace}
+    assert outer >= {"PlanMade", "NodesChosen", "AnswerToken"}
+    inner = {event["event"] for namespace, event in events if namespace}
+    assert inner >= {"FactsRead", "FunctionChosen", "PathEnded"}
+    assert all(type(event) is dict for _, event in events)
+
+
+# A run that is stopped goes on, also where another process has its dependencies no more, where the
+# reader was closed meanwhile, or has lost its database.
+@pytest.mark.parametrize("meanwhile", ["nothing", "another process", "closed", "lost"])
+async def test_resumed(reader: GraphReader, meanwhile: str) -> None:
+    graph = checkpointed(reader)
+    await graph.ainvoke(ALPHA, config(), interrupt_before=["path"])
+    before = await sync.arun(reader.context.resources.connection())
+    if meanwhile == "another process":
+        graph = checkpointed(reader, graph.checkpointer)
+    elif meanwhile == "closed":
+        await reader.aclose()
+    elif meanwhile == "lost":
+        before.gone = True
+    ended = await graph.ainvoke(None, config())
+
+    assert ended["answer"] == (await reader.as_graph().ainvoke(ALPHA))["answer"]
+    assert {one["stopped"] for one in ended["paths"]} == {"termination"}
+    now = await sync.arun(reader.context.resources.connection())
+    assert (now is not before) is (meanwhile in ("closed", "lost"))
+
+
+# Steps are taken in the reader's own thread, where its driver and its clients live.
+async def test_where_steps_are_taken(neo4j: Settings, ring: str) -> None:
+    seen = []
+
+    def plan(task: PlanTask) -> Any:
+        seen.append(threading.current_thread().name)
+        return world.plan(task)
+
+    decider = world.scripted({}, {PlanTask: plan})
+    with world.reader(neo4j, ring, decider, initial_nodes=1) as reader:
+        await reader.as_graph().ainvoke(ALPHA)
+
+    assert seen == ["graphreader"]
+
+
 # The budget of a run is one for all its steps, also where another process goes on with it.
-@pytest.mark.parametrize("at", [["initial_nodes"], ["path"], ["answer_reasoning"]])
+@pytest.mark.parametrize("at", ["initial_nodes", "path", "answer_reasoning"])
 @pytest.mark.parametrize("remembered", [True, False])
-async def test_one_budget(meek: GraphReader, at: list[str], remembered: bool) -> None:
+async def test_one_budget(meek: GraphReader, at: str, remembered: bool) -> None:
     graph = checkpointed(meek)
-    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG, interrupt_before=at)
-    again = graph if remembered else meek.as_graph()
-    again.checkpointer = graph.checkpointer
-    result = await again.ainvoke(None, CONFIG)
+    await graph.ainvoke(ALPHA, config(), interrupt_before=[at])
+    again = graph if remembered else checkpointed(meek, graph.checkpointer)
+    result = await again.ainvoke(None, config())
 
     assert 4 <= calls(result) <= 6
     assert "budget" in {one["stopped"] for one in result["paths"]}
 
 
-# Inside of paths that are gone on with one step at a time it is the same one, too.
+# Inside of paths that are resumed one step at a time it is the same one, too.
 @pytest.mark.parametrize("remembered", [True, False])
 async def test_one_budget_step_by_step(meek: GraphReader, remembered: bool) -> None:
     async def here(_: Any) -> ExecutionContext:
@@ -164,12 +171,12 @@ async def test_one_budget_step_by_step(meek: GraphReader, remembered: bool) -> N
     saver = InMemorySaver()
     graph = agent_graph(here, step_by_step=True)
     graph.checkpointer = saver
-    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG)
-    while (await graph.aget_state(CONFIG)).next:
+    await graph.ainvoke(ALPHA, config())
+    while (await graph.aget_state(config())).next:
         if not remembered:
             graph = agent_graph(here, step_by_step=True)
             graph.checkpointer = saver
-        result = await graph.ainvoke(None, CONFIG)
+        result = await graph.ainvoke(None, config())
 
     assert 4 <= calls(result) <= 6
 
@@ -177,33 +184,25 @@ async def test_one_budget_step_by_step(meek: GraphReader, remembered: bool) -> N
 # A run that begins again before its paths has what its budget had then.
 async def test_the_budget_of_a_fork(meek: GraphReader) -> None:
     graph = checkpointed(meek)
-    first = await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG)
-    history = [one async for one in graph.aget_state_history(CONFIG)]
+    first = await graph.ainvoke(ALPHA, config())
+    history = [one async for one in graph.aget_state_history(config())]
     (before,) = [one for one in history if one.next == ("path", "path")]
     second = await graph.ainvoke(None, before.config)
 
     assert calls(second) == calls(first)
-    assert sum(len(one["functions"]) for one in second["paths"]) == sum(
-        len(one["functions"]) for one in first["paths"]
-    )
+    functions = [sum(len(one["functions"]) for one in run["paths"]) for run in (first, second)]
+    assert functions[0] == functions[1]
 
 
-# A reader that was closed meanwhile, or has lost its database, opens what a run needs anew.
-@pytest.mark.parametrize("closed", [True, False])
-async def test_going_on_with_another_connection(reader: GraphReader, closed: bool) -> None:
-    graph = checkpointed(reader)
-    await graph.ainvoke({"question": "Whom did Alpha meet?"}, CONFIG, interrupt_before=["path"])
-    if closed:
-        await reader.aclose()
-    else:
-        before = await sync.arun(reader.context.resources.connection())
-        before.gone = True
-    result = await graph.ainvoke(None, CONFIG)
+# What is remembered of runs is bounded, and what is forgotten is found in their states.
+async def test_old_runs_are_forgotten(meek: GraphReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphreader.integrations.langgraph.MAX_SHARED_RUNS", 1)
+    graph = checkpointed(meek)
+    await graph.ainvoke(ALPHA, config("one"), interrupt_before=["answer_reasoning"])
+    await graph.ainvoke(ALPHA, config("two"), interrupt_before=["path"])
 
-    assert result["answered"]
-    assert {one["stopped"] for one in result["paths"]} == {"termination"}
-    if not closed:
-        assert await sync.arun(reader.context.resources.connection()) is not before
+    for thread in ("one", "two"):
+        assert 4 <= calls(await graph.ainvoke(None, config(thread))) <= 6
 
 
 # A reader at another corpus shares what the first one has open.
@@ -223,20 +222,99 @@ async def test_refusals(reader: GraphReader) -> None:
     for empty in ({"question": " "}, {"question": None}, {"question": ["Why?"]}, {"notes": []}):
         with pytest.raises(UsageError, match="The question is empty"):
             await reader.as_graph().ainvoke(empty)
-    reader.corpus = "nowhere"
     with pytest.raises(UnknownCorpusError, match="There is no corpus 'nowhere'"):
-        await reader.as_graph().ainvoke({"question": "Why?"})
+        await reader.at("nowhere").as_graph().ainvoke(ALPHA)
+    with pytest.raises(TypeError, match="ainvoke"):
+        reader.as_graph().invoke(ALPHA)
 
 
-# What is remembered of runs is bounded, and what is forgotten is found in their states.
-async def test_old_runs_are_forgotten(meek: GraphReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphreader.integrations.langgraph.MAX_SHARED_RUNS", 1)
-    graph = checkpointed(meek)
-    question = {"question": "Whom did Alpha meet?"}
-    await graph.ainvoke(question, CONFIG, interrupt_before=["answer_reasoning"])
-    other: RunnableConfig = {"configurable": {"thread_id": "two"}}
-    await graph.ainvoke(question, other, interrupt_before=["path"])
-    first, second = await graph.ainvoke(None, CONFIG), await graph.ainvoke(None, other)
+class Story(TypedDict, total=False):
+    """The state of the graph around: of the agent's own keys only question, answer and notes."""
 
-    assert 4 <= calls(first) <= 6
-    assert 4 <= calls(second) <= 6
+    question: str
+    answer: str
+    notes: Annotated[list[str], operator.add]
+    title: str
+
+
+def around(reader: GraphReader, stop_before: str = "", **options: Any) -> Graph:
+    """A graph that asks, and then makes a title of the answer; it may stop before a step inside."""
+    asking = reader.as_graph()
+    if stop_before:
+        asking = asking.copy({"interrupt_before_nodes": [stop_before]})
+    graph = StateGraph(Story)
+    graph.add_node("read", asking)
+    graph.add_node("entitle", lambda state: {"title": state["answer"].upper()})
+    graph.add_edge(START, "read")
+    graph.add_edge("read", "entitle")
+    graph.add_edge("entitle", END)
+    return graph.compile(**options)
+
+
+ANSWER = f"{ALPHA['question']} ring, chunk 0. ring, chunk 3."
+
+
+# It is a step as any other: only the keys that both have go in and come out. With the checkpointer
+# of the graph around the steps of all paths are seen, and their events; two runs at once each have
+# the answer to their own question.
+async def test_a_step_of_another_graph(reader: GraphReader) -> None:
+    agent = around(reader, checkpointer=InMemorySaver())
+    steps: Counter[tuple[int, str]] = Counter()
+    chosen: list[tuple[int, str]] = []
+    modes: Any = ["updates", "custom"]
+    stream = agent.astream(ALPHA, config(), stream_mode=modes, subgraphs=True)
+    async for namespace, mode, data in stream:
+        if mode == "updates":
+            steps.update((len(namespace), name) for name in data)
+        elif data["event"] == "FunctionChosen":
+            chosen.append((data["path"], data["call"]["name"]))
+    both = [agent.ainvoke(one, config(one["question"])) for one in (ALPHA, DELTA)]
+    ended = await asyncio.gather(*both)
+
+    assert ended[0] == {**ALPHA, "answer": ANSWER, "notes": [], "title": ANSWER.upper()}
+    assert ended[1]["answer"] == ANSWER.replace("Alpha", "Delta")
+    assert steps == {
+        (0, "read"): 1,
+        (0, "entitle"): 1,
+        (1, "rational_plan"): 1,
+        (1, "initial_nodes"): 1,
+        (1, "path"): 2,
+        (1, "answer_reasoning"): 1,
+        (2, "explore_atomic_facts"): 2,
+        (2, "explore_chunks"): 2,
+        (2, "end_path"): 2,
+    }
+    functions = ("read_chunk", "termination")
+    assert sorted(chosen) == [(path, name) for path in (1, 2) for name in functions]
+
+
+# Stopped before a step inside, the state there can be changed, and the run goes on with it.
+async def test_interrupted_inside(reader: GraphReader) -> None:
+    agent = around(reader, stop_before="initial_nodes", checkpointer=InMemorySaver())
+    stopped = await agent.ainvoke(ALPHA, config())
+    state = await agent.aget_state(config(), subgraphs=True)
+    inside = state.tasks[0].state
+    assert inside is not None
+    await agent.aupdate_state(inside.config, {"plan": "Another plan."})
+    ended = await agent.ainvoke(None, config())
+
+    assert "answer" not in stopped
+    assert (state.next, inside.next) == (("read",), ("initial_nodes",))
+    assert inside.values["plan"] == "Look at what the texts say."
+    assert ended["title"] == ANSWER.upper()
+    decider: Any = reader.context.resources.decider()
+    assert [task.plan for task in decider.asked if isinstance(task, AnswerTask)] == [
+        "Another plan."
+    ]
+
+
+# The example shows which steps were gone through, those of the paths inside of those of the run.
+@pytest.mark.usefixtures("at_home")
+async def test_example(corpus: str, capsys: pytest.CaptureFixture[str]) -> None:
+    await example.main(corpus)
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[:2] == ["   rational_plan", "   initial_nodes"]
+    assert lines.count("   path") == lines.count("     end_path") == 2
+    assert lines[-3:-1] == [" read", " entitle"]
+    assert "BENEDICT XV" in lines[-1]

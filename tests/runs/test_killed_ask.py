@@ -43,6 +43,8 @@ class Asking:
     def start(self, *arguments: str, home: str = "home", stop_at: str = "") -> Fork:
         """The command; it hears no reply to decisions of the class `stop_at`."""
         self._stop_at = stop_at
+        self.reached.clear()
+        self.over.clear()
         given = chronicle.settings(
             self._neo4j, self.server, self._folder / home, concurrency=PATHS, timeout=60.0
         )
@@ -66,18 +68,19 @@ class Asking:
         return mind.think(body)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def asking(
-    forks: Forks, neo4j: Settings, cleaned: None, corpus: str, tmp_path: Path
+    forks: Forks, neo4j: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Asking]:
-    asking = Asking(forks, neo4j, corpus, tmp_path)
+    corpus, folder = f"test-{uuid4().hex[:12]}", tmp_path_factory.mktemp("killed")
+    asking = Asking(forks, neo4j, corpus, folder)
     with asking.server:
-        given = chronicle.settings(neo4j, asking.server, tmp_path / str(uuid4()))
+        given = chronicle.settings(neo4j, asking.server, folder / "reading")
         with GraphReader(corpus, settings=given) as reader:
-            reader.ingest(chronicle.write(tmp_path / "texts", CHUNKS))
-        asking.prompts()
-        yield asking
-        asking.over.set()
+            reader.ingest(chronicle.write(folder / "texts", CHUNKS))
+            asking.prompts()
+            yield asking
+            reader.delete(everything=True)
 
 
 def told(fork: Fork) -> dict[str, Any]:
@@ -93,24 +96,30 @@ def way(reading: dict[str, Any]) -> Any:
     return paths, reading["answer"], reading["claims"], reading["citations"]
 
 
+@pytest.fixture(scope="module")
+def undisturbed(asking: Asking) -> dict[str, Any]:
+    """The reading of a run that nobody kills; it takes a decision of every kind."""
+    reading = told(asking.ask(home="undisturbed"))
+    kinds = {mind.decision_of({"messages": json.loads(one)}) for one in asking.prompts()}
+    assert kinds == set(STEPS)
+    return reading
+
+
 # Killed while a decision of any kind is asked for, a run that goes on sends again only what had no
 # reply then, and comes to where it would have come.
 @pytest.mark.parametrize("step", STEPS)
-def test_killed(asking: Asking, step: str) -> None:
-    undisturbed = told(asking.ask(home="undisturbed"))
-    expected = asking.prompts()
-    fork = asking.ask(stop_at=step)
+def test_killed(asking: Asking, undisturbed: dict[str, Any], step: str) -> None:
+    fork = asking.ask(home=step, stop_at=step)
     assert asking.reached.wait(30)
     killed = fork.kill()
     asking.over.set()
     before = asking.prompts()
-    (run,) = told(asking.start("runs", "list"))["runs"]
-    resumed = told(asking.start("runs", "resume", run["id"]))
+    (run,) = told(asking.start("runs", "list", home=step))["runs"]
+    resumed = told(asking.start("runs", "resume", run["id"], home=step))
     twice = before & asking.prompts()
 
     assert killed
     assert run["status"] == "interrupted"
     assert way(resumed) == way(undisturbed)
     assert 1 <= sum(twice.values()) <= PATHS
-    assert {mind.decision_of({"messages": json.loads(one)}) for one in expected} == set(STEPS)
     assert resumed["usage"]["calls"] == undisturbed["usage"]["calls"]

@@ -57,7 +57,7 @@ def test_inside_a_running_loop(reader: GraphReader, texts: Path) -> None:
     assert asyncio.run(cell()) == asyncio.run(cell()) == ("unchanged", 5, [RunBegan], 1)
 
 
-# The asynchronous methods work in one loop after the other.
+# The asynchronous methods work in one loop after the other; two threads may use one reader.
 def test_several_loops(reader: GraphReader, texts: Path) -> None:
     async def once() -> tuple[Any, ...]:
         report = await reader.aingest(texts)
@@ -66,16 +66,12 @@ def test_several_loops(reader: GraphReader, texts: Path) -> None:
         assert isinstance(events[-1], QuestionAnswered)
         return report.documents[0].status, [one.answer for one in (*readings, events[-1].reading)]
 
-    assert asyncio.run(once()) == asyncio.run(once())
-
-
-# Two threads may use one reader.
-def test_two_threads(reader: GraphReader) -> None:
+    first = asyncio.run(once())
     with ThreadPoolExecutor(2) as pool:
         readings = list(pool.map(reader.ask, [QUESTION] * 4))
 
-    assert len({one.answer for one in readings}) == 1
-    assert all(len(one.paths) == 5 for one in readings)
+    assert first == asyncio.run(once())
+    assert {one.answer for one in readings} == {*first[1]}
 
 
 class Thinking:
@@ -101,32 +97,26 @@ class Thinking:
         return world.read_all(task)
 
 
-# A stream that is left early leaves nothing running: decisions in flight are given up.
+# A stream that is left early leaves nothing running, in either form: decisions in flight are given
+# up.
 def test_a_stream_left_early(reader: GraphReader, decider: ScriptedDecider) -> None:
-    thinking = Thinking(decider)
+    async def leave() -> None:
+        async with aclosing(reader.astream(QUESTION)) as events:
+            async for event in events:
+                if isinstance(event, FunctionChosen):
+                    return
 
+    thinking = Thinking(decider)
     for event in reader.stream(QUESTION):
         if isinstance(event, FunctionChosen):
             break
     asked = len(decider.asked)
-
     assert reader.stats().documents == 1
     assert (thinking.begun, thinking.given_up, len(decider.asked)) == (5, 4, asked)
-
-
-# So it is with the asynchronous form.
-async def test_an_asynchronous_stream_left_early(
-    reader: GraphReader, decider: ScriptedDecider
-) -> None:
     thinking = Thinking(decider)
+    asyncio.run(leave())
 
-    async with aclosing(reader.astream(QUESTION)) as events:
-        async for event in events:
-            if isinstance(event, FunctionChosen):
-                break
-    asked = len(decider.asked)
-
-    assert (thinking.begun, thinking.given_up, len(decider.asked)) == (5, 4, asked)
+    assert (thinking.begun, thinking.given_up, len(decider.asked)) == (5, 4, 2 * asked)
 
 
 # Closing twice is fine, and a closed reader opens what it needs when it is used again.
@@ -145,16 +135,20 @@ def test_closing(neo4j: Settings, corpus: str, reader: GraphReader) -> None:
     assert threading.active_count() == before
 
 
-# A failure leaves the reader usable; its message is the same in both forms.
+# A failure leaves the reader usable; its message is the same in all forms. A question in characters
+# that no encoding has is asked without them.
 def test_after_a_failure(reader: GraphReader) -> None:
-    with pytest.raises(UsageError, match="The question is empty"):
-        reader.ask(" ")
-    with pytest.raises(UsageError, match="The question is empty"):
-        list(reader.stream(""))
-    with pytest.raises(UsageError, match="The question is empty"):
-        asyncio.run(reader.aask(""))
+    for ask in (
+        lambda: reader.ask(" "),
+        lambda: list(reader.stream("")),
+        lambda: asyncio.run(reader.aask("")),
+    ):
+        with pytest.raises(UsageError, match="The question is empty"):
+            ask()
+    reading = reader.ask("Who lives in town2\udce9?")
 
-    assert len(reader.ask(QUESTION).paths) == 5
+    assert len(reading.paths) == 5
+    assert reading.question == "Who lives in town2??"
 
 
 # A progress function that calls the reader is told so, instead of waiting for itself for ever.
@@ -166,13 +160,6 @@ def test_a_call_from_progress(reader: GraphReader, texts: Path) -> None:
 
     with pytest.raises(UsageError, match="while progress is reported"):
         reader.ingest(texts, progress=ask_for_more)
-
-
-# A question in characters that no encoding has is asked without them.
-def test_a_question_with_broken_characters(reader: GraphReader) -> None:
-    reading = reader.ask("Who lives in town2\udce9?")
-
-    assert reading.question == "Who lives in town2??"
 
 
 # A reader that is given another corpus's name looks into that one from then on.

@@ -1,16 +1,14 @@
+"""A reader as a LangChain retriever."""
+
 import asyncio
-import operator
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from pydantic import ValidationError
-from typing_extensions import TypedDict
 
 from examples import retriever as example
 from graphreader.agent.decisions import Answer
@@ -129,93 +127,60 @@ def test_awaited(reader: GraphReader) -> None:
     assert retriever.batch([QUESTION] * 2) == [expected] * 2
 
 
-# Only so many as are wanted, and no facts where none are wanted.
-def test_fewer(reader: GraphReader) -> None:
+# Only so many as are wanted, and no facts where none are wanted. The mode is the run's: the fast
+# one goes two paths.
+def test_options(neo4j: Settings, ring: str, reader: GraphReader) -> None:
+    script = {**SCRIPT, InitialNodesTask: world.nodes("Beta", "Gamma", "Delta", "Eta", "Zeta")}
+    with world.reader(neo4j, ring, world.scripted(world.RING_FACTS, script)) as five:
+        fast = GraphReaderRetriever(reader=five, mode="fast").invoke(QUESTION)
     chunks = GraphReaderRetriever(reader=reader, facts=False).invoke(QUESTION)
     three = GraphReaderRetriever(reader=reader, k=3).invoke(QUESTION)
 
     assert [kind for kind, *_ in seen(chunks)] == ["chunk", "chunk"]
     assert [chunk for _, chunk, *_ in seen(three)] == [0, 0, 1]
+    assert {path for _, _, paths, _ in seen(fast) for path in paths} == {1, 2}
     with pytest.raises(ValidationError):
         GraphReaderRetriever(reader=reader, k=0)
     with pytest.raises(ValidationError):
         GraphReaderRetriever(reader=reader, mode="quick")
 
 
-# The mode is the run's: the fast one goes two paths.
-def test_mode(neo4j: Settings, ring: str) -> None:
-    script = {**SCRIPT, InitialNodesTask: world.nodes("Beta", "Gamma", "Delta", "Eta", "Zeta")}
-    with world.reader(neo4j, ring, world.scripted(world.RING_FACTS, script)) as reader:
-        paths = {
-            mode: {
-                path
-                for one in GraphReaderRetriever(reader=reader, mode=mode).invoke(QUESTION)
-                for path in one.metadata["paths"]
-            }
-            for mode in ("fast", "paper")
-        }
-
-    assert paths == {"fast": {1, 2}, "paper": {1, 2, 3, 4, 5}}
-
-
-class Noting:
-    """Notes what the retriever's callbacks tell."""
+class Noting(BaseCallbackHandler):
+    """Keeps what the retriever's callbacks report."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, Any]] = []
+        self.events: list[tuple[str, Any]] = []
 
     def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
-        self.told.append(("start", query))
+        self.events.append(("start", query))
 
     def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
-        self.told.append(("end", len(documents)))
+        self.events.append(("end", len(documents)))
 
     def on_retriever_error(self, error: BaseException, **kwargs: Any) -> None:
-        self.told.append(("error", type(error)))
+        self.events.append(("error", type(error)))
 
 
-class NotingHandler(Noting, BaseCallbackHandler):
-    """The same for LangChain."""
-
-
-class AsyncNoting(AsyncCallbackHandler):
-    """The same for its asynchronous methods."""
-
-    def __init__(self) -> None:
-        self.noting = Noting()
-
-    async def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
-        self.noting.on_retriever_start(serialized, query)
-
-    async def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
-        self.noting.on_retriever_end(documents)
-
-
-# It is a link of a chain as any other retriever, and callbacks hear of it.
-async def test_in_a_chain(reader: GraphReader) -> None:
+# It is a link of a chain as any other retriever, and callbacks hear of it. What goes wrong is an
+# error of ours in words, and callbacks hear of that, too.
+async def test_in_a_chain(neo4j: Settings, reader: GraphReader) -> None:
     retriever = GraphReaderRetriever(reader=reader, facts=False)
     chain = retriever | RunnableLambda(lambda found: " / ".join(one.page_content for one in found))
-    noting, waiting = NotingHandler(), AsyncNoting()
+    noting = Noting()
     text = chain.invoke(QUESTION, {"callbacks": [noting]})
-    awaited = await chain.ainvoke(QUESTION, {"callbacks": [waiting]})
-
-    assert text == awaited
-    assert text.startswith("Alpha met Beta here.")
-    assert noting.told == waiting.noting.told == [("start", QUESTION), ("end", 2)]
-
-
-# What goes wrong is an error of ours in words, and callbacks hear of it, too.
-def test_errors(neo4j: Settings, reader: GraphReader) -> None:
-    noting = NotingHandler()
+    awaited = await chain.ainvoke(QUESTION, {"callbacks": [noting]})
     with pytest.raises(UsageError, match="question is empty"):
-        GraphReaderRetriever(reader=reader).invoke(" ", {"callbacks": [noting]})
+        retriever.invoke(" ", {"callbacks": [noting]})
     with (
         GraphReader("nothing-here", settings=neo4j) as nothing,
         pytest.raises(GraphReaderError, match="There is no corpus"),
     ):
         GraphReaderRetriever(reader=nothing).invoke(QUESTION)
 
-    assert noting.told == [("start", " "), ("error", UsageError)]
+    assert text == awaited
+    assert text.startswith("Alpha met Beta here.")
+    asked = [("start", QUESTION), ("end", 2)]
+    assert noting.events == [*asked, *asked, ("start", " "), ("error", UsageError)]
 
 
 # Nothing of the reader, which knows passwords, gets into what is dumped or printed of it.
@@ -226,51 +191,6 @@ def test_dumped(reader: GraphReader) -> None:
     assert retriever.model_dump(exclude_none=True) == {"facts": True, "k": 3}
     assert len(copied.invoke(QUESTION)) == 1
     assert "SecretStr" not in repr(retriever)
-
-
-class Asked(TypedDict, total=False):
-    question: str
-    found: Annotated[list[Document], operator.add]
-
-
-# Inside another graph its run stays its own: that graph's steps, stream and limits know nothing of
-# it, whether runs are kept or not.
-@pytest.mark.parametrize("kept_runs", [0, 10])
-async def test_in_a_graph(neo4j: Settings, ring: str, kept_runs: int) -> None:
-    decider = world.scripted(world.RING_FACTS, SCRIPT)
-
-    async def retrieve(state: Asked) -> Asked:
-        return {"found": await retriever.ainvoke(state["question"])}
-
-    def again(state: Asked) -> Asked:
-        return {"found": retriever.invoke(state["question"])}
-
-    graph = StateGraph(Asked)
-    graph.add_node("retrieve", retrieve)
-    graph.add_node("again", again)
-    graph.add_edge(START, "retrieve")
-    graph.add_edge("retrieve", "again")
-    graph.add_edge("again", END)
-    saver = InMemorySaver()
-    agent = graph.compile(checkpointer=saver)
-    config: Any = {"configurable": {"thread_id": "one"}, "recursion_limit": 3}
-    changes = {"initial_nodes": 2, "kept_runs": kept_runs}
-    with world.reader(neo4j, ring, decider, **changes) as reader:
-        retriever = GraphReaderRetriever(reader=reader, facts=False)
-        told = [
-            item
-            async for item in agent.astream(
-                {"question": QUESTION}, config, stream_mode=["updates", "custom"], subgraphs=True
-            )
-        ]
-
-    assert [(namespace, mode, list(data)) for namespace, mode, data in told] == [
-        ((), "updates", ["retrieve"]),
-        ((), "updates", ["again"]),
-    ]
-    assert len(agent.get_state(config).values["found"]) == 4
-    assert {one.config["configurable"]["thread_id"] for one in saver.list(None)} == {"one"}
-    assert {one.config["configurable"]["checkpoint_ns"] for one in saver.list(None)} == {""}
 
 
 # The example prints what was found for a question, and where.

@@ -1,3 +1,6 @@
+"""A reader as a tool of a LangChain agent."""
+
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -20,6 +23,7 @@ from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.runs import world
 
 QUESTION = "Who met Beta?"
+GIVEN: Any = {"messages": [("user", "Beta?")]}
 SCRIPT: dict[Any, Any] = {
     InitialNodesTask: world.nodes("Beta"),
     ChunkTask: lambda task: world.chunk("termination", "Alpha.", [task.text.split(".")[0] + "."]),
@@ -34,8 +38,8 @@ def reader(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
         yield reader
 
 
-def asks_once(question: str) -> FunctionChatModel:
-    """A model that calls the first tool once, and then says what it was told."""
+def asks_once(question: str = QUESTION) -> FunctionChatModel:
+    """A model that calls the first tool once, and then repeats the tool's result."""
 
     def reply(request: ChatRequest) -> AIMessage:
         last = request.messages[-1]
@@ -47,16 +51,16 @@ def asks_once(question: str) -> FunctionChatModel:
     return FunctionChatModel(function=reply)
 
 
-def told(messages: list[BaseMessage]) -> ToolMessage:
+def tool_message(messages: list[BaseMessage]) -> ToolMessage:
     [message] = [one for one in messages if isinstance(one, ToolMessage)]
     return message
 
 
 # An agent asks by the tool and goes on with the answer and its quotes; the whole reading is beside.
 def test_in_an_agent(reader: GraphReader) -> None:
-    agent = create_agent(asks_once(QUESTION), [reader.as_tool()])
-    messages = agent.invoke({"messages": [("user", "Beta?")]})["messages"]
-    message = told(messages)
+    agent = create_agent(asks_once(), [reader.as_tool()])
+    messages = agent.invoke(GIVEN)["messages"]
+    message = tool_message(messages)
 
     assert message.text == "Alpha did.\n\nQuotes:\n[1] ring: Alpha met Beta here."
     assert messages[-1].text == f"I am told: {message.text}"
@@ -66,76 +70,56 @@ def test_in_an_agent(reader: GraphReader) -> None:
     assert message.artifact.run == reader.runs()[0].id
 
 
-# The same awaited, with the steps of the agent kept: they know nothing of those of the run. A saver
-# gives the reading back in plain types.
-async def test_awaited(reader: GraphReader) -> None:
-    saver = InMemorySaver()
-    agent = create_agent(asks_once(QUESTION), [reader.as_tool()], checkpointer=saver)
+# The same awaited, with the steps of the agent kept: they know nothing of those of the run, whether
+# runs are kept or not. A saver gives the reading back in plain types. Two agents may ask at once.
+@pytest.mark.parametrize("kept_runs", [0, 10])
+async def test_awaited(reader: GraphReader, kept_runs: int) -> None:
+    reader.context.resources.settings.kept_runs = kept_runs
+    saver, tool = InMemorySaver(), reader.as_tool()
+    agent = create_agent(asks_once(), [tool], checkpointer=saver)
     config: Any = {"configurable": {"thread_id": "one"}, "recursion_limit": 4}
-    given: Any = {"messages": [("user", "Beta?")]}
     modes: Any = ["updates", "custom"]
-    nodes = [
-        (namespace, name)
-        async for namespace, _, data in agent.astream(
-            given, config, stream_mode=modes, subgraphs=True
-        )
-        for name in data
-    ]
-    message = told(agent.get_state(config).values["messages"])
+    stream = agent.astream(GIVEN, config, stream_mode=modes, subgraphs=True)
+    nodes = [(namespace, name) async for namespace, _, data in stream for name in data]
+    message = tool_message(agent.get_state(config).values["messages"])
+    both = [create_agent(asks_once(one), [tool]).ainvoke(GIVEN) for one in ("Who?", "What?")]
+    ended = await asyncio.gather(*both)
 
     assert nodes == [((), "model"), ((), "tools"), ((), "model")]
     assert message.artifact["answered"] is True
     assert {one.config["configurable"]["thread_id"] for one in saver.list(None)} == {"one"}
-
-
-# Two agents ask the same tool at once.
-async def test_two_at_once(reader: GraphReader) -> None:
-    tool = reader.as_tool()
-    agents = [create_agent(asks_once(f"{QUESTION} {n}"), [tool]) for n in range(2)]
-    given: Any = {"messages": [("user", "Beta?")]}
-    ended = [agent.ainvoke(given) for agent in agents]
-    messages = [told((await one)["messages"]) for one in ended]
-
-    assert [one.artifact.question for one in messages] == [f"{QUESTION} 0", f"{QUESTION} 1"]
+    questions = [tool_message(one["messages"]).artifact.question for one in ended]
+    assert questions == ["Who?", "What?"]
 
 
 # What fails is told to the agent in words, which may go on with that; nothing else is in them.
 async def test_failure_in_words(neo4j: Settings) -> None:
     with GraphReader("nothing-here", settings=neo4j) as reader:
-        agent = create_agent(asks_once(QUESTION), [reader.as_tool()])
-        messages = agent.invoke({"messages": [("user", "Beta?")]})["messages"]
-        awaited = (await agent.ainvoke({"messages": [("user", "Beta?")]}))["messages"]
+        agent = create_agent(asks_once(), [reader.as_tool()])
+        messages = agent.invoke(GIVEN)["messages"]
+        awaited = (await agent.ainvoke(GIVEN))["messages"]
 
-    for message in (told(messages), told(awaited)):
+    for message in (tool_message(messages), tool_message(awaited)):
         assert message.status == "error"
         assert message.text.startswith("There is no corpus 'nothing-here'")
         assert message.artifact is None
     assert messages[-1].text.startswith("I am told: There is no corpus")
 
 
-# What should be known beside the answer is told with it: that no model decided, which texts differ,
-# which paths stopped early and why.
-def test_what_should_be_known(neo4j: Settings, ring: str, reader: GraphReader) -> None:
+# What should be known beside the answer comes with it: that no model decided, which texts differ,
+# which paths stopped early and why. A call without a question is the caller's mistake.
+def test_notes(neo4j: Settings, ring: str, reader: GraphReader) -> None:
     with GraphReader(ring, settings=neo4j) as offline:
-        said = offline.as_tool().invoke({"question": QUESTION})
-        notes = offline.ask(QUESTION).notes
+        tool = offline.as_tool("ask_the_ring", "Knows who met whom.")
+        words = tool.invoke({"question": QUESTION})
     one = Contradiction("One says Beta, one Gamma.", (1, 2))
-    told_early = replace(reader.ask(QUESTION), contradictions=(one,), notes=("Path 1 failed.",))
+    reading = replace(reader.ask(QUESTION), contradictions=(one,), notes=("Path 1 failed.",))
 
-    assert notes
-    assert said.endswith("".join(f"\nNote: {note}" for note in notes))
-    assert "No language model" in said
-    assert in_words(told_early).splitlines()[-2:] == [
+    assert "\nNote: No language model" in words
+    assert in_words(reading).splitlines()[-2:] == [
         "The texts differ: One says Beta, one Gamma.",
         "Note: Path 1 failed.",
     ]
-
-
-# Without an agent a call gives the words; a call without a question is the caller's mistake.
-def test_by_hand(reader: GraphReader) -> None:
-    tool = reader.as_tool("ask_the_ring", "Knows who met whom.")
-
-    assert tool.invoke({"question": QUESTION}).startswith("Alpha did.")
     assert (tool.name, tool.description) == ("ask_the_ring", "Knows who met whom.")
     with pytest.raises(ValidationError, match="question"):
         tool.invoke({})
@@ -147,13 +131,9 @@ async def test_streamed_messages(neo4j: Settings, ring: str) -> None:
     decider = LanguageModelDecider(inner, ModelService("fake:model"), window=4096)
     settings = world.settings(neo4j, initial_nodes=1)
     with GraphReader(ring, settings=settings, decider=decider) as reader:
-        agent = create_agent(asks_once(QUESTION), [reader.as_tool()])
-        given: Any = {"messages": [("user", "Beta?")]}
-        shown = [
-            message.text
-            async for message, _ in agent.astream(given, stream_mode="messages")
-            if isinstance(message, AIMessage)
-        ]
+        agent = create_agent(asks_once(), [reader.as_tool()])
+        stream = agent.astream(GIVEN, stream_mode="messages")
+        shown = [one.text async for one, _ in stream if isinstance(one, AIMessage)]
 
     assert inner.requests
     assert not [text for text in shown if "own words" in text]

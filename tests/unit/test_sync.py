@@ -58,7 +58,8 @@ def test_one_loop() -> None:
     assert first[0] == "graphreader"
 
 
-# A method has an asynchronous form for any loop and a synchronous twin, with docstrings.
+# A method has an asynchronous form for any loop and a synchronous twin, with docstrings. Generators
+# that are left early are closed in their loop before the caller goes on.
 def test_twins() -> None:
     counter = Counter()
 
@@ -68,27 +69,6 @@ def test_twins() -> None:
     assert counter.add(1, two=2) == 3
     assert list(counter.count()) == [0, 1, 2]
     assert asyncio.run(elsewhere()) == [3, 0, 1, 2]
-    assert counter.ended == ["ended", "ended"]
-    assert (Counter.add.__name__, Counter.count.__name__) == ("add", "count")
-    assert Counter.add.__doc__ == "Do the same as `aadd`, and wait for it."
-
-
-# Inside of the loop an asynchronous method is awaited directly; a synchronous one, whose wait would
-# never end, is refused.
-def test_inside() -> None:
-    counter = Counter()
-
-    async def both() -> int:
-        with pytest.raises(UsageError, match="afterwards"):
-            counter.add(1)
-        return await counter.aadd(2)
-
-    assert sync.run(both()) == 2
-
-
-# A generator that is left early is closed in its loop before the caller goes on.
-def test_left_early() -> None:
-    counter = Counter()
     for _ in counter.count():
         break
 
@@ -99,7 +79,19 @@ def test_left_early() -> None:
         await stream.aclose()
 
     asyncio.run(leave())
-    assert counter.ended == ["ended", "ended"]
+    assert counter.ended == ["ended"] * 4
+    assert (Counter.add.__name__, Counter.count.__name__) == ("add", "count")
+    assert Counter.add.__doc__ == "Do the same as `aadd`, and wait for it."
+
+
+# Inside of the loop a synchronous method, whose wait would never end, is refused.
+def test_inside() -> None:
+    async def both() -> int:
+        with pytest.raises(UsageError, match="afterwards"):
+            Counter().add(1)
+        return await Counter().aadd(2)
+
+    assert sync.run(both()) == 2
 
 
 # Who cancels the wait ends the work, which may clean up first.
