@@ -36,7 +36,8 @@ def awaited(work: Any) -> Iterator[CodeType]:
 def our_functions() -> list[str]:
     """All functions of the package that wait or run for the question, the outermost first."""
     codes = list(frames(sys._current_frames()[threading.main_thread().ident or 0]))
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in sorted(tasks, key=_number):  # the outer ones were made first
         codes += awaited(task.get_coro())
     codes += reversed(list(frames(sys._getframe())))
     package = ROOT / "graphreader"
@@ -46,6 +47,10 @@ def our_functions() -> list[str]:
         if Path(code.co_filename).is_relative_to(package)
         and Path(code.co_filename).name != "testing.py"
     ]
+
+
+def _number(task: asyncio.Task[Any]) -> int:
+    return int("".join(filter(str.isdigit, task.get_name())) or 0)
 
 
 @pytest.fixture
