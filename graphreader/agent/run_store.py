@@ -337,11 +337,11 @@ def _tolerant(method: Callable[..., Awaitable[T]]) -> Callable[..., Coroutine[An
     """A method of the saver that returns None if the file cannot be used."""
 
     @wraps(method)
-    async def tolerated(self: "RunCheckpoints", *args: Any) -> T | None:
+    async def tolerated(self: "RunCheckpoints", *args: Any, **options: Any) -> T | None:
         if not self.store.is_current(self.conn):
             return None
         try:
-            return await method(self, *args)
+            return await method(self, *args, **options)
         except (sqlite3.Error, ValueError) as error:
             # aiosqlite raises ValueError once another step's failure has closed the connection.
             if isinstance(error, ValueError) and self.store.is_current(self.conn):
