@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from graphreader.errors import SettingsError
-from graphreader.usage import Phase
+from graphreader.usage import BUILDING, Phase
 
 Mode = Literal["paper", "fast"]
 PATHS_AND_CALLS: dict[Mode, tuple[int, int]] = {"paper": (5, 10), "fast": (2, 5)}
@@ -35,15 +35,8 @@ DEFAULT_EMBEDDINGS = "openai:text-embedding-3-small"
 DEFAULT_DIMENSION = 256
 
 _OWN_MODELS: dict[Phase, str] = {
-    "extract": "build_model",
-    "plan": "explore_model",
-    "select": "explore_model",
-    "explore": "explore_model",
+    **dict.fromkeys(BUILDING, "build_model"),
     "answer": "answer_model",
-    "paginate": "build_model",
-    "gist": "build_model",
-    "look_up": "explore_model",
-    "read": "explore_model",
     "rate": "rater_model",
 }
 
@@ -280,12 +273,12 @@ class Settings(BaseSettings):
 
     def model_for(self, phase: Phase) -> str:
         """The model that takes the decisions of a phase."""
-        own: str | None = getattr(self, _OWN_MODELS[phase])
+        own: str | None = getattr(self, _OWN_MODELS.get(phase, "explore_model"))
         return own or self.chosen_model
 
     def model_variable_for(self, phase: Phase) -> str:
         """The environment variable that sets that model."""
-        own = _OWN_MODELS[phase]
+        own = _OWN_MODELS.get(phase, "explore_model")
         return f"GRAPHREADER_{own.upper()}" if getattr(self, own) else "GRAPHREADER_MODEL"
 
     @property

@@ -33,15 +33,9 @@ T = TypeVar("T")
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
 
-FORMAT: Final = 1
-"""The version of the table, in the file's `user_version`."""
-
-_LOCK_SECONDS: Final = 5.0
-"""How long another process's writing is waited for."""
-
-_RETRY_SECONDS: Final = 10.0
-"""How long a file that has failed is not used: not every reply waits for a lock."""
-
+FORMAT: Final = 1  # the version of the table, in the file's `user_version`
+_LOCK_SECONDS: Final = 5.0  # that another process's writing is waited for
+_RETRY_SECONDS: Final = 10.0  # that a file is not used after a failure: each may wait for a lock
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS replies (
     key BLOB PRIMARY KEY,

@@ -1,7 +1,6 @@
 """The interfaces between readers and models: Task, Decision, Decider, Embedder and Budget.
 
-A reader hands a typed `Task` to a `Decider` and gets a typed `Decision`; it does not know whether
-a language model or rules take it. A `Budget` bounds what one run spends.
+A reader hands a typed `Task` to a `Decider`, a language model or rules, and gets a `Decision`.
 """
 
 import math
@@ -30,7 +29,7 @@ class Budget:
     answer: a run that may explore no further still answers from its notebooks. 0: nothing is.
 
     A service that obeys no limit for its replies, or counts more tokens than our encoding, may
-    exceed `max_tokens` by the difference; every later request counts the real cost.
+    exceed `max_tokens` by the difference.
     """
 
     max_calls: int | None = None
@@ -41,12 +40,11 @@ class Budget:
 
     def take(self, tokens: int, phase: Phase) -> None:
         """Reserve one call and so many tokens. Raises BudgetError where they are not left."""
-        reserved = self._answer_is_reserved(phase)
-        if self.max_calls is not None and self._calls + 1 + reserved > self.max_calls:
-            raise self._error("max_calls", self.max_calls, 1, 1 if reserved else 0)
+        reserved = self._reserved(phase)
+        if self.max_calls is not None and self._calls + 1 + (reserved > 0) > self.max_calls:
+            raise self._error("max_calls", self.max_calls, 1, int(reserved > 0))
         if self.max_tokens is not None and tokens > self.left(phase):
-            kept = self.answer_tokens if reserved else 0
-            raise self._error("max_tokens", self.max_tokens, tokens, kept)
+            raise self._error("max_tokens", self.max_tokens, tokens, reserved)
         self._calls += 1
         self._tokens += tokens
 
@@ -64,25 +62,23 @@ class Budget:
         """Tokens that a request may still take; infinite without a limit."""
         if self.max_tokens is None:
             return math.inf
-        kept = self.answer_tokens if self._answer_is_reserved(phase) else 0
-        return self.max_tokens - self._tokens - kept
+        return self.max_tokens - self._tokens - self._reserved(phase)
 
-    def _answer_is_reserved(self, phase: Phase) -> bool:
-        return self.answer_tokens > 0 and phase != "answer"
+    def _reserved(self, phase: Phase) -> int:
+        """Tokens that are kept back for the answer."""
+        return 0 if phase == "answer" else self.answer_tokens
 
     def _error(self, limit: str, value: int, requested: int, kept: int) -> BudgetError:
         option = f"--{limit.replace('_', '-')}"
         if self._calls:
-            return BudgetError(
-                f"The budget of this run is used up: {limit} is {value:,}. For more, set {option} "
-                "higher."
+            problem = f"used up: {limit} is {value:,}. For more, set {option} higher."
+        else:  # nothing has been requested so far
+            back = f", with the {kept:,} that are kept back for the answer" if kept else ""
+            problem = (
+                f"too small: {limit} is {value:,}, but the first request may need "
+                f"{requested + kept:,}{back}: set {option} to that at least, better to far more."
             )
-        # Nothing has been requested so far.
-        back = f", with the {kept:,} that are kept back for the answer" if kept else ""
-        return BudgetError(
-            f"The budget of this run is too small: {limit} is {value:,}, but the first request may "
-            f"need {requested + kept:,}{back}: set {option} to that at least, better to far more."
-        )
+        return BudgetError(f"The budget of this run is {problem}")
 
 
 class Decision(BaseModel):

@@ -174,7 +174,7 @@ class ModelService:
         self._key = key
         self._base = base
         self._url = url
-        self._display_name = f"{name} at {display_url(url)}" if url else name
+        self._at = f" at {display_url(url)}" if url else ""
         self._secrets = secrets
         self._timeout = timeout
         self._healthy = url is None
@@ -230,7 +230,7 @@ class ModelService:
                     await check_health(self._url, self._base)
             except ModelUnavailableError as error:
                 self._failed_check = clock(), error
-                logger.warning("%s: the health check failed", self._display_name)
+                logger.warning("%s%s: the health check failed", self.name, self._at)
                 raise
             self._healthy = True
 
@@ -267,52 +267,43 @@ class ModelService:
             logger.debug("%s: the service's words: %s", self.name, failure)
         if failure.kind in _PASSING:
             self._trusted = False
-        error_class = {
-            "window": WindowError,
-            "request": ModelRefusedError,
-            **dict.fromkeys(_PASSING, ModelUnavailableError),
-        }.get(failure.kind, ModelClosedError)
-        raise error_class(self._problem(failure)) from error
+            raise ModelUnavailableError(f"{self._passing_problem(failure)}.") from error
+        if failure.kind == "window":
+            raise WindowError(
+                f"The prompt is too large for {self.name} ({failure}): set GRAPHREADER_WINDOW, and "
+                "with it GRAPHREADER_CHUNK_TOKENS, lower, or use a model with a larger window."
+            ) from error
+        if failure.kind == "request":
+            raise ModelRefusedError(
+                f"{self.name}{self._at} refuses the request ({failure})."
+            ) from error
+        raise ModelClosedError(f"{self._closed_problem(failure)}.") from error
 
-    def _problem(self, failure: Failure) -> str:
-        """The message: the problem and its remedy."""
-        service = self._display_name
-        match failure.kind:
-            case "window":
-                return (
-                    f"The prompt is too large for {self.name} ({failure}): set GRAPHREADER_WINDOW, "
-                    "and with it GRAPHREADER_CHUNK_TOKENS, lower, or use a model with a larger "
-                    "window."
-                )
-            case "key":  # without the service's words, which may repeat parts of the key
-                return f"{service} refuses the key: check {self._key}."
-            case "quota":
-                return (
-                    f"The quota of {self.name} is used up: add credit there, or use another key "
-                    f"({self._key})."
-                )
-            case "unknown":
-                name = service.replace(self.name, f"{self.name} is not known", 1)
-                base = self._base or "the base URL"
-                return f"{name} ({failure}): check {self._setting} and {base}."
-            case "timeout":
-                return (
-                    f"{service} did not reply in time: try again later, or set "
-                    f"GRAPHREADER_TIMEOUT (now {self._timeout:g} seconds) higher."
-                )
-            case "busy":
-                wait = f" and asks to wait {failure.wait:.0f} seconds" if failure.wait else ""
-                return (
-                    f"{service} takes no more requests for now{wait}: try again later, set "
-                    f"GRAPHREADER_CONCURRENCY (now {self.concurrency}) lower, or set "
-                    "GRAPHREADER_REQUESTS_PER_MINUTE."
-                )
-            case "connection" | "broken":
-                problem = "cannot be reached" if failure.kind == "connection" else "fails"
-                return (
-                    f"{service} {problem} ({failure}), also after several tries: try again later."
-                )
-        return f"{service} refuses the request ({failure})."
+    def _closed_problem(self, failure: Failure) -> str:
+        """The message of a failure that every request would meet: the problem and its remedy."""
+        if failure.kind == "key":  # without the service's words, for the same reason
+            return f"{self.name}{self._at} refuses the key: check {self._key}"
+        if failure.kind == "quota":
+            remedy = f"add credit there, or use another key ({self._key})"
+            return f"The quota of {self.name} is used up: {remedy}"
+        settings = f"{self._setting} and {self._base or 'the base URL'}"
+        return f"{self.name} is not known{self._at} ({failure}): check {settings}"
+
+    def _passing_problem(self, failure: Failure) -> str:
+        """The message of a failure that did not pass in time: the problem and its remedy."""
+        service = f"{self.name}{self._at}"
+        if failure.kind == "timeout":
+            setting = f"GRAPHREADER_TIMEOUT (now {self._timeout:g} seconds)"
+            return f"{service} did not reply in time: try again later, or set {setting} higher"
+        if failure.kind == "busy":
+            wait = f" and asks to wait {failure.wait:.0f} seconds" if failure.wait else ""
+            return (
+                f"{service} takes no more requests for now{wait}: try again later, set "
+                f"GRAPHREADER_CONCURRENCY (now {self.concurrency}) lower, or set "
+                "GRAPHREADER_REQUESTS_PER_MINUTE"
+            )
+        problem = "cannot be reached" if failure.kind == "connection" else "fails"
+        return f"{service} {problem} ({failure}), also after several tries: try again later"
 
 
 async def check_health(url: str, variable: str = "") -> None:
@@ -323,44 +314,33 @@ async def check_health(url: str, variable: str = "") -> None:
     URL, for messages. Raises ModelUnavailableError where nothing answers within
     HEALTH_CHECK_TIMEOUT.
     """
-    seconds, in_variable = HEALTH_CHECK_TIMEOUT, f" ({variable})" if variable else ""
+    seconds, address = HEALTH_CHECK_TIMEOUT, f"address{f' ({variable})' if variable else ''}"
     try:
         async with (
             asyncio.timeout(seconds),
             httpx.AsyncClient(verify=False, timeout=seconds) as client,
         ):
-            return await _await_response(client, f"{url}/models")
+            for pause in (*_STARTUP_PAUSES, None):
+                try:
+                    await client.get(f"{url}/models")
+                    return
+                except (httpx.RemoteProtocolError, httpx.ReadError):
+                    return  # a server is there, though not for this request
+                except httpx.ConnectError:
+                    if pause is None:
+                        raise
+                    await asyncio.sleep(pause)
     except (TimeoutError, httpx.TimeoutException):
-        problem = (
-            f"Nothing answers at {display_url(url)} within {seconds:g} seconds: check the address"
-            f"{in_variable} and the network."
-        )
+        problem = f"within {seconds:g} seconds: check the {address} and the network."
     except (httpx.InvalidURL, httpx.UnsupportedProtocol):
-        problem = (
+        raise ModelUnavailableError(
             f"{display_url(url)} is no address of a service: {variable or 'it'} must look like "
             "http://localhost:8000/v1."
-        )
+        ) from None
     except httpx.TransportError as error:
         reason = redact(str(error)) or type(error).__name__
-        problem = (
-            f"Nothing answers at {display_url(url)} ({reason}): check that the service runs, its "
-            f"address{in_variable} and the network."
-        )
-    raise ModelUnavailableError(problem)
-
-
-async def _await_response(client: httpx.AsyncClient, url: str) -> None:
-    for pause in (*_STARTUP_PAUSES, None):
-        try:
-            await client.get(url)
-        except httpx.ConnectError:
-            if pause is None:
-                raise
-            await asyncio.sleep(pause)
-        except (httpx.RemoteProtocolError, httpx.ReadError):
-            return  # a server is there, though not for this request
-        else:
-            return
+        problem = f"({reason}): check that the service runs, its {address} and the network."
+    raise ModelUnavailableError(f"Nothing answers at {display_url(url)} {problem}")
 
 
 _QUOTA = re.compile(
@@ -369,8 +349,7 @@ _QUOTA = re.compile(
     r"|reached your specified (api )?usage limits?",
     re.IGNORECASE,
 )
-_BAD_KEY = re.compile(r"api[_ ]key[_ ](not[_ ]valid|invalid)|(invalid|incorrect) api[_ ]key", re.I)
-_NO_KEY = re.compile(r"api[_ ]?key|auth_token|authentication|credential", re.IGNORECASE)
+_KEY = re.compile(r"api[_ ]?key|auth_token|authentication|credential", re.IGNORECASE)
 _LIMIT = r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"
 # In this order: errors of length name several parts of the request.
 _REFUSED_PARTS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
@@ -434,7 +413,7 @@ def classify(error: Exception, secrets: Collection[str] = ()) -> Failure:
 def _kind(status: int, text: str, *, comes_back: bool) -> FailureKind:
     if status == 402 or (status in (400, 403) and _QUOTA.search(text)):
         return "quota"
-    if status in (401, 403) or (status == 400 and _BAD_KEY.search(text)):
+    if status in (401, 403) or (status == 400 and _KEY.search(text)):
         return "key"
     if status in (429, 529):
         used_up = "insufficient_quota" in text or (_QUOTA.search(text) and not comes_back)
@@ -460,7 +439,7 @@ def _kind_without_status(error: Exception, text: str) -> FailureKind:
         return "rejected"
     if "unexpected keyword argument" in text:
         return _refused_part(text)
-    if _NO_KEY.search(text):
+    if _KEY.search(text):
         return "key"
     if _error_body(error) or _NO_REPLY.search(text):  # LangChain raises KeyError or TypeError
         return "broken"

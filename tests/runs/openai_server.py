@@ -44,13 +44,11 @@ class OpenAIServer(Loopback):
     `faults` are used up one a chat request; `always` happens to every further one; `script` is
     asked before them, with the body and how often the same prompt came before. `refuses` names
     parts of a request that get status 400. `silent`: nothing is ever answered, at no address.
-    `models_status` is that of /v1/models, `embeddings_status` that of embeddings; of these,
-    `embeddings_faults` are used up first. `piece` is how many characters an event of a stream has,
-    `split` how many of its bytes are sent at once (0: an event); without `streams` a wish for one
-    is ignored, and with `hold` the second half of one waits until it is set, for 5 seconds, and is
-    lost then. `requests` (and `chats`, their bodies) and `embeddings`
-    keep what was asked, `most_at_once` is the highest number of chat requests in progress whose
-    clients were still waiting.
+    `embeddings_faults` are those of embeddings. `piece` is how many characters an event of a stream
+    has, `split` how many of its bytes are sent at once (0: an event); without `streams` a wish for
+    one is ignored, and with `hold` the second half of one waits for it, for 5 seconds at most.
+    `requests` (and `chats`, their bodies) and `embeddings` keep what was asked, `most_at_once` is
+    the highest number of chat requests in progress whose clients were still waiting.
     """
 
     def __init__(
@@ -62,8 +60,6 @@ class OpenAIServer(Loopback):
         script: Script | None = None,
         refuses: Iterable[str] = (),
         silent: bool = False,
-        models_status: int = 200,
-        embeddings_status: int = 200,
         embeddings_faults: Iterable[Fault] = (),
         dimension: int = 12,
         usage: bool = True,
@@ -79,8 +75,6 @@ class OpenAIServer(Loopback):
         self.script = script
         self.refuses = frozenset(refuses)
         self.silent = silent
-        self.models_status = models_status
-        self.embeddings_status = embeddings_status
         self.embeddings_faults = deque(embeddings_faults)
         self.dimension = dimension
         self.usage = usage
@@ -164,7 +158,7 @@ class _Handler(Handler):
     def do_GET(self) -> None:
         if self.fake.silent:
             return self._hang()
-        return self.send(self.fake.models_status, {"object": "list", "data": []})
+        return self.send(200, {"object": "list", "data": []})
 
     def do_POST(self) -> None:
         fake = self.fake
@@ -203,8 +197,6 @@ class _Handler(Handler):
             fault = fake.embeddings_faults.popleft()
             if fault.spoils:
                 return self._chat(body, fault, "")
-        if fake.embeddings_status != 200:
-            return self.send(fake.embeddings_status, {"error": {"message": "no"}})
         size = body.get("dimensions") or fake.dimension
         data = [
             {"object": "embedding", "index": index, "embedding": vector(text, size)}

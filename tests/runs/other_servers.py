@@ -9,7 +9,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tests.runs.loopback import Handler, Loopback
@@ -25,16 +25,14 @@ class Turn:
     """What happens to one request: a status with `message`, or a reply.
 
     `text` stands instead of the reply, `thinking` goes before it, `stop` is why it ends in the
-    words of the protocol. `late`: the failure comes as a line of the stream that has begun.
+    words of the protocol.
     """
 
     status: int = 200
     message: str = "a scripted failure"
-    headers: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None
     thinking: str = ""
     stop: str = ""
-    late: bool = False
 
 
 class Server(Loopback):
@@ -83,19 +81,10 @@ class _Answer:
 
     status: int
     content: Body | list[Body]
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class AnthropicServer(Server):
     """Speaks /v1/messages as api.anthropic.com does, streamed where that is asked for."""
-
-    _TYPES: Mapping[int, str] = {
-        400: "invalid_request_error",
-        401: "authentication_error",
-        404: "not_found_error",
-        429: "rate_limit_error",
-        529: "overloaded_error",
-    }
 
     def handle(self, path: str, headers: Mapping[str, str], body: Body) -> _Answer:
         if path != "/v1/messages":
@@ -114,9 +103,9 @@ class AnthropicServer(Server):
         return _Answer(200, list(_events(message)) if body.get("stream") else message)
 
     def _failed(self, turn: Turn) -> _Answer:
-        error = {"type": self._TYPES.get(turn.status, "api_error"), "message": turn.message}
+        error = {"type": "api_error", "message": turn.message}
         content = {"type": "error", "error": error, "request_id": "req_1"}
-        return _Answer(turn.status, content, turn.headers)
+        return _Answer(turn.status, content)
 
     def _message(self, body: Body, turn: Turn) -> Body:
         system = {"role": "system", "content": body.get("system", "")}
@@ -180,10 +169,8 @@ class OllamaServer(Server):
         turn = self._next(body)
         if body["model"] not in self.models:
             return _Answer(404, {"error": f"model '{body['model']}' not found"})
-        if turn.late:
-            return _Answer(200, [{"error": turn.message}])
         if turn.status != 200:
-            return _Answer(turn.status, {"error": turn.message}, turn.headers)
+            return _Answer(turn.status, {"error": turn.message})
         lines = list(self._lines(body, turn))
         return _Answer(200, lines if body.get("stream", True) else _joined(lines))
 
@@ -237,15 +224,13 @@ class _Handler(Handler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = server.handle(self.path, headers, json.loads(self.body()))
         if isinstance(answer.content, list):
-            self._stream(answer.status, answer.headers, answer.content)
+            self._stream(answer.status, answer.content)
         else:
-            self.send(answer.status, answer.content, answer.headers)
+            self.send(answer.status, answer.content)
 
-    def _stream(self, status: int, headers: Mapping[str, str], lines: list[Body]) -> None:
+    def _stream(self, status: int, lines: list[Body]) -> None:
         is_events = isinstance(self.server.fake, AnthropicServer)
         self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
         self.begin_stream("text/event-stream" if is_events else "application/x-ndjson")
         for line in lines:
             text = json.dumps(line)

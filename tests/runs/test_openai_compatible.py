@@ -231,7 +231,7 @@ async def test_embeddings_with_dimensions() -> None:
 # A refused batch ends the others: nothing goes on, and is paid, behind the error's back.
 async def test_refused_embeddings() -> None:
     settings = {"embeddings": "openai:text-embedding-3-small", "concurrency": 2}
-    with OpenAIServer(embeddings_status=401) as server:
+    with OpenAIServer(embeddings_faults=[Fault(401)] * 9) as server:
         embedder = open_embedder(settings_for(server, **settings))
         with pytest.raises(ModelRefusedError, match="check OPENAI_API_KEY"):
             await embedder.embed([f"text {number}" for number in range(256 * 20)])
