@@ -5,13 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
 
 from graphreader.errors import DecisionError
 from graphreader.graph_reader import GraphReader
-from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.retry import ModelService
 from graphreader.settings import Settings
 from tests.runs import chronicle, digest, mind
 from tests.runs.openai_faults import FAULTS, QUOTA, Body, Fault
@@ -173,32 +169,6 @@ def test_used_up_quota(
     assert again.code == 0
     assert again.json["documents"][0]["asked"] == len(asked_again) == MANY - good
     assert len(server.requests) == before + 1
-
-
-# A model whose client streams its replies serves as well as any other, in each form.
-@pytest.mark.parametrize("refuses", [[], ["response_format"], ["response_format", "tools"]])
-def test_streamed(refuses: list[str], neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    with OpenAIServer(mind.think, refuses=refuses) as server:
-        client = ChatOpenAI(
-            model="fake",
-            base_url=server.url,
-            api_key=SecretStr("k"),
-            max_retries=0,
-            streaming=True,
-            stream_usage=True,
-        )
-        service = ModelService("openai:fake", url=server.url)
-        decider = LanguageModelDecider(client, service, window=4096)
-        given = chronicle.settings(neo4j, server, tmp_path / "home")
-        with GraphReader(corpus, settings=given, decider=decider) as reader:
-            report = reader.ingest(chronicle.write(tmp_path / "texts", CHUNKS))
-            reading = reader.ask(QUESTION)
-
-    assert (report.complete, report.facts) == (True, 6 * CHUNKS)
-    chronicle.check_answer(reading, 2)
-    assert all(body["stream"] for body in server.chats)
-    assert reading.usage.input_tokens == 100 * reading.usage.calls
-    assert reading.usage.estimated == 0
 
 
 # A service that falls silent in the middle ends the run with a sentence; all that it replied until

@@ -69,25 +69,6 @@ async def test_modest_servers(refuses: list[str], requests: int) -> None:
     assert len(server.chats) == requests + 1
 
 
-# The words with which OpenAI, DeepSeek, Ollama and llama.cpp reject a form are understood.
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault(400, "'response_format' of type 'json_schema' is not supported with this model."),
-        Fault(400, "Invalid schema for response_format 'RationalPlan'"),
-        Fault(400, "This response_format type is unavailable now"),
-        Fault(500, "Unsupported param: response_format"),
-    ],
-    ids=lambda fault: fault.message[:30],
-)
-async def test_rejected_forms(fault: Fault) -> None:
-    with OpenAIServer(plan, faults=[fault]) as server:
-        async with opened(server) as decider:
-            await decider.decide(PLAN)
-
-    assert "tools" in server.chats[1]
-
-
 # Unusable replies are requested again once, mere prose once more with the schema in words, a
 # refusal not at all; and every one is paid.
 @pytest.mark.parametrize(

@@ -117,17 +117,6 @@ def test_langsmith(environment: dict[str, str], corpus: str, traces: TraceServer
         assert secret.encode() not in sent
 
 
-# Each chunk that is read is a trace of its own; what they hold can be kept back.
-def test_hidden_texts(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
-    environment |= langsmith(traces)
-    environment |= {"LANGSMITH_HIDE_INPUTS": "true", "LANGSMITH_HIDE_OUTPUTS": "true"}
-    texts = chronicle.write(Path(environment["GRAPHREADER_HOME"]) / "more", 3, first=40)
-    run(environment, "-m", "graphreader", "ingest", str(texts), "--corpus", corpus, "--json")
-
-    assert ways(traces.traces) == ["extraction"] * 3
-    assert b"Anna41" not in b"".join(traces.raw)
-
-
 # Who asks inside of a run of his own, in whatever way, finds the agent's steps under that.
 def test_the_callers_own_run(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
     run(environment | langsmith(traces), "-c", CALLER, corpus, chronicle.question(2))

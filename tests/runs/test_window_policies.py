@@ -105,23 +105,6 @@ def test_neighbors_in_pages(ask: Ask) -> None:
     assert reading.paths[0].functions[4].argument == pages[3].neighbors[6]
 
 
-# Turning pages counts as a call, so that it cannot go on for ever.
-def test_pages_are_calls(ask: Ask) -> None:
-    reading, _ = ask({FactsTask: turn_pages}, calls=1)
-
-    assert reading.paths[0].stopped == "call_limit"
-    assert reading.paths[0].calls == 1
-
-
-# A page that is not there cannot be turned to: the decision is refused.
-def test_no_page_beyond_the_last(ask: Ask) -> None:
-    too_far = lambda task: world.facts("next_page", [], "seen")  # noqa: E731
-    reading, _ = ask({FactsTask: too_far})
-
-    assert reading.paths[0].stopped == "error"
-    assert "There is no next page" in str(reading.paths[0].error)
-
-
 # A notebook that has grown too long is written anew by the decider and goes on so.
 def test_long_notebooks_are_condensed(ask: Ask) -> None:
     reading, decider = ask(

@@ -113,6 +113,7 @@ LIMIT = (
         (of_openai(400, "Neither seed nor max_tokens", "context_length_exceeded"), "window"),
         (of_openai(400, "'temperature' and 'seed' are not supported"), "temperature"),
         (of_openai(400, "Invalid schema for response_format 'Answer'"), "rejected"),
+        (of_openai(400, "This response_format type is unavailable now"), "rejected"),
         (of_openai(400, "The response was filtered: content_filter"), "content"),
         (of_openai(503, "The server is overloaded"), "broken"),
         (openai.APIConnectionError(request=REQUEST), "connection"),

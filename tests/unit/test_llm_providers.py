@@ -22,13 +22,12 @@ from graphreader.llm.providers import (
     close,
     health_url,
     open_chat_model,
-    open_embeddings,
     provider_and_model,
     secrets_of,
 )
 from graphreader.llm.structured_output import ReplyForm, schema_of
 from graphreader.models import open_decider, open_embedder
-from graphreader.settings import DEFAULT_DIMENSION, Settings
+from graphreader.settings import Settings
 
 SETTING = "GRAPHREADER_MODEL"
 GPT, CLAUDE, QWEN = "openai:gpt-4.1", "anthropic:claude-haiku-4-5", "ollama:qwen3"
@@ -193,17 +192,6 @@ def test_secrets() -> None:
     assert "a-key-of-openai" in secrets_of(opened(GPT))
     assert "one-secret" in secrets_of(client)
     assert not {"", "a name"} & secrets_of(client)
-
-
-# Embeddings whose vectors may have any length are opened with the default dimension.
-def test_embeddings() -> None:
-    settings = Settings.read(openai_api_key="k")
-    sized: Any = open_embeddings(settings, "openai:text-embedding-3-small", SETTING)
-    older: Any = open_embeddings(settings, "openai:text-embedding-ada-002", SETTING)
-    ollama: Any = open_embeddings(settings, "Ollama:nomic-embed-text", SETTING)
-
-    assert (sized.dimensions, older.dimensions) == (DEFAULT_DIMENSION, None)
-    assert ollama.model == "nomic-embed-text"
 
 
 # OpenAI takes the limit under one name, other servers of its protocol under another; a rejected

@@ -4,6 +4,7 @@ import pytest
 
 from graphreader.errors import SettingsError
 from graphreader.settings import Settings, display_url, misspelled, redact
+from graphreader.usage import Phase
 
 
 # A changed copy of settings chooses anew who decides.
@@ -14,6 +15,20 @@ def test_choices_of_a_copy() -> None:
 
     assert before == ("offline", "offline")
     assert (changed.chosen_model, changed.chosen_embeddings) == ("openai:fake", "openai:fake")
+
+
+# Each phase has a model of its own, or the common one; the variable that names it is told.
+def test_models_of_phases() -> None:
+    settings = Settings.read(model="openai:all", build_model="openai:build", answer_model="x:y")
+    phases: tuple[Phase, ...] = ("extract", "gist", "plan", "read", "answer", "rate")
+    common = ("openai:all", "GRAPHREADER_MODEL")
+
+    assert [(settings.model_for(one), settings.model_variable_for(one)) for one in phases] == [
+        *[("openai:build", "GRAPHREADER_BUILD_MODEL")] * 2,
+        *[common] * 2,
+        ("x:y", "GRAPHREADER_ANSWER_MODEL"),
+        common,
+    ]
 
 
 # Stages of normalization are words with commas between them, in any order; `none` is none.
