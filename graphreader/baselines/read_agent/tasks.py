@@ -171,29 +171,32 @@ class MemoryTask(Task[D]):
 
 
 @dataclass(frozen=True, slots=True)
-class LookUpTask(MemoryTask[LookUp]):
-    """Choose the pages to look up, at most `most` and as few as possible (section 3.2)."""
+class PageChoiceTask(MemoryTask[D]):
+    """A choice of pages to look up (section 3.2); at most `most` can be chosen from now on."""
 
+    phase: ClassVar[Phase] = "look_up"
+    reply_tokens: ClassVar[int] = 400
+    most: int
+
+
+class LookUpTask(PageChoiceTask[LookUp]):
+    """Choose the pages to look up, as few as possible."""
+
+    __slots__ = ()
     prompt = "look_up"
     decision = LookUp
-    phase = "look_up"
-    reply_tokens = 400
-    most: int
 
     def values(self) -> Mapping[str, str]:
         """Memory, question, and how many pages."""
         return {**self.memory_values(), "most": str(self.most)}
 
 
-@dataclass(frozen=True, slots=True)
-class NextPageTask(MemoryTask[NextPage]):
-    """Choose one more page, or stop (section 3.2); `most` more may be read with this one."""
+class NextPageTask(PageChoiceTask[NextPage]):
+    """Choose one more page, or stop."""
 
+    __slots__ = ()
     prompt = "next_page"
     decision = NextPage
-    phase = "look_up"
-    reply_tokens = 400
-    most: int
 
     def values(self) -> Mapping[str, str]:
         """Memory, question, pages in full, and how many more may be read."""
