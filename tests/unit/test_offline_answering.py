@@ -1,5 +1,7 @@
 """Answers without a model: from quotes, passages, chunks, and by searching."""
 
+import dataclasses
+
 import pytest
 
 from graphreader.agent.decisions import Answer
@@ -208,7 +210,8 @@ async def test_limits() -> None:
             assert 0 < count(notes) <= NOTES_TOKENS
 
 
-# The search begins with the question's names, reads what it finds, goes where a name leads, ends.
+# The search begins with the question's names, reads what it finds, follows names, and answers when
+# it is out of steps.
 async def test_searches() -> None:
     def task(result: tuple[Hit, ...], *actions: SearchAction, notes: str = "") -> SearchStepTask:
         unread = frozenset(hit.number for hit in result if not hit.in_full)
@@ -237,17 +240,5 @@ async def test_searches() -> None:
     assert third[:2] == ("keyword_search", "Ida Karhu")
     assert "[1: The Glass Road, chunk 0]" in third[2]
     assert "[2: Ida, chunk 0]" in last[2]
-
-
-# Out of steps, or with nothing left to search for, it answers.
-async def test_ends() -> None:
-    read = SearchAction("read_chunk", "", (1,))
-    hit = Hit(1, "The Glass Road, chunk 0", AUTHOR, in_full=True)
-    out_of_steps = SearchStepTask(WHERE, "", (read,), (hit,), (), frozenset(), 0)
-    asks_nothing = SearchStepTask(
-        "?", "", (SearchAction("semantic_search", "?", ()),), (), (), frozenset(), 5
-    )
-
-    assert (await DECIDER.decide(out_of_steps)).decision.function == "answer"
-    assert (await DECIDER.decide(out_of_steps)).decision.chunks == [1]
-    assert (await DECIDER.decide(asks_nothing)).decision.function == "answer"
+    out_of_steps = dataclasses.replace(task((full,), has_read), steps=0)
+    assert (await step(out_of_steps))[:2] == ("answer", [1])
