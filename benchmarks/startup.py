@@ -57,7 +57,9 @@ async def write_documents(settings: Settings, corpus: str) -> None:
             Document(corpus, f"{number:024x}", f"Letter {number}", f"{number}.txt", "", "", "en")
             for number in range(DOCUMENTS)
         ]
-        await GraphWriter(connection, corpus).begin_documents(documents, 2_000)
+        writer = GraphWriter(connection, corpus)
+        await writer.begin_corpus(decider="offline", prompts="", embedding="-", dimension=1)
+        await writer.begin_documents(documents, 2_000)
     finally:
         await connection.aclose()
 
@@ -77,18 +79,19 @@ def main() -> None:
     )
     settings = Settings.read(model="offline", embeddings="offline")
     text = Path(__file__).parents[1] / "examples" / "joan_of_arc.txt"
+    asyncio.run(write_documents(settings, corpus))
     with GraphReader(small, settings=settings) as reader:
         try:
             reader.ingest(text)
-            asyncio.run(write_documents(settings, corpus))
             print(f"{'command':<30} {'CPU s':>6} {'wall s':>7}  limit")
             for name, limit, arguments, environment in commands:
                 measured = [seconds(arguments, environment) for _ in range(RUNS + 1)][1:]
                 cpu, wall = (min(figures) for figures in zip(*measured, strict=True))
                 print(f"{name:<30} {cpu:6.2f} {wall:7.2f}  {limit}")
         finally:
-            for name in (corpus, small):
-                reader.at(name).delete(everything=True)
+            for one in reader.corpora():
+                if one.corpus in (corpus, small):
+                    reader.at(one.corpus).delete(everything=True)
 
 
 if __name__ == "__main__":
