@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -31,18 +30,16 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Terminal:
+def terminal(terminal: Terminal) -> Terminal:
     """A folder with two short lives in it, and no graph."""
-    (tmp_path / "texts").mkdir()
-    (tmp_path / "texts" / "vera.txt").write_text(VERA, encoding="utf-8")
-    (tmp_path / "texts" / "emil.md").write_text(EMIL, encoding="utf-8")
-    (tmp_path / "prices.toml").write_text(PRICES, encoding="utf-8")
-    terminal = Terminal(monkeypatch, capsys, tmp_path)
+    folder = terminal.folder
+    (folder / "texts").mkdir()
+    (folder / "texts" / "vera.txt").write_text(VERA, encoding="utf-8")
+    (folder / "texts" / "emil.md").write_text(EMIL, encoding="utf-8")
+    (folder / "prices.toml").write_text(PRICES, encoding="utf-8")
     terminal.set(
-        GRAPHREADER_HOME=str(tmp_path / "home"),
-        GRAPHREADER_CACHE=str(tmp_path / "cache"),
+        GRAPHREADER_HOME=str(folder / "home"),
+        GRAPHREADER_CACHE=str(folder / "cache"),
         GRAPHREADER_CHUNK_TOKENS="200",
         COLUMNS="100",
     )
@@ -176,42 +173,33 @@ def test_unknown_price(terminal: Terminal, server: OpenAIServer) -> None:
 
 # Without a model there is nothing to pay, and the command says so.
 def test_offline(terminal: Terminal) -> None:
-    told = terminal.run("estimate", "texts").out
-    found = terminal.run("estimate", "texts", "--json").json
+    text = terminal.run("estimate", "texts").out
+    values = terminal.run("estimate", "texts", "--json").json
 
-    assert "offline, no language model: nothing is sent, it costs nothing" in told
-    assert "tokens" not in told
-    assert found["dollars"] == found["reading"]["input_tokens"] == 0
-    assert found["reading"]["calls"] > 4
+    assert "offline, no language model: nothing is sent, it costs nothing" in text
+    assert "tokens" not in text
+    assert values["dollars"] == values["reading"]["input_tokens"] == 0
+    assert values["reading"]["calls"] > 4
 
 
-# What cannot be read is said on stderr, and what can be is counted.
+# What cannot be read is said on stderr, and what can be is counted. A file of prices that makes no
+# sense is one sentence.
 def test_refused_files(terminal: Terminal) -> None:
     (terminal.folder / "texts" / "binary.txt").write_bytes(b"\0")
-
     some = terminal.run("estimate", "texts")
+    encoded = terminal.run("estimate", "texts", "--json")
     none = terminal.run("estimate", "nowhere")
-    wrong = terminal.run("estimate", "texts", "--json")
-
-    assert (some.code, none.code, wrong.code) == (2, 2, 2)
-    assert "binary.txt is binary" in some.err
-    assert re.search(r"^documents +2 *$", some.out, re.MULTILINE)
-    assert none.err.count("\n") == 1
-    assert "nowhere does not exist" in none.err
-    assert none.out == ""
-    assert len(wrong.json["refused"]) == 1
-
-
-# A file of prices that makes no sense is one sentence.
-def test_wrong_prices(terminal: Terminal) -> None:
     (terminal.folder / "prices.toml").write_text("[openai:fake]\n", encoding="utf-8")
     terminal.set(GRAPHREADER_MODEL=MODEL, GRAPHREADER_PRICES="prices.toml")
+    prices = terminal.run("estimate", "texts")
 
-    told = terminal.run("estimate", "texts")
-
-    assert (told.code, told.out) == (2, "")
-    assert "The prices in prices.toml are not valid TOML" in told.err
-    assert told.err.count("\n") == 1
+    assert (some.code, none.code, encoded.code, prices.code) == (2, 2, 2, 2)
+    assert "binary.txt is binary" in some.err
+    assert re.search(r"^documents +2 *$", some.out, re.MULTILINE)
+    assert len(encoded.json["refused"]) == 1
+    assert "nowhere does not exist" in none.err
+    assert "The prices in prices.toml are not valid TOML" in prices.err
+    assert (none.out, none.err.count("\n"), prices.out, prices.err.count("\n")) == ("", 1, "", 1)
 
 
 # The summary of an ingest tells its cost: what the model took, and what came from the cache.

@@ -17,12 +17,10 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from examples import mcp_client as example
-from graphreader.agent.tasks import ChunkTask
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain_neo4j import neo4j_graph
 from graphreader.mcp_server import mcp_server
 from graphreader.settings import Settings
-from tests.runs import world
 from tests.servers import PROXY, command
 from tests.terminal import SilentService, environment_of, wait_for
 
@@ -35,16 +33,22 @@ TOOLS = ["ask", "search_key_elements", "read_facts", "read_chunk", "neighbors", 
 
 
 @pytest.fixture(scope="module")
-def texts(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A corpus: a text about a castle, one in Chinese about Joan of Arc."""
-    corpus = f"test-{uuid4().hex[:12]}"
+def reader(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphReader]:
+    """A reader of a corpus: a text about a castle, one in Chinese about Joan of Arc."""
     folder = tmp_path_factory.mktemp("texts")
     (folder / "castle.txt").write_text(ENGLISH, encoding="utf-8")
     (folder / "贞德.txt").write_text(CHINESE, encoding="utf-8")
-    with GraphReader(corpus, settings=neo4j) as reader:
+    settings = neo4j.model_copy(update={"initial_nodes": 2})
+    with GraphReader(f"test-{uuid4().hex[:12]}", settings=settings) as reader:
         reader.ingest(folder)
-        yield corpus
+        yield reader
         reader.delete(everything=True)
+
+
+@pytest.fixture
+def texts(reader: GraphReader) -> str:
+    """The name of its corpus."""
+    return reader.corpus
 
 
 def environment(base: Settings, **further: str) -> dict[str, str]:
@@ -120,17 +124,20 @@ async def test_tools(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == ""
 
 
-# Looking by hand: documents, key elements by words, their facts, the chunk of one, and neighbors.
-async def test_looking(neo4j: Settings, texts: str, tmp_path: Path) -> None:
-    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
+# Looking by hand, in the same process: documents, key elements by words, their facts, the chunk of
+# one, and neighbors; in Chinese, too, whose signs arrive as they are.
+async def test_looking(reader: GraphReader) -> None:
+    async with Client(mcp_server(reader)) as client:
         documents = await call(client, "list_documents")
         rest = await call(client, "list_documents", skip=1)
         searched = await call(client, "search_key_elements", text="castle of Toronto", limit=3)
         facts = await call(client, "read_facts", key_element="casa loma")
         chunk = await call(client, "read_chunk", document="castle", chunk=0)
         neighbors = await call(client, "neighbors", key_element="Casa Loma", limit=2)
+        chinese = await call(client, "read_facts", key_element="贞德")
+        raw = await client.call_tool("read_chunk", {"document": "贞德", "chunk": 0})
 
-    assert (documents["corpus"], documents["total"]) == (texts, 2)
+    assert (documents["corpus"], documents["total"]) == (reader.corpus, 2)
     assert [one["title"] for one in documents["documents"]] == ["castle", "贞德"]
     assert rest["documents"] == documents["documents"][1:]
     assert len(searched["key_elements"]) == 3
@@ -142,27 +149,12 @@ async def test_looking(neo4j: Settings, texts: str, tmp_path: Path) -> None:
     assert (chunk["text"], chunk["start"], chunk["end"]) == (ENGLISH, 0, len(ENGLISH))
     assert len(neighbors["neighbors"]) == 2
     assert "Toronto" in {one["name"] for one in neighbors["neighbors"]}
-
-
-# The same in Chinese, whose signs arrive as they are, and a question in it.
-async def test_chinese(neo4j: Settings, texts: str, tmp_path: Path) -> None:
-    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
-        searched = await call(client, "search_key_elements", text="贞德")
-        facts = await call(client, "read_facts", key_element="贞德")
-        chunk = await call(client, "read_chunk", document="贞德", chunk=0)
-        answer = await call(client, "ask", question="哪位教宗册封贞德为圣人？")
-        raw = await client.call_tool("read_chunk", {"document": "贞德", "chunk": 0})
-
-    assert "贞德" in {one["name"] for one in searched["key_elements"]}
-    assert facts["total"] >= 3
-    assert chunk["text"] == CHINESE
-    assert "本笃十五世" in answer["answer"]
-    assert {one["document"] for one in answer["citations"]} == {"贞德"}
+    assert chinese["total"] >= 3
     assert CHINESE in raw.content[0].text
 
 
 # A question is answered with quotes, the client hears how far it is, and the graph stays as it was.
-async def test_ask(neo4j: Settings, texts: str, tmp_path: Path) -> None:
+async def test_ask(neo4j: Settings, texts: str, reader: GraphReader) -> None:
     graph = neo4j_graph(neo4j)
     counted = (
         "MATCH (n {corpus: $corpus}) OPTIONAL MATCH (n)-[r]->() "
@@ -176,7 +168,7 @@ async def test_ask(neo4j: Settings, texts: str, tmp_path: Path) -> None:
         told.append((done, message or ""))
 
     question = "Who built Casa Loma?"
-    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
+    async with Client(mcp_server(reader)) as client:
         result = await client.call_tool("ask", {"question": question}, progress_callback=hear)
     after = graph.query(counted, {"corpus": texts})
     graph.close()
@@ -197,28 +189,31 @@ async def test_ask(neo4j: Settings, texts: str, tmp_path: Path) -> None:
     assert before == after
 
 
-# What cannot be done is told in the sentence that says why, and the server goes on.
-async def test_errors(neo4j: Settings, texts: str, tmp_path: Path) -> None:
-    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
-        element = await refused(client, "read_facts", key_element="Casa Lomo")
+# What cannot be done is told in the sentence that says why, and the server goes on. Several calls
+# at once are answered side by side, each with its own.
+async def test_errors(reader: GraphReader) -> None:
+    async with Client(mcp_server(reader)) as client:
         document = await refused(client, "read_chunk", document="tower", chunk=0)
         chunk = await refused(client, "read_chunk", document="castle", chunk=7)
         question = await refused(client, "ask", question=" ")
         number = await refused(client, "read_chunk", document="castle", chunk=-1)
         limit = await refused(client, "neighbors", key_element="Casa Loma", limit=10**6)
-        documents = await call(client, "list_documents")
-    async with connected("nothing-here", environment(neo4j), tmp_path / "log2") as client:
-        corpus = await refused(client, "list_documents")
+        first, second, facts, element = await asyncio.gather(
+            call(client, "ask", question="Who built Casa Loma?"),
+            call(client, "ask", question="哪位教宗册封贞德为圣人？"),
+            call(client, "read_facts", key_element="Toronto"),
+            refused(client, "read_facts", key_element="Casa Lomo"),
+        )
 
-    assert "has no key element 'Casa Lomo'; the nearest are 'Casa Loma'" in element
     assert "has no document 'tower'" in document
     assert "has no chunk 7" in chunk
     assert question == "The question is empty: ask something."
     assert "greater than or equal to 0" in number
     assert "less than or equal to 250" in limit
-    assert documents["total"] == 2
-    assert corpus.startswith("There is no corpus 'nothing-here'")
-    assert (tmp_path / "log").read_text() == ""
+    assert "has no key element 'Casa Lomo'; the nearest are 'Casa Loma'" in element
+    assert "1914" in first["answer"]
+    assert "本笃十五世" in second["answer"]
+    assert facts["total"] == 1
 
 
 # A wrong password, or nobody at the address, is a sentence as well; no secret is in it.
@@ -231,22 +226,6 @@ async def test_secrets(neo4j: Settings, tmp_path: Path) -> None:
     assert all("password" in one for one in said)
     assert "not-the-secret-word" not in "".join([*said, log])
     assert "Traceback" not in "".join([*said, log])
-
-
-# Several calls at once are answered side by side, each with its own.
-async def test_at_once(neo4j: Settings, texts: str, tmp_path: Path) -> None:
-    async with connected(texts, environment(neo4j), tmp_path / "log") as client:
-        first, second, facts, wrong = await asyncio.gather(
-            call(client, "ask", question="Who built Casa Loma?"),
-            call(client, "ask", question="Where was Henry Pellatt born?"),
-            call(client, "read_facts", key_element="Toronto"),
-            refused(client, "read_facts", key_element="Tarantella"),
-        )
-
-    assert "1914" in first["answer"]
-    assert "Kingston" in second["answer"]
-    assert facts["total"] == 1
-    assert "no key element" in wrong
 
 
 def waiting(base: Settings, silent: SilentService, home: Path) -> dict[str, str]:
@@ -333,7 +312,7 @@ OPENING = [
 # its run can be gone on with. Nothing but the protocol goes to stdout, for earlier versions of it
 # as well.
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
-@pytest.mark.parametrize("number", [0, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [0, signal.SIGTERM])
 def test_end(neo4j: Settings, texts: str, tmp_path: Path, number: int) -> None:
     with SilentService() as silent:
         process = subprocess.Popen(
@@ -383,19 +362,6 @@ def test_wrong_from_the_start() -> None:
     assert "GRAPHREADER_WINDOW" in setting.stderr
     assert bare.stderr.endswith('needs a further package: pip install "mcp>=2.3,<3"\n')
     assert bare.stderr.count("\n") == 1
-
-
-# A reader of one's own is served in the same process, for instance in tests.
-async def test_in_process(neo4j: Settings, ring: str) -> None:
-    quoting = {ChunkTask: lambda task: world.chunk("termination", "Alpha.", [task.text[:10]])}
-    decider = world.scripted(world.RING_FACTS, quoting)
-    with world.reader(neo4j, ring, decider, initial_nodes=1) as reader:
-        async with Client(mcp_server(reader)) as client:
-            answer = await call(client, "ask", question="Who met whom?")
-            facts = await call(client, "read_facts", key_element="Alpha")
-
-    assert answer["answered"] is True
-    assert facts["total"] == 2
 
 
 # The example starts the command and asks it.
