@@ -7,7 +7,7 @@ builds a graph of them in a corpus of their own, ReadAgent makes pages and gists
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -154,7 +154,7 @@ class EvaluatedGraphReader(EvaluatedReader):
     ) -> AsyncIterator[PreparedReader]:
         """Read the documents into their corpus, unless they are there already."""
         if not documents:
-            yield PreparedReader(_GraphReaderAdapter(self.name, self.window, self._models.asker))
+            yield PreparedReader(_GraphReaderAdapter(self.name, self.window, self._models))
             return
         corpus = self.corpus(documents)
         reader = self._reader.at(corpus)
@@ -163,7 +163,7 @@ class EvaluatedGraphReader(EvaluatedReader):
             report = await reader.aingest(*sources)
         stats = await reader.astats()
         ids = {one.id: one.source for one in report.documents if one.id}
-        adapter = _GraphReaderAdapter(self.name, self.window, self._models.asker, reader, ids)
+        adapter = _GraphReaderAdapter(self.name, self.window, self._models, reader, ids)
         yield PreparedReader(adapter, report.usage, graph=asdict(stats))
 
     async def discard(self, documents: Sequence[Document]) -> None:
@@ -211,14 +211,14 @@ class _GraphReaderAdapter:
 
     name: str
     window: int
-    decider: Callable[[int], Decider]
+    models: ModelRegistry
     reader: GraphReader | None = None
     ids: Mapping[str, str] = field(default_factory=dict)
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Answer the question. Raises DecisionError."""
         if self.reader is None:
-            model = ReaderModel(self.decider(self.window), self.window)
+            model = ReaderModel(self.models.asker(self.window), self.window)
             return QuestionSession(self.name, model, question).unanswered(NO_TEXT)
         reading = await self.reader.aask(question, options=options)
         if options and chosen_option(reading.answer, options) is None:
@@ -250,7 +250,7 @@ class _GraphReaderAdapter:
         notebooks = (Excerpt("Notebooks", reading.evidence, 0),)
         task = PassagesChoiceTask(question, notebooks, tuple(options))
         try:
-            choice = await self.decider(self.window).decide(task)
+            choice = await self.models.asker(self.window).decide(task)
         except (ReplyError, WindowError) as error:
             notes = (*reading.notes, f"No option could be chosen: {error}")
             return replace(reading, usage=reading.usage + error.spent, notes=notes)

@@ -287,9 +287,10 @@ _WITHOUT_F1_STAR = ("factrecall", "dureader")
 
 
 def is_lv_eval(values: Mapping[str, Any]) -> bool:
-    """Whether a row with LongBench's keys is one of LV-Eval, which extends that format."""
+    """Whether a row has this format, and not LongBench's, which it extends."""
     own_keys = {"answer_keywords", "confusing_facts"} & values.keys()
-    return bool(own_keys or _LV_EVAL_NAMES.search(str(values.get("dataset", ""))))
+    is_own = own_keys or _LV_EVAL_NAMES.search(str(values.get("dataset", "")))
+    return {"input", "context", "answers"} <= values.keys() and bool(is_own)
 
 
 def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -330,7 +331,6 @@ def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
 
 _SUBSETS = {"gutenberg": "book", "movie": "script"}
 _HTML_STORY = re.compile(rb"<(?:!doctype html|html|head|pre)\b", re.IGNORECASE)
-_STORIES = ("tmp", "stories", ".")
 _SUMMARIES = Path("third_party/wikipedia/summaries.csv")
 
 
@@ -414,11 +414,8 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 def _text_source(folder: Path, names: Iterable[str]) -> tuple[Callable[[str], str], str]:
     """A function from a document's id to its text, and whether texts are stories or summaries."""
-    stories = {}
-    for name in names:
-        places = (folder / part / f"{name}.content" for part in _STORIES)
-        if path := next((place for place in places if place.is_file()), None):
-            stories[name] = path
+    files = {name: folder / "tmp" / f"{name}.content" for name in names}
+    stories = {name: path for name, path in files.items() if path.is_file()}
     if stories:
         return lru_cache(lambda name: _story(stories[name]) if name in stories else ""), "story"
     if (folder / _SUMMARIES).is_file():

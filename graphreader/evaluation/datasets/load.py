@@ -22,22 +22,29 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 HUB_PREFIX = "hf:"
 _SPLITS = ("test", "validation", "valid", "dev", "train")
 _SUFFIXES = (".jsonl", ".json")
-_LONG_CONTEXT = {"input", "context", "answers"}
 
-_FORMATS: Mapping[str, tuple[set[str], Callable[[Iterable[Row]], Iterator[Record]]]] = {
-    "our own schema": ({"question", "documents"}, own_records),
-    "LV-Eval": (_LONG_CONTEXT, formats.lv_eval_records),
-    "LongBench": (_LONG_CONTEXT, formats.longbench_records),
-    "MuSiQue": ({"question", "paragraphs"}, formats.musique_records),
+
+def _has(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether a row has these keys."""
+    return lambda values: values.keys() >= set(keys)
+
+
+_FORMATS: Mapping[
+    str, tuple[Callable[[Mapping[str, Any]], bool], Callable[[Iterable[Row]], Iterator[Record]]]
+] = {
+    "our own schema": (_has("question", "documents"), own_records),
+    "LV-Eval": (formats.is_lv_eval, formats.lv_eval_records),
+    "LongBench": (_has("input", "context", "answers"), formats.longbench_records),
+    "MuSiQue": (_has("question", "paragraphs"), formats.musique_records),
     "HotpotQA and 2WikiMultihopQA": (
-        {"question", "context", "supporting_facts"},
+        _has("question", "context", "supporting_facts"),
         formats.hotpotqa_records,
     ),
-    "QuALITY": ({"article", "questions"}, formats.quality_records),
-    "QMSum": ({"meeting_transcripts"}, formats.qmsum_records),
-    "NarrativeQA": ({"document", "question", "answers"}, formats.narrativeqa_records),
+    "QuALITY": (_has("article", "questions"), formats.quality_records),
+    "QMSum": (_has("meeting_transcripts"), formats.qmsum_records),
+    "NarrativeQA": (_has("document", "question", "answers"), formats.narrativeqa_records),
 }
-"""The keys by which the first row of a file is recognized, and what reads the rows."""
+"""For each format what recognizes the first row of a file, and what reads the rows."""
 
 _PRESETS = {
     # Table 1 and appendix C; table 1's 300 are the sizes of LongBench-E.
@@ -154,8 +161,8 @@ def _records(name: str, rows: Iterator[Row]) -> Iterator[Record]:
     first = next(rows, None)
     if first is None:
         raise DatasetError(f"{name} is empty.")
-    for known, (keys, read) in _FORMATS.items():
-        if keys <= first.values.keys() and (known != "LV-Eval" or formats.is_lv_eval(first.values)):
+    for fits, read in _FORMATS.values():
+        if fits(first.values):
             return read(chain([first], rows))
     own_keys = ", ".join(list(first.values)[:8]) or "none"
     raise first.wrong(
