@@ -86,7 +86,7 @@ def said_in(of: dict[str, list[str]]) -> set[str]:
 # Whatever two corpora hold, a run over the one never shows, reads, notes or cites anything of the
 # other: no sentence that only stands there, no name, no id of any of its nodes.
 @settings(
-    max_examples=5,
+    max_examples=3,
     deadline=None,
     phases=(Phase.generate,),  # a smaller example would take minutes to find
     suppress_health_check=list(HealthCheck),
