@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -104,40 +105,6 @@ _PORTS = range(20000, 32000)
 
 _ROOM = 50 * 10**6  # bytes: an empty graph with its logs, and some reserve
 _PORT_SECONDS = 5.0  # a killed server holds its ports until the system has cleaned it up
-
-_CONF = """\
-# Written anew by graphreader at every start.
-server.default_listen_address={loopback}
-server.bolt.listen_address={loopback}:{bolt}
-server.bolt.advertised_address=localhost:{bolt}
-server.http.listen_address={loopback}:{http}
-server.http.advertised_address=localhost:{http}
-server.https.enabled=false
-server.memory.heap.initial_size={heap}
-server.memory.heap.max_size={heap}
-server.memory.pagecache.size={page_cache}
-# Transaction logs may be a few files of 32 MB; by default Neo4j reserves 512 MB for them.
-db.tx_log.preallocate=false
-db.tx_log.rotation.size=32M
-db.tx_log.rotation.retention_policy=100M size
-dbms.usage_report.enabled=false
-client.allow_telemetry=false
-server.bolt.telemetry.enabled=false
-"""
-
-# Without the quiet period after the last connection, stopping takes 0.4 s instead of 10 s.
-_CONF_OF = {
-    "5": """\
-internal.dbms.bolt.netty_server_shutdown_quiet_period=0
-""",
-    "2026": """\
-internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
-server.http.x_forward.enabled=false
-# No broadcasts into the network that a laptop happens to be in.
-server.fleet_discovery.enabled=false
-dbms.fleet_manager.enabled=false
-""",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +215,8 @@ class ServerHome:
 
     def configure(self, access: Access, settings: Settings) -> None:
         """Write neo4j.conf and create the folders that Neo4j expects."""
-        text = (_CONF + _CONF_OF[self.major]).format(
+        names = ("neo4j.conf", f"neo4j-{self.major}.conf")
+        text = "".join((files(__package__) / name).read_text("utf-8") for name in names).format(
             loopback=LOOPBACK,
             bolt=access.bolt,
             http=access.http,
