@@ -284,7 +284,7 @@ async def states(connection: Connection) -> set[str]:
 # Many who prepare a new database at the same moment all find it prepared; to prepare it again
 # changes nothing. A graph of another version is refused, not used.
 async def test_schema(own_connection: Connection) -> None:
-    for _ in range(3):
+    for _ in range(2):
         async with own_connection._driver.session() as session:
             await (await session.run("DROP INDEX graphreader_key_element_stale")).consume()
         others = [await Connection.open(own_connection.address) for _ in range(5)]
