@@ -1,19 +1,24 @@
-"""Opens the deciders and embedders that the settings ask for.
+"""Opens the deciders and embedders that the settings ask for; the embedder that asks a model.
 
 Importing this module imports LangChain, which is slow: only code that opens a model does so.
 """
 
 import asyncio
-from collections.abc import Callable
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any, Literal, TypeVar
 
+from langchain_core.embeddings import Embeddings
+
 from graphreader.agent.tasks import AnswerTask
+from graphreader.errors import DecisionError, ModelRefusedError
 from graphreader.llm import providers
 from graphreader.llm.cache import DecisionCache, ReplyCache
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.embeddings import ModelEmbedder, probe_dimension
 from graphreader.llm.pricing import Prices
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import (
@@ -26,16 +31,20 @@ from graphreader.llm.protocols import (
     TokenCallback,
 )
 from graphreader.llm.rate_limit import configure_rate_limits
-from graphreader.llm.retry import ModelService
+from graphreader.llm.retry import ModelService, RequestRejected
 from graphreader.offline.decider import OfflineDecider
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import DEFAULT_DIMENSION, OFFLINE, Settings
+from graphreader.tokens import count as count_tokens
 from graphreader.tokens import encoding_for
 from graphreader.usage import Phase
 
 D = TypeVar("D", bound=Decision)
 Purpose = Literal["build", "ask"]
 _EMBEDDINGS = "GRAPHREADER_EMBEDDINGS"
+_BATCH = 256  # texts per request: far below providers' limits, since key elements are short
+_MAX_CHARACTERS = 8_000  # of a text: providers refuse more than about 8,000 tokens
+logger = logging.getLogger("graphreader.llm")
 
 
 def open_decider(settings: Settings, purpose: Purpose = "ask") -> Decider:
@@ -67,7 +76,7 @@ def open_embedder(settings: Settings) -> Embedder:
     dimension = DEFAULT_DIMENSION
     if not providers.has_default_dimension(name):
         with ThreadPoolExecutor(1) as thread:  # an event loop may be running here
-            dimension = thread.submit(asyncio.run, probe_dimension(client, service)).result()
+            dimension = thread.submit(asyncio.run, _probe_dimension(client, service)).result()
         client = providers.open_embeddings(settings, name, _EMBEDDINGS)  # the first one is closed
     return ModelEmbedder(client, service, dimension=dimension)
 
@@ -145,6 +154,76 @@ class RoutingDecider:
 
     def _decider_of(self, task: Task[Any]) -> Decider:
         return self._answerer if task.phase == "answer" else self._explorer
+
+
+class ModelEmbedder:
+    """Turns texts into vectors by asking an embedding model, in batches.
+
+    Texts are truncated at 8,000 characters; key elements and questions are far shorter.
+    """
+
+    def __init__(self, client: Embeddings, service: ModelService, *, dimension: int) -> None:
+        self.name = service.name
+        self.dimension = dimension
+        self._client = client
+        self._service = service
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector per text, in the same order. Raises DecisionError."""
+        batches = [
+            # Providers refuse empty texts.
+            [text[:_MAX_CHARACTERS] if text.strip() else "-" for text in texts[start:][:_BATCH]]
+            for start in range(0, len(texts), _BATCH)
+        ]
+        try:
+            async with asyncio.TaskGroup() as group:  # one that fails cancels the others
+                tasks = [group.create_task(self._embed_batch(batch)) for batch in batches]
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0]  # noqa: B904  # the group adds nothing to its first
+        return [_storable(vector) for task in tasks for vector in task.result()]
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await providers.close(self._client)
+
+    async def _embed_batch(self, batch: list[str]) -> list[list[float]]:
+        start = time.monotonic()
+        vectors = await _embed(self._client, self._service, batch)
+        seconds = time.monotonic() - start
+        logger.debug("%s embedded %d texts in %.1f s", self.name, len(batch), seconds)
+        wrong = {len(vector) for vector in vectors} - {self.dimension}
+        if wrong or len(vectors) != len(batch):
+            lengths = ", ".join(map(str, sorted(wrong))) or self.dimension
+            raise DecisionError(
+                f"{self.name} gave {len(vectors)} vectors of length {lengths} for {len(batch)} "
+                f"texts, not one of length {self.dimension} each: choose other embeddings "
+                "(GRAPHREADER_EMBEDDINGS)."
+            )
+        return vectors
+
+
+async def _probe_dimension(client: Embeddings, service: ModelService) -> int:
+    """The length of the model's vectors, found by embedding one text; closes the client."""
+    try:
+        return len((await _embed(client, service, ["length"]))[0])
+    finally:
+        await providers.close(client)
+
+
+async def _embed(client: Embeddings, service: ModelService, texts: list[str]) -> list[list[float]]:
+    try:
+        return await service.call(
+            lambda: client.aembed_documents(texts), tokens=sum(map(count_tokens, texts))
+        )
+    except RequestRejected as rejection:
+        raise ModelRefusedError(f"{service.name} refuses the request ({rejection}).") from rejection
+
+
+def _storable(vector: Sequence[float]) -> list[float]:
+    """A vector that Neo4j stores: it refuses one of zeros, and one that is not finite."""
+    if any(vector) and all(map(math.isfinite, vector)):
+        return list(vector)
+    return [1.0] + [0.0] * (len(vector) - 1)
 
 
 class ModelRegistry:
