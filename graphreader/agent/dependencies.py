@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from langgraph.errors import GraphBubbleUp
 from langgraph.func import task as langgraph_task
-from langgraph.runtime import Runtime
 
 from graphreader.agent.state import Costs
 from graphreader.errors import BudgetError, DecisionError, GraphReaderError
@@ -26,17 +25,13 @@ from graphreader.usage import Phase, Usage
 
 T = TypeVar("T", bound=Task[Any])
 Update = Mapping[str, Any]
+"""What a node changes in the state."""
+
+NodeFunction = Callable[..., Awaitable[Update]]
+"""A node of the agent's graph, as LangGraph calls it: with the state and `runtime`."""
 
 NOT_OURS = (GraphBubbleUp, AssertionError)
 """Exceptions that end no path: LangGraph's interrupts, and mistakes in the program."""
-
-
-class NodeFunction(Protocol):
-    """A node of the agent's graph, as LangGraph calls it."""
-
-    async def __call__(self, state: Any, runtime: Runtime[Any]) -> Update:
-        """Return the changes of the state."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

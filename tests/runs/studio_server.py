@@ -58,11 +58,6 @@ class StudioServer:
         """All that it has said so far."""
         return self._said.read_text("utf-8")
 
-    @property
-    def threads(self) -> int:
-        """How many it has now."""
-        return psutil.Process(self._process.pid).num_threads()
-
     def interrupt(self) -> int:
         """Press Ctrl-C, and wait for the exit code."""
         self._process.send_signal(signal.SIGINT)

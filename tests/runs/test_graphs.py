@@ -213,6 +213,8 @@ async def test_at_another_corpus(reader: GraphReader, ring: str) -> None:
     assert other.context.resources is reader.context.resources
     with pytest.raises(UnknownCorpusError):
         await other.astats()
+    with pytest.raises(UsageError):
+        reader.at(" ")
     assert other.at(ring).stats() == reader.stats()
 
 

@@ -160,18 +160,3 @@ def test_a_call_from_progress(reader: GraphReader, texts: Path) -> None:
 
     with pytest.raises(UsageError, match="while progress is reported"):
         reader.ingest(texts, progress=ask_for_more)
-
-
-# A reader that is given another corpus's name looks into that one from then on.
-def test_another_corpus(
-    neo4j: Settings, corpus: str, texts: Path, decider: ScriptedDecider, cleaned: None
-) -> None:
-    with world.reader(neo4j, corpus, decider) as reader:
-        reader.ingest(texts)
-    with world.reader(neo4j, "default", decider) as reader:
-        reader.corpus = corpus
-
-        assert [one.title for one in reader.documents()] == ["people"]
-        with pytest.raises(UsageError):
-            reader.corpus = " "
-        assert reader.corpus == corpus

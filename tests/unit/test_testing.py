@@ -1,6 +1,5 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import tool
 
 from graphreader.agent.decisions import FactsDecision, RationalPlan
 from graphreader.agent.tasks import FactGroup, FactsTask, PlanTask
@@ -29,22 +28,6 @@ async def test_reply_has_the_bound_form() -> None:
     assert called.tool_calls[0]["args"] == {"plan": "cRationalPlan"}
     assert [request.user for request in model.requests] == ["a", "b", "c"]
     assert model.requests[1].schema == structured_output.schema_of(RationalPlan)
-
-
-# A tool may be bound in any form that LangChain knows, as agents do.
-async def test_tools_of_an_agent() -> None:
-    @tool
-    def look_up(word: str) -> str:
-        """Look up a word."""
-        return word
-
-    call = {"name": "look_up", "args": {"word": "Danny"}, "id": "1"}
-    model = FunctionChatModel(function=lambda request: AIMessage("", tool_calls=[call]))
-    reply = await model.bind_tools([look_up]).ainvoke("Who?")
-
-    assert reply.tool_calls[0]["args"] == {"word": "Danny"}
-    assert model.requests[0].decision == "look_up"
-    assert model.requests[0].schema["required"] == ["word"]
 
 
 # Functions may be coroutine functions, and give strings, messages, decisions or exceptions.
