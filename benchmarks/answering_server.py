@@ -5,9 +5,9 @@
 prints its port and runs until its standard input ends. It speaks just enough HTTP for the clients
 of the benchmark: keep-alive, no pipelining, no chunked requests. Replies are made beforehand, or
 from the few lines of a prompt that they depend on; one that is to be streamed comes in pieces, but
-all at once. `GET /stats` tells how many chat requests and embeddings there were, when the first one
-came and the last reply left (`time.time`), the most in progress, and the CPU seconds that the
-server itself has used.
+all at once. `GET /stats` returns the numbers of chat requests and embeddings, the times of the first
+request and the last reply (`time.time`), the most requests in progress, and the CPU seconds of the
+server.
 
 Paths are led to their limit of calls, or with `--short-paths` to their end after three or four, as
 many as in table 7 of the paper.
@@ -161,7 +161,7 @@ def _vector(dice: random.Random, size: int) -> str:
 
 
 class Counts:
-    """What `GET /stats` tells."""
+    """The counts of `GET /stats`."""
 
     def __init__(self) -> None:
         self.chats = 0
@@ -183,11 +183,11 @@ class Counts:
         self._at_once -= 1
         self.last = time.time()
 
-    def told(self) -> bytes:
-        """All of it since the last time it was told."""
-        told = {name: one for name, one in vars(self).items() if not name.startswith("_")}
-        self.__init__()  # type: ignore[misc]  # begins anew
-        return http({**told, "cpu": time.process_time()})
+    def response(self) -> bytes:
+        """The counts since the last request for them."""
+        counts = {name: one for name, one in vars(self).items() if not name.startswith("_")}
+        self.__init__()  # type: ignore[misc]  # resets the counts
+        return http({**counts, "cpu": time.process_time()})
 
 
 class Answering(asyncio.Protocol):
@@ -226,7 +226,7 @@ class Answering(asyncio.Protocol):
             reply = self._replies.embeddings(body)
             self._loop.call_later(self._latency, self._transport.write, reply)
         elif path == b"/stats":
-            self._transport.write(self._counts.told())
+            self._transport.write(self._counts.response())
         else:
             self._transport.write(http({"object": "list", "data": []}))
 

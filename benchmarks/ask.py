@@ -1,4 +1,4 @@
-"""How long questions take beside the time of their model, and beside LangGraph alone.
+"""How long questions take, compared with the time of their model and with LangGraph alone.
 
     python -m benchmarks.ask            about two minutes
     python -m benchmarks.ask --quick    one round instead of three
@@ -7,7 +7,7 @@ A local server answers every request after 300 ms; questions take five paths of 
 One question is compared with its critical path: the replies that follow one after the other on its
 longest path. Twenty at once, with sixteen requests at once, are compared with all their replies x
 300 ms / 16. LangGraph alone, with and without checkpoints in SQLite, takes as many steps in turn
-with them. Prints a table of medians, and where the time goes; see the README beside this file.
+with them. Prints a table of medians, and where the time goes; see the README of this folder.
 
 It uses the configured Neo4j, or an embedded one of its own in a temporary folder, and a corpus of
 its own, which is deleted at the end. No setting of a model is used.
@@ -56,8 +56,8 @@ class Watch:
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     times: Counter[str] = field(default_factory=Counter)
 
-    def told(self, calls: int) -> str:
-        """In words, the dearest ones first; and begin anew."""
+    def summary(self, calls: int) -> str:
+        """The statements in words, the most expensive ones first; resets the counts."""
         whole = sum(self.seconds.values())
         each = [
             f"{name.removeprefix('read/')} {self.times[name]} x {1000 * s / self.times[name]:.1f}"
@@ -121,7 +121,7 @@ class Questions:
 
 
 class Ours:
-    """Asks GraphReader, and tells where the time went."""
+    """Asks GraphReader, and prints where the time went."""
 
     def __init__(self, reader: GraphReader, server: Server, driver: Driver) -> None:
         self._reader = reader
@@ -133,20 +133,20 @@ class Ours:
         """Ask so many questions at once."""
         questions = self._questions(number)
         self._server.stats()
-        watch.told(1)
+        watch.summary(1)
         server, cpu, began = self._neo4j_cpu(), time.process_time(), time.perf_counter()
         readings = self._reader.batch(questions)
         seconds, own = time.perf_counter() - began, time.process_time() - cpu
         server = self._neo4j_cpu() - server
-        told = self._server.stats()
+        stats = self._server.stats()
         shapes = [_shape(one) for one in readings]
-        chats, embeddings = told["chats"], told["embeddings"]
+        chats, embeddings = stats["chats"], stats["embeddings"]
         calls = [calls for shape in shapes for calls in shape]
         print(
             f"{number} at once: {seconds:.2f} s, {chats} decisions ({len(calls)} paths of "
             f"{sum(calls) / len(calls):.1f} calls) and {embeddings} embeddings, at most "
-            f"{told['most_at_once']} at once\n  {1000 * own / chats:.1f} ms of CPU a decision "
-            f"here, {1000 * server / chats:.1f} ms in Neo4j; {watch.told(chats)}",
+            f"{stats['most_at_once']} at once\n  {1000 * own / chats:.1f} ms of CPU a decision "
+            f"here, {1000 * server / chats:.1f} ms in Neo4j; {watch.summary(chats)}",
             flush=True,
         )
         longest = 3 + max(max(shape) for shape in shapes)
@@ -176,7 +176,7 @@ async def bare_agents(folder: Path) -> AsyncIterator[dict[str, BareAgent]]:
 
 
 async def alone(shapes: Sequence[Shape], folder: Path) -> dict[str, float]:
-    """Seconds that as many steps take there, beside the ideal of the same."""
+    """Seconds of as many steps in LangGraph alone, and their ideal."""
     steps = sum(3 + sum(shape) for shape in shapes)
     best = ideal(steps, 3 + max(max(shape) for shape in shapes))
     async with bare_agents(folder) as agents:
@@ -219,7 +219,7 @@ def main() -> None:
 
 
 def measured(ours: Ours, watch: Watch, folder: Path) -> dict[str, tuple[float, float]]:
-    """One round: by whom, how long one question and twenty at once took beside the ideal."""
+    """One round: for each side, the time of one and of twenty questions, and their ideal."""
     one, many = ours.ask(1, watch), ours.ask(QUESTIONS, watch)
     ratios = {
         GRAPHREADER: (one.seconds / one.ideal, many.seconds / many.ideal),

@@ -1,7 +1,7 @@
 """What `benchmarks.ingest` compares with: a bare loop of the driver that writes the same graph.
 
 Two statements in one transaction for any number of documents, and one for every 500 vectors, which
-is the number that Neo4j takes in fastest. It is told beforehand what is new, so it creates where
+is the number that Neo4j writes fastest. It knows beforehand what is new, so it creates where
 GraphReader has to look; it leaves nothing to be resumed. Only what it waits for Neo4j is counted:
 its rows are made between the clock's runs.
 """
@@ -143,17 +143,17 @@ def _batches(
 
 
 def _extracted(corpus: str, chronicle: Chronicle) -> Iterator[tuple[Document, list[Extracted]]]:
-    """The documents, and what is told of their chunks, as GraphReader makes them."""
+    """The documents with the facts of their chunks, as GraphReader makes them."""
     decider = InstantDecider(chronicle)
     for source in sources_of([chronicle.texts]):
         for document in source.documents(corpus):
             assert isinstance(document, Document)
             chunks: list[Extracted] = []
             for chunk in split(document, chronicle.chunk_tokens):
-                told = decider.told(number_of(chunk.text))
+                prepared = decider.facts_of(number_of(chunk.text))
                 facts = [
                     ExtractedFact.model_construct(fact=fact, key_elements=names)
-                    for fact, names in told
+                    for fact, names in prepared
                 ]
                 chunks.append((chunk, atomic_facts(corpus, chunk, facts)[0]))
             yield document, chunks

@@ -1,9 +1,9 @@
-"""What `benchmarks.ingest` reads: a made-up chronicle, of which nothing has to be held in memory.
+"""The texts of `benchmarks.ingest`: a made-up chronicle that needs no memory.
 
 The names follow Zipf's law without end, as in real texts: one stands in one fact of five, new
 ones keep coming, and on average a name is in two or three facts (paper, table 8). Everything
-follows from numbers. The texts lie in files of 20 chunks; what an instant model tells of each chunk
-lies in one file beside them, ready to be read.
+follows from numbers. The texts are in files of 20 chunks; the facts of all chunks are in one more file
+for the instant model.
 """
 
 import marshal
@@ -35,13 +35,13 @@ _SYLLABLES = [a + b for a in ("b", "d", "f", "g", "k", "l", "m", "n") for b in "
 _JOINTS = (" met ", " and praised ", " near ", ", who had left ", " without ", " because of ")
 _NUMBER = re.compile(r"\d+")
 
-Told = tuple[str, list[str]]
+FactAndNames = tuple[str, list[str]]
 """A fact and its key elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chronicle:
-    """A folder of texts, and what is told of each chunk."""
+    """A folder of texts, and the facts of each chunk."""
 
     folder: Path
     chunks: int
@@ -62,26 +62,26 @@ def write(folder: Path, chunks: int, facts: int, first: int = 0, tokens: int = 0
     one = Chronicle(folder, chunks, facts, tokens or 48 * facts)
     one.texts.mkdir(parents=True)
     starts = array("Q", [first])
-    with (folder / "told").open("wb") as told:
+    with (folder / "facts").open("wb") as file:
         for begin in range(first, first + chunks, CHUNKS_A_DOCUMENT):
             passages = []
             for number in range(begin, min(begin + CHUNKS_A_DOCUMENT, first + chunks)):
-                found = _facts(number, facts)
-                starts.append(told.tell())
-                marshal.dump(found, told)
-                passages.append(_passage(number, found, one.chunk_tokens))
+                chunk_facts = _facts(number, facts)
+                starts.append(file.tell())
+                marshal.dump(chunk_facts, file)
+                passages.append(_passage(number, chunk_facts, one.chunk_tokens))
             name = f"chronicle {begin:06}.txt"
             (one.texts / name).write_text("\n\n".join(passages) + "\n", encoding="utf-8")
     (folder / "starts").write_bytes(starts.tobytes())
     return one
 
 
-def _facts(number: int, facts: int) -> list[Told]:
+def _facts(number: int, facts: int) -> list[FactAndNames]:
     dice = random.Random(number)
     return [_fact(dice) for _ in range(facts)]
 
 
-def _fact(dice: random.Random) -> Told:
+def _fact(dice: random.Random) -> FactAndNames:
     """A sentence of one to five names; each stands in it."""
     wanted = dice.randint(1, 5)
     names: list[str] = []
@@ -130,7 +130,7 @@ def _word(number: int) -> str:
     return "".join(syllables) or "zur"
 
 
-def _passage(number: int, facts: Sequence[Told], tokens: int) -> str:
+def _passage(number: int, facts: Sequence[FactAndNames], tokens: int) -> str:
     """One paragraph of more than half and at most so many tokens, by the number of characters."""
     dice = random.Random(number)
     parts = [f"Part {number} of the chronicle.", *(fact for fact, _ in facts)]
@@ -142,7 +142,7 @@ def _passage(number: int, facts: Sequence[Told], tokens: int) -> str:
 
 
 def number_of(passage: str) -> int:
-    """The number of a chunk, which it says at its beginning."""
+    """The number of a chunk, which its text begins with."""
     found = _NUMBER.search(passage)
     assert found is not None
     return int(found.group())
@@ -150,7 +150,7 @@ def number_of(passage: str) -> int:
 
 @dataclass(slots=True)
 class InstantDecider:
-    """Answers at once with what the chronicle's folder holds; nothing is kept in memory."""
+    """Answers at once with the facts in the chronicle's folder; keeps nothing in memory."""
 
     chronicle: Chronicle
     name: str = "instant"
@@ -158,28 +158,29 @@ class InstantDecider:
     notice: str = ""
     concurrency: int = 16
     _starts: "array[int]" = field(init=False)
-    _told: BufferedReader = field(init=False)
+    _file: BufferedReader = field(init=False)
 
     def __post_init__(self) -> None:
         self._starts = array("Q", (self.chronicle.folder / "starts").read_bytes())
-        self._told = (self.chronicle.folder / "told").open("rb")
+        self._file = (self.chronicle.folder / "facts").open("rb")
 
     async def decide(
         self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """What was prepared for the chunk."""
-        told = self.told(number_of(str(task.values()["text"])))
+        """The prepared facts of the chunk."""
+        facts = self.facts_of(number_of(str(task.values()["text"])))
         extraction = Extraction.model_construct(
             facts=[
-                ExtractedFact.model_construct(fact=fact, key_elements=names) for fact, names in told
+                ExtractedFact.model_construct(fact=fact, key_elements=names)
+                for fact, names in facts
             ]
         )
         return DecisionResult(extraction, task, Usage(calls=1))  # type: ignore[arg-type]
 
-    def told(self, number: int) -> list[Told]:
+    def facts_of(self, number: int) -> list[FactAndNames]:
         """The facts of one chunk."""
-        self._told.seek(self._starts[1 + number - self._starts[0]])
-        facts: list[Told] = marshal.load(self._told)
+        self._file.seek(self._starts[1 + number - self._starts[0]])
+        facts: list[FactAndNames] = marshal.load(self._file)
         return facts
 
     def measure(self, task: Task[Any]) -> int:
@@ -188,7 +189,7 @@ class InstantDecider:
 
     async def aclose(self) -> None:
         """Close the file."""
-        self._told.close()
+        self._file.close()
 
 
 class InstantEmbedder:

@@ -82,7 +82,7 @@ async def _block(call: Call, block: int) -> float:
         async with slots:
             found = await call(task, said)
         if found != FACTS:
-            raise ValueError(f"{found} facts were told, not {FACTS}")
+            raise ValueError(f"{found} facts were extracted, not {FACTS}")
 
     gc.collect()
     began = time.process_time()

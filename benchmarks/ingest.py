@@ -1,4 +1,4 @@
-"""How fast GraphReader writes what an instant model tells it, beside a bare loop of the driver.
+"""How fast GraphReader writes the facts of an instant model, compared with a bare driver loop.
 
     python -m benchmarks.ingest            1,000 chunks a run, about ten minutes
     python -m benchmarks.ingest --quick    200 chunks a run
@@ -7,7 +7,7 @@
 Both write the same graph, into a corpus of their own, on the same server, in turn, each run in a
 process of its own: with and without embeddings of 256 dimensions, at 20 and at 50 facts a chunk.
 Prints a table of both, their ratio, how the pace of the last thousand chunks is to that of the
-first, and peak memory; see the README beside this file.
+first, and peak memory; see the README of this folder.
 
 It uses the configured Neo4j, where its corpora are deleted at the end, or an embedded one of its
 own in a temporary folder.
@@ -49,7 +49,7 @@ BATCHES = (1, 2, 5)
 """Documents a transaction, of which the bare loop gets the best."""
 
 PACED = 2000
-"""Chunks from which on the pace of beginning and end is told: fewer are a few transactions."""
+"""The fewest chunks for a comparison of beginning and end: fewer are a few transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,15 @@ async def _read(address: Address, corpus: str, texts: Chronicle, embed: bool) ->
     tokens.count("")  # loads the encoding: once a process, however much it reads
     clock = Clock()
 
-    def told(event: IngestEvent) -> None:
+    def on_event(event: IngestEvent) -> None:
         if isinstance(event, ChunkProgress):
             measured.written.extend([clock.seconds] * event.chunks)
         if isinstance(event, DocumentEnd) and not measured.memory_after_first_document:
             measured.memory_after_first_document = peak_memory()
 
-    pipeline = Pipeline(writer, decider, embedder, chunk_tokens=texts.chunk_tokens, progress=told)
+    pipeline = Pipeline(
+        writer, decider, embedder, chunk_tokens=texts.chunk_tokens, progress=on_event
+    )
     report = await pipeline.run(sources_of([texts.texts]))
     await writer.settle()
     measured.seconds, measured.cpu = clock.seconds, clock.cpu

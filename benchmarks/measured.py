@@ -42,12 +42,12 @@ class Measured:
 
     @property
     def flatness(self) -> float:
-        """How fast the last thousand chunks were beside the first thousand."""
+        """The rate of the last thousand chunks relative to the first thousand."""
         return self.last / self.first
 
     @property
     def growth(self) -> float:
-        """Peak memory in the end beside that after the first document."""
+        """Peak memory at the end relative to that after the first document."""
         return self.memory / self.memory_after_first_document
 
 

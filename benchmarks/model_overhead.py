@@ -6,7 +6,7 @@
 A local server answers every request after 300 ms. Compared with the ideal, in which nothing but the
 model takes time: the reading in of texts (calls x latency / requests at once) and a question (the
 decisions that follow one after the other on its longest path x latency). CPU time is compared with
-that of other clients in the same run. Prints a table; see the README beside this file.
+that of other clients in the same run. Prints a table; see the README of this folder.
 
 It uses the configured Neo4j, or an embedded one of its own in a temporary folder, and a corpus of
 its own, which is deleted at the end. No setting of a model is used.
@@ -62,10 +62,10 @@ class Server:
         self.url = f"{self.root}/v1"
 
     def stats(self) -> dict[str, Any]:
-        """What it counted since the last time it was asked."""
+        """The server's counts since the last request for them."""
         with urllib.request.urlopen(f"{self.root}/stats") as answer:
-            told: dict[str, Any] = json.load(answer)
-        return told
+            stats: dict[str, Any] = json.load(answer)
+        return stats
 
 
 @contextmanager
@@ -117,18 +117,18 @@ def reading_in(
     cpu, began = Processor(settings), time.time()
     report = reader.ingest(files)
     ended = time.time()
-    told = server.stats()
+    stats = server.stats()
     wall, ideal = ended - began, report.usage.calls * LATENCY / AT_ONCE
-    if not report.complete or report.usage.calls != told["chats"]:
+    if not report.complete or report.usage.calls != stats["chats"]:
         raise RuntimeError(f"Not everything was read: {report}")
     counted = reader.stats()
     print(
-        f"{what}: {report.usage.calls} calls, at most {told['most_at_once']} at once; "
+        f"{what}: {report.usage.calls} calls, at most {stats['most_at_once']} at once; "
         f"{counted.facts:,} facts, {counted.key_elements:,} key elements; "
-        f"{told['first'] - began:.2f} s before the first request, {ended - told['last']:.2f} s "
+        f"{stats['first'] - began:.2f} s before the first request, {ended - stats['last']:.2f} s "
         f"after the last reply; {cpu.spent()}"
     )
-    until_last = told["last"] - told["first"]
+    until_last = stats["last"] - stats["first"]
     return [
         Row(f"{what}, with all writing and embedding", *ratio(wall, ideal), "1.15"),
         Row(f"{what}, from first request to last reply", *ratio(until_last, ideal), ""),
@@ -155,15 +155,15 @@ class Processor:
 
 
 def asking(reader: GraphReader, server: Server, number: int) -> list[Row]:
-    """Ask one question. One embedding, of question and plan, stands between its decisions."""
+    """Ask one question. It needs one embedding, of question and plan, between its decisions."""
     server.stats()
     began = time.time()
     reading = reader.ask(f"{QUESTION} ({number})")
     wall = time.time() - began
     calls = longest(reading)
-    told = server.stats()
+    stats = server.stats()
     print(
-        f"question {number}: {told['chats']} requests, paths of "
+        f"question {number}: {stats['chats']} requests, paths of "
         f"{sorted(path.calls for path in reading.paths)} calls, {wall:.2f} s"
     )
     row = f"a question, {calls} decisions"

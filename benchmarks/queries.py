@@ -3,9 +3,9 @@
     python -m benchmarks.queries                                    10,000 and 100,000 facts
     python -m benchmarks.queries --sizes 10000 100000 1000000       about half an hour
 
-Corpora of all sizes lie beside each other in one database. Prints a table of the median and the
+Corpora of all sizes are in one database. Prints a table of the median and the
 95th percentile of each look-up, how the latter grows beside the square root of the size, and
-whether that is as it should be; see the README beside this file.
+whether that is as it should be; see the README of this folder.
 
 It uses the configured Neo4j, where its corpora are deleted at the end, or an embedded one of its
 own in a temporary folder.
@@ -67,11 +67,11 @@ class Sample:
     @classmethod
     async def of(cls, connection: Connection, corpus: str, texts: Chronicle) -> "Sample":
         """Draw chunks, and take the names of their facts."""
-        dice, told = random.Random(1), InstantDecider(texts)
-        first = told._starts[0]
-        drawn = [told.told(first + dice.randrange(texts.chunks)) for _ in range(100)]
-        await told.aclose()
-        names = [name for facts in drawn for _, found in facts for name in found]
+        dice, decider = random.Random(1), InstantDecider(texts)
+        first = decider._starts[0]
+        drawn = [decider.facts_of(first + dice.randrange(texts.chunks)) for _ in range(100)]
+        await decider.aclose()
+        names = [name for facts in drawn for _, elements in facts for name in elements]
         hubs = [chronicle.name(rank) for rank in range(1, HUBS + 1)]
         explorer = GraphExplorer(connection, corpus)
         sample = cls(explorer, InstantEmbedder(corpus), dice, names, hubs)

@@ -118,5 +118,5 @@ class Side:
 
     @property
     def flatness(self) -> float:
-        """The pace of the end beside that of the beginning."""
+        """The rate at the end relative to that at the beginning."""
         return mean(run.flatness for run in self.runs)

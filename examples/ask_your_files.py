@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def answer(reader: GraphReader, question: str) -> bool:
-    """Print the answer to one question and what it rests on."""
+    """Print the answer to one question and its citations."""
     reading = reader.ask(question)
     print(f"\n{question}\n  {reading.answer}")
     for citation in reading.citations:

@@ -1,4 +1,4 @@
-"""What an exploration found, as documents for a chain of your own: python examples/retriever.py"""
+"""The passages of an exploration as documents for a chain: python examples/retriever.py"""
 
 from pathlib import Path
 

@@ -68,7 +68,7 @@ def _run(page: Page, command: str) -> None:
 
 
 def _fit(page: Page) -> None:
-    """Bring the graph into the room that the panel beside it leaves, and into its middle."""
+    """Center the graph in the space next to the panel."""
     panel = page.get_by_test_id("vizInspector").bounding_box()
     assert panel
     left, right = _extent(page)

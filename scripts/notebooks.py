@@ -123,7 +123,7 @@ def cleaned(notebook: NotebookNode) -> NotebookNode:
 
 
 def written(notebook: NotebookNode) -> str:
-    """The notebook as it stands in its file."""
+    """The text of the notebook's file."""
     return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
 
 

@@ -1,7 +1,7 @@
 """Starts what LangGraph Studio talks to: `make studio`.
 
 Neo4j comes first, where it is the embedded one. Then `langgraph dev` serves the graphs of
-`langgraph.json` on loopback until Ctrl-C. Nothing is told to anybody: no analytics, no look for a
+`langgraph.json` on loopback until Ctrl-C. Nothing is reported to anybody: no analytics, no look for a
 newer version, no usage, and no traces unless LANGSMITH_TRACING asks for them.
 """
 
@@ -26,7 +26,7 @@ CONFIG = Path(__file__).parents[1] / "langgraph.json"
 DISCREET = {
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",
     "LANGGRAPH_NO_VERSION_CHECK": "true",
-    # Else the key for traces, if there is one, switches them on, and usage is told with it.
+    # Else a key for traces switches traces and usage reports on.
     "LANGSMITH_CONTROL_PLANE_API_KEY": "",
     "LOG_LEVEL": "WARNING",
     "LOG_COLOR": str(sys.stderr.isatty()),

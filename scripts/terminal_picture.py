@@ -18,7 +18,7 @@ def terminal_picture(reader: GraphReader, question: str, target: Path) -> None:
     console.print(f'$ graphreader ask "{question}" --corpus {reader.corpus}', highlight=False)
     watch(reader.stream(question), console)
     svg = console.export_svg(title="graphreader ask", unique_id="ask")
-    # The picture asks no server for a font: whoever looks at it has a monospaced one.
+    # The picture loads no font from a server: every viewer has a monospaced one.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     svg = svg.replace("Fira Code, monospace", "Fira Code, DejaVu Sans Mono, Menlo, monospace")
     target.write_text(re.sub(r"[ \t]+\n", "\n", svg), encoding="utf-8")
