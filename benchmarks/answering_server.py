@@ -5,9 +5,9 @@
 prints its port and runs until its standard input ends. It speaks just enough HTTP for the clients
 of the benchmark: keep-alive, no pipelining, no chunked requests. Replies are made beforehand, or
 from the few lines of a prompt that they depend on; one that is to be streamed comes in pieces, but
-all at once. `GET /stats` returns the numbers of chat requests and embeddings, the times of the first
-request and the last reply (`time.time`), the most requests in progress, and the CPU seconds of the
-server.
+all at once. `GET /stats` returns the numbers of chat requests and embeddings, the times of the
+first request and the last reply (`time.time`), the most requests in progress, and the CPU seconds
+of the server.
 
 Paths are led to their limit of calls, or with `--short-paths` to their end after three or four, as
 many as in table 7 of the paper.

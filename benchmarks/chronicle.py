@@ -2,8 +2,8 @@
 
 The names follow Zipf's law without end, as in real texts: one stands in one fact of five, new
 ones keep coming, and on average a name is in two or three facts (paper, table 8). Everything
-follows from numbers. The texts are in files of 20 chunks; the facts of all chunks are in one more file
-for the instant model.
+follows from numbers. The texts are in files of 20 chunks; the facts of all chunks are in one more
+file for the instant model.
 """
 
 import marshal

@@ -1,8 +1,8 @@
 """Starts what LangGraph Studio talks to: `make studio`.
 
 Neo4j comes first, where it is the embedded one. Then `langgraph dev` serves the graphs of
-`langgraph.json` on loopback until Ctrl-C. Nothing is reported to anybody: no analytics, no look for a
-newer version, no usage, and no traces unless LANGSMITH_TRACING asks for them.
+`langgraph.json` on loopback until Ctrl-C. It reports nothing to anybody: no analytics, no
+check for newer versions, no usage, and no traces unless LANGSMITH_TRACING asks for them.
 """
 
 import argparse
