@@ -55,11 +55,6 @@ def usage(tokens: int) -> dict[str, int]:
     return {"calls": 1, "input_tokens": tokens, "output_tokens": 10}
 
 
-def graph(nodes: int, most: int) -> dict[str, float]:
-    sizes = {"key_elements": nodes, "facts": 10, "most_neighbors": most, "most_facts": 5}
-    return {**sizes, "neighbors_per_element": 4.0, "facts_per_element": 2.0}
-
-
 def readings(reader: str, **columns: list[Any]) -> list[Fields]:
     """Readings of one reader, of the questions a, b, c..., with a value of each."""
     rows = zip(*columns.values(), strict=True)
@@ -289,21 +284,6 @@ def test_best() -> None:
     assert best_values(Section("", tuple(ours[1:])), "x") == (None, None)
 
 
-# FCR at equal reading: the reader finds all of both questions, retrieval of one; the difference is
-# a half, with one win and one tie. Lines of other readers and sets are not mixed in.
-def test_equal_reading() -> None:
-    fields = {"length": "native", "reader": "bm25", "against": "graphreader", "tokens_read": 10}
-    equal = [
-        EqualBudgetLine(id="a", dataset="musique", documents_read=(0, 1, 2), k=3, **fields),
-        EqualBudgetLine(id="b", dataset="musique", documents_read=(1,), k=1, **fields),
-        EqualBudgetLine(id="b", dataset="hotpotqa", documents_read=(0, 1), k=1, **fields),
-    ]
-    table = tables(*(reading(id=id_, **GOLD) for id_ in "ab"), equal=equal)["equal_reading"]
-
-    names = ("FCR of reader", "FCR of retrieval", "Difference", "Better / same / worse", "n", "k")
-    assert cells(table, *names) == [[1, 0.5, 0.5, "1 / 1 / 0", 2, 2]]
-
-
 # Readers stand in the papers' order, the paper's mode before our default, golden last.
 def test_order() -> None:
     names = ["rag-bm25-3", "rag-bm25-10", "full-text", "graphreader-paper", "graphreader", "golden"]
@@ -312,63 +292,6 @@ def test_order() -> None:
     assert sorted(reversed(names), key=reader_position) == names
     assert sorted(reversed(lengths), key=length_position) == lengths
     assert [window_name(one) for one in (4096, 128000, 2000, 0)] == ["4k", "128k", "2k", None]
-
-
-# Beside the paper's own datasets stand its figures, to a sample of the cells; its shares of golden
-# are 0.95, 0.955 and 0.85.
-@pytest.mark.parametrize(
-    ("fields", "table", "columns", "expected"),
-    [
-        (
-            {"dataset": "longbench-musique"},
-            "scores",
-            ("Reader", "LR-1", "LR-2", "EM", "F1", "Of golden"),
-            ["paper: GraphReader", 0.59, 0.635, 0.38, 0.474, near(0.85, abs=0.005)],
-        ),
-        (
-            {"dataset": "longbench-2wikimqa"},
-            "scores",
-            ("Reader", "Of golden"),
-            ["paper: GraphReader", near(0.955, abs=0.005)],
-        ),
-        (
-            {"dataset": "longbench-hotpotqa"},
-            "scores",
-            ("Reader", "Of golden"),
-            ["paper: GraphReader", near(0.95, abs=0.005)],
-        ),
-        (
-            {"dataset": "hotpotwikiqa-mixup", "length": "64k"},
-            "scores",
-            ("Reader", "LR-1", "LR-2", "F1*"),
-            ["paper: GPT-4-128k (chunk w/ notes)", 0.28, 0.32, 0.22],
-        ),
-        (
-            {"dataset": "longbench-hotpotqa", "reader": "graphreader-random-nodes"},
-            "ablations",
-            ("Reader", "LR-1", "Change", "Change of"),
-            ["paper: w/o Node Selection", 0.66, near(-0.183), "LR-1"],
-        ),
-        (
-            {"dataset": "hotpotwikiqa-mixup", "length": "256k"},
-            "costs",
-            ("Reader", "Tokens a question"),
-            ["paper: GraphReader", "52.8k"],
-        ),
-        (
-            {"dataset": "musique", "graph": graph(1, 1)},
-            "graphs",
-            ("Dataset", "Nodes avg."),
-            ["paper: musique", 1029.4],
-        ),
-    ],
-)
-def test_paper_rows(
-    fields: Fields, table: str, columns: tuple[str, ...], expected: list[object]
-) -> None:
-    printed = cells(tables(reading(**fields))[table], *columns, paper=True)
-
-    assert expected in printed
 
 
 # What cannot be in a printed table is printed, and a note says so: a sum that is not 100, and an
