@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphreader.baselines.read_agent.reader import TASK_AWARE
 from graphreader.errors import UsageError
@@ -22,7 +22,7 @@ from graphreader.evaluation.metrics import evidence
 from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.metrics.evidence import Interval, mean_interval
 from graphreader.evaluation.results import EQUAL_READING, READINGS, RUN
-from graphreader.evaluation.scoring import OF_ONE_STAGE, Stage
+from graphreader.evaluation.scoring import Stage
 from graphreader.evaluation.variants import SWEEP_NAME, is_study
 from graphreader.usage import BUILDING, Usage
 
@@ -55,23 +55,6 @@ _GRAPH_SIZES: Mapping[str, str] = {
 _OTHER_PHASES = {*BUILDING, "rate"}
 """Phases that are no part of the cost of a question."""
 
-Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
-
-
-def _length_name(value: object) -> object:
-    """The length as on the command line: `native`, `64k`."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{round(value / 1000)}k" if value >= 1000 else str(value)
-    return value or NATIVE
-
-
-def _call_fields(value: object) -> object:
-    """The fields of a call that is written as a bare name; the stage if the name has only one."""
-    return {"name": value, "stage": OF_ONE_STAGE.get(value)} if isinstance(value, str) else value
-
-
-Length = Annotated[str, BeforeValidator(_length_name)]
-
 
 class _FileModel(BaseModel):
     """Part of a file that a later version may have extended: unknown keys are ignored."""
@@ -85,23 +68,18 @@ class _Line(_FileModel):
     KEY: ClassVar[tuple[str, ...]]
 
 
-class StageCall(_FileModel):
+class StagedCall(_FileModel):
     """A call of an exploration function, with the stage of the exploration."""
 
     name: str
-    stage: Stage | None = None
+    stage: Stage
 
 
 class PathCalls(_FileModel):
-    """The calls of one path."""
+    """The calls of one path; `calls` is their number."""
 
     calls: int = 0
-    functions: tuple[Annotated[StageCall, BeforeValidator(_call_fields)], ...] = ()
-
-    @property
-    def number(self) -> int:
-        """How many calls the path made."""
-        return self.calls or len(self.functions)
+    functions: tuple[StagedCall, ...] = ()
 
 
 class FactCounts(_FileModel):
@@ -116,10 +94,10 @@ class ReadingLine(_Line):
 
     KEY = ("dataset", "id", "length", "reader", "model", "repeat")
 
-    id: Text
+    id: str
     dataset: str
     reader: str
-    length: Length
+    length: str
     answered: bool
     em: float | None
     f1: float | None
@@ -128,10 +106,10 @@ class ReadingLine(_Line):
     tokens_read: int
     usage: Usage
     seconds: float
-    model: Text = ""
+    model: str = ""
     repeat: int = 0
     window: int = 0
-    subset: Text = ""
+    subset: str = ""
     f1_star: float | None = None
     rouge: Mapping[str, float] | None = None
     choice: bool | None = None
@@ -156,15 +134,15 @@ class EqualBudgetLine(_Line):
 
     KEY = (*ReadingLine.KEY, "against")
 
-    id: Text
+    id: str
     dataset: str
-    length: Length
+    length: str
     reader: str
     against: str
     documents_read: tuple[int, ...]
     tokens_read: int
     k: int = 0
-    model: Text = ""
+    model: str = ""
     repeat: int = 0
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from graphreader.evaluation.measures import (
@@ -40,12 +41,9 @@ from graphreader.evaluation.measures import (
     with_options,
 )
 from graphreader.evaluation.metrics.evidence import (
-    FactRecall,
     Interval,
     compare,
-    fact_wise,
     mean_interval,
-    sample_wise,
 )
 from graphreader.evaluation.scoring import STAGES, Stage
 from graphreader.evaluation.tables import (
@@ -410,9 +408,13 @@ def _fact_recall(group: "DataFrame", name: str) -> Cell:
     way, _, kind = name.partition(", ")
     counts = group["counts"].map(lambda one: one.rated if kind == "rated" else one.strings)
     counts = counts[[bool(pair and pair[1]) for pair in counts]]
-    facts = [FactRecall(relevant=of, covered=covered) for covered, of in counts]
     n = questions(counts)
-    share = fact_wise(facts) if way == "SF-wise" else sample_wise(facts)
+    covered, relevant = ([pair[at] for pair in counts] for at in (0, 1))
+    share: float | None = None
+    if n and way == "SF-wise":
+        share = sum(covered) / sum(relevant)
+    elif n:
+        share = sum(map(eq, covered, relevant)) / len(counts)
     return Cell(share, n=n if 0 < n < questions(group) else None)
 
 
@@ -478,18 +480,13 @@ FUNCTIONS: Mapping[Stage, tuple[str, Sequence[str]]] = {
 """The paper's stages and functions. `next_page` is ours, and counts in none of its shares."""
 
 
-def _calls(readings: "DataFrame") -> list[tuple[Stage | None, str]]:
-    """The function calls of all paths, each with its stage."""
-    paths = [path for paths in readings["paths"] for path in paths]
-    return [(call.stage, call.name) for path in paths for call in path.functions]
-
-
 def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     """A row a function; the share of a stage stands in its first row, the means in the first."""
     rows = []
     for group in grouped(section, "reader", "model"):
-        calls = _calls(group)
-        numbers = [path.number for paths in group["paths"] for path in paths]
+        paths = [path for paths in group["paths"] for path in paths]
+        calls = [(call.stage, call.name) for path in paths for call in path.functions]
+        numbers = [path.calls for path in paths]
         first: dict[str, CellValue] = {
             "Calls a path": statistics.fmean(numbers),
             "Calls a question": sum(numbers) / len(group),
@@ -510,11 +507,6 @@ def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
                     rows.append(row(group_cells(spec.columns, group) | cells))
                     first = {}
     return rows + printed_rows("functions", _paper_section(section))
-
-
-def _unplaced_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
-    if unplaced := sum(stage is None for section in sections for stage, _ in _calls(section)):
-        yield f"Calls without their stage, which are not counted: {unplaced:,}."
 
 
 # ------------------------------------------------------------------ sizes (tables 1 and 8)
@@ -670,5 +662,4 @@ _NOTES: Mapping[str, Callable[[Sequence["DataFrame"], Table], Iterable[str]]] = 
     "{failed}": _failed_note,
     "{uneven}": _uneven_note,
     "{jsr}": _jsr_note,
-    "{unplaced}": _unplaced_note,
 }

@@ -42,7 +42,7 @@ PATHS = [
     {
         "calls": 4,
         "functions": [
-            "read_chunk",
+            {"name": "read_chunk", "stage": "facts"},
             {"name": "read_previous_chunk", "stage": "chunks"},
             {"name": "next_page", "stage": "neighbors"},
             {"name": "termination", "stage": "neighbors"},

@@ -48,19 +48,6 @@ class FactRecall:
     covered: int
 
 
-def fact_wise(recalls: Iterable[FactRecall]) -> float | None:
-    """All covered facts divided by all relevant ones (table 6, "SF-wise")."""
-    counted = list(recalls)
-    relevant = sum(one.relevant for one in counted)
-    return sum(one.covered for one in counted) / relevant if relevant else None
-
-
-def sample_wise(recalls: Iterable[FactRecall]) -> float | None:
-    """The share of samples all of whose relevant facts are covered (table 6, "Sample-wise")."""
-    whole = [one.covered == one.relevant for one in recalls]
-    return sum(whole) / len(whole) if whole else None
-
-
 def fact_recall(
     evidence: str, sentences: Sequence[str], documents: Sequence[str], language: str
 ) -> FactRecall | None:
