@@ -10,12 +10,12 @@ import pytest
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.estimate import estimate
 from graphreader.evaluation.costs import PROMPT, REPLY, Cost, estimate_costs
-from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
+from graphreader.evaluation.plan import Plan
 from graphreader.evaluation.results import documents_of
 from graphreader.evaluation.runner import Arm
 from graphreader.llm.window import BuildingMeasurer
 from graphreader.settings import Settings
-from tests.unit.test_evaluation_runner import FakeReader
+from tests.unit.test_evaluation_runner import FakeReader, plan_of, write
 
 MODEL = "openai:priced"
 
@@ -32,19 +32,7 @@ def settings(tmp_path: Path) -> Settings:
 def story(tmp_path: Path) -> Plan:
     """Two questions about one text of 4,000 tokens, with evidence for the second."""
     text = "\n\n".join(f"Sentence number {n} tells of {n} sheep." for n in range(400))
-    rows: list[dict[str, Any]] = [
-        {
-            "id": f"q{n}",
-            "dataset": "d",
-            "question": "Which?",
-            "answers": ["a"],
-            "documents": [{"title": "T", "text": text}],
-            "supporting": [{"doc": 0}] if n else [],
-        }
-        for n in range(2)
-    ]
-    (tmp_path / "data.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    return make_plan([str(tmp_path / "data.jsonl")], QuestionSelection())
+    return plan_of(write(tmp_path, {"q0": text, "q1": text}, lacks={"q0"}))
 
 
 async def costs(
@@ -187,8 +175,8 @@ async def test_shared_building(settings: Settings, story: Plan) -> None:
 async def test_longer_contexts(settings: Settings, story: Plan, tmp_path: Path) -> None:
     rows = [{"title": f"P{n}", "text": f"Passage {n} tells of goats. " * 20} for n in range(200)]
     (tmp_path / "pool.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    selection = QuestionSelection(lengths=("16k",), pool=tmp_path / "pool.jsonl")
-    longer = make_plan([str(tmp_path / "data.jsonl")], selection)
+    data, pool = str(tmp_path / "data.jsonl"), tmp_path / "pool.jsonl"
+    longer = plan_of(data, lengths=("16k",), pool=pool)
     short, long = [await cost("graphreader", settings, one) for one in (story, longer)]
 
     # Two questions have two contexts then, each about 3.5 times as long.

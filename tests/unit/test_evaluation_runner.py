@@ -37,9 +37,6 @@ from graphreader.reading import Path, Reading
 from graphreader.settings import Settings
 from graphreader.usage import Usage
 
-FIRST_FIELDS = ["id", "dataset", "reader", "length", "answer", "answered", "em", "f1"]
-FIRST_FIELDS += ["documents_read", "documents_cited", "tokens_read", "usage", "seconds"]
-
 
 def answer(question: str, **more: Any) -> Reading:
     usage = Usage(1, 90, 10, seconds=0.1, dollars=0.5)
@@ -150,7 +147,6 @@ async def test_lines(plan: Plan, tmp_path: File) -> None:
     assert sorted((line["id"], line["reader"]) for line in lines) == [
         (id_, name) for id_ in ("q1", "q2", "q3") for name in ("one", "other")
     ]
-    assert all(list(line)[: len(FIRST_FIELDS)] == FIRST_FIELDS for line in lines)
     assert {line["em"] for line in lines} == {1.0}
     assert lines[0]["building"]["calls"] == 2
     assert lines[0]["graph"] == {"chunks": 3}
@@ -210,8 +206,8 @@ async def test_failures(plan: Plan, tmp_path: File) -> None:
     failed, sound = lines["first", "q1"], lines["first", "q2"]
     assert failed["error"] == "The budget is used up."
     assert (failed["usage"]["calls"], failed["answered"], failed["em"]) == (4, False, 0)
-    assert list(failed)[: len(FIRST_FIELDS)] == FIRST_FIELDS
     assert failed.keys() == sound.keys()
+    assert list(failed)[:13] == list(sound)[:13]
     assert sound["error"] is None
     assert lines["first", "q3"]["error"] == "The reply makes no sense."
     assert {lines["broken", f"q{n}"]["error"] for n in (1, 2, 3)} == {"The text has no words."}
