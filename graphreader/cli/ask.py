@@ -11,10 +11,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, BinaryIO, Self
+from typing import IO, TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, Self
 
 import typer
 from rich.console import Console
@@ -60,13 +59,6 @@ _FORMAT = 'write {"question": "..."}, with an "id" of your own if you like, or j
 _LINE_START = b'{"id": '
 
 
-class Mode(StrEnum):
-    """How far a question is explored."""
-
-    PAPER = "paper"
-    FAST = "fast"
-
-
 def ask(
     question: Annotated[
         str | None,
@@ -74,7 +66,7 @@ def ask(
     ] = None,
     corpus: Annotated[str, corpus_option("The corpus to ask.")] = "default",
     mode: Annotated[
-        Mode | None,
+        Literal["paper", "fast"] | None,
         typer.Option(help="paper: 5 paths of 10 calls; fast: 2 paths of 5.", show_default=False),
     ] = None,
     file: Annotated[
@@ -117,7 +109,7 @@ def ask(
             )
         _ask_other_reader(reader, question, corpus, as_json, options)
         return
-    options = {"mode": mode.value if mode else None, **options}
+    options = {"mode": mode, **options}
     if file is not None:
         if question is not None or as_json:
             raise UsageError(
@@ -488,10 +480,14 @@ class AnswerFile:
     def _answered_id(self, line: bytes, number: int, asked: Mapping[str, str]) -> str | None:
         """The id of the question that a line answers, None for a line to remove."""
         where = f"{self.path}, line {number}"
-        value = _parse_answer(line)
-        if value is None:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
             if not line.endswith(b"\n") and line[: len(_LINE_START)] == _LINE_START[: len(line)]:
                 return None  # an answer that was cut off while it was written
+            value = None
+        keys = value.keys() if isinstance(value, dict) else set()
+        if not {"id", "question"} <= keys or not keys & {"answer", "error"}:
             raise UsageError(
                 f"{where}: this is not an answer of `graphreader ask`; name another --out."
             )
@@ -509,14 +505,3 @@ class AnswerFile:
                 "--out."
             )
         return id_
-
-
-def _parse_answer(line: bytes) -> dict[str, Any] | None:
-    """The object of a line, None if it is not an answer."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict) or not {"id", "question"} <= value.keys():
-        return None
-    return value if value.keys() & {"answer", "error"} else None

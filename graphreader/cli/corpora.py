@@ -34,16 +34,15 @@ from graphreader.cli.options import (
     corpus_option,
     flag,
     import_driver,
+    open_database,
     open_reader,
     read_settings,
-    start_embedded,
 )
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
     from graphreader.ingestion.report import NormalizationReport
     from graphreader.ingestion.transfer import Counts, Export, TransferProgress, TransferReport
-    from graphreader.settings import Settings
     from graphreader.store.catalog import DocumentSummary
 
 DELETE_EXAMPLES = (
@@ -76,12 +75,7 @@ def list_documents(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
 
     if corpus is not None:
         check_corpus_name(corpus)
-    settings = read_settings()
-    import_driver()
-    if not settings.neo4j_uri:
-        start_embedded(settings)
-    # Not by a GraphReader, whose imports would take longer than all the rest.
-    corpora = asyncio.run(_read_catalog(settings, corpus))
+    corpora = asyncio.run(_read_catalog(corpus))
     if json:
         listed = [
             {"corpus": name, "documents": [asdict(one) for one in documents]}
@@ -97,24 +91,16 @@ def list_documents(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
             _print_documents(name, documents)
 
 
-async def _read_catalog(
-    settings: "Settings", corpus: str | None
-) -> "dict[str, list[DocumentSummary]]":
+async def _read_catalog(corpus: str | None) -> "dict[str, list[DocumentSummary]]":
     """The documents of one corpus, or of each corpus, by its name."""
-    from graphreader.store import schema
-    from graphreader.store.catalog import Catalog
-    from graphreader.store.connection import open_connection
+    async with open_database(read_settings()) as connection:
+        from graphreader.store.catalog import Catalog
 
-    connection = await open_connection(settings)
-    try:
-        await schema.check(connection)
         catalog = Catalog(connection)
         if corpus is not None:
             await catalog.corpus(corpus)
         names = [corpus] if corpus else [one.corpus for one in await catalog.corpora()]
         return {name: await catalog.documents(name) for name in names}
-    finally:
-        await connection.aclose()
 
 
 def _print_documents(corpus: str, documents: "Sequence[DocumentSummary]") -> None:

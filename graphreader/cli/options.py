@@ -5,8 +5,8 @@ Heavy packages are imported when a corpus is opened, not with this module: `--he
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
     from graphreader.reading import Reading
     from graphreader.settings import Settings
+    from graphreader.store.connection import Connection
     from graphreader.store.embedded.process import Phase
     from graphreader.store.embedded.server import RunningServer
 
@@ -149,6 +150,23 @@ def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Itera
         start_embedded(settings)
     with reader:
         yield reader
+
+
+@asynccontextmanager
+async def open_database(settings: "Settings") -> "AsyncIterator[Connection]":
+    """The database, checked, for commands for which the imports of a GraphReader are too slow."""
+    import_driver()
+    from graphreader.store import schema
+    from graphreader.store.connection import open_connection
+
+    if not settings.neo4j_uri:
+        start_embedded(settings)
+    connection = await open_connection(settings)
+    try:
+        await schema.check(connection)
+        yield connection
+    finally:
+        await connection.aclose()
 
 
 def start_embedded(settings: "Settings") -> "RunningServer":

@@ -34,6 +34,7 @@ from graphreader.cli.options import (
     corpus_option,
     flag,
     import_driver,
+    open_database,
     read_settings,
     start_embedded,
 )
@@ -107,23 +108,15 @@ async def _check_names(settings: "Settings") -> str:
 
 
 async def _check_database(settings: "Settings") -> str:
-    from graphreader.store import schema
-    from graphreader.store.catalog import Catalog
-    from graphreader.store.connection import open_connection
+    async with open_database(settings) as connection:
+        from graphreader.store.catalog import Catalog
 
-    if not settings.neo4j_uri:
-        start_embedded(settings)
-    connection = await open_connection(settings)
-    try:
-        await schema.check(connection)
         corpora = await Catalog(connection).corpora()
         kind = "configured by NEO4J_URI" if settings.neo4j_uri else "embedded"
         return (
             f"{connection.version} at {connection.address.uri} ({kind}), "
             f"{plural(len(corpora), 'corpus', 'corpora')}"
         )
-    finally:
-        await connection.aclose()
 
 
 async def _check_model(settings: "Settings") -> str:
