@@ -9,39 +9,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphreader.agent.events import (
-        AnswerToken,
-        CandidatesFound,
-        ChunkRead,
-        Event,
-        FactsRead,
-        FunctionChosen,
-        NeighborsSeen,
-        NodesChosen,
-        NoteTaken,
-        PathEnded,
-        PlanMade,
-        QuestionAnswered,
-        RunBegan,
-    )
-    from graphreader.agent.run_store import RunSummary
-    from graphreader.errors import GraphReaderError
-    from graphreader.estimate import Estimate
-    from graphreader.graph_reader import GraphReader
-    from graphreader.ingestion.report import DocumentReport, IngestReport
-    from graphreader.integrations.langchain import GraphReaderRetriever
-    from graphreader.reading import (
-        Citation,
-        Claim,
-        Contradiction,
-        FunctionCall,
-        Path,
-        Reader,
-        Reading,
-    )
-    from graphreader.runs import KeptRun
-    from graphreader.settings import Settings
-    from graphreader.usage import Usage
+    from graphreader.agent.events import AnswerToken as AnswerToken
+    from graphreader.agent.events import CandidatesFound as CandidatesFound
+    from graphreader.agent.events import ChunkRead as ChunkRead
+    from graphreader.agent.events import Event as Event
+    from graphreader.agent.events import FactsRead as FactsRead
+    from graphreader.agent.events import FunctionChosen as FunctionChosen
+    from graphreader.agent.events import NeighborsSeen as NeighborsSeen
+    from graphreader.agent.events import NodesChosen as NodesChosen
+    from graphreader.agent.events import NoteTaken as NoteTaken
+    from graphreader.agent.events import PathEnded as PathEnded
+    from graphreader.agent.events import PlanMade as PlanMade
+    from graphreader.agent.events import QuestionAnswered as QuestionAnswered
+    from graphreader.agent.events import RunBegan as RunBegan
+    from graphreader.agent.run_store import RunSummary as RunSummary
+    from graphreader.errors import GraphReaderError as GraphReaderError
+    from graphreader.estimate import Estimate as Estimate
+    from graphreader.graph_reader import GraphReader as GraphReader
+    from graphreader.ingestion.report import DocumentReport as DocumentReport
+    from graphreader.ingestion.report import IngestReport as IngestReport
+    from graphreader.integrations.langchain import GraphReaderRetriever as GraphReaderRetriever
+    from graphreader.reading import Citation as Citation
+    from graphreader.reading import Claim as Claim
+    from graphreader.reading import Contradiction as Contradiction
+    from graphreader.reading import FunctionCall as FunctionCall
+    from graphreader.reading import Path as Path
+    from graphreader.reading import Reader as Reader
+    from graphreader.reading import Reading as Reading
+    from graphreader.runs import KeptRun as KeptRun
+    from graphreader.settings import Settings as Settings
+    from graphreader.usage import Usage as Usage
 
 _PLACES = {
     "AnswerToken": "agent.events",
@@ -76,38 +73,7 @@ _PLACES = {
     "Usage": "usage",
 }
 
-__all__ = [
-    "AnswerToken",
-    "CandidatesFound",
-    "ChunkRead",
-    "Citation",
-    "Claim",
-    "Contradiction",
-    "DocumentReport",
-    "Estimate",
-    "Event",
-    "FactsRead",
-    "FunctionCall",
-    "FunctionChosen",
-    "GraphReader",
-    "GraphReaderError",
-    "GraphReaderRetriever",
-    "IngestReport",
-    "KeptRun",
-    "NeighborsSeen",
-    "NodesChosen",
-    "NoteTaken",
-    "Path",
-    "PathEnded",
-    "PlanMade",
-    "QuestionAnswered",
-    "Reader",
-    "Reading",
-    "RunBegan",
-    "RunSummary",
-    "Settings",
-    "Usage",
-]
+__all__ = sorted(_PLACES)
 
 
 # Who uses the package decides what becomes of its log.
@@ -121,4 +87,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__
