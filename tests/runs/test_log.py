@@ -65,21 +65,29 @@ def read_and_ask(settings: Settings, corpus: str, texts: Path) -> Reading:
 
 
 # From INFO on there is no word of a text, a title, a question, a plan or a reply, also where things
-# go wrong and a service repeats what it was asked; at DEBUG there is. Secrets are never there.
+# go wrong and a service repeats what it was asked; at DEBUG there is, and each statement with its
+# time, each request, what is tried again, what a service takes. Secrets are never there.
 @pytest.mark.usefixtures("cleaned", "short_pauses")
 def test_texts_only_at_debug(
     neo4j: Settings, corpus: str, texts: Path, tmp_path: Path, log: pytest.LogCaptureFixture
 ) -> None:
-    with OpenAIServer(mind.think, script=spoiled) as server:
+    with OpenAIServer(mind.think, script=spoiled, refuses=["response_format"]) as server:
         settings = chronicle.settings(neo4j, server, tmp_path / "home", keep_replies="all")
         read_and_ask(settings, corpus, texts)
-    told, everything = lines(log, logging.INFO), lines(log, logging.DEBUG)
+        asked = len(server.requests)
+    info, everything = lines(log, logging.INFO), lines(log, logging.DEBUG)
     assert neo4j.neo4j_password
     secrets = chronicle.KEY, neo4j.neo4j_password.get_secret_value()
 
-    assert [one for one in MARKERS if one in told] == []
+    assert [one for one in MARKERS if one in info] == []
     assert [one for one in MARKERS if one not in everything] == []
     assert [one for one in secrets if one in lines(log, logging.DEBUG, ours=False)] == []
+    assert "graphreader.store: read/atomic_facts: 1 rows in " in everything
+    assert everything.count("fake: request for ") + everything.count("fake: retry in ") == asked
+    assert "openai:fake: next form tool, streaming True, rejected options: " in everything
+    assert "openai:fake: retry in 0.0 s after broken (503: Sorry" in everything
+    assert "openai:fake: a kept reply serves for answer_reasoning" in everything
+    assert "FunctionChosen(path=1, node='Anna1', call=FunctionCall(name='read_chunk'" in everything
 
 
 # Who operates it learns where it is connected, what became of each document, of the normal form,
@@ -109,25 +117,6 @@ def test_what_is_told(
     assert count(f"Run {reading.run} is answered", f"{reading.usage.calls} calls") == 1
     assert count("1 documents of corpus") == 1
     assert count("WARNING") == 5
-
-
-# At DEBUG: each statement with its time, each request, what is tried again, what a service takes.
-@pytest.mark.usefixtures("cleaned", "short_pauses")
-def test_details(
-    neo4j: Settings, corpus: str, texts: Path, tmp_path: Path, log: pytest.LogCaptureFixture
-) -> None:
-    with OpenAIServer(mind.think, script=spoiled, refuses=["response_format"]) as server:
-        settings = chronicle.settings(neo4j, server, tmp_path / "home", keep_replies="all")
-        read_and_ask(settings, corpus, texts)
-        asked = len(server.requests)
-    told = lines(log, logging.DEBUG)
-
-    assert "graphreader.store: read/atomic_facts: 1 rows in " in told
-    assert told.count("fake: request for ") + told.count("fake: retry in ") == asked
-    assert "openai:fake: next form tool, streaming True, rejected options: " in told
-    assert "openai:fake: retry in 0.0 s after broken (503: Sorry" in told
-    assert "openai:fake: a kept reply serves for answer_reasoning" in told
-    assert "FunctionChosen(path=1, node='Anna1', call=FunctionCall(name='read_chunk'" in told
 
 
 # A run that fails, and a path that does, are warnings without the words that they failed with.

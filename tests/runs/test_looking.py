@@ -23,35 +23,35 @@ def reader(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
         yield reader
 
 
-# A search finds key elements by their words, with wordings and facts, and no more than wanted.
-def test_search(reader: GraphReader) -> None:
-    found = reader.search("who met Gamma?")
+# A search finds key elements by their words, no more than wanted; facts come in the order of the
+# texts, with the place where each stands; neighbors share facts, and the key element is none.
+def test_looking(reader: GraphReader) -> None:
+    first, *_ = reader.search("who met Gamma?")
+    facts = reader.facts("Alpha")
+    neighbors = reader.neighbors("Alpha")
 
-    assert found[0].name == "Gamma"
-    assert (found[0].aliases, found[0].facts) == (("Gamma",), 2)
+    assert (first.name, first.aliases, first.facts) == ("Gamma", ("Gamma",), 2)
     assert len(reader.search("Alpha Beta Gamma Delta", limit=2)) == 2
-
-
-# Facts come in the order of the texts, with the place where each stands.
-def test_facts(reader: GraphReader) -> None:
-    found = reader.facts("Alpha")
-
-    assert [(fact.text, fact.document, fact.chunk) for fact in found.facts] == [
+    assert facts.total == 2
+    assert [(fact.text, fact.document, fact.chunk) for fact in facts.facts] == [
         (world.RING[0], "ring", 0),
         (world.RING[6], "ring", 6),
     ]
-    assert found.total == 2
+    assert {one.name: (one.shared, one.facts) for one in neighbors} == {
+        "Beta": (1, 2),
+        "Eta": (1, 2),
+    }
+    assert len(reader.neighbors("Alpha", limit=1)) == 1
 
 
-# A key element is found by any way to write it, and by its id.
-@pytest.mark.parametrize("named", ["alpha", " ALPHA ", "“Alpha”", "the Alpha", None])
-def test_ways_to_write_a_name(reader: GraphReader, named: str | None) -> None:
+# A key element is found by any way to write it, and by its id; an article belongs to a name of one
+# word.
+def test_ways_to_write_a_name(reader: GraphReader) -> None:
     element = reader.facts("Alpha").element
-    if named == "the Alpha":  # an article belongs to a name of one word
-        with pytest.raises(UnknownKeyElementError):
-            reader.facts(named)
-    else:
-        assert reader.facts(named or element.id).element == element
+    for name in ("alpha", " ALPHA ", "“Alpha”", element.id):
+        assert reader.facts(name).element == element
+    with pytest.raises(UnknownKeyElementError):
+        reader.facts("the Alpha")
 
 
 # Who asks for what there is not is told what there is.
@@ -93,14 +93,6 @@ def test_what_cannot_be(reader: GraphReader) -> None:
         for limit in (1001, 10**30):
             with pytest.raises(UsageError, match=f"A limit of {limit} is too high: give 1000 or"):
                 ask("Alpha", limit=limit)
-
-
-# Neighbors share facts, and the key element itself is none of them.
-def test_neighbors(reader: GraphReader) -> None:
-    found = reader.neighbors("Alpha")
-
-    assert {one.name: (one.shared, one.facts) for one in found} == {"Beta": (1, 2), "Eta": (1, 2)}
-    assert len(reader.neighbors("Alpha", limit=1)) == 1
 
 
 # A chunk is the slice of its document, and passages are those asked for, once and in order.
