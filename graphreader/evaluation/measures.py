@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -355,8 +354,9 @@ def main_measure(group: "DataFrame") -> str:
     """
     sound = group[~group["failed"]]
     rated = sound[sound["LR-1"].notna()]
-    readers, rated_readers = (len(grouped(one, "reader", "model")) for one in (sound, rated))
-    if 0 < readers == rated_readers:
+    readers = set(zip(sound["reader"], sound["model"], strict=True))
+    with_rating = set(zip(rated["reader"], rated["model"], strict=True))
+    if with_rating and with_rating == readers:
         return "LR-1"
     if sound["Accuracy"].notna().nunique() > 1:
         return "Accuracy or F1"
@@ -390,15 +390,15 @@ def mean(group: "DataFrame", name: str) -> Interval | None:
 
 def score(group: "DataFrame", name: str) -> Interval | None:
     """The same of a score, see `question_scores`; None if no reading has one."""
-    if group[name].isna().all():
+    if np.isnan(group[name].to_numpy()).all():
         return None
     return mean_interval(question_scores(group, name).values())
 
 
 def average(group: "DataFrame", name: str) -> float | None:
     """The plain mean over the readings that have a value."""
-    value = float(group[name].mean())
-    return None if isnan(value) else value
+    values = group[name].dropna()
+    return float(sum(values) / len(values)) if len(values) else None
 
 
 def value(group: "DataFrame", name: str) -> Any:

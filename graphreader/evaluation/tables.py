@@ -256,7 +256,7 @@ def _select(readings: "DataFrame", values: Mapping[str, Any]) -> "DataFrame":
     mask = np.full(len(readings), True)
     for name, one in values.items():
         mask &= (readings[name] == one).to_numpy()
-    return readings[mask]
+    return readings if mask.all() else readings[mask]
 
 
 def _notes(
