@@ -14,6 +14,7 @@ import json
 import logging
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -86,6 +87,7 @@ class ReplyCache:
         self.trouble: str | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None  # used in that thread alone
+        self._pending: deque[tuple[bytes, str, float, bytes]] = deque()
         self._retry_at = {"read": 0.0, "written": 0.0}
 
     @classmethod
@@ -105,12 +107,19 @@ class ReplyCache:
         return await self._run("read", read)
 
     async def put(self, key: str, reply: str, *, model: str) -> None:
-        """Keep a reply; it is on the disk afterwards. Cancelling does not undo it."""
+        """Keep a reply; it is on the disk afterwards. Cancelling does not undo it.
+
+        Replies that wait for the disk are written together.
+        """
+        name = model.encode("utf-8", "replace").decode()
+        self._pending.append((_encode(key), name, time.time(), _encode(reply)))
 
         def write() -> None:
-            name = model.encode("utf-8", "replace").decode()
-            with self._database() as database:
-                database.execute(_PUT, (_encode(key), name, time.time(), _encode(reply)))
+            rows = [self._pending.popleft() for _ in range(len(self._pending))]
+            if rows:
+                with self._database() as database:
+                    database.execute("BEGIN IMMEDIATE")
+                    database.executemany(_PUT, rows)
 
         await self._run("written", write)
 
