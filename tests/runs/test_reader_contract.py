@@ -164,26 +164,30 @@ class Subject:
             self.reader.close()
 
 
-@pytest.fixture(scope="module")
-def settings(neo4j: Settings) -> Settings:
+@pytest.fixture
+def settings(neo4j: Settings, tmp_path: Path) -> Settings:
+    return in_home(neo4j, tmp_path)
+
+
+def in_home(neo4j: Settings, home: Path) -> Settings:
     changes = {"chunk_tokens": 500, "initial_nodes": 3, "window": SMALL, "long_window": LARGE}
-    return neo4j.model_copy(update=changes)
+    return neo4j.model_copy(update={"home": home, **changes})
 
 
 @pytest.fixture(scope="module")
-def graph_reader(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+def graph_reader(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
     home = tmp_path_factory.mktemp("home")
-    subject = Subject("graphreader", DOCUMENTS, settings.model_copy(update={"home": home}))
+    subject = Subject("graphreader", DOCUMENTS, in_home(neo4j, home))
     yield subject
     subject.delete()
 
 
 @pytest.fixture
-def subject(request: pytest.FixtureRequest, name: str, settings: Settings, tmp_path: Path) -> Any:
+def subject(request: pytest.FixtureRequest, name: str, settings: Settings) -> Any:
     """The reader of that name over the two books; GraphReader reads them in once for all tests."""
     if name == "graphreader":
         return request.getfixturevalue("graph_reader")
-    return Subject(name, DOCUMENTS, settings.model_copy(update={"home": tmp_path}))
+    return Subject(name, DOCUMENTS, settings)
 
 
 # A question whose answer stands in the texts is answered; the reading says by whom and at what
@@ -206,8 +210,8 @@ async def test_answers(name: str, subject: Subject) -> None:
 
 # No prompt is larger than the window, however long the texts are; and it is put to use.
 @every_reader
-async def test_keeps_its_window(name: str, settings: Settings, tmp_path: Path) -> None:
-    large = settings.model_copy(update={"home": tmp_path, "chunk_tokens": 2_000})
+async def test_keeps_its_window(name: str, settings: Settings) -> None:
+    large = settings.model_copy(update={"chunk_tokens": 2_000})
     texts = [text_of(letter, 60, 50 if letter == "C" else None) for letter in "ABCDE"]
     subject = Subject(name, [document(n, text) for n, text in enumerate(texts)], large)
 
@@ -282,10 +286,9 @@ async def test_chooses(subject: Subject) -> None:
 
 # Without a model every reader answers, too, by quoting; and says that no model is in use.
 @every_reader
-async def test_offline(name: str, subject: Subject, settings: Settings, tmp_path: Path) -> None:
-    here = settings.model_copy(update={"home": tmp_path})
+async def test_offline(name: str, subject: Subject, settings: Settings) -> None:
     corpus = subject.reader.corpus if isinstance(subject.reader, GraphReader) else None
-    offline = Subject(name, DOCUMENTS, here, OfflineDecider(), corpus)
+    offline = Subject(name, DOCUMENTS, settings, OfflineDecider(), corpus)
 
     reading = await offline.read()
 
@@ -301,11 +304,10 @@ async def test_offline(name: str, subject: Subject, settings: Settings, tmp_path
 
 # An empty document among others changes nothing but its own absence.
 @every_baseline
-async def test_empty_document(name: str, settings: Settings, tmp_path: Path) -> None:
+async def test_empty_document(name: str, settings: Settings) -> None:
     documents = [document(7, ""), *DOCUMENTS, document(8, " \n\n ")]
-    here = settings.model_copy(update={"home": tmp_path})
 
-    reading = await Subject(name, documents, here).read()
+    reading = await Subject(name, documents, settings).read()
 
     assert reading.answer == "Valparaiso"
     assert not {"d7", "d8"} & set(reading.documents_read)
@@ -329,10 +331,8 @@ async def test_nothing_to_read(name: str, documents: list[Document], settings: S
 
 # What the texts do not tell is not answered, and nothing is cited.
 @every_searcher
-async def test_no_answer(name: str, settings: Settings, tmp_path: Path) -> None:
-    here = settings.model_copy(update={"home": tmp_path})
-
-    reading = await Subject(name, DOCUMENTS[:1], here).read()
+async def test_no_answer(name: str, settings: Settings) -> None:
+    reading = await Subject(name, DOCUMENTS[:1], settings).read()
 
     assert not reading.answered
     assert reading.answer
@@ -359,12 +359,12 @@ class UnavailableModel(OfflineDecider):
 # the error has the cost of the whole question so far.
 @every_baseline
 async def test_unavailable_model(name: str, settings: Settings, tmp_path: Path) -> None:
-    homes = [settings.model_copy(update={"home": tmp_path / str(n)}) for n in range(2)]
+    elsewhere = in_home(settings, tmp_path / "other")
     counting = UnavailableModel(1_000)
-    await Subject(name, DOCUMENTS, homes[0], counting).read()
+    await Subject(name, DOCUMENTS, elsewhere, counting).read()
     decisions = 999 - counting.left
 
     with pytest.raises(ModelUnavailableError) as gone:
-        await Subject(name, DOCUMENTS, homes[1], UnavailableModel(decisions)).read()
+        await Subject(name, DOCUMENTS, settings, UnavailableModel(decisions)).read()
 
     assert gone.value.spent.calls == decisions

@@ -105,18 +105,13 @@ async def test_top_1_fills_the_window(window: int) -> None:
     assert top_1_tokens(offline) == min(TOP_1_TOKENS, window - 260)
 
 
-# An option is chosen by its number, and answered in its own words.
-async def test_options() -> None:
-    some = passages_of([document(1, "It is Rome.")], 1000)
-    decider = ScriptedDecider({PassagesChoiceTask: lambda task: TextChoice(option=2)})
+# Only an option that is shown can be chosen.
+def test_options() -> None:
+    task = PassagesChoiceTask("Where?", (), ("Paris", "Rome, Italy"))
 
-    reading = await Retrieval("r", InOrder(some), ReaderModel(decider, 4096), 1).aask(
-        "Where?", options=("Paris", "Rome, Italy")
-    )
-
-    assert decider.asked[0].values()["options"] == "[1] Paris\n[2] Rome, Italy"
-    assert (reading.answer, reading.answered) == ("Rome, Italy", True)
-    assert PassagesChoiceTask("", (), ("a", "b")).problem(TextChoice(option=3)) is not None
+    assert task.values()["options"] == "[1] Paris\n[2] Rome, Italy"
+    problems = [task.problem(TextChoice(option=number)) for number in range(4)]
+    assert [problem is None for problem in problems] == [False, True, True, False]
 
 
 def paragraphs(name: str, number: int) -> str:

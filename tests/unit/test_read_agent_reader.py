@@ -10,7 +10,7 @@ from graphreader.baselines.read_agent.pages import Pagination
 from graphreader.baselines.read_agent.reader import GistMemRetrieval
 from graphreader.baselines.read_agent.tasks import LookUp, MemoryTask, NextPage
 from graphreader.baselines.session import ReaderModel, TextPassage
-from graphreader.baselines.tasks import TextAnswer, TextChoice
+from graphreader.baselines.tasks import TextAnswer
 from graphreader.errors import BudgetError, ReplyError, WindowError
 from graphreader.llm.protocols import Budget, Decision
 from graphreader.testing import ChatRequest, ScriptedDecider
@@ -138,16 +138,6 @@ async def test_gists_alone(options: dict[str, Any], steps: list[str]) -> None:
     assert reading.pages_looked_up == 0
     assert reading.documents_read == ()
     assert reading.evidence.startswith("Danko Jones is\n\nThey come from")
-
-
-# Look-up and answer are shown the options.
-async def test_options() -> None:
-    decider = scripted(memory_choice=lambda task: TextChoice(option=2))
-    reading = await agent(decider).aask(QUESTION, options=["Neuschwanstein", "Casa Loma"])
-
-    (step,) = tasks_of(decider, "next_page")
-    assert step.values()["question"].endswith("Options:\n[1] Neuschwanstein\n[2] Casa Loma")
-    assert (reading.answer, reading.answered) == ("Casa Loma", True)
 
 
 # Gists are made once, however many questions come at the same time; one of them pays.
