@@ -121,7 +121,7 @@ class FactPart:
     """Some facts of the `source` chunk, in the order of the text; `more` are on later pages.
 
     `holds` are the words of the query that stand in the chunk. `promise` is how the chunk ranks
-    beside the best unread one, from 0 to 1.
+    relative to the best unread one, from 0 to 1.
     """
 
     source: ChunkFacts

@@ -276,7 +276,7 @@ class FactGroup:
     `more` counts the facts of the same node and chunk that are not shown. `heading` is the one
     under which the chunk begins, or empty; `before` has, where a fact alone may not be understood,
     what the chunk says right before it, else "" (or it is shorter than `facts`). `holds` are the
-    words of the query that stand anywhere in the chunk; `promise` is how the chunk ranks beside the
+    words of the query anywhere in the chunk; `promise` is the rank of the chunk relative to the
     best of those that were not read, from 0 to 1.
     """
 

@@ -5,7 +5,7 @@ marks are dots, lines or bars. The same tables give the same SVG, byte by byte. 
 extra `evaluate`, is imported when the first picture is drawn.
 
 A colour has the same meaning in every picture. The colours are those of Okabe and Ito, which
-colour-blind people tell apart, and a name stands beside each. Readers of one kind share a colour.
+colour-blind people tell apart, and each is labelled. Readers of one kind share a colour.
 """
 
 import re

@@ -219,7 +219,7 @@ def harmless(text: str) -> str:
 def language_attributes(text: str) -> Markup:
     """The `dir` and `lang` attributes of an element that holds nothing but this text.
 
-    The page is in English; only Chinese is marked, other languages are not told apart.
+    The page is in English; only Chinese is marked, other languages are not distinguished.
     """
     chinese = text.strip() and language_of(text) == "zh"
     return Markup(' dir="auto" lang="zh"') if chinese else Markup(' dir="auto"')

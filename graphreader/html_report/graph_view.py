@@ -31,7 +31,7 @@ NodeKind = Literal["element", "chunk", "document"]
 class DrawnNode:
     """A node of the drawing.
 
-    `label` is drawn beside it; that of a chunk leaves out the document, which is drawn as well.
+    `label` is drawn next to it; that of a chunk omits the document, which is also drawn.
     `paths` visited it, counted from 1, and those in `begins` began there. `cited` are the numbers
     of the citations from a chunk, `neighbors` (name, number of shared facts, one of the facts).
     """

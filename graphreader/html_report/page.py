@@ -106,8 +106,8 @@ Target = str | os.PathLike[str]
 def check(target: Target) -> Path:
     """The path of a report's file. Raises UsageError if it cannot be written.
 
-    This tries a file beside it, so that nothing is paid for a report that fails; a present file
-    stays as it is. A pipe is not opened, as that would wait for its reader, or end it.
+    This tries a file in the same folder, so that no question is paid for whose report fails; a
+    present file stays as it is. A pipe is not opened, as that would wait for its reader, or end it.
     """
     name = os.fspath(target)
     if not name or name == "-":

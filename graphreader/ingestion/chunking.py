@@ -347,7 +347,7 @@ def _occurrences(
 
 
 def _without_space_between(text: str, kept: list[Span]) -> list[Span]:
-    """The kept spans, less one beside each gap that is white space only.
+    """The kept spans, less one next to each gap that is white space only.
 
     The span before the gap is left out, at the beginning of the text the one after it.
     """

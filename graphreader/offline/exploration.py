@@ -369,9 +369,9 @@ def _can_be_relevant(terms: frozenset[str], position: _Position) -> bool:
     is_subject = not question.names or position.is_question_name
     if question.language == "zh" or (position.is_first and is_subject):
         return True
-    beside = question.overlap(terms - position.node_terms) / question.weight
+    other_share = question.overlap(terms - position.node_terms) / question.weight
     share = question.overlap(terms) / question.weight
-    return position.is_first and (beside >= LEAST_BESIDE_NODE or share >= LEAST_WITH_NODE)
+    return position.is_first and (other_share >= LEAST_BESIDE_NODE or share >= LEAST_WITH_NODE)
 
 
 def _best_sentences(

@@ -193,7 +193,7 @@ def chosen_option(answer: str, options: Sequence[str]) -> int | None:
     An option may be named by its letter ("B", "(B)", "B. Words", "Option B", "The answer is: B"),
     by its number from 1 in the same places, or by its own words somewhere in the answer. An answer
     that is an option word for word goes before labels: an option may itself be a number. Several
-    labels, several options' words without a label, or a label beside another option's words choose
+    labels, several options' words without a label, or a label with another option's words choose
     nothing.
     """
     # The Chinese normal form keeps the articles: "A" may be a letter.
