@@ -1,5 +1,6 @@
 """The plug is pulled while a question is explored, at each kind of step; then the run goes on."""
 
+import asyncio
 import json
 import threading
 from collections import Counter
@@ -10,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 
+from graphreader.agent.run_store import RunStore, RunSummary
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.runs import chronicle, mind
@@ -54,6 +56,14 @@ class Asking:
 
     def ask(self, **where: str) -> Fork:
         return self.start("ask", QUESTION, "--corpus", self._corpus, **where)
+
+    async def runs(self, home: str) -> list[RunSummary]:
+        """The runs that are kept in this home."""
+        store = RunStore(self._folder / home / "runs.sqlite")
+        try:
+            return await store.summaries()
+        finally:
+            await store.aclose()
 
     def prompts(self) -> Counter[str]:
         """How often each prompt was sent since the last look."""
@@ -114,12 +124,12 @@ def test_killed(asking: Asking, undisturbed: dict[str, Any], step: str) -> None:
     killed = fork.kill()
     asking.over.set()
     before = asking.prompts()
-    (run,) = told(asking.start("runs", "list", home=step))["runs"]
-    resumed = told(asking.start("runs", "resume", run["id"], home=step))
+    (run,) = asyncio.run(asking.runs(step))
+    resumed = told(asking.start("runs", "resume", run.id, home=step))
     twice = before & asking.prompts()
 
     assert killed
-    assert run["status"] == "interrupted"
+    assert run.status == "interrupted"
     assert way(resumed) == way(undisturbed)
     assert 1 <= sum(twice.values()) <= PATHS
     assert resumed["usage"]["calls"] == undisturbed["usage"]["calls"]
