@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graphreader.evaluation.measures import DEFAULT, NATIVE, PHASES
+from graphreader.evaluation.measures import DEFAULT, NATIVE, PAPER, PHASES
 from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.tables import Cell, Section, Table, TableRow
 from graphreader.files import atomic_write
@@ -53,7 +53,7 @@ _PAPER = "paper: "
 _MOST_SERIES = 6
 """The largest number of distinguishable lines; the table has the others."""
 
-_FIRST = (DEFAULT, "full-text", "read-agent-s", "rag-embedding-3", "rag-bm25-3", _PAPER)
+_FIRST = (DEFAULT, "full-text", "read-agent-s", "rag-embedding-3", "rag-bm25-3", PAPER)
 """Readers whose lines are drawn first; `graphreader` is highlighted."""
 
 

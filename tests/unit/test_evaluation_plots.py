@@ -38,6 +38,7 @@ def test_dots() -> None:
 # Of many readers those that matter most get a line, GraphReader in any case, and the paper's.
 def test_lines() -> None:
     readers = ["search-agent", "gistmem", "full-text", "rag-bm25-1", "rag-bm25-3", "chunk-read"]
+    readers.append("graphreader-paper")
     lines = [
         reading(dataset="hotpotwikiqa-mixup", reader=reader, length=length, rating="exact")
         for reader in [*readers, "golden", "graphreader"]
@@ -45,7 +46,8 @@ def test_lines() -> None:
     ]
     series = panel("score_by_length", *lines).marks
 
-    assert [one.name for one in series][:3] == ["graphreader", "full-text", "rag-bm25-3"]
+    names = ["graphreader", "full-text", "rag-bm25-3", "graphreader-paper"]
+    assert [one.name for one in series][:4] == names
     assert len(series) == 7
     assert series[-1].name == "paper: GraphReader, 4k"
     assert series[0].highlighted
