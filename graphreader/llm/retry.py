@@ -386,7 +386,10 @@ _UNSUPPORTED_FORM = re.compile(
 _NO_REPLY = re.compile(r"\bchoices\b|no generations", re.IGNORECASE)
 _REPEATED_STATUS = re.compile(r"^Error code: \d+( - )?| ?\(status code: -?\d+\)$")
 # Google calls the limits of a minute a quota too, but says when to come back.
-_COME_BACK = re.compile(r"(?:(?:retry|try again) in |retryDelay\W+)(\d+(?:\.\d+)?)s", re.IGNORECASE)
+_COME_BACK = re.compile(
+    r"(?:(?:retry|try again) in |retryDelay\W+)(?:(\d+)h)?(?:(\d+)m)?(\d+(?:\.\d+)?)s",
+    re.IGNORECASE,
+)
 
 _TIMEOUTS = ("TimeoutError", "Timeout", "TimeoutException")
 _CONNECTIONS = {"APIConnectionError", "ModelConnectionError", "TransportError", "ClientError"}
@@ -498,5 +501,7 @@ def _retry_after(error: BaseException, text: str) -> float | None:
                 return max(0.0, seconds) if isfinite(seconds) else None
             with suppress(ValueError, TypeError):
                 return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    match = _COME_BACK.search(text)
-    return float(match[1]) if match else None
+    if match := _COME_BACK.search(text):
+        hours, minutes, seconds = (float(part or 0) for part in match.groups())
+        return 3600 * hours + 60 * minutes + seconds
+    return None
