@@ -303,7 +303,9 @@ async def test_asked_once(decisions: DecisionCache) -> None:
 
 # Where the one who asked fails or is cancelled, exactly one of the others asks.
 @pytest.mark.parametrize(
-    "first", [BudgetError("Used up."), KeyError("plan"), asyncio.Event()], ids=str
+    "first",
+    [BudgetError("Used up."), KeyError("plan"), asyncio.Event()],
+    ids=["fails", "has a bug", "is cancelled"],
 )
 async def test_another_one_asks(decisions: DecisionCache, first: Any) -> None:
     asking = Asking(first)
