@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
 
 from graphreader.agent import decisions, tasks
+from graphreader.evaluation.paper_tables import FUNCTIONS
+from graphreader.evaluation.scoring import OF_ONE_STAGE
+from graphreader.html_report import page, summary
 from graphreader.ingestion import extraction
 from graphreader.llm import protocols, structured_output
 
@@ -63,3 +67,18 @@ def test_lists_that_may_be_missing() -> None:
 def test_replies_have_a_limit() -> None:
     assert all(0 < task.reply_tokens <= 2000 for task in TASKS)
     assert extraction.ExtractionTask.reply_tokens == 1024
+
+
+# Each function that a path can choose has its stage in the evaluation, its row in table 7, and its
+# words and sign on the page of a report.
+def test_functions_are_known_everywhere() -> None:
+    exploring = (decisions.FactsDecision, decisions.ChunkDecision, decisions.NeighborDecision)
+    functions = {
+        name for one in exploring for name in get_args(one.model_fields["function"].annotation)
+    }
+    template = Path(page.__file__).with_name("page.html").read_text(encoding="utf-8")
+
+    assert functions == set(summary._FUNCTION_NAMES)
+    assert functions == {*OF_ONE_STAGE, "next_page", "termination"}
+    assert functions == {"next_page", *(name for _, names in FUNCTIONS.values() for name in names)}
+    assert all(f'id="i-{name}"' in template for name in functions)

@@ -160,7 +160,7 @@ def _optional_package(name: str, shown: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise DocumentError(f"{shown} needs a further package: pip install {name}") from error
+        raise DocumentError(f"{shown} needs a further package: pip install {name.partition('.')[0]}") from error
 
 
 _PDF_METADATA = ("title", "author", "subject", "keywords", "creation_date")
