@@ -47,6 +47,7 @@ from graphreader.settings import PATHS_AND_CALLS, Mode
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.writer import check_embedding, write_run
+from graphreader.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,10 +343,16 @@ class _Run:
             raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
         kept = CheckpointThread(record.summary.id, self.thread.saver)
         await kept.fork(self.agent, step, self.thread)
-        origin = {"decider": self.deps.decider.name, "from": kept.run, "step": step}
-        options = {**record.options, **origin}
+        copied = await self.thread.snapshot(self.agent)
+        options = {
+            **record.options,
+            "decider": self.deps.decider.name,
+            "from": kept.run,
+            "step": step,
+            "copied": asdict(usage_of(copied)) if copied else {},
+        }
         await self._enter(self.resources.required_run_store(), options)
-        await self._continue(options, forked=True)
+        await self._continue(options)
 
     async def _enter(self, store: RunStore, options: Mapping[str, Any]) -> None:
         """Enter the run into the store. Raises UsageError if another run has taken its id."""
@@ -357,10 +364,10 @@ class _Run:
     async def _open_thread(self) -> None:
         self.thread = CheckpointThread(self.id, await self.resources.saver())
 
-    async def _continue(self, options: Mapping[str, Any], *, forked: bool = False) -> None:
+    async def _continue(self, options: Mapping[str, Any]) -> None:
         """Take up the run's kept state: its limits, its events, and what its budget has left.
 
-        A fork has a whole budget of its own.
+        A fork has a whole budget of its own: what it has copied does not count.
         """
         assert self.store
         self.failures = self.store.failures
@@ -375,8 +382,8 @@ class _Run:
             self.deps = replace(self.deps, budget=budget, limits=Limits(**options["limits"]))
             agent = self.agent
             self.snapshot = await self.thread.snapshot(agent)
-            if self.snapshot and not forked:
-                budget.count(usage_of(self.snapshot))
+            if self.snapshot:
+                budget.count(usage_of(self.snapshot) - Usage(**options.get("copied", {})))
                 earlier = await self.thread.repair(agent, self.snapshot)
                 if earlier is not None:
                     self.deps = replace(self.deps, earlier=earlier)

@@ -53,3 +53,7 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         """The sum."""
         return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        """The difference."""
+        return Usage(*(getattr(self, name) - getattr(other, name) for name in self.__slots__))

@@ -5,6 +5,7 @@ server has no price unless the file names it. Prices are list prices, without di
 the cost of writing into a provider's prompt cache.
 """
 
+import os
 import tomllib
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
@@ -127,7 +128,7 @@ def _import_table() -> tuple[Any, frozenset[str]]:
 def _read_file(file: Path) -> dict[str, _Entry]:
     """The prices of a file. Raises SettingsError."""
     try:
-        tables = tomllib.loads(file.expanduser().read_text(encoding="utf-8-sig"))
+        tables = tomllib.loads(Path(os.path.expanduser(file)).read_text(encoding="utf-8-sig"))
     except OSError as error:
         problem = f"cannot be read ({error.strerror}): check GRAPHREADER_PRICES"
     except UnicodeDecodeError:

@@ -3,8 +3,9 @@
 Nothing else retries: the providers' own clients are opened with `max_retries=0`. The rate limiter
 decides when an attempt starts; a request that pauses leaves its slot to others. Times are seconds.
 
-- Before the first request, anything at all must answer at the service's address. Therefore a reply
-  may take as long as a reasoning model needs (`timeout`), and a dead service is reported soon.
+- Before the first request, anything at all must answer at the service's address, if that is known.
+  Therefore a reply may take as long as a reasoning model needs (`timeout`), and a dead service is
+  reported soon.
 - Before the first reply, attempts and pauses together take at most FIRST_RETRY_SECONDS, or
   BUSY_RETRY_SECONDS where the service asks to wait. Afterwards the pauses of a request add up to at
   most RETRY_SECONDS, with at most MAX_TIMEOUTS replies that are late. A service that is given up
@@ -139,8 +140,12 @@ class RequestRejected(Exception):
 
 @dataclass(slots=True)
 class _Attempts:
-    """The failed attempts of one call, and the seconds that they and their pauses took."""
+    """The failed attempts of one call, and the seconds that they and their pauses took.
 
+    `replies_before` counts the service's replies when the call began.
+    """
+
+    replies_before: int
     count: int = 0
     timeouts: int = 0
     seconds: float = 0.0
@@ -180,6 +185,7 @@ class ModelService:
         self._healthy = url is None
         self._health_check = asyncio.Lock()
         self._failed_check: tuple[float, ModelUnavailableError] | None = None
+        self._replies = 0
         self._trusted = False  # it has replied, and was not given up since
 
     async def call(self, request: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
@@ -188,7 +194,8 @@ class ModelService:
         `tokens` is an estimate of prompt and reply; a reply that reports its usage corrects it.
         Raises RequestRejected, ModelRefusedError, ModelUnavailableError or WindowError.
         """
-        attempts, limiter, clock = _Attempts(), rate_limiter(), asyncio.get_running_loop().time
+        limiter, clock = rate_limiter(), asyncio.get_running_loop().time
+        attempts = _Attempts(self._replies)
         while True:
             start = clock()
             try:
@@ -198,7 +205,7 @@ class ModelService:
                     start = clock()
                     async with asyncio.timeout(self._timeout):
                         reply = await request()
-                    self._trusted = True
+                    self._replies, self._trusted = self._replies + 1, True
                     if usage := getattr(reply, "usage_metadata", None):
                         limiter.settle(slot, usage["total_tokens"])
                     return reply
@@ -209,6 +216,8 @@ class ModelService:
                 failure = classify(error, self._secrets)
                 pause = self._next_pause(failure, attempts)
                 if pause is None:
+                    if failure.kind in _PASSING and attempts.replies_before == self._replies:
+                        self._trusted = False  # no other request had a reply meanwhile
                     self._give_up(failure, error)
             logger.debug(
                 "%s: retry in %.1f s after %s (%s)", self.name, pause, failure.kind, failure
@@ -266,7 +275,6 @@ class ModelService:
         if failure.kind != "key":  # the words may repeat parts of the key
             logger.debug("%s: the service's words: %s", self.name, failure)
         if failure.kind in _PASSING:
-            self._trusted = False
             raise ModelUnavailableError(f"{self._passing_problem(failure)}.") from error
         if failure.kind == "window":
             raise WindowError(
@@ -349,6 +357,7 @@ _QUOTA = re.compile(
     r"|reached your specified (api )?usage limits?",
     re.IGNORECASE,
 )
+_BAD_KEY = re.compile(r"api[_ ]key[_ ](not[_ ]valid|invalid)|(invalid|incorrect) api[_ ]key", re.I)
 _KEY = re.compile(r"api[_ ]?key|auth_token|authentication|credential", re.IGNORECASE)
 _LIMIT = r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"
 # In this order: errors of length name several parts of the request.
@@ -387,7 +396,8 @@ _NO_REPLY = re.compile(r"\bchoices\b|no generations", re.IGNORECASE)
 _REPEATED_STATUS = re.compile(r"^Error code: \d+( - )?| ?\(status code: -?\d+\)$")
 # Google calls the limits of a minute a quota too, but says when to come back.
 _COME_BACK = re.compile(
-    r"(?:(?:retry|try again) in |retryDelay\W+)(?:(\d+)h)?(?:(\d+)m)?(\d+(?:\.\d+)?)s",
+    r"(?:(?:retry|try again) in |retryDelay\W+)(?=\d)"
+    r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?",
     re.IGNORECASE,
 )
 
@@ -416,7 +426,7 @@ def classify(error: Exception, secrets: Collection[str] = ()) -> Failure:
 def _kind(status: int, text: str, *, comes_back: bool) -> FailureKind:
     if status == 402 or (status in (400, 403) and _QUOTA.search(text)):
         return "quota"
-    if status in (401, 403) or (status == 400 and _KEY.search(text)):
+    if status in (401, 403) or (status == 400 and _BAD_KEY.search(text)):
         return "key"
     if status in (429, 529):
         used_up = "insufficient_quota" in text or (_QUOTA.search(text) and not comes_back)
@@ -494,14 +504,24 @@ def _message(error: BaseException) -> str:
 def _retry_after(error: BaseException, text: str) -> float | None:
     """Seconds that the service asks to wait: by a header (number or date), else by its words."""
     for one in _causes(error):
-        headers = getattr(getattr(one, "response", None), "headers", None) or {}
-        if value := headers.get("retry-after"):
-            with suppress(ValueError):
-                seconds = float(value)
+        headers = _headers(one)
+        for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+            with suppress(KeyError, ValueError):
+                seconds = float(headers[name]) / unit
                 return max(0.0, seconds) if isfinite(seconds) else None
+        if value := headers.get("retry-after"):
             with suppress(ValueError, TypeError):
                 return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    if match := _COME_BACK.search(text):
-        hours, minutes, seconds = (float(part or 0) for part in match.groups())
-        return 3600 * hours + 60 * minutes + seconds
-    return None
+    match = _COME_BACK.search(text)
+    if match is None or not any(match.groups()):
+        return None
+    hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
+    return 3600 * hours + 60 * minutes + seconds + milliseconds / 1000
+
+
+def _headers(error: BaseException) -> dict[str, str]:
+    """The headers of the response; clients keep them in different places."""
+    for holder in (getattr(error, "response", None), error):
+        if headers := getattr(holder, "headers", None):
+            return {str(name).lower(): str(value) for name, value in headers.items()}
+    return {}

@@ -13,6 +13,7 @@ strings as if they were complete.
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -222,7 +223,9 @@ def _candidates(message: "AIMessage", decision: type[Decision]) -> list[Any]:
     to the model instead.
     """
     text = without_reasoning(message.text).strip()
-    values = [_clean(call["args"]) for call in message.tool_calls]
+    values = []
+    with suppress(RecursionError):  # nested too deeply: no candidate
+        values += [_clean(call["args"]) for call in message.tool_calls]
     values += [one for call in message.invalid_tool_calls for one in _json_values(call["args"])]
     values += _json_values(text)
     candidates = [fields for value in values for fields in _unwrap(value, decision)]

@@ -69,6 +69,8 @@ OUTAGE_SECONDS = 45.0
 
 _PAUSES = (0.1, 0.3, 1.0)
 _LONGEST_PAUSE = 2.0
+# A search in the vector index may fail so while others write (Lucene: "Index ... out of bounds").
+_INTERNAL_ERROR = "Neo.DatabaseError.Statement.ExecutionFailed"
 _INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 
 
@@ -218,7 +220,9 @@ class Connection:
                 except (DriverError, Neo4jError) as error:
                     if _code(error) == _INDEX_EXISTS:
                         return []
-                    if not error.is_retryable() or time.monotonic() + pause > deadline:
+                    internal = _code(error) == _INTERNAL_ERROR and pause in _PAUSES
+                    passes = error.is_retryable() or internal
+                    if not passes or time.monotonic() + pause > deadline:
                         raise
                     logger.debug("Retry of %s in %.1f s: %s", name, pause, _code(error))
                 await asyncio.sleep(pause)

@@ -5,8 +5,11 @@ import re
 import socket
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
+from neo4j.exceptions import Neo4jError
 
 from graphreader.errors import (
     Neo4jRefusedError,
@@ -62,6 +65,28 @@ async def test_routed(connection: Connection, corpus: str) -> None:
     assert bookmarks
     assert rows[0]["decider"] == "d"
     assert connection._bookmarks is None
+
+
+# A search that meets an internal error of Neo4j, as its vector index has while others write, is
+# repeated a few times.
+@pytest.mark.parametrize(("failures", "fails"), [(1, False), (9, True)])
+async def test_internal_errors(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, failures: int, fails: bool
+) -> None:
+    code, message = "Neo.DatabaseError.Statement.ExecutionFailed", "Index 7 out of bounds"
+    errors = [Neo4jError._hydrate_neo4j(code=code, message=message) for _ in range(failures)]
+    rows = connection._rows
+
+    async def failing(*arguments: Any) -> Any:
+        if errors:
+            raise errors.pop()
+        return await rows(*arguments)
+
+    monkeypatch.setattr(connection, "_rows", failing)
+    with pytest.raises(StoreError, match="out of bounds") if fails else nullcontext():
+        await connection.read("read/corpora")
+
+    assert len(errors) == (failures - 4 if fails else 0)
 
 
 # Nobody at the address, or somebody who accepts and never says a word, is given up in time, with

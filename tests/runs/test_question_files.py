@@ -158,7 +158,7 @@ def test_failures_are_asked_again(command: Command) -> None:
     check([line for line in lines if "answer" in line], 1, 3)
     assert (revoked.code, revoked.out) == (1, "")
     assert revoked.err.count("check OPENAI_API_KEY") == 1
-    assert asked <= AT_ONCE
+    assert asked <= 2 * AT_ONCE  # a slot may be taken once more before the batch ends
     assert mended.out.startswith("7 of 7 questions answered, 2 of them before. Cost: ")
     check(command.lines(), *range(1, 8))
 

@@ -269,6 +269,21 @@ def test_forked(settings: Settings, ring: str, step: int, again: set[Any]) -> No
     assert old == first
 
 
+# A fork has a whole budget of its own, also after it has broken off and is resumed.
+def test_budget_of_a_fork(settings: Settings, ring: str) -> None:
+    first, _ = unbroken(settings, ring)
+    limited = settings.model_copy(update={"max_calls": first.usage.calls - 1})
+    reader, _ = asking(limited, ring)
+    with reader, closing(reader.stream_resume(first.run, step=3)) as events:
+        fork = next(event.run for event in events if isinstance(event, RunBegan))
+        next(event for event in events if isinstance(event, NeighborsSeen))
+    reader, _ = asking(limited, ring)
+    with reader:
+        reading = reader.resume(fork)
+
+    assert plain(reading) == plain(first)
+
+
 # A run that is under way in this process can be neither resumed nor deleted.
 def test_under_way(settings: Settings, ring: str) -> None:
     reader, _ = asking(settings, ring)

@@ -168,7 +168,12 @@ def test_wrapped() -> None:
         (HttpError(429, "RESOURCE_EXHAUSTED {'retryDelay': '17s'}"), "busy", 17),
         (HttpError(429, "Rate limit reached. Please try again in 1m30.5s."), "busy", 90.5),
         (HttpError(429, "Please try again in 7h12m0s."), "busy", 25920),
-        (HttpError(429, "Please try again in 250ms."), "busy", None),
+        (
+            HttpError(429, "You exceeded your current quota. Please retry in 250ms."),
+            "busy",
+            0.25,
+        ),
+        (HttpError(429, "Please try again in 5m."), "busy", 300),
         (HttpError(429, "Please try again in a while."), "busy", None),
         (HttpError(429, "You exceeded your current quota."), "quota", None),
         (HttpError(429, "insufficient_quota: try again in 5s"), "quota", 5),

@@ -160,7 +160,8 @@ def _optional_package(name: str, shown: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise DocumentError(f"{shown} needs a further package: pip install {name.partition('.')[0]}") from error
+        package = name.partition(".")[0]
+        raise DocumentError(f"{shown} needs a further package: pip install {package}") from error
 
 
 _PDF_METADATA = ("title", "author", "subject", "keywords", "creation_date")
