@@ -1,5 +1,6 @@
 """Bytes become text, and metadata plain JSON values."""
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -77,6 +78,11 @@ def test_from_text() -> None:
         from_text(" \n", "title", "c", "memory")
 
 
+def nested(levels: int) -> Any:
+    """A value inside of so many lists."""
+    return [nested(levels - 1)] if levels else "value"
+
+
 # Metadata become plain JSON values, whatever they were.
 @pytest.mark.parametrize(
     ("value", "kept"),
@@ -85,6 +91,9 @@ def test_from_text() -> None:
         ({1: (1.5, None), "b": {"x"}}, {"1": [1.5, None], "b": ["x"]}),
         (ValueError("odd"), "odd"),
         ("a\ud800", "a\ufffd"),
+        ({date(2026, 1, 2): "a\0", ("\0",): "b"}, {"2026-01-02": "a\ufffd", "('\\x00',)": "b"}),
+        ({"\0": "\\0"}, {"\ufffd": "\\0"}),
+        (nested(20), nested(20)),
     ],
 )
 def test_metadata(value: Any, kept: Any) -> None:
@@ -98,10 +107,13 @@ def test_metadata_too_large() -> None:
     doubled: list[Any] = ["lol"]
     for _ in range(40):
         doubled = [doubled, doubled]
-    deep: list[Any] = []
-    for _ in range(9_000):
-        deep = [deep]
-    values = {"long": "x" * MAX_CHARACTERS, "endless": endless, "many": doubled, "deep": deep}
+    wide: list[Any] = [list(range(10))]
+    for _ in range(18):
+        wide = [wide] * 10
+    values = {
+        **{"long": "x" * MAX_CHARACTERS, "endless": endless, "many": doubled, "wide": wide},
+        **{"deep": nested(900), "deeper": nested(21), "number": 10**5000},
+    }
     kept, left_out = plain({"a": 1, **values, "b": "end"})
 
     assert kept == {"a": 1, "b": "end"}

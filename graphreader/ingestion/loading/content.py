@@ -22,6 +22,9 @@ from graphreader.text.sentences import language_of
 MAX_CHARACTERS = 20_000
 """Characters of a document's metadata as JSON."""
 
+MAX_LEVELS = 20
+"""Levels of lists and mappings in each value of a document's metadata."""
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -238,8 +241,8 @@ def _unlikeliness(match: CharsetMatch) -> tuple[float, bool, float, int]:
 def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
     """The metadata as JSON values, and what was left out.
 
-    Dates and times become ISO 8601, other objects their `str`, keys strings. A value that would
-    exceed MAX_CHARACTERS in all is left out; later ones may still fit.
+    Dates and times become ISO 8601, other objects their `str`, keys strings. A value that has more
+    than MAX_LEVELS or would exceed MAX_CHARACTERS in all is left out; later ones may still fit.
     """
     kept: dict[str, Any] = {}
     left_out = []
@@ -247,34 +250,47 @@ def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, .
     for key, value in metadata.items():
         name = clean(str(key))
         try:
-            text = clean(_json_text(value, room - len(name)))
-        except (ValueError, TypeError, RecursionError):  # too large, endless, or an odd key
-            reason = f"metadata are JSON of at most {MAX_CHARACTERS:,} characters in all"
+            copied = _JsonCopy(room - len(name))
+            kept[name] = copied.of(value)
+        except (ValueError, RecursionError):  # too large, too deep or endless
+            reason = (
+                f"metadata are JSON of at most {MAX_CHARACTERS:,} characters in all and "
+                f"{MAX_LEVELS} levels"
+            )
             left_out.append(Skipped(f"metadata {name[:100]}", reason))
             continue
-        room -= len(name) + len(text)
-        kept[name] = json.loads(text, parse_constant=str)
+        room = copied.room
     return kept, tuple(left_out)
 
 
-def _json_text(value: Any, room: int) -> str:
-    """The value as JSON. Raises ValueError as soon as it exceeds `room` characters.
+class _JsonCopy:
+    """Copies a value into JSON types. Raises ValueError where it exceeds `room` characters.
 
-    A few lines of YAML can stand for millions of values.
+    A few lines of YAML can stand for millions of values, and a list can contain itself.
     """
-    pieces: list[str] = []
-    for piece in json.JSONEncoder(ensure_ascii=False, default=_json_value).iterencode(value):
-        room -= len(piece)
-        if room < 0:
-            raise ValueError("too large")
-        pieces.append(piece)
-    return "".join(pieces)
 
+    def __init__(self, room: int) -> None:
+        self.room = room
 
-def _json_value(value: Any) -> Any:
-    """A value of another type in a type of JSON."""
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    if isinstance(value, (set, frozenset)):
-        return sorted(value, key=repr)
-    return dict(value) if isinstance(value, Mapping) else str(value)
+    def of(self, value: Any, levels: int = MAX_LEVELS) -> Any:
+        """The copy of a value with at most so many levels of lists and mappings."""
+        if isinstance(value, (set, frozenset)):
+            value = sorted(value, key=repr)
+        if isinstance(value, Mapping):
+            self._take(2, levels)
+            return {self.of(str(key)): self.of(one, levels - 1) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            self._take(2, levels)
+            return [self.of(one, levels - 1) for one in value]
+        if isinstance(value, (date, time)):
+            value = value.isoformat()
+        elif not (value is None or isinstance(value, (str, int, float))):
+            value = str(value)
+        text = json.dumps(clean(value) if isinstance(value, str) else value, ensure_ascii=False)
+        self._take(len(text) + 2)
+        return json.loads(text, parse_constant=str)
+
+    def _take(self, characters: int, levels: int = 1) -> None:
+        self.room -= characters
+        if self.room < 0 or levels == 0:
+            raise ValueError("too large or too deep")
