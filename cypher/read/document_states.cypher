@@ -4,4 +4,7 @@ MATCH (d:Document {id: id})
 RETURN d.id AS id, d.sha256 AS sha256, d.title AS title, d.metadata AS metadata,
        d.chunk_tokens AS chunk_tokens, coalesce(d.complete, false) AS complete,
        d.arranged IS NOT NULL AS arranged, coalesce(d.deleting, false) AS deleting,
-       COUNT { (d)-[:HAS_CHUNK]->() } AS chunks
+       COUNT { (d)-[:HAS_CHUNK]->() } AS chunks,
+       CASE WHEN d.complete THEN 0 ELSE COUNT {
+         (d)-[:HAS_CHUNK]->(c:Chunk) WHERE c.retired IS NULL AND c.error IS NULL
+       } END AS read_chunks

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from itertools import groupby, islice
+from itertools import accumulate, groupby, islice
 from operator import attrgetter
 from os import PathLike
 from typing import Annotated, Any, BinaryIO, TypeVar
@@ -45,6 +45,7 @@ FORMAT = 1
 """The number of the file format."""
 
 DOCUMENTS_PER_PAGE = 20
+CHUNKS_IN_MEMORY = 2_000
 CHUNKS_PER_PAGE = 40
 KEY_ELEMENTS_PER_PAGE = 200
 LINES_PER_BATCH = 100
@@ -204,7 +205,10 @@ async def export_corpus(
 
 
 class _Exporter:
-    """Writes documents and key elements in pages; memory holds one page."""
+    """Writes documents and key elements in pages.
+
+    Memory holds a document, or several of at most CHUNKS_IN_MEMORY in all.
+    """
 
     def __init__(
         self, connection: Connection, corpus: str, out: BinaryIO, progress: TransferProgress
@@ -223,7 +227,12 @@ class _Exporter:
         while rows := await self._connection.read(
             "read/documents_after", corpus=self._corpus, after=last, limit=DOCUMENTS_PER_PAGE
         ):
-            await self._export_documents([row["id"] for row in rows])
+            documents = await self._rows([row["id"] for row in rows])
+            while documents:
+                ends = accumulate(len(row["chunks"]) for row in documents)
+                page = sum(end <= CHUNKS_IN_MEMORY for end in ends) or 1
+                await self._export_documents(documents[:page])
+                documents = documents[page:]
             last = rows[-1]["source"]
         last = ""
         while rows := await self._connection.read(
@@ -246,11 +255,10 @@ class _Exporter:
         """Write in a thread: the file may be a pipe with a slow reader."""
         await asyncio.to_thread(self._out.write, data)
 
-    async def _export_documents(self, ids: Sequence[str]) -> None:
+    async def _export_documents(self, rows: Sequence[Row]) -> None:
         """Write documents, without those that change while they are read."""
-        rows = await self._rows(ids)
         chunks = await self._chunks(rows)
-        now = {row["id"]: row for row in await self._rows(ids)}
+        now = {row["id"]: row for row in await self._rows([row["id"] for row in rows])}
         for row in rows:
             own = chunks[row["id"]]
             facts = sum(len(chunk.facts) for chunk in own)
@@ -425,11 +433,21 @@ async def import_corpus(
         return await _Importer(connection, corpus, header, progress).run(export)
 
 
+def _is_further(record: DocumentRecord, state: DocumentState) -> bool:
+    """Whether a document is taken from the file, not left as the corpus has it."""
+    if record.complete or state.complete:
+        return not state.complete
+    # Chunks that are not in order do not replace others.
+    if not record.arranged and (state.arranged or state.chunk_tokens != record.chunk_tokens):
+        return False
+    return record.read_chunks >= state.read_chunks
+
+
 class _DocumentImport:
     """A document of an export and its chunks so far, without their texts.
 
-    `arranged` are the chunks in order; `is_known` says whether the graph has parts of the document
-    already.
+    `arranged` are the chunks in order, `pending` the ids of those of an unfinished edit;
+    `is_known` says whether the graph has parts of the document already.
     """
 
     def __init__(self, corpus: str, line: int, record: DocumentRecord, is_known: bool) -> None:
@@ -440,6 +458,7 @@ class _DocumentImport:
         self.record = record
         self.is_known = is_known
         self.arranged: list[Chunk] = []
+        self.pending: set[str] = set()
         self._line = line
         self._text_hash = sha256()
         self._end = 0
@@ -457,6 +476,8 @@ class _DocumentImport:
             raise _wrong_line(line, "the chunk does not follow the one before it")
         if record.end - record.start != len(record.text):
             raise _wrong_line(line, "the chunk's text is not as long as it says")
+        if len({fact.text for fact in record.facts}) < len(record.facts):
+            raise _wrong_line(line, "a fact stands there twice")
         text_id = identity(record.text)
         chunk = Chunk(
             id=identity(self.document.id, record.text, str(self._texts[text_id])),
@@ -464,7 +485,9 @@ class _DocumentImport:
             **record.model_dump(include={"index", "start", "end", "text", "tokens"}),
         )
         self._texts[text_id] += 1
-        if not record.pending:
+        if record.pending:
+            self.pending.add(chunk.id)
+        else:
             self.arranged.append(replace(chunk, text=""))
             self._text_hash.update(record.text.encode())
             self._end = record.end
@@ -540,6 +563,8 @@ class _Importer:
     def _take(self, number: int, line: Line, states: Mapping[str, DocumentState]) -> None:
         """Take a line. Raises UsageError where it does not fit those before it."""
         if chunk := line.chunk:
+            if not self._read["documents"] or self._read["key_elements"]:
+                raise _wrong_line(number, "a chunk stands behind its document")
             counts = {"chunks": 1, "facts": len(chunk.facts)}
             self._read.update(counts)
             if self._current:
@@ -571,7 +596,7 @@ class _Importer:
                 f"out with `graphreader delete {state.id} --corpus {shlex.quote(self._corpus)}` "
                 "and import again."
             )
-        elif state and state.complete:
+        elif state and not _is_further(record, state):
             self._unchanged += 1
         else:
             self._current = _DocumentImport(self._corpus, number, record, state is not None)
@@ -591,13 +616,14 @@ class _Importer:
             batch.clear()
 
     async def _arrange(self, documents: Sequence[_DocumentImport]) -> None:
-        """Put chunks in order; a complete document loses those that are not in the file."""
-        complete = [one for one in documents if one.record.complete]
-        known = [one for one in complete if one.is_known]
-        await self._writer.chain([one.version for one in documents if one not in known])
-        for one in known:
-            await self._deleter.delete_chunks(await self._writer.arrange(one.version, one.arranged))
-        self._to_complete += [one.version for one in complete]
+        """Put chunks in order and delete those of an earlier attempt that are not in the file."""
+        await self._writer.chain([one.version for one in documents if not one.is_known])
+        for one in documents:
+            if one.is_known:
+                others = await self._writer.arrange(one.version, one.arranged)
+                await self._deleter.delete_chunks([id_ for id_ in others if id_ not in one.pending])
+            if one.record.complete:
+                self._to_complete.append(one.version)
 
     async def _write_key_elements(self) -> None:
         """Write vectors where there are none yet, and the similar pairs."""

@@ -179,6 +179,7 @@ class DocumentState:
     """A document as the graph has it; `metadata` is JSON.
 
     `arranged` says that its chunks were put in order once, so that an edit can keep some of them.
+    `read_chunks` are the chunks of an incomplete document that have their facts.
     """
 
     id: str
@@ -190,6 +191,7 @@ class DocumentState:
     arranged: bool
     deleting: bool
     chunks: int
+    read_chunks: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,8 @@ async def test_lines_are_readable(
     connection: Connection, full: GraphWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = await exported(connection, full.corpus)
+    monkeypatch.setattr(transfer, "CHUNKS_IN_MEMORY", 3)
+    assert await exported(connection, full.corpus) == data
     for name in ("DOCUMENTS_PER_PAGE", "CHUNKS_PER_PAGE", "KEY_ELEMENTS_PER_PAGE"):
         monkeypatch.setattr(transfer, name, 1)
     assert await exported(connection, full.corpus) == data
@@ -279,11 +281,12 @@ WRONG: list[tuple[Callable[[Lines], Any], int]] = [
     (lambda lines: chunk(lines).update(text="X" + chunk(lines)["text"][1:]), 2),
     (lambda lines: lines.pop(2), 3),  # the next chunk does not follow
     (lambda lines: chunk(lines).update(text=chunk(lines)["text"] + "x"), 3),
+    (lambda lines: chunk(lines)["facts"].extend(chunk(lines)["facts"]), 3),
     (lambda lines: chunk(lines)["facts"][0]["key_elements"].update(x="x" * 40_000), 3),
     (lambda lines: lines.__setitem__(3, {"picture": {}}), 4),
     (lambda lines: lines[3].update(end={}), 4),  # two kinds in one line
-    (lambda lines: lines.pop(1), -1),  # a chunk without its document
-    (lambda lines: lines.insert(-1, lines[2]), -1),  # a chunk behind the key elements
+    (lambda lines: lines.pop(1), 2),  # a chunk without its document
+    (lambda lines: lines.insert(-1, lines[2]), -2),  # a chunk behind the key elements
     (lambda lines: lines.pop(-2), -1),  # the counts are wrong
     (lambda lines: vector(lines).__setitem__(0, float("nan")), -2),
     (lambda lines: vector(lines).pop(), -2),
@@ -329,7 +332,8 @@ async def test_incomplete_documents(connection: Connection, full: GraphWriter) -
     assert statuses["odd"] == "complete"
 
 
-# An incomplete document keeps what the corpus has of it, and gets what the file has more.
+# A document that the corpus has read further than the file stays; one that the file has read
+# further is taken from there.
 async def test_further_than_the_file(connection: Connection, full: GraphWriter) -> None:
     failing = text_document(full.corpus, "failing", "One line of it, and so on.\n\n" * 3)
     first, second, *_ = [ReadChunk(c, facts_of(full.corpus, c)) for c in split(failing, 8)]
@@ -340,15 +344,46 @@ async def test_further_than_the_file(connection: Connection, full: GraphWriter) 
     await full.write_chunks([first])
     await full.settle()
     late, after = await exported(connection, full.corpus), graph(connection, full.corpus)
-    await imported(connection, full.corpus, early)
+    kept = await imported(connection, full.corpus, early)
     assert graph(connection, full.corpus) == after
     await delete_all(connection, full.corpus)
     await imported(connection, full.corpus, early)
     assert graph(connection, full.corpus) != after
-    report = await imported(connection, full.corpus, late)
+    taken = await imported(connection, full.corpus, late)
 
     assert graph(connection, full.corpus) == after
-    assert (report.documents, report.unchanged, report.incomplete) == (1, len(TEXTS), 1)
+    assert (kept.documents, kept.unchanged) == (0, len(TEXTS) + 1)
+    assert (taken.documents, taken.unchanged, taken.incomplete) == (1, len(TEXTS), 1)
+
+
+# Another cut of an incomplete document, or an edit of it that was under way, is replaced by chunks
+# of the file that are in order; other chunks leave it as it is. There are never two texts.
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("is_edit", [True, False])
+async def test_another_cut(
+    connection: Connection, full: GraphWriter, in_order: bool, is_edit: bool
+) -> None:
+    failing = text_document(full.corpus, "failing", "One line of it, and so on.\n\n" * 3)
+    first, *others = [ReadChunk(c, facts_of(full.corpus, c)) for c in split(failing, 8)]
+    await full.begin_documents([failing], 8)
+    await full.write_chunks([replace(first, facts=(), error="no reply"), *others])
+    version = DocumentVersion.of(failing.id, failing.sha256, 8, 1 + len(others))
+    await full.chain([version] if in_order else [])
+    await full.settle()
+    data, theirs = await exported(connection, full.corpus), graph(connection, full.corpus)
+    await Deleter(connection, full.corpus).delete([failing.id])
+    old = replace(first.chunk, id=identity(failing.id, "Old.", "0"), text="Old.", end=4)
+    await full.begin_documents([failing], 8 if is_edit else 12)
+    await full.write_chunks([ReadChunk(old, error="no reply")])
+    if is_edit:
+        await full.chain([DocumentVersion(failing.id, f"{'0' * 64}/8", 1)])
+        await full.write_chunks([replace(others[0], pending=True)])
+    await full.settle()
+    ours = graph(connection, full.corpus)
+    report = await imported(connection, full.corpus, data)
+
+    assert graph(connection, full.corpus) == (theirs if in_order else ours)
+    assert report.documents == in_order
 
 
 class Changing(Connection):
