@@ -267,7 +267,7 @@ class QuestionProgress(JobProgress):
 
 def pace(rate: float | None, left: float | None) -> list[str]:
     """`3.2 a minute` and `about 9 min left` of items a second and the items left, if known."""
-    if not rate or not left:
+    if not rate or left is None or left <= 0:
         return []
     return [f"{60 * rate:,.1f} a minute", f"about {duration(left / rate)} left"]
 

@@ -240,7 +240,8 @@ def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -
     if evaluation.needs_graph and not settings.neo4j_uri:
         start_embedded(settings)
     try:
-        with ReadingProgress(progress, refresh_per_second=2) as display:
+        unrated = evaluation.unrated
+        with ReadingProgress(progress, unrated, refresh_per_second=2) as display:
             evaluation.on_reading = display.add
             evaluation.run()
     except Interrupted as error:
@@ -285,18 +286,21 @@ def _print_results(evaluation: "Evaluation", out: str, json: bool) -> None:
 
 
 class ReadingProgress(QuestionProgress):
-    """Shows the rows of an evaluation while it runs."""
+    """Shows the rows of an evaluation while it runs.
 
-    def __init__(self, progress: "EvaluationProgress", **options: Any) -> None:
+    Readings of an earlier run that failed, or that are `unrated`, are still to come.
+    """
+
+    def __init__(self, progress: "EvaluationProgress", unrated: int = 0, **options: Any) -> None:
         self._progress = progress
-        total, done = progress.total, progress.done
+        total, done = progress.total, progress.done - progress.failed - unrated
         super().__init__("evaluate", "Readings", "readings", total, done, **options)
 
     def counts(self) -> str:
         """`12 of 40 readings, 1 failed`."""
         progress = self._progress
         failed = f", {progress.failed:,} failed" if progress.failed else ""
-        return f"{progress.done:,} of {plural(progress.total, 'reading')}{failed}"
+        return f"{round(self._task.completed):,} of {plural(progress.total, 'reading')}{failed}"
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Show one more reading, as its line in the file of readings has it."""

@@ -201,8 +201,8 @@ def _configured_browser(settings: "Settings") -> dict[str, str]:
     """The usual address of the Browser of a configured server, without its password."""
     scheme, netloc, *_ = urlsplit(settings.neo4j_uri or "")
     address = netloc.rpartition("@")[2]
-    host = re.sub(r":\d*$", "", address)
-    is_aura = host.endswith(_AURA_HOST)
+    host = re.sub(r":\d*$", "", address) or "localhost"
+    is_aura = host.lower().endswith(_AURA_HOST)
     return {
         "browser": "https://console.neo4j.io" if is_aura else f"http://{host}:7474/browser/",
         "uri": f"{scheme}://{address}",

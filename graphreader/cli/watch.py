@@ -146,7 +146,6 @@ class _RunPicture:
         for number, path in enumerate(self._paths, 1):
             now = Text("\n").join([path.action, literal_line(path.note, "dim italic")])
             table.add_row(str(number), literal_line(path.node), str(path.calls), now)
-        answer = literal(self._answer[-_ANSWER_TAIL:], "bold")
         parts: list[RenderableType] = [table, self._spinner]
         if self._answer:
             answer = literal(self._answer[-_ANSWER_TAIL:], "bold")

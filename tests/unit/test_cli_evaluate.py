@@ -129,6 +129,24 @@ def test_progress(progress: EvaluationProgress, capsys: pytest.CaptureFixture[st
     assert sum(one.startswith("evaluate: ") for one in lines) == 4
 
 
+# A continued evaluation counts what is asked or rated once more as still to come.
+def test_continued(progress: EvaluationProgress) -> None:
+    clock = Clock()
+    for n in range(10):
+        progress.add(line(key(n), "No." if n < 3 else None))
+    with ReadingProgress(progress, unrated=2, clock=clock.now) as display:
+        told = [display.status()]
+        for n in range(5):
+            clock.go_on(6)
+            progress.add(line(key(n)))
+            display.add(line(key(n)))
+            told.append(display.status())
+
+    assert told[0] == "5 of 10 readings, 3 failed"
+    assert told[2] == "7 of 10 readings, 1 failed, 10.0 a minute, about 18 s left"
+    assert told[5] == "10 of 10 readings"
+
+
 # Each reader's cost is told in its parts; where a price is not known none is told, nor of all.
 def test_costs(capsys: pytest.CaptureFixture[str]) -> None:
     asking = Spending(10, 90_000, 10_000, 1.5)

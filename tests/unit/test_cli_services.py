@@ -101,6 +101,8 @@ def test_a_damaged_file(terminal: Terminal, file: Path) -> None:
     [
         ("bolt://neo4j:secret@host:7690", "http://host:7474/browser/", "bolt://host:7690"),
         ("neo4j+s://a.databases.neo4j.io", "https://console.neo4j.io", None),
+        ("neo4j+s://A.Databases.Neo4j.IO", "https://console.neo4j.io", None),
+        ("bolt://:7690", "http://localhost:7474/browser/", None),
         ("bolt://[::1]", "http://[::1]:7474/browser/", None),
     ],
 )
