@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import IntEnum
 from hashlib import sha256
+from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from unicodedata import category
 
@@ -330,19 +331,26 @@ def _occurrences(
 
     Of several at one position the longest counts.
     """
-    places = []
-    for chunk in chunks:
-        at = text.find(chunk, begin, end)
-        while at >= 0:
-            if _stands(text, at, chunk, torn):
-                places.append((at, -len(chunk), chunk))
+    places: list[tuple[int, int, str]] = []
+
+    def look_for(chunk: str, start: int) -> None:
+        """Note the next place of the chunk. A text that repeats itself may have very many."""
+        at = text.find(chunk, start, end)
+        while at >= 0 and not _stands(text, at, chunk, torn):
             at = text.find(chunk, at + 1, end)
+        if at >= 0:
+            heappush(places, (at, -len(chunk), chunk))
+
+    for chunk in chunks:
+        look_for(chunk, begin)
     occurrences: list[tuple[int, str]] = []
     done = begin
-    for at, _, chunk in sorted(places):
+    while places:
+        at, _, chunk = heappop(places)
         if at >= done:
             occurrences.append((at, chunk))
             done = at + len(chunk)
+        look_for(chunk, done)
     return occurrences
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from random import Random
+from time import process_time
 
 import pytest
 from hypothesis import example, given, settings
@@ -299,6 +300,16 @@ def test_equal_chunks_in_an_edit() -> None:
     assert [chunk.text for chunk in before] == [before[0].text] * 100
     assert [chunk.index for chunk in after if chunk.text != before[0].text] == [20, 60]
     assert set(ids(after)) & set(ids(before)) == set(ids(before[:-1]))
+
+
+# A text that repeats itself, and so has its chunks at nearly every place, is not slow.
+def test_repeated_text() -> None:
+    before = chunks_of("-" * 100_000, 300)
+    began = process_time()
+    after = rechunked("Joan\n" + joined(before) + "fell", before, 300)
+
+    assert process_time() - began < 2
+    assert ids(after[1:5]) == ids(before[:4])
 
 
 # White space that came or went is part of the chunk before it, or else of the first one.
