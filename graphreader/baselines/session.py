@@ -13,7 +13,7 @@ from typing import TypeVar
 from graphreader.agent.answering import NOT_IN_THE_TEXTS
 from graphreader.agent.citations import passages as spans_of
 from graphreader.documents import Document
-from graphreader.errors import DecisionError
+from graphreader.errors import DecisionError, UsageError
 from graphreader.ingestion.chunking import split
 from graphreader.llm.protocols import Budget, Decider, Decision, DecisionResult, Task
 from graphreader.reading import Citation, Claim, Coverage, Reading
@@ -167,7 +167,12 @@ class BaselineReader(ABC):
         self.model = model
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Answer the question, or choose one of the options. Raises DecisionError."""
+        """Answer the question, or choose one of the options.
+
+        Raises DecisionError, and UsageError if the question is empty.
+        """
+        if not question.strip():
+            raise UsageError("The question is empty: ask something.")
         return await self.read(QuestionSession(self.name, self.model, question, options))
 
     @abstractmethod

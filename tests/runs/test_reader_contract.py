@@ -15,7 +15,7 @@ from langchain_core.documents import Document as LangChainDocument
 
 from graphreader import readers
 from graphreader.documents import Document
-from graphreader.errors import ModelUnavailableError
+from graphreader.errors import ModelUnavailableError, UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import (
@@ -206,6 +206,14 @@ async def test_answers(name: str, subject: Subject) -> None:
     by_phase = sum(reading.phases.values(), Usage())
     assert replace(by_phase, seconds=reading.usage.seconds) == reading.usage
     assert KEY in reading.evidence or "It is Valparaiso." in reading.evidence
+
+
+# An empty question is refused.
+@every_reader
+@pytest.mark.parametrize("question", ["", " \n"])
+async def test_empty_question(name: str, subject: Subject, question: str) -> None:
+    with pytest.raises(UsageError, match="The question is empty: ask something"):
+        await subject.reader.aask(question)
 
 
 # No prompt is larger than the window, however long the texts are; and it is put to use.

@@ -1,6 +1,7 @@
 """The jars of the embedded Neo4j: fetched from a real HTTP server on loopback, never from afar."""
 
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +13,7 @@ import pytest
 from graphreader.errors import DownloadError, ServerError
 from graphreader.settings import Settings
 from graphreader.store.embedded import jars as jars_module
-from graphreader.store.embedded.jars import Jar, complete, pinned_jars
+from graphreader.store.embedded.jars import Jar, complete, pinned_jars, provide_jars
 from graphreader.store.embedded.process import no_progress
 
 
@@ -274,6 +275,15 @@ def test_no_room(repository: Repository, tmp_path: Path) -> None:
         complete(JARS, tmp_path / "file" / "jars", repository.address, no_progress)
     with pytest.raises(ServerError, match=r"MB of room.*GRAPHREADER_CACHE"):
         complete([giant], tmp_path, repository.address, no_progress)
+    assert repository.asked == []
+
+
+# Java takes a colon (a semicolon on Windows) for the end of a folder's name.
+def test_a_folder_that_java_cannot_read(repository: Repository, tmp_path: Path) -> None:
+    cache = tmp_path / f"a{os.pathsep}b"
+
+    with pytest.raises(ServerError, match=r"^Java cannot read jars from .*GRAPHREADER_CACHE"):
+        provide_jars("2026.08.1", cache, repository.address, no_progress)
     assert repository.asked == []
 
 

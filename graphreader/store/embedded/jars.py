@@ -62,8 +62,16 @@ def pinned_jars(version: str) -> tuple[Jar, ...]:
 
 
 def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progress) -> Path:
-    """Return the folder with all jars of `version`, after fetching those that are missing."""
+    """Return the folder with all jars of `version`, after fetching those that are missing.
+
+    Raises ServerError where Java could not read them from there.
+    """
     folder = Path(os.path.expanduser(cache)).resolve() / "neo4j" / version
+    if os.pathsep in str(folder):
+        raise ServerError(
+            f"Java cannot read jars from {folder}, because it takes {os.pathsep!r} for the end of a"
+            f" folder's name: set {_VARIABLE} to another folder."
+        )
     complete(pinned_jars(version), folder, mirror, progress)
     return folder
 

@@ -260,7 +260,7 @@ def _answered_version(access: Access) -> str | None:
             )
         if reply.status_code != httpx.codes.UNAUTHORIZED:
             return str(reply.json()["data"]["values"][0][0])
-    except (httpx.HTTPError, ValueError, LookupError):
+    except (httpx.HTTPError, ValueError, LookupError, TypeError):
         return None
     raise ServerError(
         "The embedded Neo4j refuses the password in access.json of its folder: put the file that"
