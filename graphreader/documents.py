@@ -92,3 +92,11 @@ def check_corpus_name(corpus: str) -> str:
             "choose another."
         )
     return corpus
+
+
+def without_surrogates(text: str) -> str:
+    """The text without lone surrogates, which no driver, model or file accepts.
+
+    They come from JSON and from a command line that is not UTF-8.
+    """
+    return text.encode("utf-8", "replace").decode()

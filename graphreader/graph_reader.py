@@ -20,7 +20,7 @@ from graphreader.agent.graph import NodeSet
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput, RunState
-from graphreader.documents import check_corpus_name
+from graphreader.documents import check_corpus_name, without_surrogates
 from graphreader.errors import (
     DecisionError,
     GraphReaderError,
@@ -64,7 +64,6 @@ from graphreader.runs import (
     other_decider_note,
     show_run,
     with_options,
-    without_surrogates,
 )
 from graphreader.settings import OFFLINE, Mode, Settings
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats

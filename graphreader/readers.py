@@ -35,8 +35,8 @@ from graphreader.documents import Document
 from graphreader.errors import UsageError
 from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.models import ModelRegistry
-from graphreader.reading import Reader, Reading
-from graphreader.runs import check_question, empty_corpus_message
+from graphreader.reading import Reader, Reading, check_question
+from graphreader.runs import empty_corpus_message
 from graphreader.tokens import count
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from graphreader.errors import DecisionError
+from graphreader.documents import without_surrogates
+from graphreader.errors import DecisionError, UsageError
 from graphreader.tokens import count as count_tokens
 from graphreader.usage import Phase, Usage
 
@@ -229,3 +230,10 @@ def _without_overlaps(slices: dict[int, str]) -> str:
 
 def _folded(text: str) -> str:
     return " ".join(text.split())
+
+
+def check_question(question: object) -> str:
+    """Return the question without outer blanks. Raises UsageError if it is empty."""
+    if not isinstance(question, str) or not question.strip():
+        raise UsageError("The question is empty: ask something.")
+    return without_surrogates(question.strip())

@@ -41,7 +41,7 @@ from graphreader.agent.run_store import (
 from graphreader.agent.state import AgentOutput
 from graphreader.errors import GraphReaderError, RunsError, UsageError
 from graphreader.llm.protocols import Budget, names
-from graphreader.reading import Reading
+from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
 from graphreader.settings import PATHS_AND_CALLS, Mode
 from graphreader.store import schema
@@ -204,26 +204,11 @@ async def prepare_agent(
     return deps, notes
 
 
-def check_question(question: object) -> str:
-    """Return the question without outer blanks. Raises UsageError if it is empty."""
-    if not isinstance(question, str) or not question.strip():
-        raise UsageError("The question is empty: ask something.")
-    return without_surrogates(question.strip())
-
-
 def with_options(question: str, options: Sequence[str]) -> str:
     """A multiple-choice question: it is to be answered with the words of one of the options."""
     if not options:
         return question
     return f"{question}\n\nAnswer with the words of one of these options:\n{names(options)}"
-
-
-def without_surrogates(text: str) -> str:
-    """The text without lone surrogates, which no driver or model accepts.
-
-    They come from a command line that is not UTF-8.
-    """
-    return text.encode("utf-8", "replace").decode()
 
 
 def empty_corpus_message(corpus: str) -> str:
@@ -342,8 +327,9 @@ class _Run:
         if self.thread.saver is None:
             raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
         kept = CheckpointThread(record.summary.id, self.thread.saver)
-        await kept.fork(self.agent, step, self.thread)
-        copied = await self.thread.snapshot(self.agent)
+        agent = self.agent
+        await kept.fork(agent, step, self.thread)
+        copied = await self.thread.snapshot(agent)
         options = {
             **record.options,
             "decider": self.deps.decider.name,

@@ -87,22 +87,30 @@ class AgentDependencies:
 
     async def decide(self, task: T, on_token: TokenCallback | None = None) -> tuple[Any, T, Costs]:
         """Take a decision. Returns it with the task as it was shown, and its cost."""
-        result: DecisionResult[Any] | None = None
-        if not self.checkpointed:
+        if self.checkpointed:
+            result = await self._decide_once(task, on_token)
+        else:
             result = await self.decider.decide(task, self.budget, on_token)
-        key = _key_of(task) if self.checkpointed else ""
-        while result is None:  # kept for another prompt: the graph has changed since
-            fresh = asyncio.get_running_loop().create_future()
+        return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
+
+    async def _decide_once(
+        self, task: Task[Any], on_token: TokenCallback | None
+    ) -> DecisionResult[Any]:
+        """Take a decision that is kept, or return the kept one."""
+        key = _key_of(task)
+        while True:
+            fresh: asyncio.Future[DecisionResult[Any]] = asyncio.get_running_loop().create_future()
             self.under_way.add(fresh)
             try:
                 record = await _decide(self, task, key, on_token, fresh)
             finally:
                 self.under_way.discard(fresh)
-            # What a fresh result shows may be another selection than the first choices of the task.
-            result = fresh.result() if fresh.done() else _kept_result(task, key, record)
-            if result and not fresh.done():
-                self.budget.count(result.usage)
-        return result.decision, cast(T, result.task), costs_of(result.usage, task.phase)
+            if fresh.done():  # it may show another selection than the first choices of the task
+                return fresh.result()
+            if kept := _kept_result(task, key, record):
+                self.budget.count(kept.usage)
+                return kept
+            # Else it was kept for another prompt: the graph has changed since.
 
     async def stop(self) -> None:
         """Let no decision begin, and wait until those just taken are in the checkpoint.

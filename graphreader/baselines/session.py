@@ -13,10 +13,10 @@ from typing import TypeVar
 from graphreader.agent.answering import NOT_IN_THE_TEXTS
 from graphreader.agent.citations import passages as spans_of
 from graphreader.documents import Document
-from graphreader.errors import DecisionError, UsageError
+from graphreader.errors import DecisionError
 from graphreader.ingestion.chunking import split
 from graphreader.llm.protocols import Budget, Decider, Decision, DecisionResult, Task
-from graphreader.reading import Citation, Claim, Coverage, Reading
+from graphreader.reading import Citation, Claim, Coverage, Reading, check_question
 from graphreader.text.sentences import language_of
 from graphreader.usage import Phase, Usage
 
@@ -171,8 +171,7 @@ class BaselineReader(ABC):
 
         Raises DecisionError, and UsageError if the question is empty.
         """
-        if not question.strip():
-            raise UsageError("The question is empty: ask something.")
+        check_question(question)
         return await self.read(QuestionSession(self.name, self.model, question, options))
 
     @abstractmethod

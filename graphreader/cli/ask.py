@@ -41,6 +41,7 @@ from graphreader.cli.options import (
     open_reader,
     write_report,
 )
+from graphreader.documents import without_surrogates
 from graphreader.errors import GraphReaderError, RunsError, UnknownCorpusError, UsageError
 from graphreader.usage import Usage
 
@@ -399,13 +400,8 @@ def _parse_question(line: bytes, number: int) -> FileQuestion:
         raise ValueError("its question is empty or not a string; ask something")
     if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
         raise ValueError("its id is neither a string nor an integer; leave it out, or give one")
-    id_ = _without_surrogates(id_) if isinstance(id_, str) else id_
-    return FileQuestion(id_, _without_surrogates(question.strip()))
-
-
-def _without_surrogates(text: str) -> str:
-    """The text without lone surrogates, which JSON can hold and no file can."""
-    return text.encode("utf-8", "replace").decode()
+    id_ = without_surrogates(id_) if isinstance(id_, str) else id_
+    return FileQuestion(id_, without_surrogates(question.strip()))
 
 
 class AnswerFile:

@@ -20,8 +20,9 @@ from graphreader.agent.events import as_plain, log_end, log_failure, log_start
 from graphreader.agent.graph import NODES, PATH_NODES, node_functions, wire
 from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
 from graphreader.llm.protocols import Budget
+from graphreader.reading import check_question
 from graphreader.resources import Resources
-from graphreader.runs import check_question, prepare_agent
+from graphreader.runs import prepare_agent
 from graphreader.sync import arun
 
 MAX_SHARED_RUNS = 1_000

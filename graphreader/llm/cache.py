@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
+from graphreader.documents import without_surrogates
 from graphreader.errors import CacheError
 from graphreader.files import is_unusable, open_sqlite, sqlite_files, sqlite_problem
 from graphreader.llm.protocols import Decision, DecisionResult, Task
@@ -111,7 +112,7 @@ class ReplyCache:
 
         Replies that wait for the disk are written together.
         """
-        name = model.encode("utf-8", "replace").decode()
+        name = without_surrogates(model)
         self._pending.append((_encode(key), name, time.time(), _encode(reply)))
 
         def write() -> None:

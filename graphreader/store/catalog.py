@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from graphreader.documents import Chunk, Document
+from graphreader.documents import Chunk, Document, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.store.connection import Connection, Row
 from graphreader.store.records import Node
@@ -147,7 +147,7 @@ class Catalog:
 
         Raises UnknownDocumentError where there is none, or several (they are named).
         """
-        name = name.encode("utf-8", "replace").decode().replace("\0", "")
+        name = without_surrogates(name).replace("\0", "")
         paths = [name, os.path.abspath(name), os.path.realpath(name)]
         rows = await self._connection.read(
             "read/find_document", corpus=corpus, name=name, paths=paths
