@@ -41,7 +41,6 @@ from graphreader.cli.options import (
     open_reader,
     write_report,
 )
-from graphreader.documents import without_surrogates
 from graphreader.errors import GraphReaderError, RunsError, UnknownCorpusError, UsageError
 from graphreader.usage import Usage
 
@@ -385,6 +384,8 @@ def _open_questions(path: str) -> Iterator[BinaryIO]:
 
 def _parse_question(line: bytes, number: int) -> FileQuestion:
     """The question of a line. Raises ValueError with what is wrong."""
+    from graphreader.documents import without_surrogates
+
     try:
         value = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
