@@ -244,9 +244,7 @@ class Settings(BaseSettings):
         wanted = {word.strip().lower() for word in value.split(",")} - {"", "none"}
         if not wanted <= set(STAGES):
             known = ", ".join(STAGES)
-            removed = sorted(wanted & {"frequency", "linking"})
-            gone = f"; {' and '.join(removed)} no longer exist: leave it out" if removed else ""
-            raise ValueError(f"the stages are {known} (with commas between them), or none{gone}")
+            raise ValueError(f"the stages are {known} (with commas between them), or none")
         return ",".join(stage for stage in STAGES if stage in wanted) or "none"
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-// The chain of one document: its chunks in their order
+// The chunks of one document in their order
 // :param corpus => 'demo'
 // :param document => 'joan_of_arc'
 MATCH (d:Document {corpus: $corpus})-[has:HAS_CHUNK]->(c:Chunk)

@@ -1,4 +1,4 @@
-// How two key elements hang together: the shortest ways from fact to fact
+// How two key elements are connected: the shortest paths over shared facts
 // :param corpus => 'demo'
 // :param name => 'Napoleon Bonaparte'
 // :param other => 'Saint Margaret'

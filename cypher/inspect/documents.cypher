@@ -1,4 +1,4 @@
-// Documents of a corpus: how far, how large, how much was taken from each
+// The documents of a corpus: their status, size and number of facts
 // :param corpus => 'demo'
 MATCH (d:Document {corpus: $corpus})
 OPTIONAL MATCH (d)-[:HAS_CHUNK]->(c:Chunk)

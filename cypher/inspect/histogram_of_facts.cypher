@@ -1,5 +1,5 @@
-// How long facts are, as a histogram. No tokens are stored for facts: they are guessed by the
-// characters, four a token, in Chinese one
+// The lengths of facts, as a histogram. The graph stores no token counts of facts: this estimates
+// four characters a token, in Chinese one
 // :param corpus => 'demo'
 MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 WITH toInteger(ceil(size(f.text) / CASE d.language WHEN 'zh' THEN 1.0 ELSE 4.0 END)) AS tokens

@@ -1,4 +1,4 @@
-// The shortest and the longest facts: too short says nothing, too long is not atomic
+// The shortest and the longest facts: a very short one says little, a very long one is not atomic
 // :param corpus => 'demo'
 CALL () {
   MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)

@@ -1,4 +1,4 @@
-// What was merged: wordings that are no key elements of their own any more
+// Merged key elements: wordings that now belong to another key element
 // :param corpus => 'demo'
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE k.merged_into IS NOT NULL

@@ -1,5 +1,6 @@
-// The way of a run: where its paths began, what they chose where, and a fact from place to place
-// (the latest run whose question holds these words; leave them empty for the latest of all)
+// The paths of a run: their initial nodes, the place of each function, and a fact between
+// consecutive places (the latest run whose question contains these words; leave them empty for the
+// latest of all)
 // :param corpus => 'demo'
 // :param words => 'canonized'
 MATCH (r:Run {corpus: $corpus})

@@ -1,4 +1,4 @@
-// The surroundings of one key element: its facts, where they stand, what else they name
+// One key element with its facts, their chunks, and the other key elements in these facts
 // :param corpus => 'demo'
 // :param name => 'Saint Michael'
 MATCH (k:KeyElement {corpus: $corpus})

@@ -1,4 +1,5 @@
-// What no run has reached yet: facts of chunks that none has read, at key elements that none has seen
+// What no run has reached: facts in chunks that no run has read, of key elements that no run has
+// visited
 // :param corpus => 'demo'
 MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 WHERE NOT EXISTS { (c)<-[:STEP|CITED]-(:Run) }

@@ -1,6 +1,6 @@
-// Why a run answered so: the chunks that are cited, their documents, the facts that say what is
-// quoted, and those by which the key elements on its paths led there
-// (of the latest run whose question holds these words; leave them empty for the latest of all)
+// The evidence of a run: the cited chunks, their documents, the facts that contain the quotes, and
+// the key elements of the paths that led there (the latest run whose question contains these words;
+// leave them empty for the latest of all)
 // :param corpus => 'demo'
 // :param words => 'canonized'
 MATCH (r:Run {corpus: $corpus})

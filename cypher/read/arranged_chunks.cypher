@@ -1,4 +1,4 @@
-// The texts of a document as they were put in order last.
+// The chunks of a document's stored text, in order.
 MATCH (:Document {id: $document})-[:HAS_CHUNK]->(c:Chunk)
 WHERE c.pending IS NULL
 RETURN c.start AS start, c.text AS text, c.tokens AS tokens

@@ -1,7 +1,7 @@
-// The facts that name a key element, grouped by chunk, in the order of the texts. Of one that has
-// more than $most: first those that also name a related one, then any others. Before these come the
-// first $opening facts of each document that is called like it: they tell of it, whatever wording
-// they use. Of $words each chunk has those that stand in it or in its document's title.
+// The facts that name a key element, grouped by chunk, in the order of the texts. If there are more
+// than $most, the facts that also name a related key element come first. The first $opening facts
+// of documents whose title is the key element's name come before all others. `holds` lists those of
+// $words that occur in the chunk or in the title of its document.
 MATCH (k:KeyElement {id: $id, corpus: $corpus})
 WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total
 CALL (k, total) {

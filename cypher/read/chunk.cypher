@@ -1,6 +1,5 @@
-// One chunk in full, and the chunks right before and after it. Of the document's pages how many
-// begin up to its start, and where further ones begin in it; of its headings the last one up to its
-// start, and those in it.
+// One chunk in full, with the ids of the previous and the subsequent chunk, its first page number,
+// the page starts in it, the heading at its start, and the headings in it.
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk {id: $id, corpus: $corpus})
 OPTIONAL MATCH (p:Chunk)-[:NEXT]->(c)
 OPTIONAL MATCH (c)-[:NEXT]->(s:Chunk)

@@ -1,5 +1,5 @@
-// Chunks with their facts, and by which words each fact names which key elements. What merging
-// made of it is left out: it follows from this.
+// Chunks with their facts, and the wording in which each fact names its key elements. Merges are
+// left out, since they can be computed again.
 UNWIND range(0, size($ids) - 1) AS place
 MATCH (c:Chunk {id: $ids[place]})
 RETURN c.id AS id, c.index AS index, c.start AS start, c.end AS end, c.tokens AS tokens, c.text AS text,
@@ -9,7 +9,7 @@ RETURN c.id AS id, c.index AS index, c.start AS start, c.end AS end, c.tokens AS
          WITH f ORDER BY f.index, f.id
          RETURN {text: f.text, names: COLLECT {
            MATCH (f)-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]->(k:KeyElement)
-           WHERE r.from IS NULL AND r.linked IS NULL
+           WHERE r.from IS NULL
            RETURN [r.surface, k.key] ORDER BY r.surface, k.key
          }}
        } AS facts

@@ -1,10 +1,11 @@
-// What else is named by the first facts of each of some key elements, so many facts of each.
+// The key elements that occur in the first facts of some key elements, with a limit of facts for
+// each.
 UNWIND $ids AS id
 CALL (id) {
   MATCH (:KeyElement {id: id})<-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]-(f:AtomicFact)
-  WHERE r.from IS NULL AND r.linked IS NULL
+  WHERE r.from IS NULL
   RETURN f LIMIT $facts
 }
 MATCH (f)-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]->(k:KeyElement)
-WHERE r.from IS NULL AND r.linked IS NULL AND k.id <> id
+WHERE r.from IS NULL AND k.id <> id
 RETURN DISTINCT id, k.id AS other

@@ -1,5 +1,5 @@
-// The heading in force where each of some chunks begins, and the facts right before some of its
-// facts. Headings are looked at once a document, however many chunks are of it.
+// For each of some chunks the heading at its start, and the facts right before some of its facts.
+// The headings of a document are read once for all its chunks.
 UNWIND $chunks AS row
 MATCH (c:Chunk {id: row.id, corpus: $corpus})
 WITH c.document AS document, collect({chunk: c, start: c.start, facts: row.facts}) AS rows

@@ -1,4 +1,4 @@
-// Every corpus, and how many documents and chunks it has.
+// All corpora, with their numbers of documents and chunks.
 MATCH (c:Corpus)
 OPTIONAL MATCH (d:Document {corpus: c.name})
 WITH c, count(d) AS documents,

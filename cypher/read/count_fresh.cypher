@@ -1,4 +1,4 @@
-// How many key elements of a corpus are still to be compared, and how many there are.
+// The number of key elements that still have to be compared, and of all key elements of a corpus.
 CALL () {
   MATCH (k:KeyElement {corpus: $corpus, fresh: true})
   RETURN count(k) AS fresh

@@ -1,5 +1,4 @@
-// How many key elements a corpus has, counted up to a limit; what is merged into another one counts
-// no more.
+// The number of key elements of a corpus, counted up to a limit and without merged ones.
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE k.merged_into IS NULL
 WITH k LIMIT $limit

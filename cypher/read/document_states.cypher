@@ -1,4 +1,4 @@
-// How far documents are; nothing of those that there are not.
+// The status of documents; no row for a document that does not exist.
 UNWIND $documents AS id
 MATCH (d:Document {id: id})
 RETURN d.id AS id, d.sha256 AS sha256, d.title AS title, d.metadata AS metadata,

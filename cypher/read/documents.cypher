@@ -1,4 +1,4 @@
-// The documents of a corpus and how far each one is, by title: one list.
+// The documents of a corpus with their status, in the order of their titles, as one list.
 MATCH (d:Document {corpus: $corpus})
 OPTIONAL MATCH (d)-[:HAS_CHUNK]->(c:Chunk)
 WITH d, count(c) AS chunks, sum(c.tokens) AS tokens,

@@ -1,4 +1,4 @@
-// The documents of a corpus in the order of their sources, so many behind a given one.
+// The documents of a corpus after a given one, in the order of their sources, up to a limit.
 MATCH (d:Document {corpus: $corpus})
 WHERE d.deleting IS NULL AND ($after IS NULL OR d.source > $after)
 RETURN d.id AS id, d.source AS source

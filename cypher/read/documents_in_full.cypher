@@ -1,5 +1,5 @@
-// Documents with all that is known of them, the ids of their chunks, how many of these were read, and
-// how many facts they have. Chunks that are being deleted are left out.
+// Documents with all their properties, the ids of their chunks, the number of chunks with facts,
+// and the number of facts. Chunks that are being deleted are left out.
 UNWIND $ids AS id
 MATCH (d:Document {id: id})
 WHERE d.deleting IS NULL

@@ -1,5 +1,5 @@
-// Key elements by their ids, with all their wordings and how many facts name each. One that is
-// merged stands for what it went into. They come in the order of the ids, each once.
+// Key elements by id, with all wordings and the number of facts. A merged one is replaced by its
+// target. The rows follow the order of the ids, each once.
 UNWIND range(0, size($ids) - 1) AS place
 MATCH (k:KeyElement {id: $ids[place], corpus: $corpus})
 OPTIONAL MATCH (a:KeyElement {id: k.merged_into})

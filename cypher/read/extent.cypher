@@ -1,5 +1,5 @@
-// How many documents a corpus has, the titles of those that are not complete, how many tokens a chunk
-// of it may have.
+// The number of documents of a corpus, the titles of the incomplete ones, and its chunk size in
+// tokens.
 MATCH (d:Document {corpus: $corpus})
 RETURN count(d) AS documents,
        collect(CASE WHEN coalesce(d.complete, false) THEN null ELSE d.title END) AS titles,

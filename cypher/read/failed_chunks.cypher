@@ -1,4 +1,4 @@
-// One document and its chunks that have no facts.
+// One document and its chunks without facts.
 MATCH (d:Document {id: $document})-[:HAS_CHUNK]->(c:Chunk)
 WHERE c.error IS NOT NULL AND c.retired IS NULL
 WITH d, c ORDER BY c.index

@@ -1,5 +1,5 @@
-// The key elements of a corpus that are still to be compared with the others, a page of them. All
-// parts of the index stand in the order, so that it is that of the index.
+// One page of the key elements of a corpus that still have to be compared with the others. ORDER BY
+// names all properties of the index, so that the order comes from the index.
 MATCH (k:KeyElement {corpus: $corpus, fresh: true})
 USING INDEX k:KeyElement(corpus, fresh, id)
 WHERE k.id > $after AND k.embedding IS NOT NULL

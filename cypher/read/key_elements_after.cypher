@@ -1,5 +1,5 @@
-// The key elements of a corpus with their vectors in the order of their ids, so many behind a given
-// one, and which of them were found alike.
+// The key elements of a corpus after a given one, in the order of their ids, with their vectors and
+// stored similar pairs, up to a limit.
 MATCH (k:KeyElement)
 USING INDEX k:KeyElement(id)
 WHERE k.id > $after AND k.corpus = $corpus

@@ -1,4 +1,4 @@
-// The normalized forms of the key elements of a corpus, a page of them in order of their ids.
+// One page of the normalized forms of the key elements of a corpus, in the order of their ids.
 MATCH (k:KeyElement)
 USING INDEX k:KeyElement(id)
 WHERE k.id > $after AND k.corpus = $corpus

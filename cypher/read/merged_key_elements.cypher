@@ -1,4 +1,4 @@
-// Which key elements of a corpus are merged into which, and whether all of their facts are moved.
+// The merged key elements of a corpus with their targets, and whether all their facts are moved.
 MATCH (k:KeyElement {corpus: $corpus})
 USING INDEX k:KeyElement(corpus, merged_into)
 WHERE k.merged_into IS NOT NULL

@@ -1,4 +1,4 @@
-// How many neighbors the key elements of a corpus have.
+// The numbers of neighbors of the key elements of a corpus.
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE k.merged_into IS NULL
 WITH k, COUNT {

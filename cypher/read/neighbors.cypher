@@ -1,9 +1,9 @@
-// The key elements that share a fact with a key element. Of one that has more than $most facts:
-// through those that also name a related one, then through any others. The first $opening facts of
-// a document that is called like it count as its own; and what $noted names of the chunks $recent is
-// a neighbor, though it stands in another of their facts. What shares most beside the square root of
-// all its facts comes first. No more facts of a neighbor are looked at than stand in chunks that are
-// read, and one.
+// The key elements that share a fact with a key element, those first that share the most relative
+// to the square root of their number of facts. If the key element has more than $most facts, facts
+// that also name a related key element are used first. The first $opening facts of documents whose
+// title is the key element's name count as its own. A key element of the chunks $recent whose name
+// occurs in $noted counts as a neighbor, too. `unread` is true if the neighbor has a fact in a
+// chunk that is not in $read.
 MATCH (k:KeyElement {id: $id, corpus: $corpus})
 WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total
 CALL (k, total) {

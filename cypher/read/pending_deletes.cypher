@@ -1,4 +1,4 @@
-// A document whose delete was begun, if there is one.
+// A document whose deletion has begun, if there is one.
 MATCH (d:Document {corpus: $corpus})
 WHERE d.deleting
 RETURN d.id AS id

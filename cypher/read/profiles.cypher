@@ -1,4 +1,4 @@
-// Names and aliases of key elements, and the ids of the facts of those that have not too many.
+// Names and aliases of key elements, and the ids of their facts unless they are too many.
 UNWIND $ids AS id
 MATCH (k:KeyElement {id: id, corpus: $corpus})
 WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total

@@ -1,7 +1,7 @@
-// The key elements and chunks of a run, by their ids; those that are gone are left out. A key
-// element that is merged stands for what it went into; $ids and `asked` have its own id. What hangs
-// together: a chunk with the key elements that its facts name, and key elements with each
-// other by the facts that name both, among the first $most of one of them. A fact of each is shown.
+// The key elements and chunks of a run by id; deleted ones are left out. A merged key element is
+// replaced by its target; `asked` is the id in $ids. `named` connects chunks with the key elements
+// in their facts, `shared` connects key elements by the facts that name both, among the first $most
+// facts of one of them. Each connection shows one fact.
 WITH COLLECT {
   UNWIND $ids AS id
   MATCH (k:KeyElement {id: id, corpus: $corpus})

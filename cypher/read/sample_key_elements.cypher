@@ -1,5 +1,5 @@
-// The key elements of a corpus at some shares, from 0 to 1, of all of them in the order of their keys,
-// which is the same wherever these texts are read in. It goes through the whole corpus.
+// Key elements of a corpus at some shares, from 0 to 1, of all of them in the order of their keys.
+// Every graph of the same texts gives the same sample. It scans the whole corpus.
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE k.merged_into IS NULL
 WITH k ORDER BY k.key

@@ -1,5 +1,5 @@
-// The key elements of a corpus nearest to each of some vectors, by comparing with every one of them.
-// One that is merged stands for what it went into.
+// The key elements of a corpus nearest to each of some vectors, by comparison with all of them. A
+// merged one is replaced by its target.
 UNWIND range(0, size($vectors) - 1) AS place
 CALL (place) {
   MATCH (k:KeyElement {corpus: $corpus})

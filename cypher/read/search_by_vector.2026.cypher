@@ -1,6 +1,6 @@
-// The key elements of a corpus nearest to each of some vectors, filtered inside the index. One that is
-// merged stands for what it went into. Where a corpus has no vector and others were deleted, Neo4j
-// 2026.08.1 fails instead of finding nothing, so it is not searched.
+// The key elements of a corpus nearest to each of some vectors, filtered inside the index. A merged
+// one is replaced by its target. A corpus without vectors is not searched, since Neo4j 2026.08.1
+// fails there if vectors of other corpora were deleted.
 CYPHER 25
 UNWIND range(0, size($vectors) - 1) AS place
 CALL (place) {

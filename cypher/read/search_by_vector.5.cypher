@@ -1,5 +1,5 @@
-// The key elements nearest to each of some vectors out of all corpora; the caller keeps those of its
-// own and asks for more where too few are left. One that is merged stands for what it went into.
+// The key elements of all corpora nearest to each of some vectors; the caller keeps those of its
+// corpus and asks for more if too few remain. A merged one is replaced by its target.
 UNWIND range(0, size($vectors) - 1) AS place
 CALL (place) {
   CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, $vectors[place])

@@ -1,5 +1,6 @@
-// The key elements of a corpus that hold words of each of some full-text queries, and in which wordings,
-// in no order: Lucene's scores depend on other corpora, too. What is merged counts as what it went into.
+// The key elements of a corpus that match each of some full-text queries, with the matching
+// wordings, in no order, since Lucene's scores depend on other corpora, too. A merged one is
+// replaced by its target.
 UNWIND range(0, size($queries) - 1) AS place
 CALL (place) {
   CALL db.index.fulltext.queryNodes('graphreader_key_element_words', $queries[place],

@@ -1,4 +1,4 @@
-// What was shown of some chunks: the text where it was read in full, and some of their facts.
+// What a run was shown of some chunks: the text if it was read in full, and some of the facts.
 UNWIND $chunks AS row
 MATCH (c:Chunk {id: row.id, corpus: $corpus})
 CALL (row, c) {

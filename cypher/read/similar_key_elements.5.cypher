@@ -1,6 +1,6 @@
-// For each of some key elements those of the corpus that are similar, out of the `wide` nearest ones of
-// all corpora. The index compares shortened vectors: `score` is the exact cosine, `last` tells how far
-// it has looked.
+// For each of some key elements the similar ones of its corpus, out of the `wide` nearest of all
+// corpora. The index compares quantized vectors: `score` is the exact cosine, `last` the lowest one
+// that the index returned.
 UNWIND $ids AS id
 MATCH (a:KeyElement {id: id})
 CALL (a) {

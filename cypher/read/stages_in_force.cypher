@@ -1,4 +1,5 @@
-// Which stages of normalization have merged key elements of a corpus; nothing where there is no corpus.
+// The stages of normalization that have merged key elements of a corpus; no row if it does not
+// exist.
 MATCH (c:Corpus {name: $corpus})
 RETURN [stage IN ['semantic', 'association'] WHERE EXISTS {
   MATCH (k:KeyElement {corpus: $corpus}) WHERE k.merged_by = stage

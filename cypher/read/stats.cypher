@@ -1,4 +1,4 @@
-// Sizes of a corpus. What is merged into another key element counts as merged, and not beside it.
+// The sizes of a corpus. Merged key elements are counted as merged, and not as key elements.
 OPTIONAL MATCH (d:Document {corpus: $corpus})
 WITH count(d) AS documents, collect(d) AS ds
 CALL (ds) {

@@ -1,5 +1,5 @@
-// The documents of a corpus with their chunks in order, from which the texts are put together. One
-// whose chunks do not stand in order yet is left out.
+// The documents of a corpus with their chunks in order, from which the texts are joined. A document
+// whose chunks are not in order yet is left out.
 MATCH (d:Document {corpus: $corpus})
 WHERE d.deleting IS NULL AND d.arranged IS NOT NULL
 MATCH (d)-[:HAS_CHUNK]->(c)

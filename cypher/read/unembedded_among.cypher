@@ -1,4 +1,4 @@
-// Which of the given key elements are there and have no vector yet.
+// Those of the given key elements that exist and have no vector yet.
 UNWIND $ids AS id
 MATCH (k:KeyElement {id: id})
 WHERE k.embedding IS NULL

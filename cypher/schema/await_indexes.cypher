@@ -1,2 +1,2 @@
-// Waits until every index answers.
+// Waits until every index is online.
 CALL db.awaitIndexes($seconds)

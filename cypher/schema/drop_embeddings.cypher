@@ -1,2 +1,2 @@
-// Makes room for a vector index of another dimension.
+// Drops the vector index before one of another dimension is created.
 DROP INDEX graphreader_key_element_embeddings IF EXISTS

@@ -1,4 +1,4 @@
-// What indexes there are, their state and their options (the vector index's real dimension).
+// All indexes with their state and options (such as the vector index's dimension).
 SHOW INDEXES YIELD name, type, state, options
 WHERE name STARTS WITH 'graphreader_'
 RETURN name, type, state, options

@@ -1,3 +1,3 @@
-// The key elements whose name and aliases are to be counted again; a settled graph has none.
+// The key elements whose name and aliases have to be counted again; a finished graph has none.
 CREATE INDEX graphreader_key_element_stale IF NOT EXISTS
 FOR (n:KeyElement) ON (n.stale)

@@ -1,3 +1,3 @@
-// The number of the schema that this graph was made with; a new graph has none.
+// The version of the schema of this graph; no row for a new graph.
 OPTIONAL MATCH (s:GraphReaderSchema)
 RETURN s.number AS number

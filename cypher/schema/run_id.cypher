@@ -1,3 +1,3 @@
-// A kept run is known by its id.
+// A kept run is identified by its id.
 CREATE CONSTRAINT graphreader_run_id IF NOT EXISTS
 FOR (n:Run) REQUIRE n.id IS UNIQUE

@@ -1,4 +1,4 @@
-// What server this is.
+// The version and edition of the server.
 CALL dbms.components() YIELD name, versions, edition
 WITH name, versions, edition WHERE name = 'Neo4j Kernel'
 RETURN versions[0] AS version, edition

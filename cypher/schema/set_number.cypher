@@ -1,3 +1,3 @@
-// Remembers the number of the schema.
+// Stores the version of the schema.
 MERGE (s:GraphReaderSchema)
 SET s.number = $number

@@ -1,6 +1,5 @@
-// Makes the chain of the chunks of each document, in their order, where all of them are there.
-// `version` says of which text, and how cut, that is the order. A chain that is there already must
-// have been taken apart before.
+// Links the chunks of each document by NEXT in their order, if all of them exist. `version`
+// identifies the text and the chunking. Earlier links must have been removed before.
 UNWIND $documents AS row
 MATCH (d:Document {id: row.id})-[:HAS_CHUNK]->(c:Chunk)
 WHERE c.pending IS NULL

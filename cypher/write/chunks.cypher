@@ -1,5 +1,5 @@
-// Writes chunks; `error` says why one has no facts. A document that is gone or going takes no more.
-// Returns those that are to be given their facts: they have none yet.
+// Writes chunks; `error` is the reason why one has no facts. A deleted document, or one that is
+// being deleted, takes no chunks. Returns the chunks that have no facts yet.
 UNWIND $chunks AS row
 MATCH (d:Document {id: row.document})
 WHERE d.deleting IS NULL

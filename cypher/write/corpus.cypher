@@ -1,4 +1,4 @@
-// Creates a corpus, or leaves it as it is, and returns how it was made.
+// Creates a corpus unless it exists, and returns how it was made.
 MERGE (c:Corpus {name: $corpus})
 ON CREATE SET c.decider = $decider, c.prompts = $prompts, c.embedding = $embedding,
               c.dimension = $dimension, c.created = datetime()

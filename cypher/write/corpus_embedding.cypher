@@ -1,3 +1,3 @@
-// Says by what a corpus is embedded from now on.
+// Stores which embedder a corpus uses from now on.
 MATCH (c:Corpus {name: $corpus})
 SET c.embedding = $embedding, c.dimension = $dimension

@@ -1,6 +1,6 @@
-// Deletes the facts of the given chunks, and in the same transaction each key element that no fact
-// of extraction names any more; the others are to be counted again. What was merged into a deleted
-// key element gets its facts back. To be run in a transaction of its own.
+// Deletes the facts of the given chunks, and in the same transaction each key element that no
+// extracted fact names any more; the wordings of the others are marked as stale. Key elements
+// merged into a deleted one get their facts back. Runs in a transaction of its own.
 UNWIND $chunks AS chunk
 MATCH (:Chunk {id: chunk})-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 WITH collect(f.id) AS facts
@@ -25,7 +25,7 @@ CALL (ids) {
   UNWIND elements AS k
   WITH k
   WHERE NOT EXISTS { (k)<-[:MERGED_KEY_ELEMENT]-() } AND NOT EXISTS {
-    (k)<-[r:HAS_KEY_ELEMENT]-() WHERE r.from IS NULL AND r.linked IS NULL
+    (k)<-[r:HAS_KEY_ELEMENT]-() WHERE r.from IS NULL
   }
   WITH k, k.id AS gone
   CALL (gone) {

@@ -1,4 +1,4 @@
-// Deletes chunks whose facts are gone.
+// Deletes chunks whose facts are deleted.
 UNWIND $chunks AS id
 MATCH (c:Chunk {id: id})
 CALL (c) {

@@ -1,4 +1,4 @@
-// Deletes a corpus that has no documents, and the runs that were kept of it.
+// Deletes a corpus without documents, and its kept runs.
 MATCH (c:Corpus {name: $corpus})
 WHERE NOT EXISTS { MATCH (:Document {corpus: $corpus}) }
 OPTIONAL MATCH (r:Run {corpus: $corpus})

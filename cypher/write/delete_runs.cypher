@@ -1,4 +1,4 @@
-// Deletes the runs of a corpus that has no documents. To be run in a transaction of its own.
+// Deletes the kept runs of a corpus without documents. Runs in a transaction of its own.
 MATCH (r:Run {corpus: $corpus})
 WHERE NOT EXISTS { MATCH (:Document {corpus: $corpus}) }
 CALL (r) {

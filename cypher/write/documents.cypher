@@ -1,5 +1,5 @@
-// Begins documents: each is incomplete until it is said to be complete. One that is being deleted
-// takes nothing; what is returned are those that were begun.
+// Creates documents with the status incomplete. A document that is being deleted is left as it is.
+// Returns the documents that were created or updated.
 UNWIND $documents AS row
 MERGE (d:Document {id: row.id})
 ON CREATE SET d.created = datetime()

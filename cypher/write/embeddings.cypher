@@ -1,4 +1,5 @@
-// Stores vectors of key elements as lists of floats; `fresh` are those to be compared with others.
+// Stores vectors of key elements as lists of floats; `fresh` marks those that have to be compared
+// with others.
 UNWIND $rows AS row
 MATCH (k:KeyElement {id: row.id})
 SET k.fresh = CASE WHEN row.fresh THEN true ELSE k.fresh END

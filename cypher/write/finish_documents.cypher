@@ -1,5 +1,5 @@
-// Marks documents as complete: every chunk of this version is there, in its order, with its facts;
-// the caller has seen to the vectors. Returns those that are.
+// Marks documents as complete if every chunk of this version exists, in order and with facts; the
+// caller has written the vectors. Returns the complete ones.
 UNWIND $documents AS row
 MATCH (d:Document {id: row.id})
 WHERE d.deleting IS NULL AND d.arranged = row.version

@@ -1,5 +1,5 @@
-// Removes every vector of a corpus, and what was found by it, in batches. To be run in a transaction
-// of its own.
+// Removes every vector of a corpus and its similar pairs, in batches. Runs in a transaction of its
+// own.
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE k.embedding IS NOT NULL
 CALL (k) {

@@ -1,5 +1,5 @@
-// Lets the writers of one corpus wait for each other until the transaction ends: none can lock what
-// another one needs while it waits for what that one has. Returns nothing where there is no corpus.
+// Locks a corpus until the transaction ends, so that its writers wait for each other instead of
+// deadlocking. Returns no row if the corpus does not exist.
 MATCH (c:Corpus {name: $corpus})
 SET c.updated = datetime()
 RETURN c.name AS corpus

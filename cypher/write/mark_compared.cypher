@@ -1,4 +1,5 @@
-// Marks key elements as compared, where they still have the given name: a renamed one is compared again.
+// Marks key elements as compared if they still have the given name: a renamed one is compared
+// again.
 UNWIND $elements AS row
 MATCH (k:KeyElement {id: row.id})
 WHERE k.name = row.name

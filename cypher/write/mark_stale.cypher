@@ -1,4 +1,4 @@
-// Says of key elements that their wordings are to be counted again.
+// Marks key elements whose wordings have to be counted again.
 UNWIND $ids AS id
 MATCH (k:KeyElement {id: id})
 SET k.stale = true

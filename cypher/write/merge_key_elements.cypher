@@ -1,4 +1,4 @@
-// Says which key elements are merged into which; their facts are moved afterwards.
+// Stores the merge targets of key elements; their facts are moved afterwards.
 UNWIND $merges AS row
 MATCH (a:KeyElement {id: row.into})
 MATCH (b:KeyElement {id: row.id})

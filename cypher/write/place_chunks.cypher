@@ -1,4 +1,4 @@
-// Says where each chunk of a document stands now, and that it belongs to the document's order.
+// Stores the place of each chunk in the document's present text.
 UNWIND $chunks AS row
 MATCH (c:Chunk {id: row.id})
 SET c.index = row.index, c.start = row.start, c.end = row.end

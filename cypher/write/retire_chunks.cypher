@@ -1,5 +1,5 @@
-// Takes the chunks that are not of the document's present text out of its order, and returns them:
-// they are to be deleted, and count for nothing until then.
+// Removes the chunks that are not in the document's present text from its order, and returns them.
+// They are ignored until they are deleted.
 MATCH (:Document {id: $document})-[:HAS_CHUNK]->(c:Chunk)
 WHERE NOT c.id IN $chunks
 SET c.pending = true, c.retired = true

@@ -1,5 +1,5 @@
-// Gives merged key elements their facts back, so many at most; a fact that names another element of
-// the same group is led there by that one.
+// Gives merged key elements their facts back, up to a limit; a fact that names another element of
+// the same group goes to that one.
 UNWIND $ids AS id
 MATCH (b:KeyElement {id: id})<-[m:MERGED_KEY_ELEMENT]-(f:AtomicFact)
 WITH b, m, f LIMIT $limit

@@ -1,6 +1,5 @@
-// Begins to keep a run, anew if it was kept before, and returns it: nothing where the corpus is gone
-// or another corpus has a run of that id. Like all who write, it first locks the corpus, here by
-// setting its name to what it is: keeping a run changes nothing but runs.
+// Creates or replaces a kept run and returns it: no row if the corpus does not exist or another
+// corpus has a run of that id. It locks the corpus first, as every writer does.
 MATCH (c:Corpus {name: $corpus})
 SET c.name = c.name
 WITH c

@@ -1,4 +1,4 @@
-// What the answer of a run rests on. What is gone meanwhile is left out.
+// Stores the citations of a run's answer. Deleted chunks are left out.
 MATCH (r:Run {id: $id})
 UNWIND $citations AS row
 MATCH (d:Document {id: row.document_id, corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk {index: row.chunk})

@@ -1,4 +1,4 @@
-// Where each path of a run began, and what it brought home. What is gone meanwhile is left out.
+// Stores the initial node and the result of each path of a run. Deleted nodes are left out.
 MATCH (r:Run {id: $id})
 UNWIND $paths AS row
 MATCH (k:KeyElement {id: row.node, corpus: $corpus})

@@ -1,4 +1,4 @@
-// Where each function of a run was chosen. What is gone meanwhile is left out.
+// Stores the place of each function of a run. Deleted nodes are left out.
 MATCH (r:Run {id: $id})
 UNWIND $steps AS row
 OPTIONAL MATCH (k:KeyElement {id: row.id, corpus: $corpus})

@@ -1,3 +1,3 @@
-// Takes the chain of a document's chunks apart, before it is made anew.
+// Removes the NEXT links of a document before new ones are made.
 MATCH (:Document {id: $document})-[:HAS_CHUNK]->(:Chunk)-[n:NEXT]->(:Chunk)
 DELETE n

@@ -253,28 +253,6 @@ async def test_what_always_occurs_together(
     assert len(facts_of["ruling"]) == facts
 
 
-# Flags and links that an earlier version wrote are ignored: they neither merge nor hinder anything.
-async def test_a_graph_of_an_earlier_version(connection: Connection, writer: GraphWriter) -> None:
-    normalizer = await put_all(writer)
-    fresh = await normalizer.run(dry_run=True)
-    await ask(
-        connection,
-        "MATCH (c:Corpus {name: $corpus}) SET c.linked = true WITH c "
-        "MATCH (k:KeyElement {corpus: $corpus}) WHERE k.name IN ['Canadian', 'border'] "
-        "SET k.hub = true WITH k MATCH (f:AtomicFact {corpus: $corpus}) "
-        "WHERE f.text STARTS WITH 'Danko Jones plays' AND NOT (f)-[:HAS_KEY_ELEMENT]->(k) "
-        "CREATE (f)-[:HAS_KEY_ELEMENT {surface: k.name, linked: true}]->(k)",
-        corpus=writer.corpus,
-    )
-    done, again = await normalizer.run(), await normalizer.run()
-    undone = await normalizer.undo()
-
-    assert done.merges == fresh.merges
-    assert (again.changed, again.merges) == (False, fresh.merges)
-    assert undone.parted == {one.element.id for one in fresh.merges}
-    assert (await Catalog(connection).stats(writer.corpus)).merged == 0
-
-
 # Another corpus with the same words is neither looked at nor touched.
 async def test_another_corpus_is_left_alone(
     connection: Connection, writer: GraphWriter, other: GraphWriter

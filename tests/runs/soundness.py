@@ -30,7 +30,7 @@ MATCH (c:Chunk {corpus: $corpus})-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 RETURN c.id AS chunk, f.text AS text,
   COLLECT {
     MATCH (f)-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]->(k:KeyElement)
-    RETURN {key: k.key, id: k.id, type: type(r), surface: r.surface, from: r.from, linked: r.linked}
+    RETURN {key: k.key, id: k.id, type: type(r), surface: r.surface, from: r.from}
   } AS elements
 """
 _ELEMENTS = """
@@ -111,8 +111,8 @@ def _with_keys(facts: Mapping[str, list[str]]) -> dict[str, dict[str, str]]:
 
 
 def is_base(link: Mapping[str, Any]) -> bool:
-    """Whether extraction gave this relationship, and not a merge or the linking rule."""
-    return link["type"] == "MERGED_KEY_ELEMENT" or not (link["from"] or link["linked"])
+    """Whether extraction gave this relationship, and not a merge."""
+    return link["type"] == "MERGED_KEY_ELEMENT" or not link["from"]
 
 
 def _check_elements(links: list[dict[str, Any]], settings: Settings, corpus: str) -> None:
