@@ -123,7 +123,7 @@ def compare(bench: Bench, chunks: int, facts: int, embed: bool, rounds: int) -> 
         f"{batch * chronicle.CHUNKS_A_DOCUMENT} chunks a transaction"
     )
     print(f"  CPU a chunk: GraphReader {ours.cpu}; bare loop {bare.cpu}", flush=True)
-    ends = f"{what}: the last {ours.runs[0].ends:,} chunks beside the first"
+    ends = f"{what}: the last {ours.runs[0].ends:,} chunks compared with the first"
     grown = max(ours.runs, key=lambda run: run.growth)
     memory = (
         f"{grown.memory_after_first_document:.0f} MB after the first of "

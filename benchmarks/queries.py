@@ -1,11 +1,11 @@
-"""How long each look into the graph takes that the agent has, at growing sizes of the corpus.
+"""Times of the queries that the agent makes, at growing sizes of the corpus.
 
     python -m benchmarks.queries                                    10,000 and 100,000 facts
     python -m benchmarks.queries --sizes 10000 100000 1000000       about half an hour
 
 Corpora of all sizes are in one database. Prints a table of the median and the
-95th percentile of each look-up, how the latter grows beside the square root of the size, and
-whether that is as it should be; see the README of this folder.
+95th percentile of each query, the growth of the latter relative to the square root of the size,
+and whether it is within its limit; see the README of this folder.
 
 It uses the configured Neo4j, where its corpora are deleted at the end, or an embedded one of its
 own in a temporary folder.
@@ -150,7 +150,7 @@ LOOKS: dict[str, tuple[float, Look]] = {
         lambda s: Catalog(s.explorer.connection).extent(s.explorer.corpus),
     ),
 }
-"""What is asked, and the milliseconds that it may take at the 95th percentile."""
+"""The queries, with their limits in milliseconds at the 95th percentile."""
 
 
 def load(bench: Bench, facts: int) -> tuple[str, Chronicle]:

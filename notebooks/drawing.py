@@ -89,7 +89,7 @@ def surroundings(rows: Sequence[Row], name: str) -> Image:
         _box(axes, 0.83, y, text, ELEMENT, align="left")
     axes.set_title(f"The facts that name {name}", fontsize=11, color=INK)
     return _picture(
-        axes, f"The facts that name {name}, their chunks, and the key elements beside it"
+        axes, f"The facts that name {name}, their chunks, and the other key elements in these facts"
     )
 
 

@@ -31,7 +31,7 @@ DISCREET = {
     "LOG_LEVEL": "WARNING",
     "LOG_COLOR": str(sys.stderr.isatty()),
 }
-TOLD = """\
+WELCOME = """\
 LangGraph Studio   https://smith.langchain.com/studio/?baseUrl={address}
 
 Studio is a page that LangChain hosts: it needs an account there, and talks to this machine from
@@ -81,7 +81,7 @@ def _tell(port: int) -> None:
     """Say where Studio is, as soon as the server answers."""
     while not _answers(port):
         time.sleep(0.1)
-    print(TOLD.format(address=f"http://{HOST}:{port}"), flush=True)
+    print(WELCOME.format(address=f"http://{HOST}:{port}"), flush=True)
 
 
 def _answers(port: int) -> bool:

@@ -132,19 +132,19 @@
     }
   });
 
-  const told = {
+  const describe = {
     way: (edge) => `Path ${edge.data("path")} went from ${edge.source().data("name")} to ${edge.target().data("name")}.`,
     tie: (edge) => `${edge.source().data("name")} and ${edge.target().data("name")}: ${edge.data("facts")} shared ` +
       `${edge.data("facts") === 1 ? "fact" : "facts, such as"}: ${edge.data("fact")}`,
-    belongs: (edge) => `${edge.source().data("name")} is of the document ${edge.target().data("name")}.`,
+    belongs: (edge) => `${edge.source().data("name")} is part of the document ${edge.target().data("name")}.`,
     document: (node) => `The document ${node.data("name")}.`,
     element: (node) => `The key element ${node.data("name")}${paths(node)}.`,
     chunk: (node) => `${node.data("name")}${paths(node)}${node.hasClass("cited") ? ", cited in the answer" : ""}.`,
   };
   const paths = (node) => (node.data("paths").length ? `, on path ${node.data("paths").join(", ")}` : "");
   cy.on("select", "node, edge", (event) => {
-    const kind = Object.keys(told).find((name) => event.target.hasClass(name));
-    $("told").textContent = told[kind](event.target);
+    const kind = Object.keys(describe).find((name) => event.target.hasClass(name));
+    $("description").textContent = describe[kind](event.target);
   });
   canvas.dataset.drawn = String(cy.nodes().length);
 })();

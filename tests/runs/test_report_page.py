@@ -246,7 +246,7 @@ async def test_the_drawing(browser: Browser, answered: Run) -> None:
     for step in range(400):  # somewhere there is a place or a line
         x, y = box["x"] + box["width"] * (step % 20) / 20, box["y"] + box["height"] * step / 400
         await page.mouse.click(x + 5, y + 5)
-        descriptions.add(await page.locator("#told").inner_text())
+        descriptions.add(await page.locator("#description").inner_text())
         if len(descriptions) > 2:
             break
 
