@@ -1,13 +1,12 @@
 """GraphReader: read texts into a graph once, then ask questions about them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from langchain_core.tools import BaseTool
@@ -69,9 +68,9 @@ from graphreader.settings import OFFLINE, Mode, Settings
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import Element, Passage
+from graphreader.store.records import Element, Node, Passage
 from graphreader.store.writer import Deleter, GraphWriter, check_embedding
-from graphreader.sync import blocking, blocking_stream, in_loop, stream_in_loop
+from graphreader.sync import blocking, blocking_stream, methods_in_loop, stream_in_loop
 
 Outcome = Reading | GraphReaderError
 
@@ -80,9 +79,6 @@ SEARCH_WIDTH = 50
 
 MAX_LIMIT = 1000
 """The largest number of key elements or neighbors that one call returns."""
-
-SUGGESTIONS = 5
-"""Names that are suggested in place of a name that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +110,7 @@ class NeighborElement:
     facts: int
 
 
+@methods_in_loop
 class GraphReader:
     """Reads texts into one corpus and answers questions about it.
 
@@ -127,11 +124,10 @@ class GraphReader:
     agent (`agent.graph.NodeSet`).
 
     Each question is a run with an id. It is kept (GRAPHREADER_KEPT_RUNS) with all its decisions, so
-    that an interrupted run can be resumed, by `resume` or by asking the same question with the same
-    `run` id, and no decision is paid for twice. `checkpointer` is a LangGraph saver that keeps the
-    steps of runs in place of the file in GRAPHREADER_HOME, which then only lists the runs. It must
-    be set up and asynchronous (`AsyncNeo4jSaver`, `InMemorySaver`); it is used in GraphReader's own
-    event loop, the caller closes it, and its exceptions end the run.
+    that it can be resumed and no decision is paid for twice. `checkpointer` is an asynchronous
+    LangGraph saver that keeps the steps of runs in place of the file in GRAPHREADER_HOME, which
+    then only lists the runs. It must be set up; it is used in GraphReader's own event loop, the
+    caller closes it, and its exceptions end the run.
 
     Nothing is opened before the first call. Every method that takes time has an asynchronous form,
     whose name begins with `a`; it can be awaited in any event loop. The synchronous forms also work
@@ -155,22 +151,15 @@ class GraphReader:
         )
 
     def at(self, corpus: str) -> Self:
-        """Return a reader of another corpus that shares all connections with this one.
-
-        Closing either closes both.
-        """
+        """Return a reader of another corpus that shares all connections with this one."""
         reader = copy(self)
-        reader.corpus = corpus
+        reader._corpus = check_corpus_name(corpus)
         return reader
 
     @property
     def corpus(self) -> str:
-        """The corpus that this reader ingests into and asks. Assign a name to change it."""
+        """The corpus that this reader ingests into and asks; `at` gives a reader of another one."""
         return self._corpus
-
-    @corpus.setter
-    def corpus(self, name: str) -> None:
-        self._corpus = check_corpus_name(name)
 
     @property
     def name(self) -> str:
@@ -190,17 +179,11 @@ class GraphReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Asking
 
-    @in_loop
     async def aask(
         self,
         question: str,
@@ -214,14 +197,11 @@ class GraphReader:
 
         `run` is the id of the run: a kept run of that id is resumed if it asks the same, else
         UsageError is raised. `mode` replaces the mode of the settings. With `keep_run` the run is
-        written into the graph when it ends, for Neo4j Browser. With `options` the answer is to be
-        in the words of one of them.
+        written into the graph when it ends. With `options` the answer is one of them.
         """
         question = with_options(question, options)
         request = RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
         return await last_reading(execute(self._resources, request))
-
-    ask = blocking(aask)
 
     @stream_in_loop
     def astream(
@@ -232,37 +212,26 @@ class GraphReader:
         mode: Mode | None = None,
         keep_run: bool = False,
     ) -> AsyncGenerator[Event]:
-        """Answer and yield what happens: first RunBegan with the run's id, last QuestionAnswered.
-
-        The parameters are those of `aask`.
-        """
+        """Answer as `aask` and yield the events: first RunBegan, last QuestionAnswered."""
         request = RunRequest(
             self._corpus, question, run, mode=mode, keep_run=keep_run, stream_answer=True
         )
         return execute(self._resources, request)
 
-    stream = blocking_stream(astream)
-
-    @in_loop
     async def aresume(self, run: str, *, step: int | None = None) -> Reading:
-        """Resume a kept run, named by its id or a unique prefix of it.
+        """Resume a kept run, named by its id or a unique prefix of it, with the rest of its budget.
 
-        It continues in its own corpus, with the rest of its budget. A finished run returns its
-        reading. With `step` (1 rational plan, 2 initial nodes, 3 paths, 4 answer) a new run begins
-        before that step, and takes the later decisions again.
+        A finished run returns its reading. With `step` (1 rational plan, 2 initial nodes, 3 paths,
+        4 answer) a new run begins before that step, and takes the later decisions again.
         """
         request = RunRequest(self._corpus, run=run, resume=True, step=step)
         return await last_reading(execute(self._resources, request))
-
-    resume = blocking(aresume)
 
     @stream_in_loop
     def astream_resume(self, run: str, *, step: int | None = None) -> AsyncGenerator[Event]:
         """Resume as `aresume` does and yield the events, first those of the finished steps."""
         request = RunRequest(self._corpus, run=run, resume=True, step=step, stream_answer=True)
         return execute(self._resources, request)
-
-    stream_resume = blocking_stream(astream_resume)
 
     @stream_in_loop
     async def abatch_as_completed(
@@ -273,45 +242,37 @@ class GraphReader:
         mode: Mode | None = None,
         keep_run: bool = False,
     ) -> AsyncGenerator[tuple[int, Outcome]]:
-        """Answer many questions side by side; `runs` are the ids of their runs.
+        """Answer many questions, GRAPHREADER_CONCURRENCY at once; `runs` are the ids of their runs.
 
         Yields the index of each question, from 0, with its reading or the GraphReaderError that
-        ended it, as they become ready. At most GRAPHREADER_CONCURRENCY are under way at once; all
-        of them share one limit of requests.
+        ended it, as they become ready.
         """
         if isinstance(questions, str):
             raise UsageError("Give a list of questions, not a single one.")
         if runs is not None and (len(runs) != len(questions) or len(set(runs)) != len(runs)):
             raise UsageError("Give each question an id of its own, or give none of them any.")
+        places = asyncio.Semaphore(self._resources.settings.concurrency)
 
-        async def outcome(index: int) -> Outcome:
-            try:
-                question, run = questions[index], runs[index] if runs is not None else None
-                request = RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
-                return await last_reading(execute(self._resources, request))
-            except GraphReaderError as error:
-                return error
+        async def outcome(index: int) -> tuple[int, Outcome]:
+            run = runs[index] if runs is not None else None
+            async with places:
+                try:
+                    request = RunRequest(
+                        self._corpus, questions[index], run, mode=mode, keep_run=keep_run
+                    )
+                    return index, await last_reading(execute(self._resources, request))
+                except GraphReaderError as error:
+                    return index, error
 
-        waiting = iter(range(len(questions)))
-        running: dict[asyncio.Task[Outcome], int] = {}
-        limit = self._resources.settings.concurrency
+        tasks = [asyncio.create_task(outcome(index)) for index in range(len(questions))]
         try:
-            while True:
-                for _, index in zip(range(limit - len(running)), waiting, strict=False):
-                    running[asyncio.create_task(outcome(index))] = index
-                if not running:
-                    return
-                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    yield running.pop(task), task.result()
+            for ready in asyncio.as_completed(tasks):
+                yield await ready
         finally:
-            for task in running:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    batch_as_completed = blocking_stream(abatch_as_completed)
-
-    @in_loop
     async def abatch(
         self, questions: Sequence[str], *, return_exceptions: bool = False
     ) -> list[Any]:
@@ -328,15 +289,12 @@ class GraphReader:
                 raise outcome
         return outcomes
 
-    batch = blocking(abatch)
-
     def as_graph(self) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
         """Return the agent as a compiled LangGraph graph, for instance as a node of another one.
 
-        It takes `question` and gives `answer`, `citations`, `paths` and more (`agent.state`). It
-        asks the corpus of this moment, in any event loop, by `ainvoke` and `astream`. Events go to
-        the custom stream as plain JSON types. The run is not kept: its checkpoints are those of
-        the graph around it.
+        It takes `question` and gives `answer`, `citations`, `paths` and more (`agent.state`), from
+        the corpus of this moment, in any event loop, by `ainvoke` and `astream`. Events go to the
+        custom stream as plain JSON types. Its checkpoints are those of the graph around it.
         """
         context = self.context
 
@@ -351,36 +309,26 @@ class GraphReader:
 
     # Kept runs
 
-    @in_loop
     async def aruns(self, corpus: str | None = None) -> list[RunSummary]:
         """List the kept runs, of one corpus or of all, newest first."""
         store = self._resources.run_store
         return await store.summaries(corpus) if store else []
 
-    runs = blocking(aruns)
-
-    @in_loop
     async def arun(self, run: str) -> KeptRun:
-        """Return all that is known of a kept run, named by its id or a unique prefix of it."""
+        """Return a kept run with its events; `run` is its id or a unique prefix of it."""
         return await show_run(self._resources, run)
 
-    run = blocking(arun)
-
-    @in_loop
     async def adelete_runs(
         self, *runs: str, everything: bool = False, before: float | None = None
     ) -> int:
-        """Delete kept runs: those named, all, or those unchanged since `before`.
+        """Delete kept runs: those named, all, or those unchanged since `before` (epoch seconds).
 
-        `before` is in seconds of the epoch. Returns how many were deleted; runs under way stay.
+        Returns how many were deleted; runs under way stay.
         """
         return await delete_runs(self._resources, runs, everything=everything, before=before)
 
-    delete_runs = blocking(adelete_runs)
+    # Ingesting
 
-    # Reading texts in
-
-    @in_loop
     async def aingest(
         self,
         *things: Thing,
@@ -394,25 +342,17 @@ class GraphReader:
 
         `include` and `exclude` are patterns of paths in folders; "-" is standard input, which `id`
         names. Unchanged texts cost nothing; of a changed text only the changed region is read
-        again. The report lists sources that cannot be read; the others are read. At the end key
-        elements are merged by the stages of GRAPHREADER_NORMALIZE, unless `normalize` is false.
+        again. The report lists sources that cannot be read. At the end key elements are merged by
+        the stages of GRAPHREADER_NORMALIZE, unless `normalize` is false.
         """
         sources = await _sources(things, include, exclude, id)
-        pipeline, notes = await self._pipeline(progress)
-        return await self._finish_ingest(await pipeline.run(sources), notes, progress, normalize)
+        return await self._ingest(lambda one: one.run(sources), progress, normalize)
 
-    ingest = blocking(aingest)
-
-    @in_loop
     async def aretry_failed(self, *, progress: Progress = no_progress) -> IngestReport:
         """Extract the facts of the chunks that have none, and of no others."""
         await self._resources.catalog(self._corpus)
-        pipeline, notes = await self._pipeline(progress)
-        return await self._finish_ingest(await pipeline.retry(), notes, progress, None)
+        return await self._ingest(Pipeline.retry, progress)
 
-    retry_failed = blocking(aretry_failed)
-
-    @in_loop
     async def aestimate(
         self,
         *things: Thing,
@@ -427,16 +367,12 @@ class GraphReader:
         `known` all chunks are counted, and no graph is opened.
         """
         sources = await _sources(things, include, exclude, id)
-        settings = self._resources.settings
         status = None
         if known:
             status = DocumentStatus(await self._resources.connection(), self._corpus)
-        measurer = self._resources.measurer()
+        measurer, settings = self._resources.measurer(), self._resources.settings
         return await estimate(sources, self._corpus, measurer, settings, status)
 
-    estimate = blocking(aestimate)
-
-    @in_loop
     async def adelete(self, document: str | None = None, *, everything: bool = False) -> int:
         """Delete the document of that id, path or title, or the whole corpus.
 
@@ -457,9 +393,6 @@ class GraphReader:
             await (await self._normalizer()).run()
         return len(ids)
 
-    delete = blocking(adelete)
-
-    @in_loop
     async def anormalize(
         self, *, dry_run: bool = False, undo: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
@@ -472,9 +405,6 @@ class GraphReader:
         normalizer = await self._normalizer(undo=undo)
         return await normalizer.run(dry_run=dry_run, progress=progress)
 
-    normalize = blocking(anormalize)
-
-    @in_loop
     async def areindex(self, *, progress: Progress = no_progress) -> list[str]:
         """Embed the corpus again after GRAPHREADER_EMBEDDINGS changed; no text is extracted again.
 
@@ -487,26 +417,16 @@ class GraphReader:
             await Normalizer(connection, corpus, stages).run(progress=progress)
         return corpora
 
-    reindex = blocking(areindex)
-
-    @in_loop
     async def aexport(
         self,
         target: str | PathLike[str] | BinaryIO,
         *,
         progress: TransferProgress = no_transfer_progress,
     ) -> TransferReport:
-        """Write the whole corpus, with its vectors, into one file of JSON Lines.
-
-        The file replaces an older one only when it is complete. `progress` receives the amounts
-        written so far.
-        """
+        """Write the whole corpus, with its vectors, into one file of JSON Lines, or into none."""
         connection = await self._resources.connection()
         return await export_corpus(connection, self._corpus, target, progress)
 
-    export = blocking(aexport)
-
-    @in_loop
     async def aimport_corpus(
         self,
         source: str | PathLike[str] | Export,
@@ -521,22 +441,16 @@ class GraphReader:
         connection = await self._resources.connection()
         return await import_corpus(connection, self._corpus, source, progress)
 
-    import_corpus = blocking(aimport_corpus)
-
     # Looking into the corpus. A key element is named by its id, its name or any of its wordings,
     # a document by its id, its path or its title. Unknown names raise UnknownKeyElementError and
     # UnknownDocumentError.
 
-    @in_loop
     async def asearch(self, text: str, *, limit: int = 20) -> list[Element]:
-        """Search key elements by words and by meaning, best first; at most 1,000.
-
-        Raises UsageError if the text is empty or the limit is out of range.
-        """
+        """Search key elements by words and by meaning, best first; at most 1,000."""
         text = without_surrogates(text)
         if not text.strip():
             raise UsageError("The search is empty: give some words.")
-        _check_limit(limit)
+        limit = min(limit, MAX_LIMIT)
         explorer = await self._explorer()
         width = max(limit, SEARCH_WIDTH)
         by_words, by_meaning = await asyncio.gather(
@@ -545,9 +459,6 @@ class GraphReader:
         ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
         return await explorer.elements([node.id for node in ranked[:limit]])
 
-    search = blocking(asearch)
-
-    @in_loop
     async def afacts(self, key_element: str) -> ElementFacts:
         """Return the facts that name a key element, in the order of the texts; of a hub 250."""
         explorer = await self._explorer()
@@ -560,26 +471,19 @@ class GraphReader:
         )
         return ElementFacts(element, facts, records.total)
 
-    facts = blocking(afacts)
-
-    @in_loop
     async def aneighbors(self, key_element: str, *, limit: int = 50) -> list[NeighborElement]:
         """Return the key elements that facts name together with it; at most 1,000.
 
         First those that share the most facts, relative to the square root of all their facts.
-        Raises UsageError if the limit is out of range.
         """
-        _check_limit(limit)
         explorer = await self._explorer()
         element = await self._element(explorer, key_element)
+        limit = min(limit, MAX_LIMIT)
         neighbors = await explorer.neighbors(element.id, [element.id], [], [], None, limit)
         return [
             NeighborElement(one.node.id, one.node.name, one.shared, one.facts) for one in neighbors
         ]
 
-    neighbors = blocking(aneighbors)
-
-    @in_loop
     async def achunk(self, document: str, index: int) -> Passage:
         """Return a chunk in full by its index in a document, from 0."""
         catalog = await self._resources.catalog(self._corpus)
@@ -592,9 +496,6 @@ class GraphReader:
             )
         return passages[0]
 
-    chunk = blocking(achunk)
-
-    @in_loop
     async def apassages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
         """Return chunks in full by (id of the document, index), as citations name them, in order.
 
@@ -604,51 +505,63 @@ class GraphReader:
         valid = [(without_surrogates(id_), index) for id_, index in places if 0 <= index < 2**63]
         return await (await self._explorer()).passages(valid)
 
-    passages = blocking(apassages)
-
-    @in_loop
     async def areport(self, reading: Reading, target: str | PathLike[str]) -> Path:
-        """Write a reading as one HTML page, replacing what is there; returns its path.
-
-        The page holds the cited chunks in full. Raises UsageError if it cannot be written.
-        """
+        """Write a reading as one HTML page with the cited chunks in full; returns its path."""
         return await write_report(await self._resources.connection(), reading, target)
 
-    report = blocking(areport)
-
-    @in_loop
     async def acorpora(self) -> list[CorpusSummary]:
         """List all corpora of the database, not only the reader's own."""
         return await Catalog(await self._resources.connection()).corpora()
 
-    corpora = blocking(acorpora)
-
-    @in_loop
     async def adocuments(self) -> list[DocumentSummary]:
         """List the documents of the corpus."""
         return await (await self._resources.catalog(self._corpus)).documents(self._corpus)
 
-    documents = blocking(adocuments)
-
-    @in_loop
     async def astats(self) -> Stats:
         """Return the sizes of the corpus."""
         return await (await self._resources.catalog(self._corpus)).stats(self._corpus)
 
-    stats = blocking(astats)
-
-    @in_loop
     async def aclose(self) -> None:
-        """Close the connections; an embedded server goes on running.
-
-        It may be called repeatedly; later calls of other methods open new connections.
-        """
+        """Close the connections, which later calls open again; an embedded server goes on."""
         await self._resources.aclose()
 
+    # The synchronous form of each method
+
+    ask = blocking(aask)
+    stream = blocking_stream(astream)
+    resume = blocking(aresume)
+    stream_resume = blocking_stream(astream_resume)
+    batch = blocking(abatch)
+    batch_as_completed = blocking_stream(abatch_as_completed)
+    runs = blocking(aruns)
+    run = blocking(arun)
+    delete_runs = blocking(adelete_runs)
+    ingest = blocking(aingest)
+    retry_failed = blocking(aretry_failed)
+    estimate = blocking(aestimate)
+    delete = blocking(adelete)
+    normalize = blocking(anormalize)
+    reindex = blocking(areindex)
+    export = blocking(aexport)
+    import_corpus = blocking(aimport_corpus)
+    search = blocking(asearch)
+    facts = blocking(afacts)
+    neighbors = blocking(aneighbors)
+    chunk = blocking(achunk)
+    passages = blocking(apassages)
+    report = blocking(areport)
+    corpora = blocking(acorpora)
+    documents = blocking(adocuments)
+    stats = blocking(astats)
     close = blocking(aclose)
 
-    async def _pipeline(self, progress: Progress) -> tuple[Pipeline, list[str]]:
-        """The pipeline that reads into the corpus, and notes for the person who runs it."""
+    async def _ingest(
+        self,
+        read: Callable[[Pipeline], Awaitable[IngestReport]],
+        progress: Progress,
+        normalize: bool | None = None,
+    ) -> IngestReport:
+        """Read chunks by a pipeline, then merge key elements, or only name them."""
         decider, embedder = self._resources.building_decider(), self._resources.embedder()
         await self._resources.prepare_schema()
         connection, settings = await self._resources.connection(), self._resources.settings
@@ -665,18 +578,11 @@ class GraphReader:
             budget=Budget(settings.max_calls, settings.max_tokens),
             progress=progress,
         )
-        return pipeline, notes
-
-    async def _finish_ingest(
-        self, report: IngestReport, notes: list[str], progress: Progress, normalize: bool | None
-    ) -> IngestReport:
-        """Settle the names of key elements, merge them unless `normalize` is false, add notes."""
-        normalization = None
+        report, normalization = await read(pipeline), None
         if normalize is False:
             await GraphWriter(await self._resources.connection(), self._corpus).settle()
         else:
             normalization = await (await self._normalizer()).run(progress=progress)
-        decider = self._resources.building_decider()
         if decider.notice and decider.name != OFFLINE:  # offline, the report says so already
             notes.append(decider.notice)
         return replace(report, notes=tuple(notes), normalization=normalization)
@@ -696,14 +602,14 @@ class GraphReader:
         elements = await explorer.elements(ids)
         if elements:
             return elements[0]
-        similar = await self.asearch(name, limit=SUGGESTIONS) if name.strip() else []
+        similar = await self.asearch(name, limit=5) if name.strip() else []
         names = ", ".join(repr(one.name) for one in similar)
         raise UnknownKeyElementError(
             f"The corpus {self._corpus!r} has no key element {name!r}"
             + (f"; the nearest are {names}." if names else ": search for one first.")
         )
 
-    async def _nearest(self, explorer: GraphExplorer, text: str, limit: int) -> list[Any]:
+    async def _nearest(self, explorer: GraphExplorer, text: str, limit: int) -> list[list[Node]]:
         """Search by vector; nothing if the text or the corpus has no vectors of this embedder."""
         embedder = self._resources.embedder()
         record = await Catalog(explorer.connection).corpus(self._corpus)
@@ -722,16 +628,7 @@ async def _sources(
     """The sources that these things name, with `~` as the home folder. Raises UsageError."""
     if not things:
         raise UsageError("Name at least one file or folder to read.")
-    if any(isinstance(one, list | tuple) for one in things):
-        raise UsageError("Give documents one by one: `reader.ingest(*documents)`.")
     for one in things:
         if not isinstance(one, str | PathLike | LangChainDocument):
-            raise UsageError(f"{one!r:.80} is neither a path nor a document: give one of them.")
+            raise UsageError(f"{one!r:.80} is neither a path nor a document: give each by itself.")
     return await asyncio.to_thread(sources_of, expand_home(things), include, exclude, id=id)
-
-
-def _check_limit(limit: int) -> None:
-    if limit < 1:
-        raise UsageError(f"A limit of {limit} finds nothing: give 1 or more.")
-    if limit > MAX_LIMIT:
-        raise UsageError(f"A limit of {limit} is too high: give {MAX_LIMIT} or less.")

@@ -16,13 +16,14 @@ from langgraph.types import StateSnapshot
 
 from graphreader.agent.answering import reading_of
 from graphreader.agent.checkpoints import Agent, CheckpointThread, Saver, failure_of, usage_of
-from graphreader.agent.dependencies import AgentDependencies, Limits
+from graphreader.agent.dependencies import AgentDependencies
 from graphreader.agent.events import (
     Event,
     QuestionAnswered,
     RunBegan,
     as_plain,
     log_end,
+    log_event,
     log_failure,
     log_start,
     replay,
@@ -34,6 +35,7 @@ from graphreader.agent.run_store import (
     RunRecord,
     RunStore,
     RunSummary,
+    Status,
     check_run_id,
     new_run_id,
     unkept,
@@ -54,10 +56,9 @@ from graphreader.usage import Usage
 class RunRequest:
     """A question to a corpus, or a kept run to go on with.
 
-    `run` is the id of a new run, or of the kept one. With `resume` it may be a unique prefix of an
-    id, and the kept run's own question and corpus count; `step`, from 1, forks it before that step.
-    `keep_run` writes the run into the graph when it ends. `stream_answer` yields the answer while
-    it is written.
+    `run` is the id of a new run, or of the kept one. With `resume` it may be a prefix of an id, and
+    the kept run's own question and corpus count; `step`, from 1, forks it before that step.
+    `keep_run` writes the run into the graph. `stream_answer` yields the answer while it is written.
     """
 
     corpus: str
@@ -73,8 +74,7 @@ class RunRequest:
 async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[Event]:
     """Start, resume or fork a run; yields its events, first RunBegan, last QuestionAnswered.
 
-    A resumed run first replays the events of its finished steps. If it has an answer, no decision
-    is taken.
+    A resumed run first replays the events of its finished steps.
     """
     request, record = await _find_kept_run(resources, request)
     if record and record.reading and record.summary.status == "finished" and request.step is None:
@@ -107,6 +107,7 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
                 try:
                     async for namespace, mode, data in items:
                         if mode == "custom":
+                            log_event(run.id, data)
                             yield data
                         elif not namespace:
                             result = data
@@ -131,10 +132,7 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
 async def _find_kept_run(
     resources: Resources, request: RunRequest
 ) -> tuple[RunRequest, RunRecord | None]:
-    """The request, completed by the kept run that it names, and that run; None if it is new.
-
-    Raises UsageError, UnknownRunError.
-    """
+    """The request, completed by the kept run that it names, and that run; None if it is new."""
     if request.resume:
         record = await resources.required_run_store().get(request.run or "")
         summary = record.summary
@@ -180,10 +178,10 @@ async def last_reading(events: AsyncGenerator[Event]) -> Reading:
 async def prepare_agent(
     resources: Resources, corpus: str, question: str, mode: Mode | None = None
 ) -> tuple[AgentDependencies, list[str]]:
-    """Check that the corpus can answer the question.
+    """The agent's dependencies, and notes for the user.
 
-    Returns the agent's dependencies, and notes for the user. Raises UnknownCorpusError,
-    EmbeddingMismatchError, UsageError.
+    Raises UnknownCorpusError, EmbeddingMismatchError, and UsageError for an empty corpus and a
+    question that does not fit.
     """
     catalog = Catalog(await resources.connection())
     record = await catalog.corpus(corpus)
@@ -272,17 +270,21 @@ class _Run:
         notes: list[str],
     ) -> "_Run":
         """Prepare a new run, a kept run to resume, or a fork of one."""
-        corpus, question = request.corpus, request.question
         deps = replace(deps, stream_answer=request.stream_answer)
         id = request.run if request.run and request.step is None else new_run_id()
+        thread = CheckpointThread(id, await resources.saver())
         keep_run = request.keep_run or bool(record and record.options["keep_run"])
-        run = cls(resources, id, corpus, question, deps, notes, CheckpointThread(id), keep_run)
-        if record is None:
-            await run._start(request.mode or resources.settings.mode)
-        elif request.step is None:
-            await run._resume(record, request.mode)
-        else:
-            await run._fork(record, request.step)
+        run = cls(resources, id, request.corpus, request.question, deps, notes, thread, keep_run)
+        try:
+            if record is None:
+                await run._start(request.mode or resources.settings.mode)
+            elif request.step is None:
+                await run._resume(record, request.mode)
+            else:
+                await run._fork(record, request.step)
+        except BaseException:
+            await run.end("interrupted")
+            raise
         return run
 
     async def _start(self, mode: Mode) -> None:
@@ -299,31 +301,23 @@ class _Run:
                 await self._enter(self.resources.run_store, options)
             except RunsError as error:
                 self.notes.append(unkept(error))
-        try:
-            await self._open_thread()
-            await self.thread.clear()
-        except BaseException:
-            await self.end("interrupted")
-            raise
+        await self.thread.clear()
 
     async def _resume(self, record: RunRecord, mode: Mode | None) -> None:
-        """Go on with a kept run as it began, with what its budget has left.
-
-        A larger budget may be set meanwhile. Another mode is only noted.
-        """
+        """Go on with a kept run as it began; another mode is only noted."""
         decider = self.deps.decider.name
         self.notes += _mode_note(record.options, mode)
         if record.summary.decider != decider:
             self.notes.append(
                 f"The run was begun by {record.summary.decider!r}, and {decider!r} went on."
             )
-        self.store = self.resources.required_run_store()
-        await self.store.take(record)
+        store = self.resources.required_run_store()
+        await store.take(record)
+        self.store, self.failures = store, store.failures
         await self._continue(record.options)
 
     async def _fork(self, record: RunRecord, step: int) -> None:
         """Begin a new run before a step of a kept one, which stays as it is."""
-        await self._open_thread()
         if self.thread.saver is None:
             raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
         kept = CheckpointThread(record.summary.id, self.thread.saver)
@@ -347,43 +341,37 @@ class _Run:
             raise UsageError(f"The run {self.id} is under way already: wait until it has ended.")
         self.store = store
 
-    async def _open_thread(self) -> None:
-        self.thread = CheckpointThread(self.id, await self.resources.saver())
-
     async def _continue(self, options: Mapping[str, Any]) -> None:
         """Take up the run's kept state: its limits, its events, and what its budget has left.
 
-        A fork has a whole budget of its own: what it has copied does not count.
+        A larger budget may be set meanwhile. A fork has a whole budget of its own: what it has
+        copied does not count.
         """
-        assert self.store
-        self.failures = self.store.failures
-        try:
-            await self._open_thread()
-            now = self.deps.budget
-            budget = Budget(
-                now.max_calls or options["max_calls"],
-                now.max_tokens or options["max_tokens"],
-                now.answer_tokens,
-            )
-            self.deps = replace(self.deps, budget=budget, limits=Limits(**options["limits"]))
-            agent = self.agent
-            self.snapshot = await self.thread.snapshot(agent)
-            if self.snapshot:
-                budget.count(usage_of(self.snapshot) - Usage(**options.get("copied", {})))
-                earlier = await self.thread.repair(agent, self.snapshot)
-                if earlier is not None:
-                    self.deps = replace(self.deps, earlier=earlier)
-                    self.snapshot = await self.thread.snapshot(agent)
-        except BaseException:
-            await self.end("interrupted")
-            raise
+        now, limits = self.deps.budget, self.deps.limits
+        budget = Budget(
+            now.max_calls or options["max_calls"],
+            now.max_tokens or options["max_tokens"],
+            now.answer_tokens,
+        )
+        # Another version of GraphReader may have kept limits that this one does not have.
+        kept = {name: n for name, n in options["limits"].items() if hasattr(limits, name)}
+        self.deps = replace(self.deps, budget=budget, limits=replace(limits, **kept))
+        agent = self.agent
+        self.snapshot = await self.thread.snapshot(agent)
+        if self.snapshot:
+            budget.count(usage_of(self.snapshot) - Usage(**options.get("copied", {})))
+            earlier = await self.thread.repair(agent, self.snapshot)
+            if earlier is not None:
+                self.deps = replace(self.deps, earlier=earlier)
+                self.snapshot = await self.thread.snapshot(agent)
 
     async def finish(self, reading: Reading, failure: str) -> Reading:
         """Write the run down as far as it is to be; returns the reading with notes on that.
 
-        With a `failure` the run can be resumed although it has a reading.
+        With a `failure` the run, and the steps of its paths, stay so that it can be resumed.
         """
-        reading = replace(reading, run=self.id if self.thread.saver or self.store else "")
+        saver = self.thread.saver
+        reading = replace(reading, run=self.id if saver or self.store else "")
         if self.keep_run:
             reading = await _write_into_graph(self.resources, self.corpus, reading)
         if self.store is None:
@@ -391,43 +379,30 @@ class _Run:
         await self.end("failed" if failure else "finished", reading, failure or None)
         if self.store.trouble and self.store.failures != self.failures:
             reading = _with_notes(reading, self.store.trouble)
-        return _with_notes(reading, *await self._clean_up(keep_path_steps=bool(failure)))
+        if isinstance(saver, RunCheckpoints) and not failure:
+            await saver.delete_path_steps(self.id)
+        if saver:
+            with suppress(
+                Exception
+            ):  # a saver of the user's own may fail; the next run tries again
+                old = await self.store.expired(self.resources.settings.kept_runs)
+                await _delete_runs(self.store, saver, old)
+        return reading
 
     async def end(
-        self,
-        status: Any,
-        reading: Reading | None = None,
-        error: str | None = None,
+        self, status: Status, reading: Reading | None = None, error: str | None = None
     ) -> None:
         """Note in the store how the run ended; a file that fails costs a note at most."""
         if self.store:
             with suppress(RunsError):
                 await self.store.end(self.id, status, reading, error)
 
-    async def _clean_up(self, *, keep_path_steps: bool) -> list[str]:
-        """Delete the paths' steps of this run, and the oldest runs; returns a note on failure."""
-        assert self.store
-        saver = self.thread.saver
-        if isinstance(saver, RunCheckpoints) and not keep_path_steps:
-            await saver.delete_path_steps(self.id)
-        if saver is None:
-            return []
-        try:
-            old = await self.store.expired(self.resources.settings.kept_runs)
-            await _delete_runs(self.store, saver, old)
-        except RunsError:
-            pass  # the next run tries again, and the failure of the file is reported already
-        except Exception as error:  # a saver of the user's own may raise anything
-            return [f"The oldest runs could not be taken out: {error or type(error).__name__}"]
-        return []
-
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """A kept run with its events.
+    """A kept run with its events; `reading` is None while there is no answer.
 
-    `events` are those that `stream` yielded; `reading` is None while there is no answer. `steps`
-    are the steps, by number, before which it can be forked.
+    `steps` are the steps, by number, before which it can be forked.
     """
 
     summary: RunSummary
@@ -469,10 +444,7 @@ async def delete_runs(
     everything: bool = False,
     before: float | None = None,
 ) -> int:
-    """Delete kept runs: those named by unique prefixes of their ids, all, or the old ones.
-
-    `before` is in seconds of the epoch. Runs under way stay. Returns how many were deleted.
-    """
+    """Delete runs that are not under way, as `GraphReader.delete_runs` says."""
     if bool(runs) + everything + (before is not None) != 1:
         raise UsageError("Name the runs to delete, or say that all or the old ones shall go.")
     store = resources.run_store

@@ -3,27 +3,17 @@
 A database driver, an HTTP client and a rate limiter belong to the event loop in which they are
 opened. All of them live in one loop, which runs in a background thread. So the same reader serves
 scripts, Jupyter (which has a running loop of its own) and several `asyncio.run`.
-
-`run` and `iterate` wait in the calling thread, `arun` and `aiterate` in the caller's loop.
-`in_loop` and `blocking` make both forms of a public method from one coroutine function.
 """
 
 import asyncio
-import atexit
+import inspect
 import os
 import threading
-from collections.abc import (
-    AsyncGenerator,
-    Awaitable,
-    Callable,
-    Coroutine,
-    Generator,
-    Iterable,
-)
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from graphreader.errors import UsageError
 
@@ -69,14 +59,12 @@ async def arun(work: Coroutine[Any, Any, T]) -> T:
     if _in_loop():
         return await work
     job = _Job(work)
+    ended = asyncio.wrap_future(job.result)
     try:
-        return await asyncio.wrap_future(job.result)
+        return await asyncio.shield(ended)
     except asyncio.CancelledError:
-        if not job.result.done():
-            job.cancel()
-            ended = asyncio.wrap_future(job.result)
-            ended.add_done_callback(lambda done: done.cancelled() or done.exception())
-            await asyncio.wait([ended], timeout=_SHUTDOWN_SECONDS)
+        job.cancel()
+        await asyncio.gather(asyncio.wait_for(ended, _SHUTDOWN_SECONDS), return_exceptions=True)
         raise
 
 
@@ -106,46 +94,34 @@ async def aiterate(items: AsyncGenerator[T]) -> AsyncGenerator[T]:
         await arun(_close(items, turn))
 
 
-def in_loop(
-    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Make an asynchronous method that runs in the process's loop and can be awaited in any."""
+async def _next(items: AsyncGenerator[T], turn: asyncio.Lock) -> T:
+    async with turn:
+        return await anext(items)
 
+
+async def _close(items: AsyncGenerator[T], turn: asyncio.Lock) -> None:
+    """Close the generator after its current item, which may have been cancelled, has ended."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(turn.acquire(), _SHUTDOWN_SECONDS)
+        await items.aclose()
+
+
+def methods_in_loop(cls: type[T]) -> type[T]:
+    """Let the public coroutine methods of a class run in the process's loop, awaited in any."""
+    for name, method in list(vars(cls).items()):
+        if inspect.iscoroutinefunction(method) and not name.startswith("_"):
+            setattr(cls, name, _in_any_loop(method))
+    return cls
+
+
+def _in_any_loop(
+    method: Callable[P, Coroutine[Any, Any, T]],
+) -> Callable[P, Coroutine[Any, Any, T]]:
     @wraps(method)
-    async def awaited(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await arun(method(self, *args, **kwargs))
+    async def awaited(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await arun(method(*args, **kwargs))
 
     return awaited
-
-
-def blocking(
-    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[S, P], T]:
-    """Make the synchronous twin of an asynchronous method."""
-    coroutine = cast(
-        Callable[Concatenate[S, P], Coroutine[Any, Any, T]], getattr(method, "__wrapped__", method)
-    )
-
-    @wraps(method)
-    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return run(coroutine(self, *args, **kwargs))
-
-    return _named_as_twin(waiting, method)
-
-
-def blocking_stream(
-    method: Callable[Concatenate[S, P], AsyncGenerator[T]],
-) -> Callable[Concatenate[S, P], Generator[T]]:
-    """Make the synchronous twin of a method that returns an asynchronous generator."""
-    stream = cast(
-        Callable[Concatenate[S, P], AsyncGenerator[T]], getattr(method, "__wrapped__", method)
-    )
-
-    @wraps(method)
-    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T]:
-        return iterate(stream(self, *args, **kwargs))
-
-    return _named_as_twin(waiting, method)
 
 
 def stream_in_loop(
@@ -158,6 +134,39 @@ def stream_in_loop(
         return aiterate(method(self, *args, **kwargs))
 
     return streamed
+
+
+def blocking(
+    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], T]:
+    """Make the synchronous twin of an asynchronous method."""
+
+    @wraps(method)
+    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return run(method(self, *args, **kwargs))
+
+    return _named_as_twin(waiting, method)
+
+
+def blocking_stream(
+    method: Callable[Concatenate[S, P], AsyncGenerator[T]],
+) -> Callable[Concatenate[S, P], Generator[T]]:
+    """Make the synchronous twin of a `stream_in_loop` method."""
+    stream: Callable[..., AsyncGenerator[T]] = inspect.unwrap(method)
+
+    @wraps(method)
+    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T]:
+        return iterate(stream(self, *args, **kwargs))
+
+    return _named_as_twin(waiting, method)
+
+
+def _named_as_twin(twin: Callable[P, T], method: Callable[..., Any]) -> Callable[P, T]:
+    name = method.__name__
+    twin.__name__ = name.removeprefix("a")
+    twin.__qualname__ = method.__qualname__.replace(name, twin.__name__)
+    twin.__doc__ = f"Do the same as `{name}`, and wait for it."
+    return twin
 
 
 async def bounded_gather(
@@ -235,21 +244,6 @@ def _running_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
-@atexit.register
-def _cancel_tasks() -> None:
-    """Let running tasks clean up at the end of the process."""
-
-    async def cancel_all() -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    if _loop is not None:
-        with suppress(Exception):
-            _Job(cancel_all()).result.result(_SHUTDOWN_SECONDS)
-
-
 def _forget_loop() -> None:
     """Let a forked process start a loop of its own: threads do not survive a fork."""
     global _loop, _lock
@@ -258,25 +252,3 @@ def _forget_loop() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_loop)
-
-
-async def _next(items: AsyncGenerator[T], turn: asyncio.Lock) -> T:
-    async with turn:
-        return await anext(items)
-
-
-async def _close(items: AsyncGenerator[T], turn: asyncio.Lock) -> None:
-    """Close the generator after its current item, which may have been cancelled, has ended."""
-    try:
-        await asyncio.wait_for(turn.acquire(), _SHUTDOWN_SECONDS)
-    except TimeoutError:
-        return
-    await items.aclose()
-
-
-def _named_as_twin(twin: Callable[P, T], method: Callable[..., Any]) -> Callable[P, T]:
-    name = method.__name__
-    twin.__name__ = name.removeprefix("a")
-    twin.__qualname__ = method.__qualname__.replace(name, twin.__name__)
-    twin.__doc__ = f"Do the same as `{name}`, and wait for it."
-    return twin

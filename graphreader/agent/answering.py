@@ -1,10 +1,8 @@
-"""Answer reasoning (paper, section 3.4): one answer out of all notebooks, and its reading.
-
-The reading is the run's final state with citations, costs, and how much of the texts was shown.
-"""
+"""Answer reasoning (paper, section 3.4): one answer out of all notebooks, and its reading."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 
 from langgraph.runtime import Runtime
 
@@ -59,9 +57,8 @@ class Answering:
     async def answer_reasoning(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Join the notebooks, let the majority decide contradictions, and answer (figure 12).
 
-        The answer is streamed if it is to be. If no answer can be put together, the notebooks
-        themselves are returned, unanswered. Raises DecisionError if every path failed before it
-        found anything.
+        If no answer can be put together, the notebooks themselves are returned, unanswered. Raises
+        DecisionError if every path failed before it found anything.
         """
         stream = AnswerStream(runtime.stream_writer) if self._deps.stream_answer else None
         update = await self._answer(state, stream)
@@ -168,16 +165,15 @@ def _all_notebooks(paths: Sequence[PathResult]) -> str:
 
 def _early_end_notes(paths: list[PathResult]) -> list[str]:
     """A sentence on each path that failed, and one on those that the budget ended."""
-    notes = [
+    early = [
         f"Path {path['path']} stopped early: {path['error']}"
         for path in paths
         if path["stopped"] == "error"
     ]
-    over_budget = [path for path in paths if path["stopped"] == "budget"]
-    if over_budget:
-        number = f"{len(over_budget)} of {len(paths)} paths"
-        notes.append(f"{number} stopped early: {over_budget[0]['error']}")
-    return notes
+    over = [path["error"] for path in paths if path["stopped"] == "budget"]
+    if over:
+        early.append(f"{len(over)} of {len(paths)} paths stopped early: {over[0]}")
+    return early
 
 
 async def reading_of(
@@ -187,11 +183,7 @@ async def reading_of(
     notes: Sequence[str],
     seconds: float,
 ) -> Reading:
-    """Make the reading of a finished run; `notes` precede the run's own.
-
-    `seconds` is how long the run took. If the database can no longer say what was read, a note
-    says so.
-    """
+    """Make the reading of a finished run, which took so many seconds; `notes` come first."""
     paths = sorted(result.get("paths", []), key=lambda path: path["path"])
     reading = Reading(
         question=question,
@@ -242,10 +234,8 @@ async def _with_coverage(
 
 def _shown_chunks(paths: Sequence[PathResult]) -> dict[str, ShownChunk]:
     """The coverage of the paths, each chunk once: first those read in full, in reading order."""
-    seen: Seen = {}
-    for path in paths:
-        seen = add_seen(seen, path.get("seen", {}))
-    read = dict.fromkeys(id_ for path in paths for id_ in path.get("read", ()))
+    seen: Seen = reduce(add_seen, (path["seen"] for path in paths), {})
+    read = dict.fromkeys(id_ for path in paths for id_ in path["read"])
     return {
         id_: ShownChunk(id_ in read, seen.get(id_, ())) for id_ in dict.fromkeys((*read, *seen))
     }
@@ -254,12 +244,12 @@ def _shown_chunks(paths: Sequence[PathResult]) -> dict[str, ShownChunk]:
 def _path(path: PathResult) -> Path:
     functions = tuple(FunctionCall(**function) for function in path["functions"])
     return Path(
-        initial_node=path["initial_node"],
-        notebook=path["notebook"],
-        calls=len(functions),
-        stopped=path["stopped"],
-        error=path["error"],
-        functions=functions,
-        usage=total_usage(path["costs"]),
-        node_id=path["node_id"],
+        path["initial_node"],
+        path["notebook"],
+        len(functions),
+        path["stopped"],
+        path["error"],
+        functions,
+        total_usage(path["costs"]),
+        path["node_id"],
     )

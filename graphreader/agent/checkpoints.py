@@ -36,11 +36,7 @@ class CheckpointThread:
 
     @property
     def config(self) -> RunnableConfig:
-        """The configuration to run the agent with.
-
-        It names a thread in any case, so that a graph in whose node a question is asked neither
-        keeps nor bounds the run.
-        """
+        """The configuration to run the agent with; a graph around the caller does not keep it."""
         thread = self.run if self.saver else "alone"
         return {"configurable": {"thread_id": thread}, "recursion_limit": _RECURSION_LIMIT}
 
@@ -52,8 +48,7 @@ class CheckpointThread:
     async def snapshot(self, agent: Agent) -> StateSnapshot | None:
         """How far the run has come, with the states of its paths; None if nothing is kept.
 
-        A run is over once its state has an answer. `next` of the snapshot does not tell that: it
-        leaves out steps that are done but not yet applied.
+        A run is over once its state has an answer; `next` leaves out steps not yet applied.
         """
         if self.saver is None:
             return None
@@ -63,11 +58,10 @@ class CheckpointThread:
     async def repair(
         self, agent: Agent, snapshot: StateSnapshot
     ) -> dict[str, list[dict[str, Any]]] | None:
-        """Go back to before a step that ended badly, so that resuming takes it again.
+        """Go back to before a step that failed (all paths, or the answer), to take it again.
 
-        These are the paths, if every one of them ended with an error, and the answer, if none could
-        be put together. Returns the decisions that the run has taken, so that none is paid for
-        twice (`AgentDependencies.earlier`); None if there was nothing to repair.
+        Returns the decisions that the run has taken, so that none is paid for twice
+        (`AgentDependencies.earlier`); None if there was nothing to repair.
         """
         step = _failed_step(snapshot.values)
         before = await self._before(agent, step) if step else None
@@ -85,10 +79,7 @@ class CheckpointThread:
         return {number: name for number, name in enumerate(STEPS, 1) if name in reached}
 
     async def fork(self, agent: Agent, step: int, branch: "CheckpointThread") -> None:
-        """Copy the state before a step, counted from 1, into the thread of another run.
-
-        Raises UsageError if the run has no such step or has not come so far.
-        """
+        """Copy the state before a step, counted from 1, into the thread of another run."""
         name = STEPS[step - 1] if 1 <= step <= len(STEPS) else ""
         before = await self._before(agent, name)
         if before is None:

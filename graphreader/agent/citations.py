@@ -120,9 +120,9 @@ def cite(
 ) -> tuple[Mapping[str, Any], list[str]]:
     """The citations, claims and contradictions of the decision, and notes on them for a person.
 
-    `task` is what was shown; `quotes` begin with those of its evidence. Numbers of quotes that were
-    not shown are dropped. A claim without a quote is kept, and a note names it. A contradiction
-    that does not cite both sides is dropped. An answer without claims is one claim.
+    `quotes` begin with the evidence of the task. Numbers of quotes that were not shown are dropped,
+    and so is a contradiction that does not cite both sides. A claim without a quote is kept, and a
+    note names it. An answer without claims is one claim.
     """
     if not decision.answered:
         return NO_CITATIONS, []

@@ -51,14 +51,14 @@ class QueryVectors:
         self._cache: dict[str, list[float]] = {}
 
     async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector per text, in the same order. Raises DecisionError on failure."""
+        """Return one vector per text, in order. Raises DecisionError."""
         new = [text for text in dict.fromkeys(texts) if text not in self._cache]
         if new:
             self._cache |= zip(new, await self._embedder.embed(new), strict=True)
         return [self._cache[text] for text in texts]
 
     async def mean(self, texts: Sequence[str]) -> list[float]:
-        """Return the mean of the texts' vectors. Raises DecisionError on failure."""
+        """Return the mean of the texts' vectors. Raises DecisionError."""
         columns = zip(*await self.vectors(texts), strict=True)
         return [sum(column) / len(texts) for column in columns]
 
@@ -67,11 +67,10 @@ class QueryVectors:
 class AgentDependencies:
     """The dependencies of one run.
 
-    `stream_answer`: the answer is streamed while it is written. `checkpointed`: the run has a
-    LangGraph checkpointer, which then also keeps each decision, so that a node that is run again
-    after an interruption asks for none of them twice. `earlier` has the decisions of nodes that a
-    repaired run repeats from the beginning, by the keys of their tasks. `under_way` are the
-    decisions that are being taken or have yet to be kept; none begins once the run is `stopping`.
+    `checkpointed`: LangGraph's checkpointer also keeps each decision, so that a node that runs
+    again asks for none of them twice. `earlier` has the decisions of nodes that a repaired run
+    repeats, by the keys of their tasks. `under_way` are the decisions that are being taken or have
+    yet to be kept; none begins once the run is `stopping`.
     """
 
     explorer: GraphExplorer
@@ -97,7 +96,8 @@ class AgentDependencies:
         self, task: Task[Any], on_token: TokenCallback | None
     ) -> DecisionResult[Any]:
         """Take a decision that is kept, or return the kept one."""
-        key = _key_of(task)
+        shown = [part for pair in sorted(task.values().items()) for part in pair]
+        key = key_of(task.prompt, task.phase, *shown)
         while True:
             fresh: asyncio.Future[DecisionResult[Any]] = asyncio.get_running_loop().create_future()
             self.under_way.add(fresh)
@@ -155,12 +155,6 @@ def _kept_result(task: Task[Any], key: str, record: dict[str, Any]) -> DecisionR
     return replace(result, usage=Usage(**record["usage"])) if result else None
 
 
-def _key_of(task: Task[Any]) -> str:
-    """A key of all that a task shows."""
-    values = [part for pair in sorted(task.values().items()) for part in pair]
-    return key_of(task.prompt, task.phase, *values)
-
-
 def wasted_costs(error: Exception, phase: Phase) -> Costs:
     """The cost of a decision that failed."""
     return costs_of(error.spent if isinstance(error, DecisionError) else Usage(), phase)
@@ -173,8 +167,7 @@ def costs_of(usage: Usage, phase: Phase) -> Costs:
 
 def end_with_error(error: Exception) -> Update:
     """End a path because of an error; an unforeseen one is reported with its type."""
-    if isinstance(error, GraphReaderError):
-        stopped = "budget" if isinstance(error, BudgetError) else "error"
-        return {"stopped": stopped, "error": str(error)}
-    message = redact(f"{type(error).__name__}: {error}", secrets())
-    return {"stopped": "error", "error": message}
+    stopped, message = "budget" if isinstance(error, BudgetError) else "error", str(error)
+    if not isinstance(error, GraphReaderError):
+        message = redact(f"{type(error).__name__}: {error}", secrets())
+    return {"stopped": stopped, "error": message}

@@ -1,7 +1,6 @@
 """The events of a run, sent through LangGraph's custom stream; their replay and their log.
 
-Paths are counted from 1; chunks are named by the title of their document and their index in it. The
-log has the progress of a run at INFO, and questions, texts and answers only at DEBUG.
+Paths are counted from 1. The log has questions, texts and answers only at DEBUG.
 """
 
 import logging
@@ -10,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from langgraph.runtime import Runtime
 from langgraph.types import StateSnapshot
 
-from graphreader.agent.dependencies import AgentDependencies, NodeFunction, Update
+from graphreader.agent.dependencies import AgentDependencies
 from graphreader.agent.state import total_usage
 from graphreader.reading import FunctionCall, Reading, Stopped
 
@@ -204,6 +202,15 @@ def log_start(run: str, question: str, deps: AgentDependencies) -> None:
     logger.debug("Run %s is asked: %s", run or "-", question)
 
 
+def log_event(run: str, event: Event) -> None:
+    """Log an event of a run."""
+    if isinstance(event, PathEnded):
+        level = logging.WARNING if event.stopped == "error" else logging.INFO
+        logger.log(level, "Run %s: path %d ended by %s", run or "-", event.path, event.stopped)
+    if not isinstance(event, AnswerToken):  # the whole answer is logged at the end
+        logger.debug("Run %s: %s", run or "-", event)
+
+
 def log_end(run: str, result: Mapping[str, Any], seconds: float) -> None:
     """Log the result and cost of a run; `result` has the keys of `AgentOutput`."""
     usage, paths = total_usage(result["costs"]), result.get("paths", [])
@@ -227,23 +234,3 @@ def log_failure(run: str, error: Exception) -> None:
     """Log that a run has failed."""
     logger.warning("Run %s failed: %s", run or "-", type(error).__name__)
     logger.debug("Run %s failed: %s", run or "-", error)
-
-
-def logged(node: NodeFunction) -> NodeFunction:
-    """Log the events that a node function writes."""
-
-    async def logging_node(state: Mapping[str, Any], runtime: Runtime[Any]) -> Update:
-        info = runtime.execution_info
-        run = state.get("run") or (info.thread_id if info else None) or "-"
-
-        def write(event: Event) -> None:
-            if isinstance(event, PathEnded):
-                level = logging.WARNING if event.stopped == "error" else logging.INFO
-                logger.log(level, "Run %s: path %d ended by %s", run, event.path, event.stopped)
-            if not isinstance(event, AnswerToken):  # the whole answer is logged at the end
-                logger.debug("Run %s: %s", run, event)
-            runtime.stream_writer(event)
-
-        return await node(state, runtime=runtime.override(stream_writer=write))
-
-    return logging_node

@@ -1,7 +1,6 @@
 """Exploring one path (paper, section 3.3.2): atomic facts, then chunks, then neighbors.
 
-A call is one decision that names a function; reading a node's facts on entering it is none. A node
-function returns what changes in the path's state; where it leads is wired in `graph`.
+A call is one decision that names a function; reading a node's facts on entering it is none.
 """
 
 from langgraph.runtime import Runtime
@@ -67,10 +66,9 @@ class Exploration:
         self._deps = deps
 
     async def explore_atomic_facts(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Show the node's facts and choose which chunks to read in full, if any (figure 9).
+        """Show a page of the node's facts and choose chunks to read in full, if any (figure 9).
 
-        Facts come in pages, the most promising ones first. If all of them stand in chunks that are
-        read already, no decision is taken.
+        If all facts stand in chunks that are read already, no decision is taken.
         """
         query = " ".join([state["question"], *state["needs"]])
         records = await self._deps.explorer.facts(
@@ -176,7 +174,7 @@ class Exploration:
             "error": state["error"],
             "costs": state["costs"],
             "read": state["read"],
-            "seen": state.get("seen", {}),
+            "seen": state["seen"],
         }
         runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
         return {"paths": [result]}
@@ -196,11 +194,7 @@ class Exploration:
     async def _update_notebook(
         self, state: PathState, notebook: str, costs: Costs, runtime: Runtime[None]
     ) -> Update:
-        """Replace the notebook, condensed if it is too long.
-
-        If that fails the path ends with the long notebook and its last call, so that nothing of
-        them is lost.
-        """
+        """Replace the notebook, condensed if it is too long; if that fails the path ends."""
         update: Update = {}
         try:
             notebook, more = await condense(self._deps, state["question"], state["plan"], notebook)
@@ -243,9 +237,8 @@ def initial_path_state(state: RunState, path: int, node: NodeRef) -> PathState:
 async def ranked_neighbors(deps: AgentDependencies, state: PathState) -> list[Node]:
     """The neighbors that were not visited, best first; those with unread chunks before others.
 
-    Three rankings are fused: by facts shared with the node, relative to all facts of the neighbor,
-    so that what occurs everywhere does not crowd out a rare bridge; by words shared with question,
-    plan, needs and notebook; by similarity in meaning to what is still missing.
+    Three rankings are fused: by facts shared with the node, relative to all facts of the neighbor;
+    by words shared with question, plan, needs and notebook; by similarity to the open needs.
     """
     neighbors = await deps.explorer.neighbors(
         state["node"]["id"],
@@ -306,10 +299,9 @@ def _page_after(state: PathState, function: str, shown: int) -> Update:
 def _queue_adjacent(
     chunk: StoredChunk, function: str, queue: list[ChunkRef], read: list[str]
 ) -> tuple[str, list[ChunkRef]]:
-    """Put the previous or subsequent chunk at the front of the queue, if the function asks for it.
+    """The function's argument in words, and the queue with the previous or subsequent chunk first.
 
-    Returns the function's argument in words and the queue. At an edge of the document, and for a
-    chunk that is read already, the queue stays as it is.
+    At an edge of the document, and for a chunk that is read already, the queue stays as it is.
     """
     adjacent = {"read_previous_chunk": chunk.previous, "read_subsequent_chunk": chunk.subsequent}
     if function not in adjacent:
@@ -325,10 +317,7 @@ def _queue_adjacent(
 
 
 def _facts_read(state: PathState, parts: list[FactPart], task: FactsTask) -> tuple[FactsRead, Seen]:
-    """The event for the facts that were really shown, and their indexes by chunk.
-
-    The task shows the first groups of the page, and of the last one perhaps only its first facts.
-    """
+    """The event for the facts that were really shown, and their indexes by chunk."""
     facts = tuple(fact for group in task.groups for fact in group.facts)
     labels = tuple(dict.fromkeys(group.label for group in task.groups))
     places: list[tuple[str, int, int]] = []

@@ -1,7 +1,4 @@
-"""The wiring of the agent: a plan, initial nodes, N paths side by side, one answer.
-
-The node functions are in `planning`, `exploration` and `answering`.
-"""
+"""The wiring of the agent: a plan, initial nodes, N paths side by side, one answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +18,6 @@ from graphreader.agent.dependencies import (
     end_with_error,
     wasted_costs,
 )
-from graphreader.agent.events import logged
 from graphreader.agent.exploration import Exploration, initial_path_state
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import AgentInput, AgentOutput, PathOutput, PathState, RunState
@@ -70,21 +66,20 @@ class NodeSet:
 def node_functions(
     deps: AgentDependencies, node_set: NodeSet | None = None
 ) -> dict[str, NodeFunction]:
-    """The node functions of a node set (default: the paper's), logged, by the nodes' names.
+    """The node functions of a node set (default: the paper's), by the nodes' names.
 
     A failure in an exploring node ends its path with the notebook; the other paths go on.
     """
     node_set = node_set or NodeSet()
     planning, path = node_set.planning(deps), node_set.exploration(deps)
     exploring = {name: _ending_path_on_error(getattr(path, name)) for name in EXPLORING_NODES}
-    functions = {
+    return {
         "rational_plan": planning.rational_plan,
         "initial_nodes": planning.initial_nodes,
         **exploring,
         "end_path": path.end_path,
         "answer_reasoning": node_set.answering(deps).answer_reasoning,
     }
-    return {name: logged(function) for name, function in functions.items()}
 
 
 def _ending_path_on_error(node: NodeFunction) -> NodeFunction:
@@ -102,9 +97,8 @@ def _ending_path_on_error(node: NodeFunction) -> NodeFunction:
 def build_agent(
     deps: AgentDependencies | None, nodes: NodeSet | None = None, checkpointer: Checkpointer = None
 ) -> CompiledStateGraph[RunState, None, AgentInput, AgentOutput]:
-    """Compile the agent; it holds nothing between two runs.
+    """Compile the agent; with a checkpointer each step and each decision is kept.
 
-    With a checkpointer each step and each decision is kept, and an interrupted run can be resumed.
     Without dependencies the graph can only be asked for its checkpoints.
     """
     if deps and checkpointer:

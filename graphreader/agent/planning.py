@@ -94,10 +94,9 @@ class Planning:
         }
 
     async def _candidates(self, state: RunState) -> tuple[list[Node], list[str], list[str]]:
-        """The best of searches for the question, the plan and each need, by words and by meaning.
+        """The best of searches for the question, the plan and each need; ids of related; notes.
 
-        In a small graph the key elements with the most facts come after them. Returns with them the
-        ids of the best ones that the searches returned, and notes.
+        In a small graph the key elements with the most facts come after them.
         """
         texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
         by_words, (by_meaning, notes) = await asyncio.gather(

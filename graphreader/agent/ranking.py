@@ -1,16 +1,10 @@
 """Rankings by shared words, the fusion of several rankings, and pages of ranked facts.
 
-Plain counting without a model: it decides what is shown first, never what is true.
-
 A hub has more facts than a window holds, so the facts of a node come in pages. Chunks are ranked by
 the words of the query that they and their document's title have, facts within a chunk by their own
-words. A document whose title is the node's name comes first, and so does one whose title, if it has
-several words, stands in the query. The first pages have some facts of each chunk; its other facts
-come after the other chunks. Chunks that are read already come last, because they cannot be chosen
-any more.
-
-A fact should be understood alone, with pronouns replaced. Some facts are not ("The original score
-was rejected.": of which film?). They are shown with the fact that stands right before them.
+words. Documents that the node or the query names come first, chunks that are read already last.
+Some facts cannot be understood alone ("The original score was rejected."); they are shown with the
+fact right before them.
 """
 
 import re
@@ -53,9 +47,9 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]+")
 
 
 def words(text: str) -> set[str]:
-    """The words of a text as six-letter stems; Chinese as pairs of characters.
+    """The words of a text as six-letter stems, without stop words; Chinese as pairs of characters.
 
-    A word with a digit is a number or a code and stays whole. Stop words are left out.
+    A word with a digit stays whole.
     """
     runs = _CHINESE.findall(text.casefold())
     return {*word_stems(text), *(a + b for run in runs for a, b in pairwise(run))}
@@ -69,10 +63,7 @@ def word_stems(text: str) -> dict[str, str]:
 
 
 def rank_by_words(items: Sequence[T], text: Callable[[T], str], query: str) -> list[T]:
-    """All items, first those whose text shares more and rarer words with the query.
-
-    A word is rare if few items have it. Items with equal scores keep their order.
-    """
+    """All items, first those whose text shares more and rarer words with the query."""
     points = scores(items, text, query)
     return [items[i] for i in sorted(range(len(items)), key=lambda i: -points[i])]
 
@@ -87,10 +78,7 @@ def rank_shared(items: Sequence[T], text: Callable[[T], str], query: str) -> lis
 def scores(
     items: Sequence[T], text: Callable[[T], str], query: str, ignored: str = ""
 ) -> list[float]:
-    """Score each item by the words that it shares with the query, except the `ignored` ones.
-
-    A shared word counts at least log 2, and more the fewer items have it.
-    """
+    """Score each item by the words that it shares with the query; rare words count more."""
     query_words = words(query) - words(ignored)
     shared = [words(text(item)) & query_words for item in items]
     frequency = Counter(word for one in shared for word in one)
@@ -140,9 +128,8 @@ def page_of_facts(
 ) -> tuple[list[FactPart], int]:
     """A page of facts, best first, and how many facts come after it.
 
-    It begins after the first `shown` facts; the same arguments give the same page. `read` are the
-    ids of chunks that are read already. Words of the name of the `node` do not count, since all of
-    its chunks share them.
+    It begins after the first `shown` facts. `read` are the ids of chunks that are read already.
+    Words of the name of the `node` do not count, since all of its chunks share them.
     """
     points = _chunk_scores(groups, query, node)
     unread = [p for p, group in zip(points, groups, strict=True) if group.chunk not in read]

@@ -1,9 +1,7 @@
 """Kept runs in one SQLite file: their questions, status and checkpoints.
 
-A run belongs to the process that works on it. If that process is gone, the run is interrupted.
-
-If the file cannot be used, listing and resuming runs raise a RunsError, and a question is answered
-all the same: `trouble` then says why the run is not kept.
+A run belongs to the process that works on it. If that process is gone, the run is interrupted. If
+the file cannot be used, questions are answered all the same, and `trouble` says why none is kept.
 """
 
 import asyncio
@@ -77,10 +75,9 @@ _ACTIVE_HOLDERS: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One kept run: its question, models and status; times in seconds of the epoch.
+    """One kept run; times in seconds of the epoch.
 
-    `error` says why it failed, `process` is the number of the process that works on it; each is
-    None for other runs.
+    `error` says why it failed, `process` is the number of the process that works on it.
     """
 
     id: str
@@ -96,10 +93,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The stored data of a run; `options` are needed to resume it in the same way.
-
-    A failed run may have a reading all the same, of what it had found.
-    """
+    """The stored data of a run; `options` are needed to resume it in the same way."""
 
     summary: RunSummary
     options: Mapping[str, Any]
@@ -108,11 +102,9 @@ class RunRecord:
 
 
 class RunStore:
-    """The file of kept runs. Nothing is opened before the first call.
+    """The file of kept runs, which the first call opens. Methods raise RunsError.
 
-    One connection and one lock serve all runs of the process. `trouble` is a sentence for a person
-    once the file has failed, else None; `failures` counts how often it did. Methods raise RunsError
-    where the file cannot be used.
+    `trouble` is a sentence for a person once the file has failed, `failures` how often it did.
     """
 
     def __init__(self, path: Path) -> None:
@@ -182,14 +174,14 @@ class RunStore:
 
         Raises UnknownRunError.
         """
-        records = await self._begins_with(prefix)
-        if records and (len(records) == 1 or records[0].summary.id == prefix) and prefix:
-            return records[0]
-        if not records or not prefix:
+        records = await self._begins_with(prefix) if prefix else []
+        if not records:
             raise UnknownRunError(
                 f"No run {prefix!r} is kept: `graphreader runs list` shows those that are."
             )
-        raise UnknownRunError(f"Several runs begin with {prefix!r}: name more of the id.")
+        if len(records) > 1 and records[0].summary.id != prefix:
+            raise UnknownRunError(f"Several runs begin with {prefix!r}: name more of the id.")
+        return records[0]
 
     async def summaries(self, corpus: str | None = None) -> list[RunSummary]:
         """The runs of one corpus, or of all, newest first."""
@@ -198,10 +190,7 @@ class RunStore:
         return [_record(row).summary for row in rows]
 
     async def expired(self, keep: int) -> list[str]:
-        """The ids of all but the `keep` newest finished runs, and of all but as many others.
-
-        Runs whose process is gone are noted as interrupted before.
-        """
+        """The ids of all but the `keep` newest finished runs, and of all but as many others."""
         running = await self._read("SELECT id, holder FROM runs WHERE status = 'running'")
         left = [(id, holder) for id, holder in running if _process_of(holder) is None]
         if left:
@@ -238,8 +227,7 @@ class RunStore:
     ) -> RunsError:
         """Note that the file could not be `verb` ("read", "written"), and pause its use.
 
-        Returns the error to raise. If an earlier failure has closed the `connection`, that failure
-        is the cause.
+        Returns the error to raise: an earlier one if that has closed the `connection`.
         """
         if connection and self._failure and not self.is_current(connection):
             return self._failure
@@ -309,7 +297,7 @@ class RunStore:
 
     def _open(self) -> sqlite3.Connection:
         # NORMAL: a killed process loses nothing, and no step waits for the disk.
-        connection = open_sqlite(
+        return open_sqlite(
             self.path,
             _SCHEMA_NUMBER,
             _TABLES,
@@ -317,8 +305,6 @@ class RunStore:
             synchronous="NORMAL",
             isolation="IMMEDIATE",
         )
-        connection.execute("DROP TABLE IF EXISTS decisions")  # of versions before checkpointed ones
-        return connection
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -353,10 +339,7 @@ def _tolerant(method: Callable[..., Awaitable[T]]) -> Callable[..., Coroutine[An
 
 
 class RunCheckpoints(AsyncSqliteSaver):
-    """LangGraph's saver, except that a file that fails does not fail the run.
-
-    What cannot be written is left out, and `RunStore.trouble` says so.
-    """
+    """LangGraph's saver, except that a file that fails does not fail the run."""
 
     store: RunStore
     aget_tuple = _tolerant(AsyncSqliteSaver.aget_tuple)

@@ -1,7 +1,6 @@
 """The state of a run, in plain JSON types only, so that it can be stored, shown and resumed.
 
-`AgentInput` goes in, `AgentOutput` comes out. `RunState` is the state of the whole run, `PathState`
-that of one path, of which only `PathOutput` goes back: paths never see each other.
+Of the state of a path only `PathOutput` goes back to the run: paths never see each other.
 """
 
 from dataclasses import asdict
@@ -48,10 +47,7 @@ class ChunkRef(TypedDict):
 
 
 class Function(TypedDict):
-    """One chosen exploration function.
-
-    `at` is the node, or the chunk, where it was chosen, in words; `id` is its id.
-    """
+    """The fields of a `reading.FunctionCall`."""
 
     name: str
     argument: str
@@ -61,7 +57,7 @@ class Function(TypedDict):
 
 
 class Quote(TypedDict):
-    """Words that a path found; `start` and `end` count characters of the document's text."""
+    """The fields of a `reading.Citation`."""
 
     document: str
     document_id: str
@@ -84,10 +80,7 @@ def add_seen(one: Seen, other: Seen) -> Seen:
 
 
 class PathResult(TypedDict):
-    """The result of one path. `path` counts from 1, in the order of the initial nodes.
-
-    `read` are the ids of the chunks that it read in full, `seen` the facts that it was shown.
-    """
+    """The result of one path. `path` counts from 1; `read` are ids of chunks read in full."""
 
     path: int
     initial_node: str
@@ -98,8 +91,8 @@ class PathResult(TypedDict):
     stopped: Stopped
     error: str | None
     costs: Costs
-    read: NotRequired[list[str]]
-    seen: NotRequired[Seen]
+    read: list[str]
+    seen: Seen
 
 
 def merge_paths(one: list[PathResult], other: list[PathResult]) -> list[PathResult]:
@@ -145,8 +138,7 @@ class RunState(TypedDict, total=False):
     """The state of the whole run.
 
     `run` is the id of a hosted run (`integrations.langgraph`). `needs` are the information needs of
-    the plan that can be searched for on their own; `related` are the ids of the key elements that
-    are most related to question, plan and needs.
+    the plan; `related` are the ids of the key elements that are most related to all of these.
     """
 
     run: str
@@ -177,10 +169,9 @@ class PathOutput(TypedDict):
 class PathState(TypedDict, total=False):
     """The state of one path.
 
-    `queue` are the chunks to read, in order; `visited` and `read` are ids of nodes and chunks that
-    are never shown again, `seen` the facts that were shown. `page` is the number of the page of
-    facts or neighbors, from 1, and `shown` how many were on earlier pages. `before` is what the run
-    had spent when the path set out.
+    `queue` are the chunks to read, in order; `visited` and `read` are ids of nodes and chunks.
+    `page` is the number of the page of facts or neighbors, from 1, and `shown` how many were on
+    earlier pages. `before` is what the run had spent when the path set out.
     """
 
     run: str

@@ -1,11 +1,8 @@
 """The tasks of the agent: the question and the prompt of each decision (paper, figures 7-12).
 
-A model never sees a long id: what can be chosen is numbered from 1, and only what was shown can be
-chosen (`problem`). What may be too much for a window is ranked, best first: `choices` counts it,
-and `keeping(n)` shows the best n of it and how many more there are.
-
-Names and labels come from texts and file names. They are folded to one line, so that none of them
-can write a line of the prompt.
+What can be chosen is numbered from 1, and only what was shown can be chosen (`problem`). What may
+be too much for a window is ranked: `choices` counts it, and `keeping(n)` shows the best n of it.
+Names and labels are folded to one line, so that none of them can write a line of the prompt.
 """
 
 from collections.abc import Iterable, Mapping
@@ -173,10 +170,7 @@ class AnswerTask(Task[Answer]):
     evidence: tuple[Evidence, ...]
 
     def values(self) -> Mapping[str, str]:
-        """Question, plan, the notebooks and the numbered quotes.
-
-        Only quotes can be cited, so only they have a number in brackets.
-        """
+        """Question, plan, the notebooks and the quotes; only quotes can be cited by number."""
         quotes = [f"{folded(one.label)}: {folded(one.quote)}" for one in self.evidence]
         return {
             "question": self.question,
@@ -190,10 +184,7 @@ class AnswerTask(Task[Answer]):
         return empty_answer_problem(decision)
 
     def shortcoming(self, decision: Answer) -> str | None:
-        """An answer that rests on none of the quotes, though there are some.
-
-        A single claim without a quote is not sent back: it is marked as unsupported.
-        """
+        """An answer that rests on none of the quotes, though there are some."""
         cited = any(self.shown(claim.citations) for claim in decision.claims)
         if cited or not decision.answered or not self.evidence:
             return None
@@ -219,9 +210,8 @@ D = TypeVar("D", bound=Decision)
 class ExploringTask(Task[D]):
     """The common fields of a path's tasks; `actions` are the functions chosen before, in words.
 
-    Its `choices` are the actions, the latest first, and the task's own ones, in turn, so that
-    neither crowds out the other in a small window. `forgotten` counts actions that are not shown,
-    `remaining` the task's own choices that are not, or that are on later pages.
+    Its `choices` are the actions and the task's own ones, in turn, so that neither crowds out the
+    other in a small window. `forgotten` and `remaining` count those of each that are not shown.
     """
 
     phase = "explore"
@@ -274,10 +264,9 @@ class FactGroup:
     """The facts of one node that stand in one chunk; `read` where the chunk was read already.
 
     `more` counts the facts of the same node and chunk that are not shown. `heading` is the one
-    under which the chunk begins, or empty; `before` has, where a fact alone may not be understood,
-    what the chunk says right before it, else "" (or it is shorter than `facts`). `holds` are the
-    words of the query anywhere in the chunk; `promise` is the rank of the chunk relative to the
-    best of those that were not read, from 0 to 1.
+    under which the chunk begins, or empty; `before` has what the chunk says right before a fact
+    that may not be understood alone, else "". `holds` are the words of the query anywhere in the
+    chunk; `promise` is its rank relative to the best unread one, from 0 to 1.
     """
 
     label: str
@@ -319,8 +308,7 @@ class FactGroup:
 class FactsTask(ExploringTask[FactsDecision]):
     """Look at a page of a node's atomic facts, grouped by chunk, best group first (figure 9).
 
-    Its own choices are the facts; the last group that is shown may lack some of its own. `page`
-    counts from 1; `unlisted` are the facts of a hub that are on no page.
+    Its own choices are the facts. `unlisted` are the facts of a hub that are on no page.
     """
 
     prompt = "atomic_facts"
@@ -348,13 +336,11 @@ class FactsTask(ExploringTask[FactsDecision]):
         if decision.function != "read_chunk":
             return None
         unread = [n for n, group in enumerate(self.groups, 1) if not group.read]
-        if not set(decision.chunks) & set(unread):
-            return (
-                f"read_chunk needs the numbers of chunks that are not read yet, out of {unread}."
-                if unread
-                else "All of these chunks are read already: choose stop_and_read_neighbor."
-            )
-        return None
+        if set(decision.chunks) & set(unread):
+            return None
+        if not unread:
+            return "All of these chunks are read already: choose stop_and_read_neighbor."
+        return f"read_chunk needs the numbers of chunks that are not read yet, out of {unread}."
 
     @property
     def own_choices(self) -> int:
@@ -363,17 +349,14 @@ class FactsTask(ExploringTask[FactsDecision]):
 
     def keeping_own(self, number: int) -> Self:
         """The best groups, with so many facts in all."""
+        remaining = self.remaining + max(0, self.own_choices - number)
         groups: list[FactGroup] = []
         for group in self.groups:
             if number <= 0:
                 break
-            kept = min(number, len(group.facts))
-            groups.append(group.keeping(kept))
-            number -= kept
-        kept = sum(len(group.facts) for group in groups)
-        return replace(
-            self, groups=tuple(groups), remaining=self.remaining + self.own_choices - kept
-        )
+            groups.append(group.keeping(min(number, len(group.facts))))
+            number -= len(group.facts)
+        return replace(self, groups=tuple(groups), remaining=remaining)
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,10 +399,7 @@ class ChunkTask(ExploringTask[ChunkDecision]):
 
 @dataclass(frozen=True, slots=True)
 class NeighborTask(ExploringTask[NeighborDecision]):
-    """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11).
-
-    `page` counts from 1.
-    """
+    """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11)."""
 
     prompt = "neighbors"
     decision = NeighborDecision

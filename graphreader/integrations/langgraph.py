@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction, QueryVectors, Update
-from graphreader.agent.events import as_plain, log_end, log_failure, log_start
+from graphreader.agent.events import Event, as_plain, log_end, log_event, log_failure, log_start
 from graphreader.agent.graph import NODES, PATH_NODES, node_functions, wire
 from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
 from graphreader.llm.protocols import Budget
@@ -83,11 +83,12 @@ class _HostedNodes:
 
         async def node(state: State, runtime: Runtime[Any]) -> Update:
             context = await self._context_of(runtime)
-            # Events reach the custom stream in plain JSON types.
-            plain = runtime.override(
-                stream_writer=lambda event: runtime.stream_writer(as_plain(event))
-            )
-            return await arun(work(name, context, state, plain))
+
+            def write(event: Event) -> None:
+                log_event(state.get("run", ""), event)
+                runtime.stream_writer(as_plain(event))
+
+            return await arun(work(name, context, state, runtime.override(stream_writer=write)))
 
         return node
 

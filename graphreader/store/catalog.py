@@ -1,8 +1,4 @@
-"""The catalog of a database: corpora, documents, sizes, document status, the subgraph of a run.
-
-`Catalog` looks at the whole database, `DocumentStatus` at the documents of one corpus while they
-are ingested. Reads only.
-"""
+"""The catalog of a database: corpora, documents, sizes, document status, the subgraph of a run."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -117,10 +113,7 @@ class Catalog:
         return [DocumentSummary(**document) for document in rows[0]["documents"]]
 
     async def texts(self, corpus: str) -> list[Document]:
-        """Return the documents with their texts, joined from their chunks, by title.
-
-        They have no metadata. A document whose first ingestion is not complete is left out.
-        """
+        """Return the completely read documents with their texts, without metadata, by title."""
         rows = await self._connection.read("read/texts", corpus=corpus)
         return [
             Document(
@@ -143,10 +136,7 @@ class Catalog:
         return int((await self._connection.read("read/largest_chunk", corpus=corpus))[0]["tokens"])
 
     async def find(self, corpus: str, name: str) -> str:
-        """Return the id of the one document with this id, path or title.
-
-        Raises UnknownDocumentError where there is none, or several (they are named).
-        """
+        """Return the id of the one document with this id, path or title."""
         name = without_surrogates(name).replace("\0", "")
         paths = [name, os.path.abspath(name), os.path.realpath(name)]
         rows = await self._connection.read(
@@ -178,8 +168,8 @@ class Catalog:
 class DocumentState:
     """A document as the graph has it; `metadata` is JSON.
 
-    `arranged` says that its chunks were put in order once, so that an edit can keep some of them.
-    `read_chunks` are the chunks of an incomplete document that have their facts.
+    `arranged`: its chunks were put in order once, so that an edit can keep some of them.
+    `read_chunks` counts the chunks of an incomplete document that have their facts.
     """
 
     id: str
@@ -196,10 +186,7 @@ class DocumentState:
 
 @dataclass(frozen=True, slots=True)
 class KnownChunk:
-    """A chunk in the graph; `error` says why it has no facts.
-
-    A `retired` chunk is being deleted, and may have lost some of its facts.
-    """
+    """A chunk in the graph; `error` says why it has no facts; a `retired` one is being deleted."""
 
     id: str
     error: str | None
@@ -292,10 +279,9 @@ class RunChunk:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Two nodes of a run, by their ids, that share `facts`; `fact` is the text of one of these.
+    """A chunk and a key element of its facts, or two key elements of common facts, by their ids.
 
-    Either a chunk and a key element that facts of the chunk name, or two key elements that facts
-    name together.
+    `facts` counts these, and `fact` is the text of one.
     """
 
     one: str
@@ -306,10 +292,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class RunSubgraph:
-    """The key elements and chunks of a run that still exist, each once, and their edges.
+    """The key elements and chunks of a run that still exist, in order, and their edges.
 
-    They are in the order of the given ids. `merged` maps the id of a merged key element to the id
-    of the element it is merged into, which takes its place in `elements`.
+    `merged` maps the id of a merged key element to that of the element it is merged into.
     """
 
     elements: tuple[Node, ...] = ()
@@ -319,10 +304,7 @@ class RunSubgraph:
 
 
 async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) -> RunSubgraph:
-    """Look up key elements and chunks of a corpus by their ids, in one statement.
-
-    It reads FACTS_OF_AN_ELEMENT facts of each key element, so busy ones may share more facts.
-    """
+    """Look up key elements and chunks of a corpus by their ids, in one statement."""
     rows = await connection.read(
         "read/run_subgraph",
         corpus=corpus,

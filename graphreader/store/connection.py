@@ -1,8 +1,7 @@
 """A connection to one Neo4j database: runs Cypher statements by name, and explains failures.
 
 A statement is a file under `cypher/`, named by folder and file: "read/chunk". Where the supported
-versions of Neo4j need different words, each dialect has its own file, for example
-`search_by_vector.2026.cypher`. This module knows nothing of documents and facts.
+versions of Neo4j need different words, each dialect has its own file.
 """
 
 import asyncio
@@ -34,11 +33,9 @@ from neo4j.exceptions import (
     ClientError,
     ConfigurationError,
     DriverError,
-    Forbidden,
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
-    TransientError,
 )
 from neo4j.vector import Vector
 
@@ -86,21 +83,17 @@ class Address:
 
     def check(self) -> None:
         """Raise SettingsError where no driver can use the address; the message has no password."""
-        if "@" in self.uri:
-            raise SettingsError(
-                "NEO4J_URI holds a user or a password: put them into NEO4J_USERNAME and "
-                "NEO4J_PASSWORD."
-            )
-        rule = ""
         try:
-            if not re.match(r"(bolt|neo4j)(\+s|\+ssc)?://.", self.uri):
-                rule = "begin with bolt://, neo4j://, bolt+s:// or neo4j+s://"
-            elif not urlsplit(self.uri).hostname or urlsplit(self.uri).port == 0:
-                raise ValueError
+            parts = urlsplit(self.uri)
+            known = re.fullmatch(r"(bolt|neo4j)(\+s|\+ssc)?", parts.scheme)
+            usable = known and parts.hostname and parts.port != 0 and "@" not in parts.netloc
         except ValueError:
-            rule = "look like bolt://HOST:PORT, with a port up to 65535"
-        if rule:
-            raise SettingsError(f"NEO4J_URI is {self.uri!r}, but must {rule}.")
+            usable = None
+        if not usable:
+            raise SettingsError(
+                "NEO4J_URI must look like bolt://HOST:PORT (or neo4j://, bolt+s://, neo4j+s://); "
+                "user and password stand in NEO4J_USERNAME and NEO4J_PASSWORD."
+            )
 
     def unreachable(self) -> Neo4jUnavailableError:
         """The error to raise where no server answers at this address."""
@@ -109,10 +102,9 @@ class Address:
                 "The embedded Neo4j has ended: the same command starts it again, and what was read "
                 "is kept."
             )
-        encrypted = "+s" in self.uri.partition(":")[0]
-        scheme = ", its scheme too: +s asks for encryption" if encrypted else ""
+        encrypted = ", its scheme too: +s asks for encryption" if "+s" in self.uri else ""
         return Neo4jUnavailableError(
-            f"No Neo4j answers at {self.uri}: start it, or check NEO4J_URI{scheme} (unset it to "
+            f"No Neo4j answers at {self.uri}: start it, or check NEO4J_URI{encrypted} (unset it to "
             "use the embedded server)."
         )
 
@@ -122,10 +114,7 @@ DIALECTS = ("2026", "5")
 
 @cache
 def statement(name: str, dialect: str = DIALECTS[0]) -> str:
-    """Return the text of a statement in a dialect; values are parameters, never part of it.
-
-    Raises FileNotFoundError for an unknown name.
-    """
+    """Return the text of a statement in a dialect; values are parameters, never part of it."""
     folder, _, stem = name.partition("/")
     special = statements_folder() / folder / f"{stem}.{dialect}.cypher"
     file = special if special.is_file() else statements_folder() / folder / f"{stem}.cypher"
@@ -169,10 +158,7 @@ class Connection:
 
     @classmethod
     async def open(cls, address: Address) -> "Connection":
-        """Connect, and check that a server of a supported version answers.
-
-        Raises Neo4jUnavailableError (within 15 s), Neo4jRefusedError, SchemaError, SettingsError.
-        """
+        """Connect, and check that a server of a supported version answers, within 15 s."""
         address.check()
         try:
             driver = AsyncGraphDatabase.driver(
@@ -206,10 +192,9 @@ class Connection:
         await self._driver.close()
 
     async def read(self, name: str, /, access: str = READ_ACCESS, **values: Any) -> list[Row]:
-        """Run a statement that reads; the server refuses it if it writes.
+        """Run a statement that reads, again after a failure that passes, for OUTAGE_SECONDS.
 
-        It runs without an explicit transaction: one message instead of three. After a failure that
-        passes it runs again, for at most OUTAGE_SECONDS.
+        It runs without an explicit transaction: one message instead of three.
         """
         deadline = time.monotonic() + OUTAGE_SECONDS
         async with self._watched():
@@ -231,8 +216,8 @@ class Connection:
     async def run(self, name: str, /, **values: Any) -> list[Row]:
         """Run a statement that cannot be part of a transaction: schema, and work in batches.
 
-        It runs like one that reads; each is safe to run again. An index that another process
-        creates at the same moment counts as made: IF NOT EXISTS does not cover that race.
+        Each is safe to run again. An index that another process creates at the same moment counts
+        as made: IF NOT EXISTS does not cover that race.
         """
         return await self.read(name, WRITE_ACCESS, **values)
 
@@ -243,8 +228,7 @@ class Connection:
     async def transact(self, work: Callable[[Run], Awaitable[T]], *, lock: str | None = None) -> T:
         """Do some work in one transaction; the driver retries all of it on transient failures.
 
-        With `lock`, the name of a corpus, no other writer of that corpus works at the same time,
-        in this or another process.
+        With `lock`, the name of a corpus, no other writer of that corpus works at the same time.
         """
 
         async def in_transaction(transaction: AsyncManagedTransaction) -> T:
@@ -310,19 +294,13 @@ def _store_error(address: Address, error: Exception) -> StoreError:
             )
         case ServiceUnavailable() | SessionExpired():
             return address.unreachable()
-        case Forbidden():
-            return StoreError(f"Neo4j does not let {address.username} do this: {error.message}")
-        case TransientError():
-            return StoreError(f"Neo4j could not finish this now, try again: {error.message}")
         case ClientError() if (error.code or "").endswith("DatabaseNotFound"):
             return StoreError(
                 f"Neo4j at {address.uri} has no database {address.database!r}: check "
                 "NEO4J_DATABASE."
             )
-        case ClientError():
-            return StoreError(f"Neo4j refuses a statement: {error.message}")
         case _:
-            return StoreError(f"Neo4j failed: {error}")
+            return StoreError(f"Neo4j failed: {getattr(error, 'message', None) or error}")
 
 
 def _code(error: Exception) -> str:
@@ -331,11 +309,7 @@ def _code(error: Exception) -> str:
 
 
 async def open_connection(settings: Settings, progress: Progress | None = None) -> Connection:
-    """Connect to NEO4J_URI, or start the embedded server where none is configured.
-
-    If it is cancelled while the server starts, it returns once that start is undone. Raises
-    StoreError, ServerError.
-    """
+    """Connect to NEO4J_URI, or start the embedded server; cancelled, it undoes that start."""
     cancelled = threading.Event()
 
     def report(phase: Phase, done: int, total: int | None) -> None:
@@ -355,10 +329,7 @@ async def open_connection(settings: Settings, progress: Progress | None = None) 
 
 
 def address_of(settings: Settings, progress: Progress | None = None) -> Address:
-    """Return the address of the configured Neo4j; the embedded one is started if it is not running.
-
-    Raises ServerError.
-    """
+    """Return the address of the configured Neo4j; the embedded one is started if necessary."""
     if not settings.neo4j_uri:
         server = ensure_running(settings, progress)
         password = server.password.get_secret_value()

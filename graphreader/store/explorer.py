@@ -1,9 +1,7 @@
 """Explores one corpus for the agent. Reads only; every answer is bounded.
 
-Full-text queries are built from any words, so that no text is ever taken for Lucene's syntax.
 Lucene weighs a word by its frequency in the names of all corpora. So its results are ranked again
-here, by BM25 over the names found in one corpus; only the selection among very many names is
-Lucene's.
+here, by BM25 over the names found in one corpus.
 """
 
 import math
@@ -71,8 +69,7 @@ class GraphExplorer:
     async def sample(self, shares: Sequence[float]) -> list[Node]:
         """Return for each number from 0 to 1 the key element at that share of all, ordered by key.
 
-        The same numbers give the same key elements in every graph of these texts. It reads every
-        key element: for small corpora.
+        It reads every key element: for small corpora.
         """
         return _nodes(await self._rows("sample_key_elements", shares=list(shares)))
 
@@ -96,10 +93,7 @@ class GraphExplorer:
         return _node_lists(await self._read("scan_by_vector", wide=wide, **values))
 
     async def matching(self, texts: Sequence[str], limit: int) -> list[list[Node]]:
-        """Return for each text the key elements whose names have words of it, best first.
-
-        Texts without words are left out.
-        """
+        """Return for each text that has words the key elements whose names share some."""
         queries = [(text, query) for text in texts if (query := lucene_query(text, self.corpus))]
         if not queries:
             return []
@@ -138,10 +132,9 @@ class GraphExplorer:
     ) -> NodeFacts:
         """Return the facts of a node, grouped by chunk in the order of the texts.
 
-        Of a hub, with more than FACTS_OF_A_NODE, it returns so many: first those that also name a
-        `related` node, among the first FACTS_OF_A_RELATED_NODE of that node. The first `opening`
-        facts of a document with the node's name count as its facts. Each group says which of the
-        `words` (lower case, or beginnings of words) its chunk or document title has.
+        Of a hub it returns FACTS_OF_A_NODE, first those that also name a `related` node. The first
+        `opening` facts of a document with the node's name count as its facts. Each group says which
+        of the `words` (lower case, or beginnings of words) its chunk or document title has.
         """
         rows = await self._read(
             "atomic_facts", id=node, words=list(words), opening=opening, **_bounds(related)
@@ -164,13 +157,12 @@ class GraphExplorer:
         limit: int,
         noted: str = "",
     ) -> list[Neighbor]:
-        """Return the nodes that share a fact with a node, without the `visited` ones.
+        """Return the nodes that share a fact (see `facts`) with a node, without the `visited` ones.
 
-        The facts are those that `facts` returns. Nodes whose names are in the text `noted` and in
-        facts of the chunks `read` last count as well. At a hub, nodes come first that share a fact
-        which names a `related` node; then those with the most shared facts, divided by the square
-        root of all facts of the neighbor: a rare name says more than one that is everywhere.
-        `vector` is compared with the embedding of each.
+        Nodes whose names are in the text `noted` and in facts of the chunks `read` last count as
+        well. First come, at a hub, those of facts that name a `related` node; then those with the
+        most shared facts, divided by the square root of all facts of the neighbor. `vector` is
+        compared with the embedding of each.
         """
         rows = await self._rows(
             "neighbors",
@@ -235,7 +227,6 @@ class GraphExplorer:
 
 
 def _node_lists(rows: Sequence[Row]) -> list[list[Node]]:
-    """The nodes of several searches."""
     return [_nodes(row["rows"]) for row in rows]
 
 
@@ -276,9 +267,7 @@ _CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
 def lucene_query(text: str, corpus: str) -> str | None:
     """Return a query for key elements of `corpus` with any word of `text`, None without words.
 
-    Every word is quoted, so AND, brackets and stars mean themselves. Chinese has no spaces: it is
-    searched by pairs of characters. English function words are used only where there are no other
-    words: many names have them, and Lucene would weigh each of these.
+    Every word is quoted, so AND, brackets and stars mean themselves.
     """
     terms = _query_terms(text)
     if not terms:
@@ -288,10 +277,7 @@ def lucene_query(text: str, corpus: str) -> str | None:
 
 
 def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return ids by how well their wordings match `text`, best first: BM25 over all words of each.
-
-    Those that share no word with it come last; equal ones are in the order of their wordings.
-    """
+    """Return ids by how well their wordings match `text`, best first: BM25 over all words."""
     query = _query_terms(text)
     names = {id_: Counter(_terms(" ".join(words))) for id_, words in wordings.items()}
     frequency = Counter(term for terms in names.values() for term in query if term in terms)
@@ -318,6 +304,7 @@ def _query_terms(text: str) -> list[str]:
 
 
 def _terms(text: str) -> list[str]:
+    """The words of a text; Chinese, which has no spaces, as pairs of characters."""
     terms: list[str] = []
     for word in _WORD.findall(text.lower()):
         for part in _CHINESE.findall(word):

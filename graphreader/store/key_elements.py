@@ -1,8 +1,7 @@
 """Merges and similarities of the key elements of one corpus.
 
-The base graph is what extraction wrote. A merge keeps the base relationships aside as
-MERGED_KEY_ELEMENT, so that it can be undone. Pairs of similar key elements are stored as LIKE.
-Every step is safe to repeat. `graphreader.ingestion.normalization` decides what is merged.
+A merge keeps the base relationships aside as MERGED_KEY_ELEMENT, so that it can be undone. Pairs of
+similar key elements are stored as LIKE. Every step is safe to repeat.
 """
 
 import asyncio
@@ -19,10 +18,7 @@ _ELEMENTS_PER_WRITE = 500
 
 @dataclass(frozen=True, slots=True)
 class StoredMerge:
-    """A merge of a key element `into` another one `by` a stage of normalization; both are ids.
-
-    `moved` says whether all facts lead to the element `into` already.
-    """
+    """A merge of a key element `into` another one `by` a stage; `moved`: its facts are, too."""
 
     id: str
     into: str
@@ -58,10 +54,7 @@ class KeyElementMerges:
     async def _write(
         self, merges: Sequence[StoredMerge], name: str, last: str | None = None
     ) -> None:
-        """Run a statement about merges, in transactions of a bounded number of facts that it moves.
-
-        The statement `last` runs in the transaction that moves the last facts.
-        """
+        """Run a statement about merges in bounded transactions, and `last` in the last one."""
         rows = [asdict(one) for one in sorted(merges, key=lambda one: one.id)]
         for start in range(0, len(rows), _ELEMENTS_PER_WRITE):
             batch = rows[start : start + _ELEMENTS_PER_WRITE]
@@ -112,8 +105,7 @@ class SimilarElement:
 class SimilarityPairs:
     """Finds and stores pairs of similar key elements of one corpus.
 
-    The vector index finds those of a few key elements. Where many are new, `load_vectors` makes
-    `similar_to` compare all vectors in memory, which is many times faster then.
+    Where many are new, `load_vectors` makes `similar_to` compare all vectors in memory: quicker.
     """
 
     def __init__(self, connection: Connection, corpus: str) -> None:

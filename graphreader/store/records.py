@@ -42,11 +42,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The features by which nodes are compared.
-
-    `aliases` are all of its wordings and its name, casefolded; `facts` the ids of its facts, None
-    where there are too many to compare.
-    """
+    """The casefolded wordings of a node, and the ids of its facts, None where there are many."""
 
     aliases: frozenset[str]
     facts: frozenset[str] | None
@@ -56,9 +52,8 @@ class Profile:
 class Neighbor:
     """A node that shares facts with another one.
 
-    `unread` says that a fact of it is in a chunk that is not read. `shared` counts the facts that
-    name both, among those that were searched; `facts` all facts of the neighbor. `similarity` is
-    the cosine of its embedding and a vector, -1 to 1, and 0 where one of the two is missing.
+    `unread`: a fact of it is in an unread chunk. `shared` counts the facts that name both, `facts`
+    all facts of the neighbor. `similarity` is a cosine, and 0 where a vector is missing.
     """
 
     node: Node
@@ -80,8 +75,7 @@ class StoredFact:
 class ChunkFacts:
     """Facts of one chunk, in their order; `index` is the chunk's position in its document.
 
-    `headed` says that the document has headings. `holds` are the requested words that the chunk or
-    the document's title has.
+    `headed`: the document has headings. `holds` are the requested words in the chunk or the title.
     """
 
     chunk: str
@@ -108,11 +102,7 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The text before facts of one chunk, which makes them understandable.
-
-    `heading` is the last one at the beginning of the chunk; `before` has the text of the preceding
-    fact, by the index of the requested fact (the first one has none).
-    """
+    """The heading of a chunk, and the preceding fact by the index of each requested fact."""
 
     heading: str | None
     before: Mapping[int, str]
@@ -140,9 +130,8 @@ class ShownTexts:
 class StoredChunk:
     """A chunk in full. `previous` and `subsequent` are (id, index), or None at the edges.
 
-    `first_page` is the number of the page on which it begins, 0 where the document has no pages,
-    and `page_starts` are the beginnings of further pages; `headings` are those in it and the last
-    one before it. All positions count characters of the document.
+    `first_page` is the number of the page on which it begins, 0 where there are no pages;
+    `headings` include the last one before it. Positions count characters of the document.
     """
 
     id: str
@@ -158,7 +147,7 @@ class StoredChunk:
     headings: tuple[tuple[int, str], ...] = ()
 
     def page(self, position: int) -> int | None:
-        """Return the page number of a position in it, None where the document has no pages."""
+        """The page number of a position in it, None where the document has no pages."""
         return self.first_page + bisect_right(self.page_starts, position) or None
 
     def heading(self, position: int) -> str | None:

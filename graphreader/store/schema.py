@@ -28,11 +28,7 @@ _INDEXES = len(_STATEMENTS) + 1  # with the vector index
 
 
 async def prepare(connection: Connection, dimension: int) -> None:
-    """Create missing indexes; for a complete schema that costs three short reads.
-
-    Raises SchemaError for a graph of another version, and EmbeddingMismatchError where the vector
-    index has another dimension: it would never find vectors of another length.
-    """
+    """Create missing indexes. Raises SchemaError, and EmbeddingMismatchError by the dimension."""
     number = await check(connection)
     indexes = await connection.read("schema/indexes")
     if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _INDEXES:
@@ -41,10 +37,7 @@ async def prepare(connection: Connection, dimension: int) -> None:
 
 
 async def check(connection: Connection) -> int | None:
-    """Return the number of the graph's schema, None for a graph without one.
-
-    Raises SchemaError for a graph of another version.
-    """
+    """Return the number of the graph's schema, if it has one. Raises SchemaError for another."""
     number: int | None = (await connection.read("schema/number"))[0]["number"]
     if number is not None and number != NUMBER:
         raise SchemaError(

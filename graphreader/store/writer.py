@@ -1,8 +1,7 @@
 """Writes one corpus: documents, chunks with their facts, key elements, embeddings, finished runs.
 
 Every step is safe to repeat: ids come from the content, and a document is marked as complete only
-when all of it is in the graph. Deletes work in batches; the next `finish_deletes` completes an
-interrupted one. The ingestion decides what is written.
+when all of it is in the graph. The next `finish_deletes` completes an interrupted delete.
 """
 
 import json
@@ -63,7 +62,7 @@ class UnembeddedElement:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The key elements of written chunks that have no vector yet.
+    """The key elements of written chunks without a vector.
 
     `shared` are the documents of which another process wrote one of these chunks before.
     """
@@ -83,10 +82,7 @@ class GraphWriter:
     async def begin_corpus(
         self, *, decider: str, prompts: str, embedding: str, dimension: int
     ) -> None:
-        """Create the corpus, or check that the same embedding made its vectors.
-
-        Raises EmbeddingMismatchError: vectors of two embeddings cannot be compared.
-        """
+        """Create the corpus. Raises EmbeddingMismatchError if it has vectors of another one."""
         self._record = {
             "corpus": self.corpus,
             "decider": decider,
@@ -98,10 +94,7 @@ class GraphWriter:
         check_embedding(self.corpus, rows[0]["embedding"], embedding)
 
     async def begin_documents(self, documents: Sequence[Document], chunk_tokens: int) -> set[str]:
-        """Write the documents' own nodes; they count as incomplete until `complete`.
-
-        Returns the ids of those that were written: one that is being deleted takes nothing.
-        """
+        """Write the documents' own nodes; returns the ids of those that are not being deleted."""
         values = self._document_values(documents, chunk_tokens)
         rows = await self._write("write/documents", **values)
         return {row["id"] for row in rows}
@@ -319,10 +312,7 @@ class Deleter:
                 await self._connection.run(name, corpus=self._corpus, chunks=batch)
 
     async def finish_deletes(self) -> None:
-        """Complete every interrupted delete of this corpus; `GraphWriter.settle` is due afterwards.
-
-        No writer adds to such a document: `write/mark_deleting` takes the lock of the corpus.
-        """
+        """Complete every interrupted delete of this corpus; `GraphWriter.settle` is due after."""
         if not await self._connection.read("read/pending_deletes", corpus=self._corpus):
             return
         while rows := await self._connection.read(
@@ -338,9 +328,7 @@ class Deleter:
 async def write_run(connection: Connection, corpus: str, reading: Reading) -> str | None:
     """Write a finished run into the graph, linked to the nodes that it visited.
 
-    The ingested texts do not change by it, nodes that are deleted since are left out, and writing
-    it again changes nothing. Returns a sentence that says why the run is not kept. That is no
-    failure: the question is answered, and the user may have read access only.
+    Returns a sentence if it is not kept: the user may have read access only.
     """
     scope = {"id": reading.run or uuid4().hex, "corpus": corpus}
 

@@ -28,8 +28,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["secret.txt", ""], EMPTY),
         ([" \t"], EMPTY),
-        ([5], "5 is neither a path nor a document: give one of them."),
-        ([b"secret.txt"], "b'secret.txt' is neither a path nor a document: give one of them."),
+        ([5], "5 is neither a path nor a document: give each by itself."),
+        ([b"secret.txt"], "b'secret.txt' is neither a path nor a document: give each by itself."),
     ],
 )
 def test_no_texts(folder: Path, things: list[Any], message: str) -> None:

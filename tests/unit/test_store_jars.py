@@ -1,7 +1,6 @@
 """The jars of the embedded Neo4j: fetched from a real HTTP server on loopback, never from afar."""
 
 import hashlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +12,7 @@ import pytest
 from graphreader.errors import DownloadError, ServerError
 from graphreader.settings import Settings
 from graphreader.store.embedded import jars as jars_module
-from graphreader.store.embedded.jars import Jar, complete, pinned_jars, provide_jars
+from graphreader.store.embedded.jars import Jar, complete, pinned_jars
 from graphreader.store.embedded.process import no_progress
 
 
@@ -213,25 +212,21 @@ def test_refusal_names_jar_and_remedy(repository: Repository, tmp_path: Path, st
 
 # An address or a proxy that cannot be used is an error that says what to do, without the password.
 @pytest.mark.parametrize(
-    ("address", "proxy", "message"),
+    ("address", "proxy"),
     [
-        ("http://me:secret@127.0.0.1:9/x", None, "GRAPHREADER_MAVEN_MIRROR"),
-        ("ftp://me:secret@127.0.0.1/x", None, "must look like https"),
-        ("http://me:secret@[::1/x", None, "must look like https"),
-        ("http://127.0.0.1:9/x", "gopher://me:secret@127.0.0.1:9", "proxy"),
+        ("http://me:secret@127.0.0.1:9/x", None),
+        ("ftp://me:secret@127.0.0.1/x", None),
+        ("http://me:secret@[::1/x", None),
+        ("http://127.0.0.1:9/x", "gopher://me:secret@127.0.0.1:9"),
     ],
 )
 def test_unusable_address(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    address: str,
-    proxy: str | None,
-    message: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, proxy: str | None
 ) -> None:
     if proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy)
 
-    with pytest.raises(DownloadError, match=message) as caught:
+    with pytest.raises(DownloadError, match=r"proxy.*GRAPHREADER_MAVEN_MIRROR") as caught:
         complete(JARS, tmp_path, address, no_progress)
     assert "secret" not in str(caught.value)
 
@@ -265,25 +260,12 @@ def test_progress(repository: Repository, tmp_path: Path) -> None:
         complete(JARS, tmp_path, repository.address, interrupt)
 
 
-# A cache that cannot be written, or a disk too small for the jars, is an error that names the
-# folder and the setting, before anything is fetched.
+# A cache that cannot be written is an error that names the folder and the setting.
 def test_no_room(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    giant = Jar("org/neo4j/giant/1/giant-1.jar", "0" * 64, 10**18)
 
     with pytest.raises(ServerError, match=r"file/jars cannot be written.*GRAPHREADER_CACHE"):
         complete(JARS, tmp_path / "file" / "jars", repository.address, no_progress)
-    with pytest.raises(ServerError, match=r"MB of room.*GRAPHREADER_CACHE"):
-        complete([giant], tmp_path, repository.address, no_progress)
-    assert repository.asked == []
-
-
-# Java takes a colon (a semicolon on Windows) for the end of a folder's name.
-def test_a_folder_that_java_cannot_read(repository: Repository, tmp_path: Path) -> None:
-    cache = tmp_path / f"a{os.pathsep}b"
-
-    with pytest.raises(ServerError, match=r"^Java cannot read jars from .*GRAPHREADER_CACHE"):
-        provide_jars("2026.08.1", cache, repository.address, no_progress)
     assert repository.asked == []
 
 

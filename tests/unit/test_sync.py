@@ -26,13 +26,13 @@ async def numbers(ended: list[str]) -> AsyncGenerator[int]:
         ended.append("ended")
 
 
+@sync.methods_in_loop
 class Counter:
     """Counts in the process's loop."""
 
     def __init__(self) -> None:
         self.ended: list[str] = []
 
-    @sync.in_loop
     async def aadd(self, one: int, *, two: int = 0) -> int:
         """Add two numbers."""
         assert (await where())[0] == "graphreader"

@@ -1,14 +1,12 @@
 """The jars of a Neo4j version: downloads missing ones into the cache, checks every jar once.
 
 Pinned lists ship with the package, one line a jar: its path in a Maven repository, sha256, size in
-bytes. The jars of a version lie in one folder of the cache, which all homes of the user share.
-Downloads run 16 at once, resume where they were interrupted, and are tried again.
+bytes. Downloads run 16 at once, resume where they were interrupted, and are tried again.
 """
 
 import hashlib
 import os
 import queue
-import shutil
 import ssl
 import threading
 import time
@@ -21,7 +19,7 @@ from pathlib import Path
 import certifi
 import httpx
 
-from graphreader.errors import DownloadError, ServerError
+from graphreader.errors import DownloadError
 from graphreader.store.embedded.process import Progress, lock_folder, writing
 
 _VARIABLE = "GRAPHREADER_CACHE"
@@ -62,16 +60,8 @@ def pinned_jars(version: str) -> tuple[Jar, ...]:
 
 
 def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progress) -> Path:
-    """Return the folder with all jars of `version`, after fetching those that are missing.
-
-    Raises ServerError where Java could not read them from there.
-    """
+    """Return the folder with all jars of `version`, after fetching those that are missing."""
     folder = Path(os.path.expanduser(cache)).resolve() / "neo4j" / version
-    if os.pathsep in str(folder):
-        raise ServerError(
-            f"Java cannot read jars from {folder}, because it takes {os.pathsep!r} for the end of a"
-            f" folder's name: set {_VARIABLE} to another folder."
-        )
     complete(pinned_jars(version), folder, mirror, progress)
     return folder
 
@@ -80,8 +70,8 @@ def complete(jars: Sequence[Jar], folder: Path, mirror: str | None, progress: Pr
     """Fetch the missing ones of `jars` into `folder`; one process does it for all that wait.
 
     They come from the Maven repository `mirror`, else from Maven Central. Checksums are compared
-    once: then a marker file vouches for the list, and sizes for the files. Raises DownloadError
-    where the repository is of no help, ServerError where the folder cannot be written.
+    once: then a marker file vouches for the list, and sizes for the files. Raises DownloadError,
+    and ServerError where the folder cannot be written.
     """
     if _is_complete(jars, folder):
         return
@@ -91,14 +81,10 @@ def complete(jars: Sequence[Jar], folder: Path, mirror: str | None, progress: Pr
         if _is_complete(jars, folder):
             return
         missing = [jar for jar in jars if not jar.matches(folder / jar.name)]
-        needed, free = sum(jar.size for jar in missing), shutil.disk_usage(folder).free
-        if needed > free:
-            raise ServerError(
-                f"{folder} has {free // 10**6} MB of room and Neo4j needs {needed // 10**6} MB:"
-                f" make room, or set {_VARIABLE} to a folder on another disk."
-            )
         if missing:
-            with _open_client(mirror or _maven_central()) as client:
+            # The package jgo knows the address of Maven Central; its import takes 0.2 s.
+            address = mirror or str(import_module("jgo.constants").MAVEN_CENTRAL_URL)
+            with _open_client(address) as client:
                 _download(missing, folder, client, progress)
         with writing(folder, _VARIABLE):
             (folder / _MARKER).write_text(_digest(jars), encoding="ascii")
@@ -116,30 +102,8 @@ def _digest(jars: Sequence[Jar]) -> str:
     return hashlib.sha256("".join(jar.sha256 for jar in jars).encode("ascii")).hexdigest()
 
 
-def _maven_central() -> str:
-    """Return the address of Maven Central, "" where the package jgo is not installed.
-
-    The package is imported here because that takes 0.2 s, and most starts fetch nothing.
-    """
-    try:
-        return str(import_module("jgo.constants").MAVEN_CENTRAL_URL)
-    except ImportError:
-        return ""
-
-
 def _open_client(address: str) -> httpx.Client:
-    """Return a client of the Maven repository at an address.
-
-    Raises DownloadError where the address or the proxy of the environment cannot be used.
-    """
-    if not address:
-        raise _no_help("Maven Central", "the package jgo, which knows its address, is missing")
-    try:
-        host = httpx.URL(address).host
-    except httpx.InvalidURL:
-        host = ""
-    if not address.startswith(("https://", "http://")) or not host:
-        raise _no_help(host or "that address", "it must look like https://HOST/PATH")
+    """Return a client of the Maven repository at an address. Raises DownloadError."""
     # Trust what the system trusts (a company's own proxy, say) and what httpx trusts by itself.
     trusted = ssl.create_default_context()
     trusted.load_verify_locations(certifi.where())
@@ -154,8 +118,8 @@ def _open_client(address: str) -> httpx.Client:
             limits=httpx.Limits(max_connections=_CONNECTIONS),
         )
     except (httpx.InvalidURL, ValueError, ImportError):
-        # httpx would repeat the proxy's address, and with it the password in it.
-        raise _no_help(host, "the proxy in the environment cannot be used") from None
+        # httpx would repeat the address, and with it the password in it.
+        raise _no_help("that address", "it, or the proxy in the environment, is none") from None
 
 
 def _no_help(host: str, reason: str) -> DownloadError:
@@ -167,11 +131,7 @@ def _no_help(host: str, reason: str) -> DownloadError:
 
 
 def _download(jars: Sequence[Jar], folder: Path, client: httpx.Client, progress: Progress) -> None:
-    """Fetch `jars` into `folder`, 16 at once, and return when all have arrived.
-
-    The first failure ends it, and so does a silence of 20 seconds. Complete jars and the parts of
-    others stay.
-    """
+    """Fetch `jars` into `folder`, 16 at once; the first failure or 20 s of silence ends it."""
     waiting: queue.SimpleQueue[Jar] = queue.SimpleQueue()
     for jar in sorted(jars, key=lambda jar: -jar.size):  # so that no large one is alone at the end
         waiting.put(jar)
@@ -201,8 +161,7 @@ def _download(jars: Sequence[Jar], folder: Path, client: httpx.Client, progress:
             if received != before:
                 since = time.monotonic()
             if time.monotonic() - since > _PATIENCE:
-                reason = f"nothing arrived for {_PATIENCE:.0f} seconds"
-                raise _no_help(client.base_url.host, reason)
+                raise _no_help(client.base_url.host, f"nothing arrived for {_PATIENCE:.0f} seconds")
             if failures:
                 break
             alive[0].join(timeout=0.1)
@@ -230,10 +189,7 @@ class _InterruptedError(Exception):
 
 
 def _fetch(jar: Jar, folder: Path, client: httpx.Client, stopped: threading.Event) -> None:
-    """Fetch a jar, with tries as long as they make progress; return early when `stopped`.
-
-    Raises DownloadError, and ServerError where the folder cannot be written.
-    """
+    """Fetch a jar, with tries as long as they make progress; return early when `stopped`."""
     part, host = _part(jar, folder), client.base_url.host
     most, fruitless = _size(part), 0
     while not stopped.is_set():

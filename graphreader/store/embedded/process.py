@@ -47,10 +47,9 @@ Phase = Literal["waiting", "downloading", "preparing", "starting"]
 class Progress(Protocol):
     """A callback for the progress of a start, called several times a second by the calling thread.
 
-    "waiting" is for another process that starts the same server or fetches the same jars,
-    "preparing" sets the password, "starting" waits for the server to answer. `done` and `total`
-    are bytes while "downloading"; otherwise 0 and None. An exception of the callback ends the work
-    and is passed on: a server that is starting is then stopped.
+    "waiting" is for another process that does the same. `done` and `total` are bytes while
+    "downloading"; otherwise 0 and None. An exception of the callback ends the start and is passed
+    on.
     """
 
     def __call__(self, phase: Phase, done: int, total: int | None) -> None:
@@ -66,7 +65,7 @@ def no_progress(phase: Phase, done: int, total: int | None) -> None:
 def writing(folder: Path, variable: str) -> Iterator[None]:
     """Raise ServerError where the system refuses to write (full disk, no permission).
 
-    The message names the folder and `variable`, the environment variable that chooses another.
+    `variable` is the environment variable that chooses another folder.
     """
     try:
         yield
@@ -79,11 +78,7 @@ def writing(folder: Path, variable: str) -> Iterator[None]:
 
 @contextmanager
 def lock_folder(folder: Path, variable: str, progress: Progress) -> Iterator[None]:
-    """Lock `folder` against other processes and threads, by a lock file in it.
-
-    Waits without limit, and reports "waiting". The system releases the lock of a process that
-    dies, so a lock file left behind means nothing. Raises ServerError as `writing` does.
-    """
+    """Lock `folder` against other processes and threads; waits without limit, and reports it."""
     lock = FileLock(folder / "lock", mode=0o600)
     while not lock.is_locked:
         with writing(folder, variable), suppress(Timeout):
@@ -157,10 +152,7 @@ class ServerHome:
         return (self.folder / "data" / "databases" / "system").exists()
 
     def make(self) -> None:
-        """Create the folder, for its owner only, unless it exists.
-
-        Raises ServerError on a full disk: there Neo4j would neither start nor end.
-        """
+        """Create the folder, for its owner only. Raises ServerError on a full disk."""
         with writing(self.folder, VARIABLE):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         free = shutil.disk_usage(self.folder).free
@@ -190,9 +182,8 @@ class ServerHome:
     def make_access(self) -> Access:
         """Return the access with ports that are free now, and write it where it is new.
 
-        A port that another program holds for longer than 5 seconds is replaced for good: a server
-        at a new port helps more than a refusal, and all commands find it. Raises ServerError where
-        there are data but their password is lost.
+        A port that another program holds for longer than 5 seconds is replaced for good. Raises
+        ServerError where there are data but their password is lost.
         """
         kept = self.access()
         if kept is None and self.has_data:
@@ -275,25 +266,15 @@ def java() -> Path:
     return _JAVA
 
 
-@contextmanager
-def _java_environment(home: ServerHome) -> Iterator[dict[str, Any]]:
-    """Yield the options of `subprocess` that start Java for a home, without keys of this process.
-
-    Raises ServerError where Java does not run.
-    """
+def _java_environment(home: ServerHome) -> dict[str, Any]:
+    """The options of `subprocess` that start Java for a home, without keys of this process."""
     environment = bare_environment() | {
         "NEO4J_HOME": str(home.folder),
         "NEO4J_CONF": str(home.conf),
         # Java reads file names by the locale: in a bare one, no folder with an accent is found.
         "LC_ALL": "C.UTF-8",
     }
-    try:
-        yield {"stdin": subprocess.DEVNULL, "cwd": home.folder, "env": environment}
-    except OSError as error:
-        raise ServerError(
-            f"Java does not run on this machine ({error.strerror or error}): set NEO4J_URI and"
-            " NEO4J_PASSWORD to a Neo4j of your own."
-        ) from error
+    return {"stdin": subprocess.DEVNULL, "cwd": home.folder, "env": environment}
 
 
 def set_password(home: ServerHome, jars: Path, access: Access) -> None:
@@ -307,18 +288,13 @@ def set_password(home: ServerHome, jars: Path, access: Access) -> None:
     try:
         with writing(home.folder, VARIABLE), atomic_write(secret, mode=0o600) as file:
             file.write(access.password.encode())
-        with _java_environment(home) as environment:
-            result = subprocess.run(
-                [*command, f"@{secret}"],
-                capture_output=True,
-                timeout=_ADMIN_SECONDS,
-                check=False,
-                **environment,
-            )
-    except subprocess.TimeoutExpired as error:
-        raise ServerError(
-            f"Neo4j took more than {_ADMIN_SECONDS:.0f} seconds to take its first password."
-        ) from error
+        result = subprocess.run(
+            [*command, f"@{secret}"],
+            capture_output=True,
+            timeout=_ADMIN_SECONDS,
+            check=False,
+            **_java_environment(home),
+        )
     finally:
         secret.unlink(missing_ok=True)
     if result.returncode:
@@ -329,8 +305,7 @@ def set_password(home: ServerHome, jars: Path, access: Access) -> None:
 def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
     """Start the server, detached from this process, and return without waiting for it.
 
-    It has its own session (Ctrl-C does not reach it), its own standard streams (an inherited pipe
-    would block its reader), and no keys of this process in its environment.
+    Ctrl-C does not reach its session, and it holds no pipe of this process.
     """
     command = [
         *(str(java()), "-cp", str(jars / "*")),
@@ -343,7 +318,7 @@ def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
     ]
     with writing(home.folder, VARIABLE):
         log = (home.logs / "console.log").open("wb")
-    with log, _java_environment(home) as environment:
+    with log:
         child = subprocess.Popen(
             command,
             stdout=log,
@@ -351,7 +326,7 @@ def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
             start_new_session=True,
             creationflags=getattr(subprocess, "DETACHED_PROCESS", 0)
             | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            **environment,
+            **_java_environment(home),
         )
     process = psutil.Process(child.pid)
     process.create_time()  # psutil remembers it; later the process may be gone
@@ -377,10 +352,6 @@ def end(process: psutil.Process) -> None:
                 process.resume()  # a suspended process receives no signal
         except psutil.NoSuchProcess:
             return
-        except psutil.AccessDenied:
-            raise ServerError(
-                f"Neo4j (process {process.pid}) belongs to another user: stop it as that user."
-            ) from None
         deadline = time.monotonic() + _STOP_SECONDS
         while time.monotonic() < deadline:
             if is_gone(process):

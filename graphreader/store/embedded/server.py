@@ -1,7 +1,7 @@
 """The embedded server of a home: finds it, starts it, stops it, for any number of callers at once.
 
 A process is the server of a home when its pid, its start time and the home on its command line all
-fit the state file. So a killed server, a reboot, a reused pid and a copied home are all noticed.
+fit the state file.
 """
 
 import logging
@@ -87,12 +87,10 @@ def running(settings: Settings) -> RunningServer | None:
 
 
 def ensure_running(settings: Settings, progress: Progress | None = None) -> RunningServer:
-    """Return the server of these settings, and start it if it is not running.
+    """Return the server of these settings, and start it if it is not running (5 to 10 seconds).
 
-    The first time it fetches about 170 MB of jars; a start takes 5 to 10 seconds and is done by
-    one process however many callers there are. Raises DownloadError where the jars cannot be
-    fetched, ServerError where the server does not come up (with the end of its log) or a folder
-    cannot be written.
+    The first time it fetches about 170 MB of jars. Raises DownloadError, and ServerError where the
+    server does not come up (with the end of its log) or a folder cannot be written.
     """
     report = progress or no_progress
     server = running(settings)
@@ -105,10 +103,7 @@ def ensure_running(settings: Settings, progress: Progress | None = None) -> Runn
 
 
 def stop(settings: Settings) -> bool:
-    """Stop the server of these settings; False where none runs.
-
-    Waits for a command that is starting it.
-    """
+    """Stop the server of these settings; False where none runs."""
     home = ServerHome.of(settings)
     if not home.folder.exists():
         return False
@@ -123,10 +118,7 @@ def stop(settings: Settings) -> bool:
 
 
 def _adopt(home: ServerHome, report: Progress) -> RunningServer | None:
-    """Wait for a server that runs but is still starting, is too busy to answer, or lost its state.
-
-    One whose password is lost is ended.
-    """
+    """Wait for a server that is starting, too busy, or lost its state; without password end it."""
     process, access = _find_process(home), home.access()
     if not process:
         return None
@@ -160,11 +152,7 @@ def _start(home: ServerHome, settings: Settings, report: Progress) -> RunningSer
 def _wait_for(
     process: psutil.Process, home: ServerHome, access: Access, report: Progress, seconds: float
 ) -> RunningServer:
-    """Wait until the server answers, and store its state.
-
-    It may take as long as its logs grow, at least every so many `seconds`: on a busy machine, a
-    start takes minutes.
-    """
+    """Wait until the server answers, as long as its logs grow in so many `seconds`."""
     began = process.create_time()
     deadline, logged = time.monotonic() + seconds, size_of_logs(home)
     while time.monotonic() < deadline:
@@ -178,9 +166,7 @@ def _wait_for(
         if version:
             state = ServerState(process.pid, began, str(home.folder), version)
             home.write(_STATE, state)
-            logger.info(
-                "The embedded Neo4j (process %d) answers on port %d", process.pid, access.bolt
-            )
+            logger.info("The embedded Neo4j (%d) answers on port %d", process.pid, access.bolt)
             return _describe(home, access, state)
         if (size := size_of_logs(home)) != logged:
             deadline, logged = time.monotonic() + seconds, size
@@ -242,10 +228,7 @@ def _speaks_bolt(port: int) -> bool:
 
 
 def _answered_version(access: Access) -> str | None:
-    """Return the server's version once it speaks Bolt and answers queries by HTTP; else None.
-
-    Raises ServerError where the server refuses the password.
-    """
+    """Return the server's version once it speaks Bolt and answers queries by HTTP; else None."""
     import httpx  # noqa: PLC0415  # 0.2 s, and a server that runs is not asked for its version
 
     if not _speaks_bolt(access.bolt):
