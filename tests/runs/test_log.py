@@ -128,7 +128,7 @@ def test_failures(
     log: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retry, "FIRST_RETRY_SECONDS", 0.2)
+    monkeypatch.setattr(retry, "FIRST_TRIES", 2)
     gone = Fault(503, "Alpha met nobody")
     with OpenAIServer(mind.think, always=gone) as server:
         settings = chronicle.settings(neo4j, server, tmp_path / "home", embeddings="offline")
