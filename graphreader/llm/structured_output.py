@@ -4,21 +4,20 @@ Schemas fit OpenAI's strict mode: one flat object, every property required, no f
 no `oneOf`. References are resolved; titles and docstrings, which cost tokens, are left out.
 
 A reply is one JSON object that fits the decision: as content, as the arguments of a tool call, or
-inside plain text: after reasoning (`<think>`), in a code fence, between sentences, or inside one
-more object. Where the reply has none, the reasoning is searched. Unknown keys are dropped. Nothing
-that is missing is made up, so broken JSON is not repaired: `json-repair` ends truncated lists and
-strings as if they were complete.
+in plain text: after reasoning (`<think>`), in a code fence, between sentences, or inside one more
+object. Unknown keys are dropped. Broken JSON is not repaired: `json-repair` ends truncated lists
+and strings as if they were complete.
 """
 
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
+from graphreader.documents import without_surrogates
 from graphreader.errors import ReplyError
 from graphreader.llm.protocols import Decision, Task
 
@@ -85,18 +84,12 @@ def _simplify(part: Any, definitions: Schema) -> Any:
     return simple
 
 
+_MARKS = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)"
 _REASONING = re.compile(
-    r"<((?:seed:)?(?:think(?:ing)?|thoughts?|reasoning))>.*?(?:</\1>|\Z)"
-    r"|\[THINK\].*?(?:\[/THINK\]|\Z)"
-    r"|◁think▷.*?(?:◁/think▷|\Z)"
-    r"|<\|channel\|>analysis.*?(?:<\|channel\|>final|\Z)",
-    re.DOTALL | re.IGNORECASE,
+    rf"<({_MARKS})>.*?(?:</\1>|\Z)|\[THINK\].*?(?:\[/THINK\]|\Z)", re.DOTALL | re.IGNORECASE
 )
-_REASONING_END = re.compile(
-    r"</(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>|\[/THINK\]|◁/think▷", re.IGNORECASE
-)
+_REASONING_END = re.compile(rf"</{_MARKS}>|\[/THINK\]", re.IGNORECASE)
 _OBJECT_START = re.compile(r"\s*(?:```\w*\s*)?\{")
-_REASONING_BLOCKS = ("reasoning", "thinking", "redacted_thinking", "reasoning_content")
 
 
 def has_reasoning(message: "AIMessage") -> bool:
@@ -104,8 +97,9 @@ def has_reasoning(message: "AIMessage") -> bool:
     usage = message.usage_metadata
     counted = (usage.get("output_token_details") or {}).get("reasoning") if usage else 0
     marked = _REASONING.search(message.text) or _REASONING_END.search(message.text)
-    blocks = _blocks(message, *_REASONING_BLOCKS)
-    return bool(counted or marked or blocks or _reasoning_beside(message))
+    blocks = _blocks(message, "reasoning", "thinking", "redacted_thinking", "reasoning_content")
+    apart = any(message.additional_kwargs.get(key) for key in ("reasoning_content", "reasoning"))
+    return bool(counted or marked or blocks or apart)
 
 
 def without_reasoning(text: str) -> str:
@@ -121,14 +115,6 @@ def object_start(text: str) -> int | None:
     ends = [mark.end() for mark in _REASONING_END.finditer(text)]
     start = _OBJECT_START.match(text, ends[-1] if ends else 0)
     return start.end() - 1 if start else None
-
-
-def _reasoning_beside(message: "AIMessage") -> str:
-    """The reasoning outside of the message's text, as far as the provider shows it."""
-    keys = ("thinking", "reasoning", "text")
-    texts = [block.get(key) for block in _blocks(message, *_REASONING_BLOCKS) for key in keys]
-    texts += [message.additional_kwargs.get(key) for key in ("reasoning_content", "reasoning")]
-    return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
 def _blocks(message: "AIMessage", *types: str) -> list[dict[str, object]]:
@@ -155,7 +141,6 @@ _SENTENCES: dict[ReplyProblem, str] = {
     "no_json": "it holds no JSON object that fits the schema",
 }
 _BRACKET = re.compile(r"[\[{]")
-_MAX_BROKEN = 2_000  # brackets; a reply may consist of nothing else
 
 
 class UnusableReply(ReplyError):
@@ -216,72 +201,46 @@ def _problem(message: "AIMessage", *, has_object: bool) -> ReplyProblem:
     return "no_json" if message.text.strip() or message.invalid_tool_calls else "empty"
 
 
-def _candidates(message: "AIMessage", decision: type[Decision]) -> list[Any]:
-    """The candidates for the decision's fields, the likeliest first.
-
-    Reasoning is searched only where the reply has no JSON object: one that does not fit is reported
-    to the model instead.
-    """
-    text = without_reasoning(message.text).strip()
-    values = []
-    with suppress(RecursionError):  # nested too deeply: no candidate
-        values += [_clean(call["args"]) for call in message.tool_calls]
+def _candidates(message: "AIMessage", decision: type[Decision]) -> Iterator[Any]:
+    """The candidates for the decision's fields, the likeliest first."""
+    values = [call["args"] for call in message.tool_calls]
     values += [one for call in message.invalid_tool_calls for one in _json_values(call["args"])]
-    values += _json_values(text)
-    candidates = [fields for value in values for fields in _unwrap(value, decision)]
-    if candidates or _problem(message, has_object=False) in ("cut_off", "refused"):
-        return candidates
-    marked = "" if message.text.strip() == text else message.text
-    values = [*_json_values(marked), *_json_values(_reasoning_beside(message))]
-    return [fields for value in values for fields in _unwrap(value, decision)]
+    values += _json_values(without_reasoning(message.text))
+    for value in values:
+        # Half a surrogate pair is stored by no database.
+        clean = json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
+        yield from _unwrap(clean, decision)
 
 
 def _json_values(text: str | None) -> list[Any]:
-    """The outermost JSON objects and lists in a text, the last one first.
-
-    What follows brackets that are nested too deeply, or very many broken ones, is not scanned.
-    """
+    """The outermost JSON objects and lists in a text, the last one first."""
     decoder = json.JSONDecoder(strict=False)  # raw line breaks inside of strings are common
-    text, values, position, broken = text or "", [], 0, 0
-    while broken < _MAX_BROKEN and (bracket := _BRACKET.search(text, position)):
+    text, values, position = text or "", [], 0
+    while bracket := _BRACKET.search(text, position):
         try:
             value, position = decoder.raw_decode(text, bracket.start())
-            values.append(_clean(value))
-        except RecursionError:
+            values.append(value)
+        except RecursionError:  # brackets without end: what stands before them may count
             break
-        except ValueError:  # no JSON, or a number of thousands of digits
+        except ValueError:
             position = bracket.end()
-            broken += 1
     return values[::-1]
-
-
-def _clean(value: Any) -> Any:
-    """The value without lone surrogates, which no database stores."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_clean(one) for one in value]
-    if isinstance(value, dict):
-        return {_clean(key): _clean(one) for key, one in value.items()}
-    return value
 
 
 def _unwrap(value: Any, decision: type[Decision]) -> Iterator[Any]:
     """The value itself, or the value inside of a wrapper that models often add."""
     fields = decision.model_fields
     if isinstance(value, list):
-        # An empty list may be all that is left of an object with a mistake in it.
-        if value and all(isinstance(one, dict) for one in value):
-            lists = [name for name, field in fields.items() if "list" in str(field.annotation)]
-            if len(fields) == 1 and lists:
-                yield {lists[0]: value}
-            elif len(value) == 1:
-                yield value[0]
+        lists = [name for name, field in fields.items() if "list" in str(field.annotation)]
+        if value and len(fields) == len(lists) == 1 and all(isinstance(x, dict) for x in value):
+            yield {lists[0]: value}
+        elif len(value) == 1 and isinstance(value[0], dict):
+            yield value[0]
     elif set(value) & set(fields):
         yield value
     else:
-        for inner in (value.get("arguments"), value.get("parameters"), *value.values()):
-            if isinstance(inner, str) and inner.lstrip().startswith("{"):
+        for inner in value.values():
+            if isinstance(inner, str):
                 yield from _json_values(inner)
             elif isinstance(inner, dict):
                 yield inner
