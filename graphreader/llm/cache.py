@@ -5,7 +5,7 @@ that shapes it: model, parameters, schema and the whole prompt. The form of the 
 difference. Equal decisions that are wanted at the same time are requested once (single flight).
 
 Any process may use the file at the same time. A file that is damaged, locked, read-only or on a
-full disk never fails a run: nothing is found or kept, and `trouble` says so.
+full disk never fails a run: no reply is read or kept, and `trouble` says so.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ import json
 import logging
 import sqlite3
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -23,7 +22,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from graphreader.documents import without_surrogates
 from graphreader.errors import CacheError
 from graphreader.files import is_unusable, open_sqlite, sqlite_files, sqlite_problem
 from graphreader.llm.protocols import Decision, DecisionResult, Task
@@ -46,7 +44,6 @@ CREATE TABLE IF NOT EXISTS replies (
     reply BLOB NOT NULL
 )
 """
-
 _GET: Final = "SELECT reply FROM replies WHERE key = ?"
 _PUT: Final = "INSERT OR REPLACE INTO replies (key, model, kept_at, reply) VALUES (?, ?, ?, ?)"
 
@@ -70,7 +67,7 @@ def key_of(*parts: str) -> str:
     """The key of a request, 64 hexadecimal digits: other parts, another key."""
     digest = hashlib.sha256()
     for part in parts:
-        encoded = _encode(part)
+        encoded = part.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "big"))
         digest.update(encoded)
     return digest.hexdigest()
@@ -86,10 +83,9 @@ class ReplyCache:
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser()
         self.trouble: str | None = None
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread = ThreadPoolExecutor(1, "graphreader-replies")
         self._connection: sqlite3.Connection | None = None  # used in that thread alone
-        self._pending: deque[tuple[bytes, str, float, bytes]] = deque()
-        self._retry_at = {"read": 0.0, "written": 0.0}
+        self._retry_at = 0.0
 
     @classmethod
     def of(cls, settings: Settings) -> "ReplyCache":
@@ -102,35 +98,23 @@ class ReplyCache:
         def read() -> str | None:
             if self._connection is None and not self.path.exists():
                 return None
-            row = self._database().execute(_GET, (_encode(key),)).fetchone()
-            return bytes(row[0]).decode("utf-8", "surrogatepass") if row else None
+            row = self._database().execute(_GET, (key.encode(),)).fetchone()
+            return bytes(row[0]).decode() if row else None
 
         return await self._run("read", read)
 
     async def put(self, key: str, reply: str, *, model: str) -> None:
-        """Keep a reply; it is on the disk afterwards. Cancelling does not undo it.
-
-        Replies that wait for the disk are written together.
-        """
-        name = without_surrogates(model)
-        self._pending.append((_encode(key), name, time.time(), _encode(reply)))
+        """Keep a reply; it is on the disk afterwards. Cancelling does not undo it."""
+        row = (key.encode(), model, time.time(), reply.encode())
 
         def write() -> None:
-            rows = [self._pending.popleft() for _ in range(len(self._pending))]
-            if rows:
-                with self._database() as database:
-                    database.execute("BEGIN IMMEDIATE")
-                    database.executemany(_PUT, rows)
+            self._database().execute(_PUT, row)  # one statement is a transaction
 
         await self._run("written", write)
 
     async def aclose(self) -> None:
-        """Write what is pending and close the file. Later use opens it again."""
-        if thread := self._thread:
-            self._thread = None
-            closed = asyncio.get_running_loop().run_in_executor(thread, self._close)
-            thread.shutdown(wait=False)
-            await asyncio.shield(closed)
+        """Close the file after all writes. Later use opens it again."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
 
     def stats(self) -> CacheStats:
         """Count the kept replies, in the calling thread; creates no file. Raises CacheError."""
@@ -171,18 +155,17 @@ class ReplyCache:
 
     async def _run(self, action: str, work: Callable[[], T | None]) -> T | None:
         """The result of work in the thread; None where it fails. It ends even if cancelled."""
-        self._thread = self._thread or ThreadPoolExecutor(1, "graphreader-replies")
         loop = asyncio.get_running_loop()
         return await asyncio.shield(loop.run_in_executor(self._thread, self._try, action, work))
 
     def _try(self, action: str, work: Callable[[], T | None]) -> T | None:
-        if time.monotonic() < self._retry_at[action]:
+        if time.monotonic() < self._retry_at:
             return None
         try:
             return work()
         except Exception as error:  # whatever it is, a run works without the cache
             self._close()
-            self._retry_at[action] = time.monotonic() + _RETRY_SECONDS
+            self._retry_at = time.monotonic() + _RETRY_SECONDS
             self.trouble = f"The run goes on without kept replies: {self._describe(action, error)}"
             logger.warning("%s", self.trouble)
             return None
@@ -198,17 +181,13 @@ class ReplyCache:
                 connection.close()
 
     def _describe(self, action: str, error: Exception) -> str:
-        remedy = "begin anew with `graphreader cache clear`"
+        remedy = "delete them with `graphreader cache clear`"
         return sqlite_problem(self.path, action, error, remedy)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     # FULL: paid replies survive a power cut, too.
     return open_sqlite(path, FORMAT, _TABLE, timeout=_LOCK_SECONDS, synchronous="FULL")
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -239,7 +218,8 @@ class DecisionCache:
         schema = json.dumps(schema_of(task.decision), sort_keys=True)
         key = key_of(self._model, *self._options, task.prompt, schema, *texts)
         async with _locks.setdefault(key, asyncio.Lock()):
-            if kept := _parse(task, await self._cache.get(key)):
+            reply = await self._cache.get(key)
+            if reply and (kept := restore_decision(task, json.loads(reply))):
                 logger.debug("%s: a kept reply serves for %s", self._model, task.prompt)
                 return replace(kept, usage=Usage(reused=1))
             result = await ask()
@@ -271,10 +251,3 @@ def restore_decision(task: Task[D], record: Any) -> DecisionResult[D] | None:
     except (KeyError, TypeError, ValueError):
         return None
     return DecisionResult(decision, task) if task.problem(decision) is None else None
-
-
-def _parse(task: Task[D], reply: str | None) -> DecisionResult[D] | None:
-    try:
-        return restore_decision(task, json.loads(reply or ""))
-    except ValueError:
-        return None

@@ -88,7 +88,7 @@ def test_a_damaged_file(terminal: Terminal, file: Path) -> None:
 
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err == (
-        f"{file} cannot be read (file is not a database): begin anew with"
+        f"{file} cannot be read (file is not a database): delete them with"
         " `graphreader cache clear`.\n"
     )
     assert terminal.run("cache", "clear", "--yes").code == 0
