@@ -1,13 +1,9 @@
 """The decider that asks a language model through a LangChain chat model.
 
-Each decision is one prompt that is measured before it is sent, and one reply that is read into the
-task's decision. The reply is requested as JSON schema, else as a tool call, else as JSON in plain
-text: the first form that the service accepts is used from then on. An unusable or incomplete reply
-is sent back once with its problem. Where a form has never worked and brings prose instead of JSON,
-the schema is put into the prompt.
-
-LangChain's `with_structured_output` is not used: it loses the reply and its usage where the reply
-is wrong or cut off.
+A reply is requested as JSON schema, else as a tool call, else as JSON in plain text: the first form
+that the service accepts is used from then on. An unusable or incomplete reply is sent back once
+with its problem. Where a form has never worked and brings prose instead of JSON, the schema is put
+into the prompt. LangChain's `with_structured_output` would lose wrong replies and their usage.
 """
 
 import json
@@ -17,15 +13,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
     BaseMessage,
-    InvalidToolCall,
-    ToolCall,
     message_chunk_to_message,
 )
 from pydantic_core import from_json
@@ -43,7 +37,7 @@ from graphreader.llm.protocols import (
     TokenCallback,
 )
 from graphreader.llm.providers import OPTIONS, Option, ProviderAdapter, close
-from graphreader.llm.retry import ModelService, RequestRejected
+from graphreader.llm.retry import Failure, ModelService, RequestRejected
 from graphreader.llm.structured_output import (
     ReplyForm,
     UnusableReply,
@@ -67,7 +61,6 @@ _NEXT_FORM: dict[ReplyForm, ReplyForm] = {"schema": "tool", "tool": "text"}
 class _Capabilities:
     """The features that a service accepted and rejected so far; they shape the next request.
 
-    Several decisions may meet the same rejection, so each request remembers how it was made.
     `without` are the rejected options, `streams` is whether replies may be streamed, `reasons` is
     whether the model needs room for reasoning, `form_works` is whether a reply was JSON.
     """
@@ -81,15 +74,12 @@ class _Capabilities:
         self._first_form = form
 
     def adapt(
-        self,
-        rejection: RequestRejected,
-        form: ReplyForm,
-        without: frozenset[Option],
-        *,
-        streamed: bool,
+        self, failure: Failure, form: ReplyForm, without: frozenset[Option], *, streamed: bool
     ) -> bool:
-        """Change how requests are made after a rejected one; False: there is no other way."""
-        failure = rejection.failure
+        """Change how requests are made after a rejected one; False: there is no other way.
+
+        Several decisions may meet the same rejection: the last arguments say how this one was made.
+        """
         if failure.kind == "rejected" and streamed and "stream" in str(failure).lower():
             self.streams = False  # the form may be rejected only together with streaming
         elif failure.kind == "rejected" and form in _NEXT_FORM:
@@ -247,19 +237,14 @@ class LanguageModelDecider:
             except RequestRejected as rejection:
                 if rejection.failure.kind == "content":
                     raise UnusableReply("refused") from rejection
-                streamed = listener is not None
-                if not capabilities.adapt(rejection, prompt.form, without, streamed=streamed):
+                failure, streamed = rejection.failure, listener is not None
+                if not capabilities.adapt(failure, prompt.form, without, streamed=streamed):
                     raise ModelRefusedError(
                         f"{self.name} refuses the request ({rejection}): check that it is a model "
                         "for chats, or use another one (GRAPHREADER_MODEL)."
                     ) from rejection
-                logger.debug(
-                    "%s: next form %s, streaming %s, rejected options: %s",
-                    self.name,
-                    capabilities.form,
-                    capabilities.streams,
-                    sorted(capabilities.without),
-                )
+                changed = capabilities.form, capabilities.streams, sorted(capabilities.without)
+                logger.debug("%s: form, streaming, rejected options: %s", self.name, changed)
             finally:
                 budget.settle(reserved, usage)
 
@@ -350,22 +335,17 @@ class LanguageModelDecider:
 async def _invoke(client: Any, messages: Sequence[BaseMessage]) -> AIMessage:
     """Send one request for a reply in one piece."""
     try:
-        message = await client.ainvoke(messages)
+        message: AIMessage = await client.ainvoke(messages)
     except Exception as error:
-        message = _cut_off_reply(error)
-        if message is None:
-            raise
-    if not isinstance(message, AIMessage):
-        raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
+        return _cut_off_reply(error)
     return message
 
 
 class _StreamedRequest:
     """One request whose reply is streamed; `on_token` receives the pieces of its `answer`.
 
-    The reply is one JSON object, as content or as the arguments of a tool. Reasoning, words before
-    the object and replies that are no JSON are not passed on. After a stream that broke off, the
-    reply is requested in one piece: the network may be unable to hold a stream.
+    After a stream that broke off, the reply is requested in one piece: the network may be unable to
+    hold a stream.
     """
 
     def __init__(
@@ -384,24 +364,30 @@ class _StreamedRequest:
         """
         if self._broke_off:
             return await _invoke(self._client, self._messages)
-        chunks: list[AIMessage] = []
+        chunks: list[Any] = []
         try:
             await self._receive(chunks)
-            return _join_chunks(chunks)
         except Exception as error:
-            if not chunks and _means_no_stream(error):
+            self._broke_off = bool(chunks)
+            # So OpenAI's client, or LangChain, reports a reply that is no stream.
+            no_stream = isinstance(error, AssertionError | IndexError) or "No generation" in str(
+                error
+            )
+            if no_stream and not chunks:
                 raise NotImplementedError("The service gives no stream") from error
-            message = _cut_off_reply(error)
-            if message is None:
-                raise
-            return message
-        finally:
-            self._broke_off = bool(chunks)  # matters only if it is sent again
+            return _cut_off_reply(error)
+        if not isinstance(chunks[-1], AIMessageChunk):
+            return chunks[-1]  # of a client that does not stream
+        whole = chunks[0] + chunks[1:]
+        if not finish_reason(whole):
+            self._broke_off = True
+            raise ConnectionError("The stream ended in the middle of the reply")
+        return cast(AIMessage, message_chunk_to_message(whole))
 
-    async def _receive(self, chunks: list[AIMessage]) -> None:
+    async def _receive(self, chunks: list[Any]) -> None:
         answer = GrowingAnswer()
         begins = True
-        stream: AsyncIterator[AIMessage]
+        stream: AsyncIterator[AIMessageChunk]
         async with aclosing(self._client.astream(self._messages)) as stream:
             async for chunk in stream:
                 chunks.append(chunk)
@@ -411,7 +397,10 @@ class _StreamedRequest:
 
 
 class GrowingAnswer:
-    """The text of `answer` in a JSON object, read while the object is written."""
+    """The text of `answer` in a JSON object, read while the object is written.
+
+    Reasoning, words before the object and replies that are no JSON are not passed on.
+    """
 
     def __init__(self) -> None:
         self._content = ""
@@ -438,47 +427,6 @@ class GrowingAnswer:
         return piece
 
 
-def _means_no_stream(error: Exception) -> bool:
-    """Whether OpenAI's client, or LangChain, reports a reply that is no stream like this."""
-    return isinstance(error, AssertionError | IndexError) or "No generation chunks" in str(error)
-
-
-def _join_chunks(chunks: Sequence[AIMessage]) -> AIMessage:
-    """The message of the chunks. Raises ConnectionError where its end is missing."""
-    pieces = [chunk for chunk in chunks if isinstance(chunk, AIMessageChunk)]
-    if not pieces:  # of a client that does not stream
-        return chunks[-1]
-    whole = pieces[0] + pieces[1:] if len(pieces) > 1 else pieces[0]
-    message = message_chunk_to_message(whole)
-    if not isinstance(message, AIMessage) or not isinstance(whole, AIMessageChunk):
-        raise TypeError(f"The model's reply is a {type(message).__name__}, not an AIMessage")
-    # LangChain itself would take the start of an object for the whole one.
-    message.tool_calls, message.invalid_tool_calls = [], []
-    for call in whole.tool_call_chunks:
-        id_, name, text = call["id"], call["name"] or "", call["args"] or "{}"
-        arguments, rest = _first_json(text)
-        if isinstance(arguments, dict) and not rest.strip():
-            message.tool_calls.append(ToolCall(type="tool_call", id=id_, name=name, args=arguments))
-        else:
-            message.invalid_tool_calls.append(
-                InvalidToolCall(type="invalid_tool_call", id=id_, name=name, args=text, error=None)
-            )
-    content, _ = _first_json(message.text[object_start(message.text) or 0 :])
-    if not (finish_reason(message) or message.tool_calls or content is not None):
-        raise ConnectionError("The stream ended in the middle of the reply")
-    return message
-
-
-def _first_json(text: str) -> tuple[Any, str]:
-    """The JSON value at the start of the text, or None, and the rest of the text."""
-    text = text.lstrip()
-    try:
-        value, end = json.JSONDecoder(strict=False).raw_decode(text)
-    except ValueError:
-        return None, text
-    return value, text[end:]
-
-
 def _reply_text(message: AIMessage) -> str:
     """The text of the reply, from its content or from the arguments of a tool call."""
     calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
@@ -486,23 +434,21 @@ def _reply_text(message: AIMessage) -> str:
     return "\n".join([*calls, *unparsed, str(message.text)]).strip()
 
 
-def _cut_off_reply(error: Exception) -> AIMessage | None:
-    """The reply that OpenAI's client raises as an error because it was cut off, if it is one."""
+def _cut_off_reply(error: Exception) -> AIMessage:
+    """The reply that OpenAI's client raises as an error because it was cut off; else the error."""
     completion: Any = getattr(error, "completion", None)
     if completion is None:
-        return None
+        raise error
     choice, usage = completion.choices[0], completion.usage
     message = AIMessage(
         choice.message.content or "", response_metadata={"finish_reason": choice.finish_reason}
     )
     if usage is not None:
         reasoning = getattr(usage.completion_tokens_details, "reasoning_tokens", None) or 0
-        cached = getattr(usage.prompt_tokens_details, "cached_tokens", None) or 0
         message.usage_metadata = {
             "input_tokens": usage.prompt_tokens,
             "output_tokens": usage.completion_tokens,
-            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-            "input_token_details": {"cache_read": cached},
+            "total_tokens": usage.total_tokens,
             "output_token_details": {"reasoning": reasoning},
         }
     return message

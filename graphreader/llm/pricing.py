@@ -5,7 +5,6 @@ server has no price unless the file names it. Prices are list prices, without di
 the cost of writing into a provider's prompt cache.
 """
 
-import os
 import tomllib
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
@@ -42,11 +41,6 @@ class _Entry(BaseModel):
     output: float = Field(ge=0)
     cached_input: float | None = Field(None, ge=0)
 
-    def dollars(self, fresh: int, cached: int, output: int) -> float:
-        """The price of so many tokens; `fresh` are those of the input that are not `cached`."""
-        cached_input = self.input if self.cached_input is None else self.cached_input
-        return (fresh * self.input + cached * cached_input + output * self.output) / 1_000_000
-
 
 class Prices:
     """Computes the cost of requests to models.
@@ -76,20 +70,19 @@ class Prices:
     ) -> float | None:
         """Dollars of one request to the model `name` ("provider:model"); None: not known.
 
-        `cached_tokens` are the input tokens that came from the provider's prompt cache. Some
-        providers charge more for long requests, so the requests of a run are priced one by one.
-        The first call may wait for the table (0.5 s), unless `load_table` was called before; later
-        calls take 60 microseconds.
+        `cached_tokens` are the input tokens from the provider's prompt cache. Some providers charge
+        more for long requests, so the requests of a run are priced one by one. The first call may
+        wait for the table (0.5 s), unless `load_table` was called before.
         """
         if name == OFFLINE:
             return 0.0
-        name = _normalize(name)
-        cached_tokens = min(cached_tokens, input_tokens)
-        if name in self._own:
-            return self._own[name].dollars(
-                input_tokens - cached_tokens, cached_tokens, output_tokens
-            )
-        return self._listed(name, input_tokens, output_tokens, cached_tokens)
+        name, cached = _normalize(name), min(cached_tokens, input_tokens)
+        entry = self._own.get(name)
+        if entry is None:
+            return self._listed(name, input_tokens, output_tokens, cached)
+        cached_price = entry.input if entry.cached_input is None else entry.cached_input
+        fresh = (input_tokens - cached) * entry.input
+        return (fresh + cached * cached_price + output_tokens * entry.output) / 1_000_000
 
     def _listed(self, name: str, input_: int, output: int, cached: int) -> float | None:
         """The table's price of one request; None for a model that it does not know."""
@@ -128,33 +121,17 @@ def _import_table() -> tuple[Any, frozenset[str]]:
 def _read_file(file: Path) -> dict[str, _Entry]:
     """The prices of a file. Raises SettingsError."""
     try:
-        tables = tomllib.loads(Path(os.path.expanduser(file)).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror}): check GRAPHREADER_PRICES"
-    except UnicodeDecodeError:
-        problem = "are not UTF-8: save the file as UTF-8"
-    except tomllib.TOMLDecodeError as error:
-        problem = f"are not valid TOML: {error}"
-    else:
-        return {_normalize(name): _parse_entry(file, name, entry) for name, entry in tables.items()}
-    raise SettingsError(f"The prices in {file} {problem}.")
-
-
-def _parse_entry(file: Path, name: str, entry: object) -> _Entry:
-    provider, _, model = name.partition(":")
-    if not (provider and model):
+        tables = tomllib.loads(file.expanduser().read_text(encoding="utf-8-sig"))
+        return {_normalize(name): _Entry.model_validate(entry) for name, entry in tables.items()}
+    except (OSError, ValueError) as error:  # TOML, UTF-8 and validation raise ValueErrors
+        reason = str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False)[0]
+            reason = ": ".join([*map(str, first["loc"]), first["msg"].lower()])
         raise SettingsError(
-            f"The prices in {file} name [{name}], which is no model: write "
-            '["provider:model"], with the quotation marks.'
-        )
-    try:
-        return _Entry.model_validate(entry)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        wrong = ": ".join([*map(str, first["loc"]), first["msg"].lower()])
-        raise SettingsError(
-            f'The prices of ["{name}"] in {file} make no sense ({wrong}): give `input`, `output` '
-            "and, where it differs, `cached_input`, in dollars a million tokens."
+            f"The prices in {file} (GRAPHREADER_PRICES) cannot be used ({reason}): write a table "
+            '["provider:model"] with `input`, `output` and, where it differs, `cached_input`, in '
+            "dollars a million tokens."
         ) from None
 
 

@@ -112,25 +112,21 @@ def _parse(text: str) -> Prompt:
 
 
 def _read_folder(folder: Path) -> dict[str, Prompt]:
-    """The prompts of a folder, without hidden files and backups of editors."""
+    """The prompts of a folder, without hidden files and files of other kinds."""
     try:
-        files = [file for file in sorted(folder.iterdir()) if not _is_ignored(file)]
+        files = [one for one in sorted(folder.iterdir()) if one.suffix == _SUFFIX]
     except OSError as error:
         raise SettingsError(
             f"The folder of prompts {folder} cannot be read ({error.strerror}): set "
             "GRAPHREADER_PROMPTS to a folder with prompt files, or leave it out."
         ) from None
-    return {file.stem: _read_file(file) for file in files}
-
-
-def _is_ignored(file: Path) -> bool:
-    return file.name.startswith(".") or file.name.endswith("~") or file.is_dir()
+    return {file.stem: _read_file(file) for file in files if not file.name.startswith(".")}
 
 
 def _read_file(file: Path) -> Prompt:
     """A prompt file of one's own. Raises SettingsError."""
     try:
-        original = _package_prompts().get(file.stem) if file.suffix == _SUFFIX else None
+        original = _package_prompts().get(file.stem)
         if original is None:
             names = ", ".join(f"{name}{_SUFFIX}" for name in sorted(_package_prompts()))
             raise ValueError(f"is the file of no prompt: call it one of {names}, or move it away")
@@ -148,19 +144,10 @@ def _read_file(file: Path) -> Prompt:
 
 def _check(prompt: Prompt, names: frozenset[str]) -> None:
     """Raise ValueError where the places of the prompt are not `names`."""
-    expected = " ".join(f"${name}" for name in sorted(names))
     if not Template(prompt.user).is_valid():
         raise ValueError(
             "has a '$' under '# User' that begins no name: write '$$' for the sign itself"
         )
-    if unknown := sorted(prompt.names - names):
-        raise ValueError(f"has a place ${unknown[0]} that nothing fills: its places are {expected}")
-    if missing := sorted(names - prompt.names):
-        raise ValueError(f"lacks the place ${missing[0]} under '# User': its places are {expected}")
-    if misplaced := sorted(names & set(Template(prompt.system).get_identifiers())):
-        raise ValueError(
-            f"has the place ${misplaced[0]} under '# System', where none is filled: move it under "
-            "'# User'"
-        )
-    if not prompt.system:
-        raise ValueError("says nothing under '# System': say there what is to be done")
+    if prompt.names != names or names & set(Template(prompt.system).get_identifiers()):
+        places = " ".join(f"${name}" for name in sorted(names))
+        raise ValueError(f"must have the places {places} under '# User', and no others")

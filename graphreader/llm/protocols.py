@@ -26,10 +26,7 @@ class Budget:
 
     A request reserves its largest cost before it is sent and settles its real cost afterwards, so
     parallel paths exceed neither limit. `answer_tokens`, with one call, are reserved for the
-    answer: a run that may explore no further still answers from its notebooks. 0: nothing is.
-
-    A service that obeys no limit for its replies, or counts more tokens than our encoding, may
-    exceed `max_tokens` by the difference.
+    answer: a run that may explore no further still answers from its notebooks.
     """
 
     max_calls: int | None = None
@@ -65,7 +62,6 @@ class Budget:
         return self.max_tokens - self._tokens - self._reserved(phase)
 
     def _reserved(self, phase: Phase) -> int:
-        """Tokens that are kept back for the answer."""
         return 0 if phase == "answer" else self.answer_tokens
 
     def _error(self, limit: str, value: int, requested: int, kept: int) -> BudgetError:
@@ -137,15 +133,8 @@ class Task(Generic[D]):
         return None
 
 
-class AnswersInText(Protocol):
-    """A decision with an answer in free text, or without one."""
-
-    answer: str
-    answered: bool
-
-
-def empty_answer_problem(decision: AnswersInText) -> str | None:
-    """The `Task.problem` of a decision that claims to answer, with an empty text."""
+def empty_answer_problem(decision: Any) -> str | None:
+    """The `Task.problem` of a decision that is `answered`, with an empty `answer`."""
     if decision.answered and not decision.answer.strip():
         return "The answer is empty: give it, or set answered to false."
     return None
@@ -210,7 +199,6 @@ class Decider(Protocol):
     @property
     def notice(self) -> str:
         """See the class."""
-        ...
 
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
@@ -222,18 +210,12 @@ class Decider(Protocol):
         does not contain. Raises DecisionError where no decision can be had, and BudgetError before
         a request that the budget does not allow.
         """
-        ...
 
     def measure(self, task: Task[Any]) -> int:
-        """The tokens of the task's prompt; 0 where nothing is sent.
-
-        Raises WindowError where it does not fit the window.
-        """
-        ...
+        """The tokens of the task's prompt; 0 where nothing is sent. Raises WindowError."""
 
     async def aclose(self) -> None:
         """Close the connections."""
-        ...
 
 
 class Embedder(Protocol):
@@ -248,8 +230,6 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector per text, in the same order. Raises DecisionError."""
-        ...
 
     async def aclose(self) -> None:
         """Close the connections."""
-        ...

@@ -305,20 +305,17 @@ _QUOTA = re.compile(
 )
 # The part of a request that a status 400 is about, in this order: a prompt that is too long is
 # often reported along with the limit of the reply.
-_REFUSED_PARTS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(words, re.IGNORECASE))
-    for kind, words in (
-        (
-            "window",
-            r"context_length_exceeded|context (length|window|limit)|maximum (context|prompt length)"
-            r"|(prompt|input) is too long|exceeds? the (available )?context|input token count"
-            r"|too many (input )?tokens",
-        ),
-        ("temperature", "temperature"),
-        ("seed", r"\b(random_)?seed\b(?!-)"),  # seed-oss is a model
-        ("limit", r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"),
-        ("content", "content_filter|content management policy|content_policy"),
-    )
+_REFUSED_PARTS: tuple[tuple[FailureKind, str], ...] = (
+    (
+        "window",
+        r"context_length_exceeded|context (length|window|limit)|maximum (context|prompt length)"
+        r"|(prompt|input) is too long|exceeds? the (available )?context|input token count"
+        r"|too many (input )?tokens",
+    ),
+    ("temperature", "temperature"),
+    ("seed", r"\b(random_)?seed\b(?!-)"),  # seed-oss is a model
+    ("limit", r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"),
+    ("content", "content_filter|content management policy|content_policy"),
 )
 # No status tells it: OpenRouter refuses tools with 404, Ollama a schema with 500 or without one.
 _UNSUPPORTED_FORM = re.compile(
@@ -366,7 +363,8 @@ def _kind(status: int, text: str, wait: float | None) -> FailureKind:
 
 
 def _refused_part(text: str) -> FailureKind:
-    return next((kind for kind, words in _REFUSED_PARTS if words.search(text)), "rejected")
+    matching = (kind for kind, words in _REFUSED_PARTS if re.search(words, text, re.IGNORECASE))
+    return next(matching, "rejected")
 
 
 def _kind_without_status(error: Exception, text: str) -> FailureKind:

@@ -182,7 +182,7 @@ def holds_json(message: "AIMessage") -> bool:
 
 
 def finish_reason(message: "AIMessage") -> str:
-    """Why the model stopped; every provider has its own field for it."""
+    """Why the model stopped, by the provider's own field."""
     metadata = message.response_metadata
     for key in ("finish_reason", "stop_reason", "done_reason", "status"):
         if isinstance(metadata.get(key), str):
@@ -203,7 +203,9 @@ def _problem(message: "AIMessage", *, has_object: bool) -> ReplyProblem:
 
 def _candidates(message: "AIMessage", decision: type[Decision]) -> Iterator[Any]:
     """The candidates for the decision's fields, the likeliest first."""
-    values = [call["args"] for call in message.tool_calls]
+    # LangChain takes the start of a streamed tool call's arguments for the whole.
+    is_cut_off = finish_reason(message) in _CUT_OFF
+    values = [] if is_cut_off else [call["args"] for call in message.tool_calls]
     values += [one for call in message.invalid_tool_calls for one in _json_values(call["args"])]
     values += _json_values(without_reasoning(message.text))
     for value in values:
