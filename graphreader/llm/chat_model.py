@@ -9,7 +9,7 @@ into the prompt. LangChain's `with_structured_output` would lose wrong replies a
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -257,18 +257,14 @@ class LanguageModelDecider:
     ) -> AIMessage:
         """The service's reply, with request and reply in the log."""
         load_table()  # of prices, while the model writes
-        debug, start = logger.isEnabledFor(logging.DEBUG), time.monotonic()
-        if debug:
-            texts = [message.text for message in prompt.messages]
-            about = self.name, prompt.task.prompt, prompt.form, prompt.tokens, texts
-            logger.debug("%s: request for %s by %s, %d tokens: %s", *about)
-        send: Callable[[], Awaitable[AIMessage]] = partial(_invoke, client, prompt.messages)
-        if on_token:
-            send = _StreamedRequest(client, prompt.messages, on_token).send
-        message = await self._service.call(send, tokens=tokens)
-        if debug:
-            answer = self.name, prompt.task.prompt, time.monotonic() - start, _reply_text(message)
-            logger.debug("%s: reply to %s after %.1f s: %s", *answer)
+        start, kind = time.monotonic(), prompt.task.prompt
+        texts = [message.text for message in prompt.messages]
+        about = self.name, kind, prompt.form, prompt.tokens, texts
+        logger.debug("%s: request for %s by %s, %d tokens: %s", *about)
+        request = _Request(client, prompt.messages, on_token)
+        message = await self._service.call(request.send, tokens=tokens)
+        answer = self.name, kind, time.monotonic() - start, _reply_text(message)
+        logger.debug("%s: reply to %s after %.1f s: %s", *answer)
         return message
 
     def _fit(self, task: Task[D], correction: Correction | None = None) -> RenderedPrompt[D]:
@@ -332,29 +328,19 @@ class LanguageModelDecider:
         return Correction("" if error.kind == "cut_off" else text, error.problem)
 
 
-async def _invoke(client: Any, messages: Sequence[BaseMessage]) -> AIMessage:
-    """Send one request for a reply in one piece."""
-    try:
-        message: AIMessage = await client.ainvoke(messages)
-    except Exception as error:
-        return _cut_off_reply(error)
-    return message
-
-
-class _StreamedRequest:
-    """One request whose reply is streamed; `on_token` receives the pieces of its `answer`.
+class _Request:
+    """One request; with `on_token` its reply is streamed, and the pieces of its `answer` passed on.
 
     After a stream that broke off, the reply is requested in one piece: the network may be unable to
     hold a stream.
     """
 
     def __init__(
-        self, client: Any, messages: Sequence[BaseMessage], on_token: TokenCallback
+        self, client: Any, messages: Sequence[BaseMessage], on_token: TokenCallback | None
     ) -> None:
         self._client = client
         self._messages = messages
         self._on_token = on_token
-        self._broke_off = False
 
     async def send(self) -> AIMessage:
         """Send the request, or send it again.
@@ -362,29 +348,29 @@ class _StreamedRequest:
         Raises ConnectionError where the stream ends before the reply does, NotImplementedError
         where the service does not stream.
         """
-        if self._broke_off:
-            return await _invoke(self._client, self._messages)
         chunks: list[Any] = []
         try:
-            await self._receive(chunks)
+            if self._on_token is None:
+                return cast(AIMessage, await self._client.ainvoke(self._messages))
+            await self._receive(chunks, self._on_token)
         except Exception as error:
-            self._broke_off = bool(chunks)
             # So OpenAI's client, or LangChain, reports a reply that is no stream.
-            no_stream = isinstance(error, AssertionError | IndexError) or "No generation" in str(
-                error
+            no_stream = isinstance(error, AssertionError | IndexError) or (
+                "No generation chunks" in str(error)
             )
-            if no_stream and not chunks:
+            if self._on_token and no_stream and not chunks:
                 raise NotImplementedError("The service gives no stream") from error
+            self._on_token = None if chunks else self._on_token
             return _cut_off_reply(error)
         if not isinstance(chunks[-1], AIMessageChunk):
-            return chunks[-1]  # of a client that does not stream
+            return cast(AIMessage, chunks[-1])  # of a client that does not stream
         whole = chunks[0] + chunks[1:]
         if not finish_reason(whole):
-            self._broke_off = True
+            self._on_token = None
             raise ConnectionError("The stream ended in the middle of the reply")
         return cast(AIMessage, message_chunk_to_message(whole))
 
-    async def _receive(self, chunks: list[Any]) -> None:
+    async def _receive(self, chunks: list[Any], on_token: TokenCallback) -> None:
         answer = GrowingAnswer()
         begins = True
         stream: AsyncIterator[AIMessageChunk]
@@ -392,7 +378,7 @@ class _StreamedRequest:
             async for chunk in stream:
                 chunks.append(chunk)
                 if piece := answer.add(chunk):
-                    self._on_token(piece, begins)
+                    on_token(piece, begins)
                     begins = False
 
 

@@ -1,13 +1,11 @@
 """Model providers: their requirements, LangChain clients and request formats.
 
 A provider that is not in the table follows LangChain's habits: its key is in `NAME_API_KEY` and its
-package is `langchain-name`. Providers' packages are imported when one of their models is opened; a
-SettingsError says what is missing. `ProviderAdapter` knows the parameters of one client.
+package is `langchain-name`, which is imported when one of its models is opened.
 """
 
 import inspect
 import math
-import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -71,8 +69,6 @@ PROVIDERS = {
 
 _OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"  # the key for servers that need none
-_SIZED_EMBEDDINGS = re.compile(r"text-embedding-3-")  # models whose vectors may have any length
-_UNKNOWN_PROVIDER = re.compile(r"upported|Unable to infer")
 _FORM_WARNING = "(This model does not support|Invalid schema for) OpenAI's structured output"
 
 
@@ -136,8 +132,7 @@ def open_embeddings(settings: Settings, name: str, setting: str) -> Embeddings:
 
 def has_default_dimension(name: str) -> bool:
     """Whether the embeddings are opened so that their vectors have DEFAULT_DIMENSION."""
-    provider, _, model = name.partition(":")
-    return provider.lower() == "openai" and bool(_SIZED_EMBEDDINGS.match(model))
+    return name.lower().startswith("openai:text-embedding-3-")  # whose vectors have any length
 
 
 def health_url(client: object) -> str | None:
@@ -150,7 +145,7 @@ def base_url(client: object) -> str | None:
     """The base URL that the client sends requests to, if it shows it."""
     configured = getattr(client, "openai_api_base", None)
     urls = [configured, *(getattr(inner, "base_url", None) for inner in _inner_clients(client))]
-    return next((str(url).rstrip("/") for url in urls if url and str(url)), None)
+    return next((str(url).rstrip("/") for url in urls if url), None)
 
 
 def secrets_of(client: object) -> frozenset[str]:
@@ -217,6 +212,11 @@ def _open(
     provider: Provider, name: str, setting: str, options: dict[str, Any], open_: Callable[..., T]
 ) -> T:
     """The client that `open_` makes, without the options that it forbids. Raises SettingsError."""
+    base = f", {provider.base_url}" if provider.base_url else ""
+    problem = SettingsError(
+        f"{setting} is '{name}', which cannot be opened: check {provider.key} (is it set?){base}, "
+        "and that LangChain knows the provider."
+    )
     try:
         try:
             client = open_(**options)
@@ -231,22 +231,10 @@ def _open(
             f"{setting} is '{name}', which needs a further package: pip install {provider.package}"
         ) from error
     except Exception as error:  # each provider's client reports a missing key in its own way
-        if isinstance(error, ValueError) and _UNKNOWN_PROVIDER.search(str(error)):
-            kind = "embeddings" if setting == "GRAPHREADER_EMBEDDINGS" else "chat models"
-            raise SettingsError(
-                f"{setting} is '{name}', but there is no provider '{provider.name}' of {kind} in "
-                "LangChain: use openai, ollama or another provider that it knows, or offline."
-            ) from error
-        base = f", {provider.base_url}" if provider.base_url else ""
-        raise SettingsError(
-            f"{name} cannot be opened: check {provider.key} (is it set?){base} and {setting}."
-        ) from error
+        raise problem from error
     key = getattr(client, f"{provider.name}_api_key", None)
     if isinstance(key, SecretStr) and not key.get_secret_value():  # Anthropic's opens without
-        raise SettingsError(
-            f"{provider.key} is not set: set it (in .env or in the environment), or choose another "
-            f"model in {setting}."
-        )
+        raise problem
     return client
 
 
@@ -284,9 +272,7 @@ _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
 class ProviderAdapter:
     """Turns a decision into the parameters of one client; `provider` is LangChain's name of it.
 
-    `form` is the reply form to try first. What the model supports is taken from LangChain's profile
-    of it, where there is one. Where the service rejects a parameter nevertheless, that costs one
-    request in the life of a decider.
+    `form` is the reply form to try first, by LangChain's profile of the model, if there is one.
     """
 
     def __init__(self, provider: str, client: BaseChatModel) -> None:
@@ -318,8 +304,8 @@ class ProviderAdapter:
     ) -> Runnable[Any, AIMessage]:
         """The client, set to reply with the decision in the form, in at most `limit` tokens.
 
-        `without` are the options that the service has rejected. Takes about 30 microseconds. A
-        client without tools raises NotImplementedError when a tool call is requested.
+        `without` are the options that the service has rejected. A client without tools raises
+        NotImplementedError when a tool call is requested.
         """
         without = self._unsupported.union(without)
         changes: dict[str, Any] = {

@@ -1,14 +1,10 @@
 """Limits the requests of the process: how many run at once, and requests and tokens per minute.
 
 The limits belong to an account and not to a reader, so all services share them. Requests start in
-the order in which they arrive. `Retry-After` of one service holds off every request.
-
-In any 60 seconds no more starts than allowed. The load is spread as well: once a sixth of a limit
-has started within 10 seconds, the next request waits, since many services count in shorter
-intervals than minutes. A request that is larger than a whole minute's tokens runs alone.
-
-Each start is logged (a sliding window): a token bucket such as aiolimiter's admits up to twice the
-limit within a minute and cannot correct an estimate afterwards.
+the order in which they arrive. In any 60 seconds no more starts than allowed, spread over it: once
+a sixth of a limit has started within 10 seconds, the next request waits. A request that is larger
+than a whole minute's tokens runs alone. A token bucket such as aiolimiter's would admit up to twice
+the limit within a minute and could not correct an estimate afterwards.
 """
 
 import asyncio
