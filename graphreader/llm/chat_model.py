@@ -243,8 +243,10 @@ class LanguageModelDecider:
                         f"{self.name} refuses the request ({rejection}): check that it is a model "
                         "for chats, or use another one (GRAPHREADER_MODEL)."
                     ) from rejection
-                changed = capabilities.form, capabilities.streams, sorted(capabilities.without)
-                logger.debug("%s: form, streaming, rejected options: %s", self.name, changed)
+                now = capabilities.form, capabilities.streams, sorted(capabilities.without)
+                logger.debug(
+                    "%s: next form %s, streaming %s, rejected options: %s", self.name, *now
+                )
             finally:
                 budget.settle(reserved, usage)
 
