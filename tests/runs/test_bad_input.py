@@ -272,7 +272,7 @@ def test_names_that_are_none(terminal: Terminal, name: str) -> None:
     ("variables", "said"),
     [
         ({"GRAPHREADER_MODEL": "nonsense"}, "must be provider:model"),
-        ({"GRAPHREADER_MODEL": "nonsense:x"}, "GRAPHREADER_MODEL is 'nonsense:x', which cannot be opened"),
+        ({"GRAPHREADER_MODEL": "nonsense:x"}, "'nonsense:x', which cannot be opened"),
         ({"GRAPHREADER_MODEL": "groq:llama3"}, "pip install langchain-groq"),
         ({"GRAPHREADER_MODEL": "openai:gpt-x"}, "OPENAI_API_KEY is not set"),
         ({"GRAPHREADER_EMBEDDINGS": "nonsense"}, "GRAPHREADER_EMBEDDINGS is 'nonsense'"),

@@ -18,7 +18,6 @@ from graphreader.errors import (
 from graphreader.llm import retry
 from graphreader.llm.structured_output import schema_of
 from graphreader.models import open_embedder
-from graphreader.settings import Settings
 from tests.runs.openai_server import Fault, OpenAIServer, opened, settings_for
 from tests.terminal import closed_port
 
