@@ -439,7 +439,8 @@ class GraphReader:
         skipped. An interrupted import can be repeated.
         """
         connection = await self._resources.connection()
-        return await import_corpus(connection, self._corpus, source, progress)
+        stages = self._resources.settings.stages
+        return await import_corpus(connection, self._corpus, source, stages, progress)
 
     # Looking into the corpus. A key element is named by its id, its name or any of its wordings,
     # a document by its id, its path or its title. Unknown names raise UnknownKeyElementError and

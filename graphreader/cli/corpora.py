@@ -42,7 +42,7 @@ from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
     from graphreader.ingestion.report import NormalizationReport
-    from graphreader.ingestion.transfer import Counts, Export, TransferProgress, TransferReport
+    from graphreader.ingestion.transfer import Export, TransferProgress, TransferReport
     from graphreader.store.catalog import DocumentSummary
 
 DELETE_EXAMPLES = (
@@ -342,7 +342,7 @@ def _show_counts(text: str, show: Callable[[str], None] | None) -> "TransferProg
     return lambda counts: show(f"{text}: {_transfer_counts(counts)}") if show else None
 
 
-def _transfer_counts(counts: "Counts | TransferReport") -> str:
+def _transfer_counts(counts: "TransferReport") -> str:
     numbers: Mapping[str, int] = {
         "document": counts.documents,
         "chunk": counts.chunks,

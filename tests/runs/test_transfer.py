@@ -1,6 +1,5 @@
 """`graphreader export` and `import`, as a person or a script gives them."""
 
-import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -44,21 +43,25 @@ def other(neo4j: Settings, corpus: str) -> Iterator[str]:
     """The name of another corpus, which is gone afterwards."""
     yield f"{corpus}-other"
     with GraphReader(f"{corpus}-other", settings=neo4j) as reader:
-        if any(one.corpus == f"{corpus}-other" for one in reader.corpora()):
-            reader.delete(everything=True)
+        reader.delete(everything=True)
 
 
 # A corpus that was exported, deleted and imported is the same, and is not read a second time; so is
-# one that went through pipes under another name, where stdout holds nothing else.
+# one that went through pipes under another name. --json prints the counts. A document with another
+# text is named on stderr, with the exit code of a refusal.
 def test_there_and_back(terminal: Terminal, corpus: str, other: str, neo4j: Settings) -> None:
     terminal.run("ingest", "lives", "--corpus", corpus)
     before = content(neo4j, corpus)
-    environment = environment_of(neo4j)
-    piped = command(["export", "-", "--corpus", corpus], environment)
-    copied = command(["import", "-", "--corpus", other], environment, input=piped.stdout)
+    piped = command(["export", "-", "--corpus", corpus], environment_of(neo4j))
+    copied = command(["import", "-", "--corpus", other], environment_of(neo4j), input=piped.stdout)
+    os.mkfifo(terminal.folder / "pipe")
+    with ThreadPoolExecutor() as threads:
+        received = threads.submit((terminal.folder / "pipe").read_text, encoding="utf-8")
+        assert terminal.run("export", "pipe", "--corpus", corpus).code == 0
+        assert received.result(timeout=10) == piped.stdout
     out = terminal.run("export", "lives.jsonl", "--corpus", corpus)
+    counts = terminal.run("export", "lives.jsonl", "--corpus", corpus, "--json").json
     terminal.run("delete", "--all", "--corpus", corpus, "--yes")
-    assert content(neo4j, corpus) == []
     back = terminal.run("import", "lives.jsonl")
 
     assert content(neo4j, corpus) == before
@@ -68,85 +71,40 @@ def test_there_and_back(terminal: Terminal, corpus: str, other: str, neo4j: Sett
     assert back.out == out.out.replace("exported to lives.jsonl", "imported")
     again = terminal.run("ingest", "lives", "--corpus", corpus, "--json")
     assert {one["status"] for one in again.json["documents"]} == {"unchanged"}
-    lines = [json.loads(line) for line in piped.stdout.splitlines()]
-    assert lines[0]["corpus"] == corpus
     assert piped.stderr.startswith(f"{corpus}: 3 documents")
     assert copied.stdout.startswith(f"{other}: 3 documents")
     assert len(content(neo4j, other)) == len(before)
-
-
-# With --json both commands print one object with the counts. A document with another text is named
-# on stderr, with the exit code of a refusal.
-def test_json(terminal: Terminal, corpus: str) -> None:
-    terminal.run("ingest", "lives", "--corpus", corpus)
-    out = terminal.run("export", "lives.jsonl", "--corpus", corpus, "--json").json
-    back = terminal.run("import", "lives.jsonl", "--json").json
+    assert counts == {
+        **{"corpus": corpus, "documents": 3, "chunks": 3, "facts": counts["facts"]},
+        **{"key_elements": counts["key_elements"], "incomplete": 0, "unchanged": 0, "refused": []},
+    }
     (terminal.folder / "lives" / "vera.txt").write_text("Vera Holm died in 1988.\n")
     terminal.run("ingest", "lives", "--corpus", corpus)
     refused = terminal.run("import", "lives.jsonl")
-
-    counts = {"documents": 3, "chunks": 3, "facts": out["facts"], "incomplete": 0}
-    assert out == counts | {
-        "corpus": corpus,
-        "key_elements": out["key_elements"],
-        "unchanged": 0,
-        "refused": [],
-    }
-    assert out["facts"] >= 3
-    assert {name: value for name, value in back.items() if value} == {
-        "corpus": corpus,
-        "unchanged": 3,
-    }
     assert refused.code == 2
     assert "imported; 2 documents were in the graph already." in refused.out
-    assert "vera" in refused.err
     assert "graphreader delete " in refused.err
 
 
 # A file that is no export is refused in one sentence, before any Neo4j is needed.
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        ("", "not an exported corpus"),
-        ('{"title": "x", "text": "y"}\n', "not an exported corpus"),
-        ('{"graphreader": 2, "more": 1}\n', "format 2"),
-        ('{"graphreader": 1}\n', "Line 1 of the export is wrong (corpus: Field required)"),
-    ],
-)
-def test_no_export(terminal: Terminal, lines: str, said: str) -> None:
+@pytest.mark.parametrize("lines", ["", '{"title": "x", "text": "y"}\n', '{"graphreader": 3}\n'])
+def test_no_export(terminal: Terminal, lines: str) -> None:
     terminal.set(NEO4J_URI=f"bolt://127.0.0.1:{closed_port()}")
     (terminal.folder / "some.jsonl").write_text(lines)
 
     outcome = terminal.run("import", "some.jsonl")
 
     assert (outcome.code, outcome.out) == (2, "")
-    assert said in outcome.err
+    assert "not an exported corpus" in outcome.err
     assert outcome.err.count("\n") == 1
 
 
-# An export that fails leaves the file that was there as it was, and no other one beside it.
+# An export that fails leaves the file that was there as it was, and no other one next to it.
 def test_failing_export(terminal: Terminal, corpus: str) -> None:
     file = terminal.folder / "kept.jsonl"
     file.write_text("as it was")
     files = set(terminal.folder.iterdir())
-    unknown = terminal.run("export", "kept.jsonl", "--corpus", corpus)
-    nowhere = terminal.run("export", "nowhere/kept.jsonl", "--corpus", corpus)
 
-    assert (unknown.code, nowhere.code) == (2, 2)
-    assert "There is no corpus" in unknown.err
+    assert "There is no corpus" in terminal.run("export", "kept.jsonl", "--corpus", corpus).err
     assert file.read_text() == "as it was"
     assert set(terminal.folder.iterdir()) == files
-
-
-# An export goes through a named pipe as well, and puts no file in its place.
-def test_named_pipe(terminal: Terminal, corpus: str) -> None:
-    terminal.run("ingest", "lives", "--corpus", corpus)
-    pipe = terminal.folder / "pipe"
-    os.mkfifo(pipe)
-    with ThreadPoolExecutor() as threads:
-        read = threads.submit(pipe.read_text, encoding="utf-8")
-        outcome = terminal.run("export", "pipe", "--corpus", corpus)
-
-        assert outcome.code == 0
-        assert pipe.is_fifo()
-        assert "end" in json.loads(read.result(timeout=10).splitlines()[-1])
