@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 from graphreader.errors import UsageError
@@ -80,6 +81,11 @@ class AtomicFact:
     index: int
     text: str
     key_elements: tuple[KeyElement, ...]
+
+
+def identity(*parts: str) -> str:
+    """An id that follows from the content: 24 hexadecimal digits."""
+    return sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
 def check_corpus_name(corpus: str) -> str:

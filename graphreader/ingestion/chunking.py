@@ -17,12 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import IntEnum
-from hashlib import sha256
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from unicodedata import category
 
-from graphreader.documents import Chunk, Document
+from graphreader.documents import Chunk, Document, identity
 from graphreader.store.catalog import ArrangedChunk
 from graphreader.text.sentences import line_spans, sentence_spans
 from graphreader.tokens import count
@@ -89,10 +88,9 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
     chunks = []
     for index, (start, end, tokens) in enumerate(spans):
         text = document.text[start:end]
-        name = f"{document.id}\0{text}\0{seen[text]}"
+        id_ = identity(document.id, text, str(seen[text]))
         seen[text] += 1
-        identity = sha256(name.encode(errors="surrogatepass")).hexdigest()[:24]
-        chunks.append(Chunk(identity, document.id, index, start, end, text, tokens))
+        chunks.append(Chunk(id_, document.id, index, start, end, text, tokens))
     return chunks
 
 

@@ -10,11 +10,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from hashlib import sha256
 
 from pydantic import Field
 
-from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
+from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
 from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.normalization.rules import clean_surface, normalize
@@ -166,11 +165,6 @@ def _key_element(corpus: str, wording: str) -> KeyElement:
     surface = clean_surface(wording)
     key = normalize(surface)
     return KeyElement(identity(corpus, key), key, surface)
-
-
-def identity(*parts: str) -> str:
-    """An id that follows from the content: 24 hexadecimal digits."""
-    return sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
 def _clean(text: str) -> str:

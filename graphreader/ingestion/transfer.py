@@ -23,10 +23,9 @@ from typing import Any, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from graphreader.documents import AtomicFact, Chunk, Document, KeyElement
+from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write
-from graphreader.ingestion.extraction import identity
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus

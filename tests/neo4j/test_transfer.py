@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from graphreader.documents import AtomicFact, Chunk, Document
+from graphreader.documents import AtomicFact, Chunk, Document, identity
 from graphreader.errors import EmbeddingMismatchError, UnknownCorpusError, UsageError
 from graphreader.ingestion import transfer
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.extraction import identity, key_elements
+from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus

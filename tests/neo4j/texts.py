@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from graphreader.documents import AtomicFact, Chunk, Document
-from graphreader.ingestion.extraction import identity, key_elements
+from graphreader.documents import AtomicFact, Chunk, Document, identity
+from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Node

@@ -75,13 +75,13 @@ def bad_files(folder: Path) -> dict[str, str]:
         "blank.md": "blank.md has no text in it",
         "binary.txt": "binary.txt is binary",
         "blank16.txt": "blank16.txt has no text in it",
-        "paper.pdf": "paper.pdf cannot be read as PDF",
+        "paper.pdf": "paper.pdf cannot be read (",
         "picture.png": "picture.png is not a .docx, .epub, ",
         "circle.txt": "circle.txt cannot be opened",
         "gone.txt": "gone.txt does not exist",
         "folder.txt": "folder.txt holds no .docx, .epub, ",
         "pipe.txt": "pipe.txt is not a regular file",
-        "huge.txt": "70.0 MiB, more than the limit of 64.0 MiB: cut it into smaller files",
+        "huge.txt": "huge.txt has more than the limit of 64 MiB: cut it into smaller files",
     }
 
 

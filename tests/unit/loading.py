@@ -1,6 +1,5 @@
 """Helpers of the tests of loading."""
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,8 +40,3 @@ def documents(*things: Thing, **options: Any) -> list[Document]:
 
 def reasons(*things: Thing, **options: Any) -> list[str]:
     return [one.reason for one in read(*things, **options) if isinstance(one, Refused)]
-
-
-def lines(path: Path, *records: Any) -> Path:
-    path.write_text("\n".join(json.dumps(one) for one in records), encoding="utf-8")
-    return path

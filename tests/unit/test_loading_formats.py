@@ -2,12 +2,12 @@
 
 import io
 import os
+import re
 import sys
 import zipfile
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pypdf
 import pytest
@@ -23,7 +23,7 @@ from graphreader.ingestion.loading.formats import (
     read_pdf,
 )
 from graphreader.ingestion.loading.html import read_html
-from tests.unit.loading import without_root, write
+from tests.unit.loading import reasons, without_root, write
 
 
 # The id of a document comes from its corpus and its path with links resolved.
@@ -48,7 +48,6 @@ def test_identity(tmp_path: Path) -> None:
         ("a.md", "\ufeffJoan of Arc\r\n".encode()),
         ("a.txt", "却说唐太宗\u2028…😀\x0b\x85x".encode()),
         ("a.md", b"---\r\ntitle: x\r\n---\r\n# A #\r\n"),
-        ("a.txt", "مرحبا بالعالم e\u0301 \u202eabc".encode()),
     ],
 )
 def test_text_is_what_open_reads(tmp_path: Path, name: str, data: bytes) -> None:
@@ -61,15 +60,10 @@ def test_text_is_what_open_reads(tmp_path: Path, name: str, data: bytes) -> None
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.txt", b"", "has no text in it"),
-        ("a.txt", b" \n\t\n", "has no text in it"),
         ("a.txt", b"\xef\xbb\xbf\n", "has no text in it"),
-        ("a.md", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\6\0\0\0", "is binary"),
-        ("a.txt", sha256(b"x").digest() * 40, "is binary"),
         ("a.txt", b"\0" * 50, "is binary"),
         ("a.xyz", b"text", r"is not a \.docx, \.epub, .*\.txt or \.xhtml file"),
         ("a.html", b"\0\1\2\3" * 99, "is binary"),
-        ("a.html", b"<p>One.<![so[ <p>Two.", "cannot be read as HTML .*damaged"),
     ],
 )
 def test_refused(tmp_path: Path, name: str, data: bytes, message: str) -> None:
@@ -81,8 +75,9 @@ def test_refused(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-# A path that cannot be read is refused with the reason.
-def test_not_a_readable_file(tmp_path: Path) -> None:
+# A path that cannot be read, or holds more than the limit, is refused with the reason.
+def test_not_a_readable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MAX_BYTES", 20)
     secret = write(tmp_path / "secret.txt")
     secret.chmod(0)
     os.mkfifo(tmp_path / "pipe.txt")
@@ -90,23 +85,13 @@ def test_not_a_readable_file(tmp_path: Path) -> None:
         (tmp_path / "missing.txt", "does not exist"),
         (tmp_path, "holds no .* file that is wanted"),
         (tmp_path / "pipe.txt", "is not a regular file"),
-        (tmp_path / ("n" * 300 + ".txt"), "cannot be opened"),
-        (tmp_path / "nul\0.txt", "cannot be opened"),
-        (secret / "a.txt", "cannot be opened"),
+        (write(tmp_path / "large.txt", b"x" * 21), "more than the limit"),
     ):
         with pytest.raises(DocumentError, match=message):
             load(path, "c")
     with without_root(), pytest.raises(DocumentError, match=r"opened \(Permission denied\)"):
         load(secret, "c")
-
-
-# A file of exactly the limit is read; one byte more is too large, and both sizes are named.
-def test_too_large(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.txt", b"x" * 2**20)
-
-    assert len(load(path, "c", max_bytes=2**20).text) == 2**20
-    with pytest.raises(DocumentError, match=r"has 1\.0 MiB, more than the limit of 0\.5 MiB"):
-        load(path, "c", max_bytes=2**19)
+    assert load(write(tmp_path / "a.txt", b"x" * 20), "c").text == "x" * 20
 
 
 # A front matter becomes metadata and gives the title; the text stays whole.
@@ -125,12 +110,10 @@ def test_front_matter() -> None:
     [
         ("---\nJust a line.\n---\n\n# A\n", 0, ["Just a line.", "A"]),
         ("---\n# A\n", 0, ["A"]),
-        ("text\n\n---\na: 1\n---\n", 0, ["a: 1"]),
         ("---\na: [1\n---\n# A\n", 1, ["A"]),
         ("---\nd: 2024-13-45\n---\n# A\n", 1, ["A"]),
-        ("---\na: !!python/object/apply:os.getcwd []\n---\n# A\n", 1, ["A"]),
         (f"---\na: {'x' * 70_000}\n---\n# A\n", 1, ["A"]),
-        ("---\na: !!bool maybe\n---\n# A\n", 1, ["A"]),
+        ("---\na: &a [x, x]\nb: [*a, *a]\n---\n# A\n", 1, ["A"]),
     ],
 )
 def test_no_front_matter(text: str, reported: int, headings: list[str]) -> None:
@@ -201,11 +184,7 @@ def test_html() -> None:
         ("<p>a<span> b</span> <i> c</i>d</p>", "a b cd"),
         ("<dl><dt>a<dd>b<dt>c<dd>d</dl>", "a\nb\nc\nd"),
         ("a<svg><title>icon</title></svg>b &lt;&amp;&#x4f60;", "ab <&你"),
-        ("<p>never closed <b>bold", "never closed bold"),
-        ("</p></div>stray", "stray"),
         ("<script src='a'/>after", "after"),
-        ("no markup at all", "no markup at all"),
-        ("", ""),
     ],
 )
 def test_html_blocks(body: str, text: str) -> None:
@@ -223,16 +202,12 @@ def test_html_encoding() -> None:
 
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-
 DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 
 
 def zipped(**files: str | bytes) -> bytes:
-    """A zip archive; "__" stands for "/" in names."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -359,69 +334,58 @@ def test_pdf(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 
 
 # A damaged file is refused in one sentence with the reason.
-@pytest.mark.parametrize(
-    ("read", "data", "message"),
-    [
-        (read_pdf, b"%PDF-1.7\n", "cannot be read as PDF .*damaged"),
-        (read_pdf, b"no pdf", "cannot be read as PDF"),
-        (read_pdf, pdf("Joan.")[:300], "cannot be read as PDF|no page can be read|only pictures"),
-        (read_pdf, pdf("", ""), "no text, only pictures: run OCR"),
-        (read_docx, b"PK\3\4", "cannot be read as DOCX .*damaged"),
-        (read_docx, zipped(**{"a.txt": "x"}), "cannot be read as DOCX"),
-        (read_docx, docx("<w:p>"), "cannot be read as DOCX"),
-        (read_docx, b"\xd0\xcf\x11\xe0" + b"\0" * 600, "protected by a password or an old .doc"),
-        (read_epub, zipped(mimetype="application/epub+zip"), "cannot be read as EPUB"),
-        (read_epub, epub({"a": b"\0\1" * 99}, ["a"]), "no page that can be read"),
-    ],
-)
-def test_unreadable(read: Any, data: bytes, message: str) -> None:
-    with pytest.raises(DocumentError, match=message) as caught:
-        read(data, "/a/file")
+def test_unreadable(tmp_path: Path) -> None:
+    for name, data, message in (
+        ("a.pdf", b"no pdf", "cannot be read .*damaged"),
+        ("a.pdf", pdf("", ""), "no text, only pictures: run OCR"),
+        ("a.docx", b"PK\3\4", "cannot be read .*damaged"),
+        ("a.docx", docx("<w:p>"), "cannot be read .*damaged"),
+        ("a.docx", b"\xd0\xcf\x11\xe0" + b"\0" * 600, "protected by a password or an old .doc"),
+        ("a.epub", zipped(mimetype="application/epub+zip"), "cannot be read .*damaged"),
+        ("a.epub", epub({"a": b"\0\1" * 99}, ["a"]), "no page that can be read"),
+        ("a.html", b"<p>One.<![so[ <p>Two.", "cannot be read .*damaged"),
+    ):
+        (reason,) = reasons(write(tmp_path / name, data))
 
-    assert "/a/file" in str(caught.value)
-    assert "\n" not in str(caught.value)
+        assert re.search(message, reason)
+        assert reason.startswith(str(tmp_path / name))
+        assert "\n" not in reason
 
 
 # A PDF that only its owner may change is read; one that needs a password is refused.
-@pytest.mark.parametrize(("password", "refused"), [("", False), ("secret", True)])
-def test_encrypted_pdf(password: str, refused: bool) -> None:
-    writer = pypdf.PdfWriter(io.BytesIO(pdf("Joan was born.")))
-    writer.encrypt(password, "owner", algorithm="RC4-128")
-    data = io.BytesIO()
-    writer.write(data)
+def test_encrypted_pdf() -> None:
+    def encrypted(password: str) -> bytes:
+        writer = pypdf.PdfWriter(io.BytesIO(pdf("Joan was born.")))
+        writer.encrypt(password, "owner", algorithm="RC4-128")
+        data = io.BytesIO()
+        writer.write(data)
+        return data.getvalue()
 
-    if refused:
-        with pytest.raises(DocumentError, match="protected by a password: save it without one"):
-            read_pdf(data.getvalue(), "a.pdf")
-    else:
-        assert read_pdf(data.getvalue(), "a.pdf").text == "Joan was born."
+    assert read_pdf(encrypted(""), "a.pdf").text == "Joan was born."
+    with pytest.raises(DocumentError, match="protected by a password: save it without one"):
+        read_pdf(encrypted("secret"), "a.pdf")
 
 
 # An archive that is too large when unpacked is refused before it is unpacked, and entities that
 # stand for each other again and again are not expanded.
-def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "MAX_XML", 100_000)
-    monkeypatch.setattr(formats, "MAX_UNPACKED", 200_000)
+def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MAX_UNPACKED", 100_000)
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
-    book = epub({"a": "<p>x</p>"}, ["a"], "<dc:title>&e11;</dc:title>")
-    with zipfile.ZipFile(io.BytesIO(book)) as archive:
-        package = {name: archive.read(name) for name in archive.namelist()}
-    package["OEBPS/book.opf"] = (
-        f'<!DOCTYPE x [<!ENTITY e0 "lol">{entities}]>'.encode() + package["OEBPS/book.opf"]
-    )
+    about = f'<!DOCTYPE x [<!ENTITY e0 "lol">{entities}]><container full-path="&e11;"/>'
+    bombs = {
+        "a.docx": docx(paragraph("x" * 100_001)),
+        "a.epub": epub({"a": "<p>" + "x" * 100_001}, ["a"]),
+        "b.epub": zipped(**{"META-INF/container.xml": about}),
+    }
+    refused = [reasons(write(tmp_path / name, data))[0] for name, data in bombs.items()]
 
-    with pytest.raises(DocumentError, match="when it is unpacked"):
-        read_docx(docx(paragraph("x" * 100_001)), "a.docx")
-    with pytest.raises(DocumentError, match="when it is unpacked"):
-        read_epub(epub({"a": "<p>" + "x" * 200_001}, ["a"]), "a.epub")
-    with pytest.raises(DocumentError, match="cannot be read as EPUB"):
-        read_epub(zipped(**package), "a.epub")
+    assert ["when it is unpacked" in one for one in refused] == [True, True, False]
+    assert "amplification" in refused[2]
 
 
 # Without the package of a format the refusal says what to install.
-@pytest.mark.parametrize(("package", "read"), [("pypdf", read_pdf), ("mammoth", read_docx)])
-def test_extra_missing(package: str, read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
+def test_extra_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mammoth", None)
 
-    with pytest.raises(DocumentError, match=rf"a\.b needs .*: pip install {package}$"):
-        read(b"", "a.b")
+    with pytest.raises(DocumentError, match=r"a\.b needs .*: pip install mammoth$"):
+        read_docx(b"", "a.b")

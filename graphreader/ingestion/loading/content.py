@@ -15,15 +15,12 @@ from typing import Any
 
 from charset_normalizer import CharsetMatch, from_bytes
 
-from graphreader.documents import Document, Skipped
+from graphreader.documents import Document, Skipped, identity
 from graphreader.errors import DocumentError
 from graphreader.text.sentences import language_of
 
 MAX_CHARACTERS = 20_000
 """Characters of a document's metadata as JSON."""
-
-MAX_LEVELS = 20
-"""Levels of lists and mappings in each value of a document's metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ def document_of(
     metadata, left_out = plain(content.metadata)
     return Document(
         corpus=corpus,
-        id=sha256(f"{clean(corpus)}\0{source}".encode()).hexdigest()[:24],
+        id=identity(clean(corpus), source),
         title=clean(content.title or title),
         source=source,
         text=text,
@@ -93,7 +90,6 @@ def read_text(data: bytes, shown: str, declared: str = "") -> Content:
     data.
     """
     encoding = next((name for mark, name in _BOMS.items() if data.startswith(mark)), "")
-    encoding = encoding or _utf_16_without_bom(data)
     text = ""
     if not encoding:
         text = data.decode("utf-8", "replace")
@@ -173,17 +169,6 @@ _SUPERSETS = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gb
 _SAMPLE = 50_000  # bytes of lines that are not ASCII
 
 
-def _utf_16_without_bom(data: bytes) -> str:
-    """The UTF-16 encoding in which every other byte of Latin letters is zero, or nothing."""
-    for name, zeros, letters in (
-        ("utf-16-le", data[1::2], data[::2]),
-        ("utf-16-be", data[::2], data[1::2]),
-    ):
-        if letters and zeros.count(0) > len(zeros) / 3 and _control_share(letters) < 0.05:
-            return name
-    return ""
-
-
 def _control_share(data: bytes) -> float:
     """The share of bytes that are control characters which texts do not have."""
     return 1 - len(data.translate(None, _CONTROLS)) / len(data) if data else 0.0
@@ -241,8 +226,8 @@ def _unlikeliness(match: CharsetMatch) -> tuple[float, bool, float, int]:
 def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
     """The metadata as JSON values, and what was left out.
 
-    Dates and times become ISO 8601, other objects their `str`, keys strings. A value that has more
-    than MAX_LEVELS or would exceed MAX_CHARACTERS in all is left out; later ones may still fit.
+    Dates and times become ISO 8601, other objects their `str`, keys strings. A value that is no
+    JSON or would exceed MAX_CHARACTERS in all is left out; later ones may still fit.
     """
     kept: dict[str, Any] = {}
     left_out = []
@@ -250,47 +235,20 @@ def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, .
     for key, value in metadata.items():
         name = clean(str(key))
         try:
-            copied = _JsonCopy(room - len(name))
-            kept[name] = copied.of(value)
-        except (ValueError, RecursionError):  # too large, too deep or endless
-            reason = (
-                f"metadata are JSON of at most {MAX_CHARACTERS:,} characters in all and "
-                f"{MAX_LEVELS} levels"
-            )
-            left_out.append(Skipped(f"metadata {name[:100]}", reason))
+            text = clean(json.dumps(value, default=_jsonable, ensure_ascii=False))
+        except (TypeError, ValueError, RecursionError) as error:  # an odd key, endless, too deep
+            left_out.append(Skipped(f"metadata {name[:100]}", f"no JSON ({error_text(error)})"))
             continue
-        room = copied.room
+        if len(name) + len(text) > room:
+            reason = f"metadata have at most {MAX_CHARACTERS:,} characters in all"
+            left_out.append(Skipped(f"metadata {name[:100]}", reason))
+        else:
+            kept[name] = json.loads(text, parse_constant=str)
+            room -= len(name) + len(text)
     return kept, tuple(left_out)
 
 
-class _JsonCopy:
-    """Copies a value into JSON types. Raises ValueError where it exceeds `room` characters.
-
-    A few lines of YAML can stand for millions of values, and a list can contain itself.
-    """
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-
-    def of(self, value: Any, levels: int = MAX_LEVELS) -> Any:
-        """The copy of a value with at most so many levels of lists and mappings."""
-        if isinstance(value, (set, frozenset)):
-            value = sorted(value, key=repr)
-        if isinstance(value, Mapping):
-            self._take(2, levels)
-            return {self.of(str(key)): self.of(one, levels - 1) for key, one in value.items()}
-        if isinstance(value, (list, tuple)):
-            self._take(2, levels)
-            return [self.of(one, levels - 1) for one in value]
-        if isinstance(value, (date, time)):
-            value = value.isoformat()
-        elif not (value is None or isinstance(value, (str, int, float))):
-            value = str(value)
-        text = json.dumps(clean(value) if isinstance(value, str) else value, ensure_ascii=False)
-        self._take(len(text) + 2)
-        return json.loads(text, parse_constant=str)
-
-    def _take(self, characters: int, levels: int = 1) -> None:
-        self.room -= characters
-        if self.room < 0 or levels == 0:
-            raise ValueError("too large or too deep")
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    return value.isoformat() if isinstance(value, date | time) else str(value)

@@ -11,10 +11,11 @@ import posixpath
 import re
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote
@@ -38,37 +39,30 @@ from graphreader.ingestion.loading.html import read_html
 MAX_BYTES = 64 * 1024 * 1024
 
 
-def load(path: Path, corpus: str, max_bytes: int = MAX_BYTES, shown: str = "") -> Document:
+def load(path: Path, corpus: str) -> Document:
     """Read a file that is one document of `corpus`.
 
     The title is the one in the file, else the file name without its extension ("joan_of_arc").
     `source` is the absolute path with links resolved; `id` comes from it and the corpus. Raises
-    DocumentError, which names the file as `shown`, else by its path, and whatever a library raises.
+    DocumentError, and whatever a library raises for a damaged file.
     """
-    shown = shown or clean(str(path))
+    shown = clean(str(path))
     with open_file(path, shown) as file:
-        data = file.read(max_bytes + 1)
-        size = max(os.stat(path).st_size, len(data))
-    if len(data) > max_bytes:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
         raise DocumentError(
-            f"{shown} has {size / 2**20:,.1f} MiB, more than the limit of "
-            f"{max_bytes / 2**20:,.1f} MiB: cut it into smaller files."
+            f"{shown} has more than the limit of {MAX_BYTES / 2**20:,.0f} MiB: cut it into smaller "
+            "files."
         )
-    read = READERS.get(path.suffix.lower())
-    if read is None:
-        raise DocumentError(f"{shown} holds many texts: name it on its own.")
-    return document_of(read(data, shown), path.stem, corpus, os.path.realpath(path), shown)
+    content = READERS[path.suffix.lower()](data, shown)
+    return document_of(content, path.stem, corpus, os.path.realpath(path), shown)
 
 
 @contextmanager
 def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
     """Open a regular file of a known format for reading bytes. Raises DocumentError."""
     try:
-        try:
-            mode = os.stat(path).st_mode
-        except ValueError as error:  # a NUL in the path
-            raise OSError(str(error)) from None
-        if stat.S_ISDIR(mode):
+        if path.is_dir():
             os.listdir(path)  # raises where the folder cannot be opened
             raise DocumentError(
                 f"{shown} holds no {_FORMATS} file that is wanted: name a folder that does, other "
@@ -79,7 +73,7 @@ def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
                 f"{shown} is not a {_FORMATS} file, and no other is supported: save its text as "
                 "one of these."
             )
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(os.stat(path).st_mode):
             raise DocumentError(f"{shown} is not a regular file: copy its text into one.")
         with open(path, "rb") as file:
             yield file
@@ -87,8 +81,7 @@ def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
         raise DocumentError(f"{shown} does not exist: check the path.") from None
     except OSError as error:
         raise DocumentError(
-            f"{shown} cannot be opened ({error.strerror or error}): check the path and its "
-            "permissions."
+            f"{shown} cannot be opened ({error.strerror}): check the path and its permissions."
         ) from None
 
 
@@ -120,12 +113,21 @@ def read_markdown(data: bytes, shown: str) -> Content:
     )
 
 
+class _FrontMatterLoader(yaml.SafeLoader):
+    """YAML without aliases, a few of which can stand for millions of values."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+
 def _front_matter_values(block: str) -> tuple[dict[Any, Any], str]:
     """The values of a front matter, or its error."""
     if len(block) > _MAX_FRONT_MATTER:
         return {}, f"longer than {_MAX_FRONT_MATTER:,} characters"
     try:
-        values = yaml.safe_load(block)
+        values = yaml.load(block, _FrontMatterLoader)  # it is a SafeLoader
     except Exception as error:  # yaml lets exceptions of other kinds through
         return {}, f"not read, it is no YAML ({error_text(error)})"
     return (values, "") if isinstance(values, dict) else ({}, "")
@@ -178,21 +180,12 @@ def read_pdf(data: bytes, shown: str) -> Content:
     logger = logging.getLogger("pypdf")
     if not logger.handlers:  # otherwise its warnings go to stderr where logging is not set up
         logger.addHandler(logging.NullHandler())
-    try:
-        reader = pypdf.PdfReader(BytesIO(data))
-        locked = reader.is_encrypted and not reader.decrypt("")
-        number = 0 if locked else len(reader.pages)
-    except pypdf.errors.DependencyError as error:
-        raise DocumentError(
-            f"{shown} is encrypted: save it without encryption, or pip install cryptography."
-        ) from error
-    except Exception as error:  # pypdf lets exceptions of other kinds through
-        raise _damaged(shown, "PDF", error) from error
-    if locked:
+    reader = pypdf.PdfReader(BytesIO(data))
+    if reader.is_encrypted and not reader.decrypt(""):
         raise DocumentError(f"{shown} is protected by a password: save it without one.")
     pages: list[str] = []
     skipped: list[Skipped] = []
-    for index in range(number):
+    for index in range(len(reader.pages)):
         try:
             pages.append(clean(reader.pages[index].extract_text().strip()))
         except Exception as error:  # one page of perhaps hundreds
@@ -202,26 +195,16 @@ def read_pdf(data: bytes, shown: str) -> Content:
         why = f"no page can be read ({skipped[0].reason})" if skipped else "no text, only pictures"
         raise DocumentError(f"{shown} has {why}: run OCR on it first, for example with ocrmypdf.")
     text, starts = join_parts(pages)
+    metadata = {}
+    with suppress(Exception):  # an invalid date or text does not make the pages unreadable
+        metadata = {name: getattr(reader.metadata, name, None) for name in _PDF_METADATA}
     return Content(
         text,
-        metadata=_pdf_metadata(reader),
+        metadata={name: value for name, value in metadata.items() if value},
         page_starts=tuple(starts),
         headings=tuple(sorted(_pdf_headings(reader, pages, starts))),
         skipped=tuple(skipped),
     )
-
-
-def _pdf_metadata(reader: Any) -> dict[str, Any]:
-    """The metadata that can be read."""
-    metadata = {}
-    for name in _PDF_METADATA:
-        try:
-            value = getattr(reader.metadata, name, None)
-        except Exception:  # an invalid date or text
-            continue
-        if value:
-            metadata[name] = value
-    return metadata
 
 
 def _pdf_headings(reader: Any, pages: list[str], starts: list[int]) -> Iterator[tuple[int, str]]:
@@ -249,12 +232,10 @@ def _outline_entries(outline: Any) -> Iterator[Any]:
             yield entry
 
 
-MAX_UNPACKED = 256 * 1024 * 1024
-"""Bytes of a DOCX or EPUB when it is unpacked; checked before it is."""
+MAX_UNPACKED = 32 * 1024 * 1024
+"""Bytes of a DOCX or EPUB without pictures when unpacked: XML takes forty times its size."""
 
-MAX_XML = 32 * 1024 * 1024
-"""Bytes of the XML in a DOCX: it takes forty times its size in memory."""
-
+_MEDIA = ("image/", "audio/", "video/", "font/")
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"  # of .doc, and of .docx with a password
 _STYLES = "p[style-name='Title'] => h1:fresh"
 _DUBLIN_CORE = re.compile(
@@ -273,36 +254,27 @@ def read_docx(data: bytes, shown: str) -> Content:
         raise DocumentError(
             f"{shown} is protected by a password or an old .doc file: save it as .docx without one."
         )
-    try:
-        with _open_archive(data, shown, MAX_XML) as archive:
-            metadata = _xml_metadata(archive, "docProps/core.xml")
-        html = mammoth.convert_to_html(
-            BytesIO(data),
-            style_map=_STYLES,
-            include_embedded_style_map=False,
-            convert_image=mammoth.images.img_element(lambda image: {}),
-        )
-    except DocumentError:
-        raise
-    except Exception as error:  # mammoth has no exceptions of its own
-        raise _damaged(shown, "DOCX", error) from error
+    with _open_archive(data, shown) as archive:
+        metadata = _xml_metadata(archive, "docProps/core.xml")
+    html = mammoth.convert_to_html(
+        BytesIO(data),
+        style_map=_STYLES,
+        include_embedded_style_map=False,
+        convert_image=mammoth.images.img_element(lambda image: {}),
+    )
     content = read_html(html.value.encode(), shown)
     return Content(content.text, metadata=metadata, headings=content.headings)
 
 
 def read_epub(data: bytes, shown: str) -> Content:
     """The pages of an electronic book in reading order, with its title and metadata."""
-    try:
-        with _open_archive(data, shown) as archive:
-            container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
-            paths = (one.attrib.get("full-path") for one in container.iter())
-            package = next(path for path in paths if path is not None)
-            metadata = _xml_metadata(archive, package)
-            parts, skipped = _epub_pages(archive, package)
-    except DocumentError:
-        raise
-    except Exception as error:  # of zip files and XML, and for missing parts
-        raise _damaged(shown, "EPUB", error) from error
+    with _open_archive(data, shown) as archive:
+        container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
+        package = next(
+            one.attrib["full-path"] for one in container.iter() if "full-path" in one.attrib
+        )
+        metadata = _xml_metadata(archive, package)
+        parts, skipped = _epub_pages(archive, package)
     if skipped and not parts:
         raise DocumentError(
             f"{shown} has no page that can be read ({skipped[0].reason}): is it protected?"
@@ -323,15 +295,14 @@ def read_epub(data: bytes, shown: str) -> Content:
     )
 
 
-def _open_archive(data: bytes, shown: str, max_xml: int = MAX_UNPACKED) -> ZipFile:
+def _open_archive(data: bytes, shown: str) -> ZipFile:
     """Open a zip archive. Raises DocumentError where it is too large when unpacked."""
     archive = ZipFile(BytesIO(data))
-    sizes = [(one.filename, one.file_size) for one in archive.infolist()]
-    total = sum(size for _, size in sizes)
-    xml = sum(size for name, size in sizes if name.lower().endswith((".xml", ".rels")))
-    if total > MAX_UNPACKED or xml > max_xml:
+    kinds = {one: guess_type(one.filename)[0] or "" for one in archive.infolist()}
+    size = sum(one.file_size for one, kind in kinds.items() if not kind.startswith(_MEDIA))
+    if size > MAX_UNPACKED:
         raise DocumentError(
-            f"{shown} holds {total / 2**20:,.0f} MiB when it is unpacked, more than can be read: "
+            f"{shown} holds {size / 2**20:,.0f} MiB when it is unpacked, more than can be read: "
             "cut it into smaller files."
         )
     return archive
@@ -356,11 +327,11 @@ def _epub_pages(archive: ZipFile, package: str) -> tuple[list[Content], list[Ski
     """The pages of a book that have text, and those that cannot be read."""
     parts: list[Content] = []
     skipped: list[Skipped] = []
-    for name in _epub_page_names(archive, package):
+    for name in dict.fromkeys(_epub_page_names(archive, package)):
         try:
             part = read_html(archive.read(name), name)
         except Exception as error:  # one page of many
-            skipped.append(Skipped(name, f"cannot be read ({str(error) or type(error).__name__})"))
+            skipped.append(Skipped(name, f"cannot be read ({error_text(error)})"))
             continue
         skipped += [Skipped(f"{name}, {one.part}", one.reason) for one in part.skipped]
         if part.text:
@@ -369,7 +340,7 @@ def _epub_pages(archive: ZipFile, package: str) -> tuple[list[Content], list[Ski
 
 
 def _epub_page_names(archive: ZipFile, package: str) -> Iterator[str]:
-    """The names of the pages in reading order, each once."""
+    """The names of the pages in reading order."""
     root = ElementTree.fromstring(archive.read(package))
     folder = posixpath.dirname(package)
     files = {
@@ -377,14 +348,9 @@ def _epub_page_names(archive: ZipFile, package: str) -> Iterator[str]:
         for one in root.iter()
         if {"id", "href", "media-type"} <= one.attrib.keys() and "html" in one.attrib["media-type"]
     }
-    order = [one.attrib["idref"] for one in root.iter() if "idref" in one.attrib]
-    for id_ in dict.fromkeys(order):
-        if id_ in files:
-            yield posixpath.normpath(posixpath.join(folder, unquote(files[id_])))
-
-
-def _damaged(shown: str, form: str, error: Exception) -> DocumentError:
-    return DocumentError(f"{shown} cannot be read as {form} ({error_text(error)}): is it damaged?")
+    for one in root.iter():
+        if one.attrib.get("idref") in files:
+            yield posixpath.normpath(posixpath.join(folder, unquote(files[one.attrib["idref"]])))
 
 
 READERS: dict[str, Callable[[bytes, str], Content]] = {

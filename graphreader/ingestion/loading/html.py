@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from html.parser import HTMLParser
 
-from graphreader.errors import DocumentError
-from graphreader.ingestion.loading.content import Content, error_text, read_text
+from graphreader.ingestion.loading.content import Content, read_text
 
 
 def _tags(names: str) -> frozenset[str]:
@@ -48,17 +47,12 @@ _LONGEST_ROW = 1_000  # characters; a longer row with paragraphs in it is page l
 
 
 def read_html(data: bytes, shown: str) -> Content:
-    """The text of a page with its title, headings and metadata. Raises DocumentError."""
+    """The text of a page with its title, headings and metadata."""
     declared = _ENCODING.search(data[:2048])
     page = read_text(data, shown, declared[1].decode("ascii") if declared else "")
     parser = _Parser()
-    try:
-        parser.feed(page.text.lstrip("\ufeff"))
-        parser.close()
-    except AssertionError as error:  # html.parser raises it for declarations such as <![so[
-        raise DocumentError(
-            f"{shown} cannot be read as HTML ({error_text(error)}): is it damaged?"
-        ) from error
+    parser.feed(page.text.lstrip("\ufeff"))
+    parser.close()
     layout = _Layout()
     for part in parser.parts:
         layout.add(part)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphreader.ingestion.extraction import identity
+from graphreader.documents import identity
 from graphreader.ingestion.normalization import merging
 from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Element, Merge
 from graphreader.ingestion.report import (
