@@ -11,11 +11,14 @@ from pathlib import Path
 from shutil import rmtree, which
 from typing import Any
 
+import pytest
 from testcontainers.community.neo4j import Neo4jContainer
 
 from graphreader.settings import Settings
 
 VERSIONS = ("2026.08.1", "5.26.30")
+# What depends on the version: vector search, full text, transactions, and a whole life of a corpus.
+both_versions = pytest.mark.parametrize("connection", VERSIONS, indirect=True, scope="session")
 VARIABLES = (
     "GRAPHREADER_TEST_NEO4J_URI",
     "GRAPHREADER_TEST_NEO4J_USERNAME",

@@ -1,4 +1,4 @@
-"""A connection to each supported version of Neo4j; every test here runs on all of them."""
+"""A connection to Neo4j, to each supported version where a test is marked `both_versions`."""
 
 from collections.abc import AsyncIterator
 
@@ -13,12 +13,13 @@ from tests import servers
 DIMENSION = 256
 
 
-@pytest.fixture(scope="session", params=servers.VERSIONS)
+@pytest.fixture(scope="session")
 async def connection(
     request: pytest.FixtureRequest, neo4j_pool: servers.Pool
 ) -> AsyncIterator[Connection]:
-    """A prepared database of one version."""
-    connection = await open_connection(neo4j_pool.settings(request.param))
+    """A prepared database, of the default version unless the test names one."""
+    version = getattr(request, "param", servers.VERSIONS[0])
+    connection = await open_connection(neo4j_pool.settings(version))
     await schema.prepare(connection, DIMENSION)
     yield connection
     await connection.aclose()

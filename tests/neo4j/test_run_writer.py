@@ -15,6 +15,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import Deleter, GraphWriter, write_run
 from graphreader.usage import Usage
 from tests.neo4j.texts import by_words, document, node_ids, write
+from tests.servers import both_versions
 
 ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}
 BAND = {"Danko Jones is a band from Toronto.": ["Danko Jones", "band", "Toronto"]}
@@ -102,6 +103,7 @@ async def reading(
 
 
 # A kept run says what was asked and found, where its paths began, what they chose, what it cites.
+@both_versions
 async def test_a_run_is_kept(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
     problem = await write_run(connection, writer.corpus, reading)
     (kept,) = await runs(connection, writer.corpus)
@@ -163,6 +165,7 @@ async def test_kept_again(connection: Connection, writer: GraphWriter, reading: 
 
 # Keeping a run changes no property and no tie of anything that was read in, not even a time; the
 # agent looks at the same graph as before, and an export has no runs.
+@both_versions
 async def test_a_run_changes_nothing_else(
     connection: Connection, writer: GraphWriter, explorer: GraphExplorer, reading: Reading
 ) -> None:

@@ -2,16 +2,14 @@
 
 import asyncio
 
-import pytest
-
 from graphreader.documents import Document
-from graphreader.errors import EmbeddingMismatchError
 from graphreader.store.catalog import Catalog, DocumentStatus
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import StoredChunk
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 from tests.neo4j.texts import by_words, chunks, document, node_ids, read, write
+from tests.servers import both_versions
 
 ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}
 BAND = {"Danko Jones is a band from Toronto.": ["Danko Jones", "band", "Toronto"]}
@@ -48,6 +46,7 @@ async def sizes(writer: GraphWriter) -> tuple[int, ...]:
 # The chunks of a document are linked by NEXT in their order, never into another document, and know
 # their document and place. Equal sentences of two documents are two facts about the same key
 # elements. Writing the same again changes nothing.
+@both_versions
 async def test_documents_are_written(writer: GraphWriter, explorer: GraphExplorer) -> None:
     texts = ["one ", "two ", "three ", "4"]
     first = await write(writer, "four", [(text, ALBUM) for text in texts])
@@ -102,6 +101,7 @@ async def test_failed_chunks_are_missing(connection: Connection, writer: GraphWr
 
 # The most frequent wording names a key element, and all wordings are its aliases. A deleted
 # document leaves no fact, no chunk, no wording and no key element that only it had.
+@both_versions
 async def test_names_and_deletes(writer: GraphWriter, explorer: GraphExplorer) -> None:
     await write(writer, "one", [("a", {"CITIES a.": ["CITIES"], "CITIES b.": ["CITIES", "x"]})])
     await write(writer, "two", [("b", {"A city.": ["city"]})])
@@ -116,6 +116,7 @@ async def test_names_and_deletes(writer: GraphWriter, explorer: GraphExplorer) -
 
 
 # A delete that was cut off is finished by the next one, also one of more facts than a batch holds.
+@both_versions
 async def test_cut_off_deletes_are_finished(connection: Connection, writer: GraphWriter) -> None:
     many = {f"Number {n} follows {n - 1}.": [f"number {n}", f"item{n}x"] for n in range(1300)}
     made = await write(writer, "one", [("a ", ALBUM), ("b", many)])
@@ -146,6 +147,7 @@ async def test_deleted_while_reading(writer: GraphWriter) -> None:
 
 
 # Writers side by side, whose documents name the same key elements, do not lose anything.
+@both_versions
 async def test_writers_side_by_side(writer: GraphWriter) -> None:
     names = [f"name {n}" for n in range(60)]
 
@@ -158,9 +160,3 @@ async def test_writers_side_by_side(writer: GraphWriter) -> None:
     )
 
     assert await sizes(writer) == (8, 8, 480, 60)
-
-
-# A corpus that was embedded by something else is refused, with the way out.
-async def test_another_embedding_is_refused(writer: GraphWriter) -> None:
-    with pytest.raises(EmbeddingMismatchError, match=r"test-embedding.*GRAPHREADER_EMBEDDINGS"):
-        await writer.begin_corpus(decider="x", prompts="1", embedding="other", dimension=256)

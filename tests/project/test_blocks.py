@@ -2,7 +2,7 @@
 
 All blocks of a page run in this process, in a folder with what the pages name:
 
-mybooks/        the texts of examples/mybooks, and Joan of Arc
+mybooks/        the texts of examples/mybooks, and Joan of Arc (a part of her, on most pages)
 letters/        Markdown, and drafts that are to be left out
 notes.txt       a few lines for standard input
 questions.jsonl two questions, one of which the texts answer
@@ -28,7 +28,7 @@ from neo4j import READ_ACCESS, AsyncDriver, GraphDatabase
 
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
-from tests.project.markdown import ROOT, Block, all_blocks, pages, read
+from tests.project.markdown import ROOT, Block, all_blocks, pages, part_of_joan, read
 from tests.project.shell import Shell, same_environment
 from tests.terminal import environment_of, same_logging
 
@@ -46,6 +46,8 @@ NOT_RUN = (
     ("cypher/README.md", "docker compose exec", "Docker"),
 )
 SHOWN = ("", "text", "mermaid")
+# Pages that show what the whole text on Joan of Arc gives; a tenth of it is read in less time.
+WHOLE = ("docs/start.md", "docs/models-and-cost.md", "docs/corpora-and-edits.md")
 USER = os.getuid() if hasattr(os, "getuid") else "user"
 LOCK = Path(tempfile.gettempdir(), f"graphreader-documents-{USER}.lock")
 # The variables of tracing and of a provider, which are not ours.
@@ -166,10 +168,12 @@ def folder(
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    shutil.copytree(ROOT / "examples" / "mybooks", tmp_path / "mybooks")
-    shutil.copy(ROOT / "examples" / "joan_of_arc.txt", tmp_path / "mybooks")
-    for name in ("examples", "cypher"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "cypher").symlink_to(ROOT / "cypher")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    if page not in WHOLE:
+        part_of_joan(tmp_path / "examples")
+    shutil.copytree(tmp_path / "examples" / "mybooks", tmp_path / "mybooks")
+    shutil.copy(tmp_path / "examples" / "joan_of_arc.txt", tmp_path / "mybooks")
     variables = {**environment_of(neo4j), "COLUMNS": "80"}
     variables["GRAPHREADER_HOME"] = str(tmp_path_factory.mktemp("home"))
     for name, value in variables.items():

@@ -1,5 +1,6 @@
 """The programs of `examples/` that no page runs."""
 
+import inspect
 import os
 import shutil
 import signal
@@ -9,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from examples import ask_your_files, demo
+from examples import ask_your_files, demo, mcp_client, retriever, subgraph, tool
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
-from tests.project.markdown import ROOT, read
-from tests.terminal import SilentService, environment_of, wait_for
+from tests.project.markdown import ROOT, part_of_joan, read
+from tests.runs.world import at_home
+from tests.terminal import SilentService, wait_for
 
 TEACHER = "Who taught the founder of the school?"
 
@@ -27,12 +29,8 @@ def test_ask_your_files(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name, value in environment_of(neo4j).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("GRAPHREADER_INITIAL_NODES", "2")  # the same steps in less time
+    at_home(neo4j, monkeypatch, tmp_path)
     shutil.copytree(ROOT / "examples" / "mybooks", tmp_path / "books")
-
     first = ask_your_files.main(
         ["books/teacher.txt", "Where was Vera Holm born?", "--corpus", corpus]
     )
@@ -51,6 +49,39 @@ def test_ask_your_files(
     assert "The texts do not tell." in output.out
     assert "unchanged: " in output.err
     assert TEACHER in read("README.md")
+
+
+# The programs of the page "In your code" print what they find: passages, an answer with its quotes,
+# the steps of a graph with those of the paths inside, and what a client of the MCP server gets.
+async def test_in_your_code(
+    neo4j: Settings,
+    corpus: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    at_home(neo4j, monkeypatch, tmp_path)
+    file = part_of_joan(tmp_path)
+    printed = []
+    for program in (retriever, tool, subgraph, mcp_client):
+        monkeypatch.setattr(program, "TEXT", file)
+        done = program.main(corpus)
+        if inspect.isawaitable(done):
+            await done
+        printed.append(capsys.readouterr().out.splitlines())
+    with GraphReader(corpus) as reader:
+        reader.delete(everything=True)
+    passages, answer, steps, (tools, last) = printed
+
+    assert len([one for one in passages if one.startswith(("chunk of", "atomic_fact of"))]) == 5
+    assert "chunk of joan_of_arc, chunk 0" in passages[0]
+    assert any("[1] joan_of_arc" in line for line in answer)
+    assert steps[:2] == ["   rational_plan", "   initial_nodes"]
+    assert steps.count("   path") == steps.count("     end_path") > 0
+    assert steps[-3:-1] == [" read", " entitle"]
+    assert "BENEDICT XV" in steps[-1]
+    assert tools.startswith("tools: ask search_key_elements")
+    assert "Benedict XV" in last
 
 
 # A wrong setting is a sentence, not a traceback.

@@ -106,36 +106,12 @@ def test_answers(terminal: Terminal, short: str, neo4j: Settings, name: str) -> 
     assert runs.json["runs"] == []
 
 
-# For a person it is printed as GraphReader's answers are: answer, citations, what it cost.
-def test_printed(terminal: Terminal, short: str) -> None:
-    ended = terminal.run("ask", QUESTION, "--corpus", short, "--reader", "chunk-read")
-
-    assert ended.code == 0, ended.err
-    words = " ".join(ended.out.split())
-    for part in (KEY, "Citations", "south", "No language model is in use"):
-        assert part in words
-
-
-# GraphReader is a reader of that name, too, with its own options.
-def test_graphreader_itself(terminal: Terminal, short: str) -> None:
-    command = ["ask", QUESTION, "--corpus", short, "--mode", "fast", "--json"]
-    ended = terminal.run(*command, "--reader", "graphreader")
-
-    assert ended.code == 0, ended.err
-    assert ended.json["reader"] == "graphreader"
-    assert len(ended.json["paths"]) == 2
-
-
 # A name that no reader has is refused with the names there are, before anything is opened; so is
 # the reader of supporting facts, which a corpus has not: that one is not proposed either.
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("fortune", "There is no reader 'fortune': choose among graphreader, rag-bm25-3"),
-        ("rag-bm25", "Did you mean rag-bm25-3?"),
-        ("", "There is no reader ''"),
-        ("graphreader-fast", "There is no reader 'graphreader-fast'"),
-        ("read-agent-s-0", "There is no reader 'read-agent-s-0'"),
         ("golden", "names none: `graphreader evaluate DATA --readers golden` asks it"),
     ],
 )
@@ -143,42 +119,27 @@ def test_refused_readers(terminal: Terminal, name: str, message: str) -> None:
     terminal.set(NEO4J_URI="bolt://127.0.0.1:1")
     ended = terminal.run("ask", QUESTION, "--corpus", "any", "--reader", name)
 
-    assert ended.code == 2
+    assert (ended.code, ended.out) == (2, "")
     assert message in ended.err
     assert ("golden" in ended.err) == (name == "golden")
     assert len(ended.err.splitlines()) == 1
-    assert ended.out == ""
 
 
-# Options that only GraphReader has do not go along, nor does it go without a question or with a
-# question of blanks.
+# Options that only GraphReader has do not go along, nor does it go without a question.
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ([QUESTION, "--mode", "fast"], "--reader takes one QUESTION"),
-        ([QUESTION, "--keep-run"], "--reader takes one QUESTION"),
-        ([QUESTION, "--report", "report.html"], "--reader takes one QUESTION"),
         (["--file", "questions.txt", "--out", "answers.jsonl"], "--reader takes one QUESTION"),
-        ([], "--reader takes one QUESTION"),
         (["  "], "The question is empty: ask something."),
     ],
 )
-def test_refused_options(terminal: Terminal, short: str, words: list[str], message: str) -> None:
-    (terminal.folder / "questions.txt").write_text(QUESTION)
-    ended = terminal.run("ask", *words, "--corpus", short, "--reader", "rag-bm25-3")
+def test_refused_options(terminal: Terminal, words: list[str], message: str) -> None:
+    terminal.set(NEO4J_URI="bolt://127.0.0.1:1")
+    ended = terminal.run("ask", *words, "--corpus", "any", "--reader", "rag-bm25-3")
 
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.err
-    assert not list(terminal.folder.glob("*.html")) + list(terminal.folder.glob("*.jsonl"))
-
-
-# Lone surrogates, as of a command line that is not UTF-8, are replaced by question marks.
-def test_broken_characters(terminal: Terminal, short: str) -> None:
-    question = f"{QUESTION[:-1]}\udce9?"
-    ended = terminal.run("ask", question, "--corpus", short, "--json", "--reader", "rag-bm25-3")
-
-    assert ended.code == 0, ended.err
-    assert ended.json["question"] == f"{QUESTION[:-1]}??"
 
 
 # An unknown corpus is refused as by GraphReader, with the names of all corpora; an empty one with
@@ -215,23 +176,6 @@ def test_windows(
     assert ended.json["usage"]["calls"] > 0
     assert largest(server) <= window
     assert largest(server) > window / 2 or name == "gistmem"
-
-
-# A memory that is too long even for the long window ends with a sentence, and no prompt too long.
-def test_too_long_a_memory(terminal: Terminal, server: OpenAIServer, long: str) -> None:
-    def talkative(body: Body) -> Any:
-        decision = body["response_format"]["json_schema"]["name"]
-        if decision == "Gist":
-            return {"gist": text_of("G", 3)}
-        return lighthouse.reply(decision, body["messages"][-1]["content"])
-
-    server.reply = talkative
-    terminal.set(GRAPHREADER_LONG_WINDOW="2000")
-    ended = terminal.run("ask", QUESTION, "--corpus", long, "--reader", "gistmem", "--json")
-
-    assert (ended.code, ended.out) == (1, "")
-    assert "does not fit ReadAgent's window of 2,000 tokens" in ended.err
-    assert largest(server) <= 2_000
 
 
 # Gists are made once for a corpus: the next question finds them, also in another process.

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from graphreader.agent.tasks import ChunkTask
-from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.reading import Reading
 from graphreader.settings import Settings
@@ -60,12 +59,3 @@ def test_ingest_reads_on(neo4j: Settings, corpus: str, tmp_path: Path, cleaned: 
     assert [len(report.documents[0].failed) for report in reports] == [4, 1, 0]
     assert "max_calls is 3" in reports[0].documents[0].failed[0].reason
     assert sum(isinstance(task, ExtractionTask) for task in decider.asked) == 7
-
-
-# Offline decisions cost nothing but count as calls.
-def test_offline(neo4j: Settings, ring: str) -> None:
-    with GraphReader(ring, settings=world.settings(neo4j, max_calls=8)) as reader:
-        reading = reader.ask("Whom did Gamma meet?")
-
-    assert reading.usage.calls <= 8
-    assert (reading.usage.tokens, reading.usage.dollars, reading.usage.unpriced) == (0, 0, 0)

@@ -1,6 +1,5 @@
 """The rules of an exploring path, the paper's and ours, on a ring of seven names."""
 
-import re
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from graphreader.agent import decisions
-from graphreader.agent.decisions import Answer, InitialNodes, ProposedNode
+from graphreader.agent.decisions import InitialNodes, ProposedNode
 from graphreader.agent.events import (
     ChunkRead,
     Event,
@@ -31,15 +30,12 @@ from graphreader.agent.tasks import (
 )
 from graphreader.errors import ModelUnavailableError, ReplyError, UsageError
 from graphreader.graph_reader import GraphReader
-from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import Decision, Task
+from graphreader.llm.protocols import Decision
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage
 from tests.runs import world
-
-PROMPTS = Prompts()
 
 
 class Asked:
@@ -108,11 +104,6 @@ def no_chunk(task: FactsTask) -> Any:
     return world.facts("stop_and_read_neighbor", [], "something")
 
 
-def system_of(task: Task[Any]) -> str:
-    """The fixed part of a task's prompt, in one line."""
-    return " ".join(PROMPTS.of(task).system.split())
-
-
 # Each step has the paper's functions (figures 9, 10, 11), and but for turning pages no others.
 @pytest.mark.parametrize(
     ("decision", "functions"),
@@ -127,23 +118,6 @@ def system_of(task: Task[Any]) -> str:
 )
 def test_functions_of_the_steps(decision: type[Decision], functions: set[str]) -> None:
     assert set(get_args(decision.model_fields["function"].annotation)) - {"next_page"} == functions
-
-
-# The prompts ask what the paper's ask: the fact step leans to reading (figure 9), at least ten
-# diverse nodes are scored (figure 8), notebooks are joined before a majority decides (figure 12).
-def test_prompts_say_what_the_paper_says() -> None:
-    facts = system_of(FactsTask("q", "p", (), "", "n", ()))
-    nodes = system_of(InitialNodesTask("q", "p", ("n",)))
-    answer = system_of(AnswerTask("q", "p", (), ()))
-
-    assert "You may name several" in facts
-    assert "Even if a fact is only slightly relevant, read its chunk" in facts
-    assert "Choose stop_and_read_neighbor only when you are quite sure" in facts
-    assert "at least 10 different nodes" in nodes
-    assert "Score each from 0 to 100" in nodes
-    assert "Be diverse" in nodes
-    assert answer.index("Join them: what one lacks") < answer.index("let the majority")
-    assert "Only where notebooks contradict each other on the same point" in answer
 
 
 # Who proposes fewer than ten nodes is asked once more, unless fewer are listed.
@@ -275,35 +249,14 @@ def test_named_again(ask: Ask) -> None:
     assert named[1] == "ring, chunk 1"
 
 
-# Termination ends a path at once, whatever still waits to be read.
-def test_termination_at_a_chunk(ask: Ask) -> None:
-    asked = ask({ChunkTask: lambda task: world.chunk("termination", "All is known.")})
-
-    for path in asked.reading.paths:
-        assert [call.name for call in path.functions] == ["read_chunk", "termination"]
-        assert (path.stopped, path.notebook) == ("termination", "All is known.")
-    assert sum(isinstance(event, ChunkRead) for event in asked.events) == 5
-
-
 # The neighbors are those of the node where the path stands, without the visited ones.
 def test_neighbors_are_the_nodes_own(ask: Ask) -> None:
     def to_beta(task: NeighborTask) -> Any:
         return world.neighbor(task.neighbors.index("Beta") + 1 if "Beta" in task.neighbors else 0)
 
     asked = ask({FactsTask: no_chunk, NeighborTask: to_beta}, "Alpha")
-
     shown = [set(task.neighbors) for task in asked.tasks(NeighborTask)]
     assert shown == [{"Beta", "Eta"}, {"Gamma"}]
-
-
-# Previous actions are shown to every later decision.
-def test_previous_actions_are_shown(ask: Ask) -> None:
-    (last,) = ask({}, "Alpha").tasks(NeighborTask)
-
-    first, *others = last.actions
-    assert re.fullmatch(r"at Alpha: read_chunk\(ring, chunk \d; ring, chunk \d\)", first)
-    assert all(re.fullmatch(r"at ring, chunk \d: search_more\(\)", one) for one in others)
-    assert len(others) == 2
 
 
 # The notebook goes from step to step: it is written at the facts and at the chunks, never at the
@@ -387,23 +340,6 @@ def test_steps_leave_their_state_alone(ask: Ask, monkeypatch: pytest.MonkeyPatch
     assert changed == []
 
 
-# What one notebook knows of Danny and another of Alice is joined before anybody votes.
-def test_notebooks_are_joined(ask: Ask) -> None:
-    known = {"Alpha": "Danny played 1972-1990.", "Beta": "Alice played for 15 years."}
-
-    def note(task: ChunkTask) -> Any:
-        return world.chunk("search_more", known.get(task.node, ""))
-
-    def join(task: AnswerTask) -> Answer:
-        both = all(text in " ".join(task.notebooks) for text in known.values())
-        return world.answer("Danny" if both else "unknown", answered=both)
-
-    start = world.nodes("Alpha", "Beta")
-    reading = ask({InitialNodesTask: start, ChunkTask: note, AnswerTask: join}).reading
-
-    assert (reading.answer, reading.answered) == ("Danny", True)
-
-
 # A quote that does not stand in the chunk is dropped; one that does is cited to the letter.
 def test_quotes_are_checked(ask: Ask) -> None:
     def quote(task: ChunkTask) -> Any:
@@ -417,15 +353,6 @@ def test_quotes_are_checked(ask: Ask) -> None:
     text = "\n\n".join(world.padded(sentence) for sentence in world.RING) + "\n"
     for one in reading.citations:
         assert one.quote == text[one.start : one.end] == world.RING[one.chunk]
-
-
-# Asking leaves documents, chunks, facts and key elements exactly as they were.
-def test_asking_changes_nothing(neo4j: Settings, ring: str) -> None:
-    with world.reader(neo4j, ring, world.scripted(world.RING_FACTS, {})) as reader:
-        before = reader.stats(), reader.documents()
-        reader.ask("Who met whom?")
-
-        assert (reader.stats(), reader.documents()) == before
 
 
 # A mode that does not exist is refused in words.

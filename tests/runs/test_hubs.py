@@ -1,4 +1,4 @@
-"""A star with 20,000 facts around one node, and a rare bridge that leads out of it.
+"""A star with 5,000 facts around one node, and a rare bridge that leads out of it.
 
 The graph is written directly, without extraction; asking goes the whole way of a chat model.
 """
@@ -70,7 +70,7 @@ async def write(given: Settings, corpus: str, facts: int) -> None:
 @pytest.fixture(scope="module")
 def stars(neo4j: Settings) -> Iterator[dict[int, str]]:
     """Corpora by the number of their facts."""
-    corpora = {facts: f"test-{uuid4().hex[:12]}" for facts in (400, 20_000)}
+    corpora = {facts: f"test-{uuid4().hex[:12]}" for facts in (400, 5_000)}
     for facts, corpus in corpora.items():
         asyncio.run(write(neo4j, corpus, facts))
     yield corpora
@@ -157,12 +157,12 @@ def ask(given: Settings, corpus: str, notes: bool = True) -> tuple[Reading, Func
         return reader.ask(QUESTION), model
 
 
-# The one fact out of 20,000 that leads on is among those that are shown first, and so is the node
+# The one fact out of 5,000 that leads on is among those that are shown first, and so is the node
 # behind it, whether or not the notebook names it already. Every prompt stays inside the window, and
 # says how many facts there are in all.
 @pytest.mark.parametrize("notes", [True, False], ids=["noted", "not noted"])
 def test_the_rare_bridge(neo4j: Settings, stars: dict[int, str], notes: bool) -> None:
-    reading, model = ask(neo4j, stars[20_000], notes)
+    reading, model = ask(neo4j, stars[5_000], notes)
 
     (path,) = reading.paths
     facts = next(one.user for one in model.requests if one.decision == "FactsDecision")
@@ -177,7 +177,7 @@ def test_the_rare_bridge(neo4j: Settings, stars: dict[int, str], notes: bool) ->
     for request in model.requests:
         words = sum(tokens.count(str(message.text)) for message in request.messages)
         assert words + tokens.count(json.dumps(request.schema)) <= WINDOW
-    assert re.search(r"20,?000|19,?\d\d\d", facts)
+    assert re.search(r"5,?000|4,?9\d\d", facts)
 
 
 # Facts that the window had no room for were not looked at: neither who watches nor a retriever is
@@ -198,7 +198,7 @@ def test_only_what_was_shown(neo4j: Settings, stars: dict[int, str]) -> None:
             assert of_paris[fact].metadata["chunk"] == n // A_CHUNK
 
 
-# A hub of 20,000 facts brings no more out of the database than a node of a few hundred.
+# A hub of 5,000 facts brings no more out of the database than a node of a few hundred.
 def test_hubs_cost_no_more(neo4j: Settings, stars: dict[int, str], fetched: Counter[str]) -> None:
     spent = []
     for corpus in stars.values():

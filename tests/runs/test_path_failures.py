@@ -1,7 +1,6 @@
 """Something fails at one step of one path, or of all: what becomes of the others and the answer."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,15 +21,11 @@ from graphreader.errors import (
     ReplyError,
     StoreError,
 )
-from graphreader.graph_reader import GraphReader
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.store.explorer import GraphExplorer
 from graphreader.testing import ScriptedDecider
-from tests.runs import chronicle, digest, mind, world
-from tests.runs.openai_faults import Body, Fault
-from tests.runs.openai_server import OpenAIServer
-from tests.terminal import Terminal, environment_of
+from tests.runs import digest, world
 
 FAILING = "Epsilon"
 LONG = f"{FAILING} met somebody, as the texts say in many words that need much room. " * 60
@@ -38,7 +33,6 @@ LONG = f"{FAILING} met somebody, as the texts say in many words that need much r
 AWAY = ModelUnavailableError("The model went away.")
 REFUSED = StoreError("Neo4j could not.")
 BUG = RuntimeError("Oh!")
-by_kind = pytest.mark.parametrize("failure", [AWAY, BUG], ids=lambda one: type(one).__name__)
 
 
 def scripted(script: dict[Any, Any]) -> ScriptedDecider:
@@ -79,13 +73,12 @@ def check(reading: Reading, failure: Exception, notebook: str) -> None:
 
 
 # A path that fails at a decision ends there with all that it had noted; nothing else is touched.
-@by_kind
 @pytest.mark.parametrize(
-    ("step", "notebook"),
+    ("step", "notebook", "failure"),
     [
-        (FactsTask, ""),
-        (ChunkTask, f"Facts of {FAILING}."),
-        (NeighborTask, f"Facts of {FAILING}. ring, chunk "),
+        (FactsTask, "", AWAY),
+        (ChunkTask, f"Facts of {FAILING}.", BUG),
+        (NeighborTask, f"Facts of {FAILING}. ring, chunk ", AWAY),
     ],
 )
 def test_a_decision_fails(
@@ -102,15 +95,12 @@ def test_a_decision_fails(
 
 
 # A notebook that cannot be condensed ends its path, which brings all of it home.
-@by_kind
-def test_condensing_fails(neo4j: Settings, ring: str, failure: Exception) -> None:
+def test_condensing_fails(neo4j: Settings, ring: str) -> None:
     def long(task: FactsTask) -> Any:
         text = LONG if task.node == FAILING else f"Facts of {task.node}."
         return world.read_all(task).model_copy(update={"notebook": text})
 
-    reading = ask(neo4j, ring, {FactsTask: long, CondenseTask: fail(failure)})
-
-    check(reading, failure, LONG)
+    check(ask(neo4j, ring, {FactsTask: long, CondenseTask: fail(AWAY)}), AWAY, LONG)
 
 
 # A statement that Neo4j refuses in the middle of a path ends that path alone.
@@ -144,8 +134,7 @@ def test_a_statement_fails(
 
 
 # Where every path fails there is nothing to answer from: the reason of the first one is the error.
-@by_kind
-@pytest.mark.parametrize("step", [FactsTask, ChunkTask])
+@pytest.mark.parametrize(("step", "failure"), [(FactsTask, AWAY), (ChunkTask, BUG)])
 def test_every_path_fails(neo4j: Settings, ring: str, step: type[Any], failure: Exception) -> None:
     silent = {FactsTask: lambda task: world.read_all(task)}
     with pytest.raises(DecisionError, match="Every path failed") as caught:
@@ -178,29 +167,3 @@ def test_the_answer_fails(neo4j: Settings, ring: str, failure: Exception) -> Non
     assert (reading.answered, reading.citations) == (False, ())
     assert str(failure) in reading.analysis
     assert all(path.notebook in reading.answer for path in reading.paths)
-
-
-# The command ends with exit code 1 and the reason where every path fails.
-def test_the_command_says_so(
-    neo4j: Settings,
-    corpus: str,
-    cleaned: None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def nonsense(body: Body, _: int) -> Fault | None:
-        return Fault(content="Well.") if mind.decision_of(body) == "FactsDecision" else None
-
-    texts = chronicle.write(tmp_path / "texts", 3)
-    with OpenAIServer(mind.think, script=nonsense) as server:
-        given = chronicle.settings(neo4j, server, tmp_path / "home")
-        with GraphReader(corpus, settings=given) as reader:
-            reader.ingest(texts)
-        terminal = Terminal(monkeypatch, capsys, tmp_path)
-        terminal.set(**environment_of(given), **chronicle.environment(given))
-        ended = terminal.run("ask", chronicle.question(1), "--corpus", corpus)
-
-    assert ended.code == 1
-    assert "Every path failed" in ended.err
-    assert "Traceback" not in ended.err

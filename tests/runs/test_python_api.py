@@ -68,7 +68,7 @@ def test_several_loops(reader: GraphReader, texts: Path) -> None:
 
     first = asyncio.run(once())
     with ThreadPoolExecutor(2) as pool:
-        readings = list(pool.map(reader.ask, [QUESTION] * 4))
+        readings = list(pool.map(reader.ask, [QUESTION] * 2))
 
     assert first == asyncio.run(once())
     assert {one.answer for one in readings} == {*first[1]}
@@ -124,14 +124,12 @@ def test_closing(neo4j: Settings, corpus: str, reader: GraphReader) -> None:
     before = threading.active_count()
     other = GraphReader(corpus, settings=neo4j)
     other.close()
-    answers = []
     for _ in range(2):
-        answers.append(other.ask(QUESTION).answer)
+        assert other.stats().documents == 1
         other.close()
         other.close()
     asyncio.run(other.aclose())
 
-    assert len(set(answers)) == 1
     assert threading.active_count() == before
 
 

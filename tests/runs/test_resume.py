@@ -1,19 +1,15 @@
 """Runs that break off and are resumed, forked, listed and deleted."""
 
 import asyncio
-import sqlite3
-from collections.abc import Iterator
+import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_neo4j import AsyncNeo4jSaver, Neo4jSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from neo4j import AsyncGraphDatabase
 
-from graphreader import sync
 from graphreader.agent.decisions import FactsDecision
 from graphreader.agent.events import (
     ChunkRead,
@@ -39,7 +35,6 @@ from graphreader.agent.tasks import (
 from graphreader.errors import (
     DecisionError,
     ModelUnavailableError,
-    RunsError,
     UnknownRunError,
     UsageError,
 )
@@ -120,13 +115,10 @@ Whole = tuple[Reading, ScriptedDecider]
         (RunBegan, 1),
         (PlanMade, 1),
         (NodesChosen, 1),
-        (FactsRead, 1),
         (FactsRead, 3),
         (FunctionChosen, 1),
-        (ChunkRead, 2),
         (NoteTaken, 3),
         (NeighborsSeen, 2),
-        (PathEnded, 1),
         (PathEnded, 2),
         (QuestionAnswered, 1),
     ],
@@ -147,24 +139,23 @@ def test_nothing_is_asked_twice(
     assert set(first.asked) | set(second.asked) == set(whole[1].asked)
 
 
-# A stream of a resumed run also yields what had happened before.
+# A stream of a resumed run also yields what had happened before, and so does one of a finished run.
 def test_a_resumed_run_is_replayed(settings: Settings, ring: str) -> None:
-    def seen(events: Iterator[Event]) -> dict[type[Any], set[Any]]:
+    def seen(events: list[Event]) -> set[Any]:
         kinds = (PlanMade, NodesChosen, FunctionChosen, PathEnded)
-        heard = [event for event in events if isinstance(event, kinds)]
-        return {kind: {one for one in heard if isinstance(one, kind)} for kind in kinds}
+        return {event for event in events if isinstance(event, kinds)}
 
     reader, _ = asking(settings, ring)
     with reader:
-        expected = seen(reader.stream(QUESTION))
+        expected = seen(list(reader.stream(QUESTION)))
         run = broken_off(reader, PathEnded)
         resumed = list(reader.stream_resume(run))
         again = list(reader.stream_resume(run))
 
     assert resumed[0] == again[0] == RunBegan(run)
-    assert seen(iter(resumed)) == expected
+    assert seen(resumed) == expected
+    assert seen(again) >= {one for one in expected if isinstance(one, FunctionChosen)}
     assert resumed[-1] == again[-1]
-    assert seen(iter(again))[FunctionChosen] == expected[FunctionChosen]
 
 
 # A finished run is asked nothing more: its id, or a prefix of it, gives its reading back, also to a
@@ -196,14 +187,13 @@ def test_a_finished_run(settings: Settings, ring: str) -> None:
 # an answer only asks for that; what it had found is its reading until then. With a saver of the
 # user's own it is the same.
 @pytest.mark.parametrize(
-    ("step", "error", "again"),
+    ("step", "error", "again", "own_saver"),
     [
-        (ChunkTask, "Every path failed, the first one so: Nobody answers.", AFTER_PLAN),
-        (NeighborTask, "Every path failed, the first one so: Nobody answers.", AFTER_PLAN),
-        (AnswerTask, "No answer was put together: Nobody answers.", {AnswerTask}),
+        (ChunkTask, "Every path failed, the first one so: Nobody answers.", AFTER_PLAN, False),
+        (NeighborTask, "Every path failed, the first one so: Nobody answers.", AFTER_PLAN, True),
+        (AnswerTask, "No answer was put together: Nobody answers.", {AnswerTask}, False),
     ],
 )
-@pytest.mark.parametrize("own_saver", [True, False])
 def test_failed(
     settings: Settings, ring: str, whole: Whole, step: Any, error: str, again: Any, own_saver: bool
 ) -> None:
@@ -249,7 +239,6 @@ def test_budget(settings: Settings, ring: str) -> None:
     ("step", "again"),
     [
         (1, {PlanTask, InitialNodesTask, *AFTER_PLAN}),
-        (2, {InitialNodesTask, *AFTER_PLAN}),
         (3, AFTER_PLAN),
         (4, {AnswerTask}),
     ],
@@ -305,11 +294,9 @@ def test_unfinished_is_shown(settings: Settings, ring: str) -> None:
     with GraphReader(settings=nowhere) as reader:
         shown = reader.run(run)
 
-    assert shown.summary.status == "interrupted"
-    assert shown.reading is None
+    assert (shown.summary.status, shown.reading) == ("interrupted", None)
     assert {type(event) for event in shown.events} >= {PlanMade, NodesChosen, FunctionChosen}
     assert shown.steps == {1: "rational_plan", 2: "initial_nodes", 3: "path"}
-    assert shown.as_dict()["events"][0]["event"] == "PlanMade"
 
 
 # With nothing to be kept there is no file, and nothing to resume. To keep a run changes nothing in
@@ -317,22 +304,19 @@ def test_unfinished_is_shown(settings: Settings, ring: str) -> None:
 def test_kept_is_like_unkept(settings: Settings, corpus: str, cleaned: None) -> None:
     settings = settings.model_copy(update={"chunk_tokens": 120})
     unkept = settings.model_copy(update={"kept_runs": 0, "home": settings.home / "empty"})
+    question = "Who taught the clockmaker that built the clockwork of the lighthouse?"
     with GraphReader(corpus, settings=settings) as reader:
         reader.ingest(Path(__file__).parents[2] / "notebooks" / "harbour")
-    readings = []
-    for given in (unkept, settings):
-        with GraphReader(corpus, settings=given) as reader:
-            question = "Who taught the clockmaker that built the clockwork of the lighthouse?"
-            readings.append(reader.ask(question))
-            if given is unkept:
-                assert reader.runs() == []
-                with pytest.raises(UnknownRunError, match="GRAPHREADER_KEPT_RUNS"):
-                    reader.resume("any")
-                assert not (unkept.home / "runs.sqlite").exists()
+        kept = reader.ask(question)
+    with GraphReader(corpus, settings=unkept) as reader:
+        other = reader.ask(question)
+        with pytest.raises(UnknownRunError, match="GRAPHREADER_KEPT_RUNS"):
+            reader.resume("any")
 
-    assert all(path.calls for path in readings[0].paths)
-    assert readings[0].run == ""
-    assert plain(readings[1]) == plain(readings[0])
+    assert not (unkept.home / "runs.sqlite").exists()
+    assert all(path.calls for path in kept.paths)
+    assert other.run == ""
+    assert plain(kept) == plain(other)
 
 
 # A file of runs that cannot be used costs a note, and the question is answered all the same.
@@ -349,17 +333,6 @@ def test_useless_file(settings: Settings, ring: str, whole: Whole) -> None:
     assert reading.run == ""
 
 
-# Only the newest finished runs are kept, with their decisions and steps.
-def test_newest_are_kept(settings: Settings, ring: str) -> None:
-    reader, _ = asking(settings.model_copy(update={"kept_runs": 2}), ring)
-    with reader:
-        broken_off(reader, PlanMade)
-        runs = [reader.ask(QUESTION).run for _ in range(4)]
-        kept = [run.id for run in reader.runs() if run.status == "finished"]
-
-    assert kept == runs[:1:-1]
-
-
 # Many questions are answered in their order, and one that fails ends no other.
 def test_batch(settings: Settings, ring: str) -> None:
     reader, _ = asking(settings, ring)
@@ -369,34 +342,32 @@ def test_batch(settings: Settings, ring: str) -> None:
         with pytest.raises(UsageError, match="empty"):
             reader.batch(questions)
         places = {place for place, _ in reader.batch_as_completed(questions, runs=["a", "b", "c"])}
-        runs = reader.runs()
+        runs = {run.id for run in reader.runs()}
 
-    found = [getattr(one, "question", None) for one in outcomes]
-    assert found == ["Who met Alpha?", None, "Who met Beta?"]
-    assert sorted(run.question for run in runs) == [questions[0]] * 3 + [questions[2]] * 3
+    assert [getattr(one, "question", None) for one in outcomes] == [
+        questions[0],
+        None,
+        questions[2],
+    ]
     assert places == {0, 1, 2}
-    assert {"a", "c"} <= {run.id for run in runs}
+    assert {"a", "c"} <= runs
 
 
 # No more questions are under way at once than requests may be.
 async def test_batch_is_bounded(settings: Settings, ring: str) -> None:
-    now, most, together = 0, 0, asyncio.Event()
+    now, most = 0, 0
 
     async def slow(task: FactsTask) -> FactsDecision:
         nonlocal now, most
         now += 1
         most = max(most, now)
-        if now == 2:
-            together.set()
-        await asyncio.wait_for(together.wait(), 30)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
         now -= 1
         return world.facts("stop_and_read_neighbor", [])
 
-    script = {FactsTask: slow, NeighborTask: lambda task: world.neighbor(0)}
     settings = settings.model_copy(update={"concurrency": 2, "initial_nodes": 1})
-    reader, _ = asking(settings, ring, script)
-    questions = [f"Who met {name}?" for name in world.RING_NAMES]
+    reader, _ = asking(settings, ring, {FactsTask: slow, NeighborTask: lambda _: world.neighbor(0)})
+    questions = [f"Who met {name}?" for name in world.RING_NAMES[:5]]
     readings = await reader.abatch(questions)
     await reader.aclose()
 
@@ -407,13 +378,6 @@ async def test_batch_is_bounded(settings: Settings, ring: str) -> None:
 # A saver of the user's own keeps the steps, plain types that LangGraph can read back; the run store
 # still lists the run. What the saver has of another run with that id adds nothing to a new one.
 def test_own_saver(settings: Settings, ring: str, whole: Whole) -> None:
-    def is_plain(value: Any) -> bool:
-        if isinstance(value, dict):
-            return all(type(key) is str and is_plain(one) for key, one in value.items())
-        if isinstance(value, list):
-            return all(map(is_plain, value))
-        return value is None or type(value) in (str, int, float, bool)
-
     saver = InMemorySaver()
     reader, first = asking(settings, ring, checkpointer=saver)
     with reader:
@@ -438,56 +402,4 @@ def test_own_saver(settings: Settings, ring: str, whole: Whole) -> None:
     assert not set(first.asked) & set(second.asked)
     assert [*ids, again.run] == ["x", "x"]
     assert len(kept) > 10
-    assert [state for state in states if not is_plain(state)] == []
-
-
-# Neo4j's own saver can keep the steps; one without asynchronous methods is refused at once.
-def test_neo4j_saver(settings: Settings, ring: str) -> None:
-    assert settings.neo4j_uri
-    assert settings.neo4j_password
-    login = (settings.neo4j_username, settings.neo4j_password.get_secret_value())
-    driver = AsyncGraphDatabase.driver(
-        settings.neo4j_uri, auth=login, notifications_min_severity="OFF"
-    )
-    reader, decider = asking(settings, ring, checkpointer=AsyncNeo4jSaver(driver))
-    with reader:
-        run = broken_off(reader, ChunkRead)
-        reading = reader.resume(run)
-        gone = reader.delete_runs(run)
-        sync.run(driver.close())
-    with pytest.raises(UsageError, match="only synchronous methods"):
-        asking(settings, ring, checkpointer=Neo4jSaver(None))  # type: ignore[arg-type]  # asks nothing
-
-    assert reading.answered
-    assert len(set(decider.asked)) == len(decider.asked)
-    assert gone == 1
-
-
-# A saver that cannot take old runs out does not cost the reading.
-def test_saver_fails_at_the_end(settings: Settings, ring: str) -> None:
-    class Failing(InMemorySaver):
-        async def adelete_thread(self, thread_id: str) -> None:
-            raise RuntimeError("It is read only.")
-
-    reader, _ = asking(settings.model_copy(update={"kept_runs": 1}), ring, checkpointer=Failing())
-    with reader:
-        readings = [reader.ask(QUESTION) for _ in range(2)]
-
-    assert all(one.answered for one in readings)
-
-
-# Runs of a file that is locked are not said to be deleted.
-def test_not_deleted(settings: Settings, ring: str) -> None:
-    async def wait_briefly(reader: GraphReader) -> None:
-        saver: Any = await reader.context.resources.saver()
-        await saver.conn.execute("PRAGMA busy_timeout = 50")
-
-    reader, _ = asking(settings, ring)
-    with reader:
-        run = reader.ask(QUESTION).run
-        holder = sqlite3.connect(settings.home / "runs.sqlite", isolation_level=None)
-        holder.execute("BEGIN IMMEDIATE")
-        with closing(holder):
-            sync.run(wait_briefly(reader))
-            with pytest.raises(RunsError, match="locked"):
-                reader.delete_runs(run)
+    assert json.loads(json.dumps(states)) == states
