@@ -2,12 +2,10 @@
 
 import io
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from neo4j import READ_ACCESS, AsyncSession
 
-from graphreader.documents import Chunk
 from graphreader.ingestion.transfer import export_corpus, no_transfer_progress
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
 from graphreader.store.connection import Connection, Row
@@ -41,32 +39,11 @@ async def runs(connection: Connection, corpus: str) -> list[Row]:
     )
 
 
-async def everything_else(connection: Connection, corpus: str) -> list[Row]:
-    """All nodes of a corpus but its runs, with every property, and what ties them together."""
-    return await query(
-        connection,
-        "MATCH (n) WHERE NOT n:Run AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus) "
-        "RETURN properties(n) AS node, COLLECT { MATCH (n)-[t]->(m) "
-        "RETURN type(t) + coalesce(t.surface, '') + coalesce(m.id, '') AS tie ORDER BY tie } "
-        "AS ties "
-        "ORDER BY coalesce(n.id, '')",
-        corpus=corpus,
-    )
-
-
 @pytest.fixture
-async def texts(connection: Connection, writer: GraphWriter) -> tuple[list[Chunk], list[Chunk]]:
-    """Two documents that the run below leads through."""
-    albums = await write(writer, "albums", [("The album. ", ALBUM), ("The band.", BAND)])
-    return albums, await write(writer, "cities", [("The castle.", CITY)])
-
-
-@pytest.fixture
-async def reading(
-    connection: Connection, writer: GraphWriter, texts: tuple[list[Chunk], list[Chunk]]
-) -> Reading:
+async def reading(writer: GraphWriter) -> Reading:
     """A finished run of two paths through both documents."""
-    album = texts[0][0]
+    album, _ = await write(writer, "albums", [("The album. ", ALBUM), ("The band.", BAND)])
+    await write(writer, "cities", [("The castle.", CITY)])
     at = await node_ids(writer)
     first = Path(
         "Never Too Loud",
@@ -170,17 +147,20 @@ async def test_a_run_changes_nothing_else(
     connection: Connection, writer: GraphWriter, explorer: GraphExplorer, reading: Reading
 ) -> None:
     toronto = (await node_ids(writer))["Toronto"]
+    nodes = (
+        "MATCH (n) WHERE NOT n:Run AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus) "
+        "RETURN properties(n) AS node, COUNT { (n)-->() } AS ties ORDER BY coalesce(n.id, '')"
+    )
 
     async def seen() -> list[Any]:
         export = io.BytesIO()
         await export_corpus(connection, writer.corpus, export, no_transfer_progress)
         return [
-            await everything_else(connection, writer.corpus),
+            await query(connection, nodes, corpus=writer.corpus),
             await explorer.busiest_nodes(50),
             await by_words(explorer, f"{reading.question} {reading.answer}", 50),
             await explorer.facts(toronto),
             await explorer.neighbors(toronto, [], [], [], None, 50),
-            await explorer.chunk(reading.paths[0].functions[1].id),
             await connection.read("read/stats", corpus=writer.corpus),
             export.getvalue(),
         ]
@@ -233,25 +213,3 @@ async def test_corpora(
     assert [row["run"]["answer"] for row in early] == [reading.answer]  # it had documents then
     assert await runs(connection, writer.corpus) == []
     assert len(await runs(connection, other.corpus)) == 1
-
-
-class MayOnlyRead(Connection):
-    """A connection whose every session is one in which the server refuses to write."""
-
-    def _session(self, access: str) -> AsyncSession:
-        session: Any = super()._session(READ_ACCESS)
-        session.execute_write = session.execute_read
-        return cast(AsyncSession, session)
-
-
-# Who may only read gets a sentence instead of a kept run, and no error.
-async def test_who_may_only_read(
-    connection: Connection, writer: GraphWriter, reading: Reading
-) -> None:
-    reader = MayOnlyRead(connection._driver, connection.address, connection.version)
-    problem = await write_run(reader, writer.corpus, reading)
-
-    assert problem
-    assert problem.startswith("The run is not kept in the graph: ")
-    assert "read access mode" in problem
-    assert await runs(connection, writer.corpus) == []

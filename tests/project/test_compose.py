@@ -1,8 +1,6 @@
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +10,9 @@ import yaml
 from graphreader.settings import Settings
 from graphreader.store.embedded.process import ServerHome
 from tests.project.markdown import ROOT
-from tests.servers import PROXY
 
 FILE = ROOT / "docker-compose.yml"
 VARIABLE = re.compile(r"\$\{(\w+):([-?][^}]*)\}")
-
-# Lets Neo4j's own tool look at a configuration, in a process that may fetch the jars.
-CHECK = """
-import os, subprocess, sys
-from pathlib import Path
-from graphreader.settings import Settings
-from graphreader.store.embedded import process
-from graphreader.store.embedded.jars import provide_jars
-from graphreader.store.embedded.process import no_progress
-settings = Settings.read()
-jars = provide_jars(settings.neo4j_version, settings.cache, settings.maven_mirror, no_progress)
-admin = ["org.neo4j.server.startup.Neo4jAdminCommand", "server", "validate-config"]
-java = [process.java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars / "*", *admin]
-home = {"NEO4J_HOME": sys.argv[1], "NEO4J_CONF": str(Path(sys.argv[1]) / "conf")}
-sys.exit(subprocess.run(java, env=os.environ | home).returncode)
-"""
 
 
 def settings_of(service: dict[str, Any], environment: dict[str, str]) -> dict[str, str]:
@@ -57,20 +38,6 @@ def embedded_settings(folder: Path) -> dict[str, str]:
     home.configure(home.make_access(), settings)
     text = (home.conf / "neo4j.conf").read_text(encoding="utf-8")
     return dict(re.findall(r"^([\w.]+)=(.*)$", text, re.MULTILINE))
-
-
-def checked(home: Path, settings: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
-    """What Neo4j says of a configuration; its `stdout` holds what is wrong."""
-    (home / "conf").mkdir(parents=True)
-    lines = "".join(f"{name}={value}\n" for name, value in settings.items())
-    (home / "conf" / "neo4j.conf").write_text(lines, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-c", CHECK, str(home)],
-        env={**os.environ, **PROXY},
-        check=False,
-        capture_output=True,
-        encoding="utf-8",
-    )
 
 
 @pytest.fixture(scope="module")
@@ -133,14 +100,6 @@ def test_settings_are_those_of_the_embedded_server(
         assert all(own.fullmatch(name) for name in embedded.keys() - composed.keys())
     assert larger[1]["server.memory.heap.max_size"] == "700m"
     assert larger[1]["server.memory.pagecache.size"] == "300m"
-
-
-# Neo4j of that version knows every setting, and takes every value.
-def test_neo4j_takes_the_settings(service: dict[str, Any], tmp_path: Path) -> None:
-    result = checked(tmp_path, settings_of(service, {}))
-
-    assert result.returncode == 0, result.stdout
-    assert "No issues found" in result.stdout
 
 
 # A driver finds it at the address that .env.example names, which also has all that it asks of .env.

@@ -117,15 +117,3 @@ def test_troubles_are_those_of_the_program() -> None:
         longest = max(parts, key=len)
 
         assert any(longest in one and fixed.search(one) for one in strings), message
-
-
-# Pictures are shown on some page, small, and what their names say.
-def test_pictures_are_small() -> None:
-    pictures = {path.name: path.read_bytes() for path in (ROOT / "docs" / "pictures").iterdir()}
-    shown = {Path(link).name for page in pages() for link in links(page)}
-
-    assert {"ask.svg", "graph.png"} <= set(pictures) <= shown
-    assert all(10_000 < len(picture) < 300_000 for picture in pictures.values())
-    for name, picture in pictures.items():
-        assert picture.startswith({".png": b"\x89PNG", ".svg": b"<svg"}[Path(name).suffix])
-    assert b"No&#160;language&#160;model&#160;is&#160;in&#160;use" in pictures["ask.svg"]

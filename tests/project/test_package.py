@@ -57,26 +57,6 @@ def test_the_wheel_is_whole(wheel: zipfile.ZipFile) -> None:
         assert wheel.read(name) == path.read_bytes(), name
 
 
-# Files that no import needs are in the checkout, so that the wheel has them too.
-@pytest.mark.parametrize(
-    "name",
-    [
-        "py.typed",
-        "prompts/extraction.md",
-        "html_report/page.html",
-        "html_report/cytoscape/cytoscape.min.js",
-        "evaluation/paper_figures.json",
-        "evaluation/paper_tables.toml",
-        "ingestion/normalization/english.txt",
-        "tiktoken_ranks/o200k_base.tiktoken",
-        "store/embedded/neo4j-2026.08.1.jars.txt",
-        "store/embedded/neo4j-5.26.30.jars.txt",
-    ],
-)
-def test_the_package_has_what_runs(name: str) -> None:
-    assert (PACKAGE / name).is_file()
-
-
 # The licence is in the wheel, and the command is installed with it.
 def test_the_wheel_says_what_it_is(wheel: zipfile.ZipFile) -> None:
     about = {name.partition(".dist-info/")[2]: wheel.read(name) for name in wheel.namelist()}
@@ -85,18 +65,6 @@ def test_the_wheel_says_what_it_is(wheel: zipfile.ZipFile) -> None:
     assert b"graphreader = graphreader.cli.main:main" in about["entry_points.txt"]
     assert b"License-Expression: MIT" in about["METADATA"]
     assert b"# GraphReader" in about["METADATA"]
-
-
-# The source distribution is enough to test and to build.
-def test_the_sdist_is_whole(sdist: Path) -> None:
-    for name in (
-        "cypher/read/chunk.cypher",
-        "tests/conftest.py",
-        "Makefile",
-        "requirements/test.lock",
-        "LICENSE",
-    ):
-        assert (sdist / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 # The ranks of the tokens are those that OpenAI publishes.

@@ -1,6 +1,5 @@
 """`graphreader ask --reader NAME`: other readers answer from the texts of a corpus."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
-from graphreader.tokens import count
 from tests.runs import digest, lighthouse
 from tests.runs.lighthouse import KEY, QUESTION, text_of
 from tests.runs.openai_faults import Body
@@ -23,18 +21,8 @@ TEXTS = {"north": text_of("A", 6), "south": text_of("B", 9, 4)}
 @pytest.fixture(scope="module")
 def short(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A corpus of two short texts, the second of which has the answer."""
-    yield from filled(neo4j, tmp_path_factory.mktemp("short"), TEXTS)
-
-
-@pytest.fixture(scope="module")
-def long(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A corpus of a long text, the answer almost at its end."""
-    yield from filled(neo4j, tmp_path_factory.mktemp("long"), {"one": text_of("A", 100, 90)})
-
-
-def filled(neo4j: Settings, folder: Path, texts: dict[str, str]) -> Iterator[str]:
-    corpus = f"test-{uuid4().hex[:12]}"
-    for name, text in texts.items():
+    corpus, folder = f"test-{uuid4().hex[:12]}", tmp_path_factory.mktemp("short")
+    for name, text in TEXTS.items():
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
     with GraphReader(corpus, settings=neo4j.model_copy(update={"normalize": "none"})) as reader:
         reader.ingest(folder)
@@ -71,15 +59,6 @@ def server(terminal: Terminal) -> Iterator[OpenAIServer]:
             GRAPHREADER_EMBEDDINGS="offline",
         )
         yield server
-
-
-def largest(server: OpenAIServer) -> int:
-    """Tokens of the largest prompt with its schema; framing adds a few."""
-    return max(
-        sum(count(message["content"]) for message in body["messages"])
-        + count(json.dumps(body["response_format"]))
-        for body in server.chats
-    )
 
 
 # A reader answers from the texts, without a model by quoting; the JSON says which reader it was and
@@ -160,24 +139,6 @@ def test_unknown_and_empty_corpus(
     assert f"The corpus '{corpus}' is empty: read texts into it" in empty.err
 
 
-# The readers with a long window keep that one, in building, too; the others the short one.
-@pytest.mark.parametrize(
-    ("name", "window"), [("full-text", 6_000), ("gistmem", 6_000), ("rag-bm25-3", 3_000)]
-)
-def test_windows(
-    terminal: Terminal, server: OpenAIServer, long: str, name: str, window: int
-) -> None:
-    terminal.set(
-        GRAPHREADER_LONG_WINDOW="6000", GRAPHREADER_WINDOW="3000", GRAPHREADER_CHUNK_TOKENS="1000"
-    )
-    ended = terminal.run("ask", QUESTION, "--corpus", long, "--reader", name, "--json")
-
-    assert ended.code == 0, ended.err
-    assert ended.json["usage"]["calls"] > 0
-    assert largest(server) <= window
-    assert largest(server) > window / 2 or name == "gistmem"
-
-
 # Gists are made once for a corpus: the next question finds them, also in another process.
 def test_gists_are_kept(terminal: Terminal, server: OpenAIServer, short: str) -> None:
     command = ["ask", QUESTION, "--corpus", short, "--reader", "read-agent-s", "--json"]
@@ -190,8 +151,9 @@ def test_gists_are_kept(terminal: Terminal, server: OpenAIServer, short: str) ->
 
 
 # The budgets hold for other readers, too; a note says that one ended the reading.
-def test_budget(terminal: Terminal, server: OpenAIServer, long: str) -> None:
-    command = ["ask", QUESTION, "--corpus", long, "--reader", "chunk-read", "--json"]
+def test_budget(terminal: Terminal, server: OpenAIServer, short: str) -> None:
+    terminal.set(GRAPHREADER_CHUNK_TOKENS="120")
+    command = ["ask", QUESTION, "--corpus", short, "--reader", "chunk-read", "--json"]
     ended = terminal.run(*command, "--max-calls", "2")
 
     assert ended.code == 0, ended.err

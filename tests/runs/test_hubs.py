@@ -6,7 +6,6 @@ The graph is written directly, without extraction; asking goes the whole way of 
 import asyncio
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -23,7 +22,7 @@ from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.store import schema
-from graphreader.store.connection import Connection, Row, open_connection
+from graphreader.store.connection import open_connection
 from graphreader.store.writer import GraphWriter
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.neo4j import texts
@@ -31,6 +30,7 @@ from tests.neo4j import texts
 QUESTION = "Who sold the lantern that is kept in Paris?"
 BRIDGE = "The lantern of Zenobia is kept in Paris."
 BEHIND = "Zenobia had bought it from Odenath."
+FACTS = 5_000
 WINDOW = 4096
 A_CHUNK = 50
 FACTS_OF_A_VISITOR = 4
@@ -68,15 +68,13 @@ async def write(given: Settings, corpus: str, facts: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def stars(neo4j: Settings) -> Iterator[dict[int, str]]:
-    """Corpora by the number of their facts."""
-    corpora = {facts: f"test-{uuid4().hex[:12]}" for facts in (400, 5_000)}
-    for facts, corpus in corpora.items():
-        asyncio.run(write(neo4j, corpus, facts))
-    yield corpora
-    for corpus in corpora.values():
-        with GraphReader(corpus, settings=neo4j) as reader:
-            reader.delete(everything=True)
+def city(neo4j: Settings) -> Iterator[str]:
+    """A corpus with the star."""
+    corpus = f"test-{uuid4().hex[:12]}"
+    asyncio.run(write(neo4j, corpus, FACTS))
+    yield corpus
+    with GraphReader(corpus, settings=neo4j) as reader:
+        reader.delete(everything=True)
 
 
 def numbered(prompt: str, mark: str) -> dict[str, int]:
@@ -123,21 +121,6 @@ def mind(notes: bool) -> Any:
     return think
 
 
-@pytest.fixture
-def fetched(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """What comes out of the database: rows by statement, and under "" their characters."""
-    counted, read = Counter[str](), Connection.read
-
-    async def watched(self: Connection, name: str, /, **values: Any) -> list[Row]:
-        rows = await read(self, name, **values)
-        counted[name] += len(rows)
-        counted[""] += len(json.dumps(rows, default=str))
-        return rows
-
-    monkeypatch.setattr(Connection, "read", watched)
-    return counted
-
-
 def asking(
     given: Settings, corpus: str, model: FunctionChatModel, window: int = WINDOW
 ) -> GraphReader:
@@ -161,8 +144,8 @@ def ask(given: Settings, corpus: str, notes: bool = True) -> tuple[Reading, Func
 # behind it, whether or not the notebook names it already. Every prompt stays inside the window, and
 # says how many facts there are in all.
 @pytest.mark.parametrize("notes", [True, False], ids=["noted", "not noted"])
-def test_the_rare_bridge(neo4j: Settings, stars: dict[int, str], notes: bool) -> None:
-    reading, model = ask(neo4j, stars[5_000], notes)
+def test_the_rare_bridge(neo4j: Settings, city: str, notes: bool) -> None:
+    reading, model = ask(neo4j, city, notes)
 
     (path,) = reading.paths
     facts = next(one.user for one in model.requests if one.decision == "FactsDecision")
@@ -182,9 +165,9 @@ def test_the_rare_bridge(neo4j: Settings, stars: dict[int, str], notes: bool) ->
 
 # Facts that the window had no room for were not looked at: neither who watches nor a retriever is
 # given any but those that stood in the prompt, each with its place.
-def test_only_what_was_shown(neo4j: Settings, stars: dict[int, str]) -> None:
+def test_only_what_was_shown(neo4j: Settings, city: str) -> None:
     model = FunctionChatModel(function=mind(notes=True))
-    with asking(neo4j, stars[400], model, window=3000) as reader:
+    with asking(neo4j, city, model, window=3000) as reader:
         found = GraphReaderRetriever(reader=reader).invoke(QUESTION)
     prompt = next(one.user for one in model.requests if one.decision == "FactsDecision")
     shown = set(re.findall(r"^- (.*? came to Paris in \d+ days\.)", prompt, re.MULTILINE))
@@ -192,21 +175,7 @@ def test_only_what_was_shown(neo4j: Settings, stars: dict[int, str]) -> None:
 
     assert 20 < len(shown) < FACTS_PER_PAGE - 20
     assert set(of_paris) == {*shown, BRIDGE}
-    for n in range(400 - 1):
+    for n in range(FACTS - 1):
         fact = f"Visitor{n // FACTS_OF_A_VISITOR} came to Paris in {n} days."
         if fact in of_paris:
             assert of_paris[fact].metadata["chunk"] == n // A_CHUNK
-
-
-# A hub of 5,000 facts brings no more out of the database than a node of a few hundred.
-def test_hubs_cost_no_more(neo4j: Settings, stars: dict[int, str], fetched: Counter[str]) -> None:
-    spent = []
-    for corpus in stars.values():
-        fetched.clear()
-        ask(neo4j, corpus)
-        spent.append((fetched.pop(""), fetched.copy()))
-
-    (few_characters, few_rows), (characters, rows) = spent
-    assert max(rows.values()) <= 600, rows
-    assert rows.total() <= 2 * few_rows.total(), (rows, few_rows)
-    assert characters <= 2 * few_characters

@@ -147,14 +147,3 @@ def test_after_a_failure(reader: GraphReader) -> None:
 
     assert len(reading.paths) == 5
     assert reading.question == "Who lives in town2??"
-
-
-# A progress function that calls the reader is told so, instead of waiting for itself for ever.
-def test_a_call_from_progress(reader: GraphReader, texts: Path) -> None:
-    def ask_for_more(event: object) -> None:
-        reader.stats()
-
-    world.write_files(texts, {"more": ["Somebody else lives elsewhere."]})
-
-    with pytest.raises(UsageError, match="while progress is reported"):
-        reader.ingest(texts, progress=ask_for_more)

@@ -1,4 +1,4 @@
-"""Traces by LangSmith's own environment variables: to LangSmith, or to a collector of spans."""
+"""Traces by LangSmith's own environment variables."""
 
 import os
 import subprocess
@@ -126,25 +126,3 @@ def test_the_callers_own_run(environment: dict[str, str], corpus: str, traces: T
     assert found.count("my own > graphreader") == 3
     assert found.count("my chain > graphreader > answer_reasoning > decide > answer_reasoning") == 1
     assert {way.split(" > ")[0] for way in found} == {"my own", "my chain"}
-
-
-# The same tree goes as spans to OpenTelemetry's collector, and then nothing to LangSmith.
-def test_opentelemetry(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
-    environment |= {
-        "LANGSMITH_TRACING": "true",
-        "LANGSMITH_OTEL_ENABLED": "true",
-        "LANGSMITH_OTEL_ONLY": "true",
-        "LANGSMITH_ENDPOINT": traces.url,
-        "OTEL_EXPORTER_OTLP_ENDPOINT": traces.url,
-        "OTEL_SERVICE_NAME": "graphreader-of-mine",
-    }
-    question = chronicle.question(3)
-    run(environment, "-m", "graphreader", "ask", question, "--corpus", corpus, "--json")
-    sent = b"".join(traces.raw)
-
-    assert set(ways(traces.spans)) >= STEPS
-    assert b"graphreader-of-mine" in sent
-    assert not traces.traces
-    assert traces.keys == {""}
-    for secret in (chronicle.KEY, environment["NEO4J_PASSWORD"]):
-        assert secret.encode() not in sent

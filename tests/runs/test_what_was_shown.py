@@ -117,23 +117,6 @@ def test_facts_alone(circle: Circle) -> None:
     assert reading.tokens_read == sum(count(fact) for fact in set(reading.facts_read)) > 0
 
 
-# Of one chunk its document is read, and no other one; further facts count as far as they differ.
-def test_one_chunk(circle: Circle) -> None:
-    script = {
-        **EVERYWHERE,
-        FactsTask: lambda task: world.facts("read_chunk", [1], "Facts."),
-        ChunkTask: lambda task: world.chunk("termination", "A chunk."),
-    }
-    reading, decider = circle.read(script, initial_nodes=1)
-
-    (chunk,) = chunks_shown(decider)
-    (title,) = [title for title, text in TEXTS.items() if chunk in text]
-    assert reading.documents_read == (circle.ids[title],)
-    others = [fact for fact in reading.facts_read if fact not in chunk]
-    assert (len(reading.facts_read), len(others)) == (4, 3)
-    assert reading.tokens_read == count(chunk) + sum(count(fact) for fact in others)
-
-
 # A run that broke off knows what it was shown before, and so does a new run that begins at a step
 # of another one: it is counted as if nothing had happened.
 @pytest.mark.parametrize(("at", "number"), [(FactsRead, 2), (ChunkRead, 5)])

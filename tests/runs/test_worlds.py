@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from graphreader.agent.tasks import ChunkTask, InitialNodesTask, NeighborTask, PlanTask
-from graphreader.errors import GraphReaderError, UsageError
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
@@ -99,22 +98,6 @@ def test_two_parts(ask: Ask) -> None:
     assert all(sentence(*link) in one and sentence(*link) not in other for link in north)
     assert all(sentence(*link) in other and sentence(*link) not in one for link in south)
     assert all(sentence(*link) in reading.answer for link in [*north, *south])
-
-
-# A corpus whose only text was deleted is empty, and one that was never there unknown: both are said
-# in words, and nobody is asked.
-def test_empty(neo4j: Settings, corpus: str, tmp_path: Path, cleaned: None) -> None:
-    decider = world.scripted(CHAIN, {})
-    with world.reader(neo4j, corpus, decider) as reader:
-        with pytest.raises(GraphReaderError, match="corpus"):
-            reader.ask("Who?")
-        report = reader.ingest(world.write_files(tmp_path, {"book": [sentence(*LINKS[0])]}))
-        reader.delete(report.documents[0].id)
-        decider.asked.clear()
-        with pytest.raises(UsageError, match=r"is empty: read texts into it with"):
-            reader.ask("Who?")
-
-    assert decider.asked == []
 
 
 # Texts without any key element tell nothing: that is the answer at once, without a path.

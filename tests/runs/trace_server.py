@@ -1,12 +1,10 @@
-"""A server on loopback that takes traces: runs of LangSmith, and OpenTelemetry's spans (OTLP)."""
+"""A server on loopback that takes the traces of LangSmith's client."""
 
 import gzip
 import json
 import threading
 from dataclasses import dataclass, field
 from typing import Any
-
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.runs.loopback import Handler, Loopback
 
@@ -25,7 +23,7 @@ _INFO = {
 
 @dataclass(slots=True)
 class Trace:
-    """One run of LangSmith with its content, or one span."""
+    """One run of LangSmith with its content."""
 
     id: str
     parent: str | None
@@ -34,7 +32,7 @@ class Trace:
 
 
 class TraceServer(Loopback):
-    """Keeps what it is sent: runs of LangSmith, spans, and the bodies of all requests in `raw`.
+    """Keeps the runs that it is sent, and the bodies of all requests in `raw`.
 
     `keys` are those that LangSmith's client showed.
     """
@@ -42,7 +40,6 @@ class TraceServer(Loopback):
     def __init__(self) -> None:
         super().__init__(_Handler)
         self.runs: dict[str, dict[str, Any]] = {}  # in parts: LangSmith adds to them
-        self.spans: list[Trace] = []
         self.raw: list[bytes] = []
         self.keys: set[str] = set()
         self._lock = threading.Lock()
@@ -57,19 +54,10 @@ class TraceServer(Loopback):
         """Keep what one request brings."""
         with self._lock:
             self.raw.append(body)
-            if path.endswith("/v1/traces"):
-                self._take_spans(body)
-            elif path.endswith("/runs/batch"):
+            if path.endswith("/runs/batch"):
                 batch = json.loads(body)
                 for run in [*batch.get("post", []), *batch.get("patch", [])]:
                     self.runs.setdefault(run["id"], {}).update(run)
-
-    def _take_spans(self, body: bytes) -> None:
-        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
-            for scope in resource.scope_spans:
-                for span in scope.spans:
-                    id_, parent = span.span_id.hex(), span.parent_span_id.hex()
-                    self.spans.append(Trace(id_, parent or None, span.name))
 
 
 def ways(traces: list[Trace]) -> list[str]:
