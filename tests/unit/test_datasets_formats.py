@@ -31,7 +31,7 @@ HOTPOT: dict[str, Any] = {
     "type": "comparison",
     "level": "hard",
     "context": [
-        ["Brik", ["Brik opened in 1901.", " It is a mill."]],
+        ["Brik", ["Brik opened in 1901.", "It is a mill."]],
         ["Tarn", ["Tarn is a mill.", " It opened in 1950."]],
         ["Sol", ["Sol is a hill."]],
     ],
@@ -133,54 +133,31 @@ def test_hotpotqa(tmp_path: Path) -> None:
 
 
 # A supporting fact past the paragraph's sentences names the paragraph only; one that names no
-# paragraph makes the evidence unknown.
+# paragraph makes the evidence unknown. 2WikiMultihopQA has evidences, by which it differs from
+# HotpotQA.
 def test_odd_supporting_facts(tmp_path: Path) -> None:
     past = {**HOTPOT, "supporting_facts": [["Brik", 7], ["Tarn", 0]]}
     absent = {**HOTPOT, "_id": "5abd", "supporting_facts": [["Brik", 0], ["Elsewhere", 0]]}
-    first, second = load(write(tmp_path / "dev.json", past, absent))
+    of_2wiki = {**HOTPOT, "evidences": [["Brik", "opening", "1901"]]}
+    first, second, third = load(write(tmp_path / "dev.json", past, absent, of_2wiki))
 
     assert first.supporting == (Supporting(0), Supporting(1, "Tarn is a mill."))
     assert second.supporting == ()
+    assert (third.id, third.dataset) == ("2wikimultihopqa-5abc", "2wikimultihopqa")
 
 
-# 2WikiMultihopQA has evidences, by which it differs from HotpotQA, and no spaces between sentences.
-def test_2wikimultihopqa(tmp_path: Path) -> None:
-    row = {
-        **HOTPOT,
-        "type": "bridge_comparison",
-        "context": [["Brik", ["Brik opened in 1901.", "It is a mill."]], ["Tarn", ["A mill."]]],
-        "supporting_facts": [["Brik", 1], ["Tarn", 0]],
-        "evidences": [["Brik", "opening", "1901"]],
-    }
-    (record,) = load(write(tmp_path / "dev.json", row))
-
-    assert (record.id, record.dataset) == ("2wikimultihopqa-5abc", "2wikimultihopqa")
-    assert record.documents[0].text == "Brik opened in 1901. It is a mill."
-    assert record.supporting == (Supporting(0, "It is a mill."), Supporting(1, "A mill."))
-
-
-# QuALITY: each question of an article is a record, labels count from 1, and of HTML the text is
-# read.
+# QuALITY: each question of an article is a record, and labels count from 1. In a folder its files
+# without HTML are found by their published names.
 def test_quality(tmp_path: Path) -> None:
-    html = "<html><body><p>The lamp &amp; the cat.</p><p>Gone.</p></body></html>"
-    first, second = load(write(tmp_path / "dev.jsonl", QUALITY))
-    page, _ = load(write(tmp_path / "html.jsonl", {**QUALITY, "article": html}))
+    for name in ("dev", "train", "htmlstripped.test", "zip"):
+        (tmp_path / f"QuALITY.v1.0.1.{name}").touch()
+    write(tmp_path / "QuALITY.v1.0.1.htmlstripped.dev", QUALITY)
+    first, second = load(tmp_path)
 
     assert first.id == "quality-00001_AB_1"
     assert first.documents == (SourceText("The Lamp", "The lamp went out.\nNobody minded."),)
     assert (first.gold_option, first.answers, first.kind) == (1, ("Nobody",), "hard")
     assert (second.id, second.gold_option, second.kind) == ("quality-00001_AB-2", 0, "easy")
-    assert " ".join(page.documents[0].text.split()) == "The lamp & the cat. Gone."
-
-
-# QuALITY's files are found in a folder by their published names: those that have answers, and those
-# in HTML only where there is no text beside them.
-def test_published_names_of_quality(tmp_path: Path) -> None:
-    for name in ("htmlstripped.dev", "dev", "train", "htmlstripped.test", "zip"):
-        (tmp_path / f"QuALITY.v1.0.1.{name}").touch()
-
-    names = [file.name.removeprefix("QuALITY.v1.0.1.") for file in data_files(tmp_path)]
-    assert names == ["htmlstripped.dev", "train"]
 
 
 # QMSum: a turn is a line, spans are lines with their text, and meetings may be a file each.
@@ -195,8 +172,8 @@ def test_qmsum(tmp_path: Path) -> None:
     assert (general.kind, general.answers) == ("general", ("They chose red.",))
     assert general.supporting == ()
     assert specific.supporting == (
-        Supporting(0, "Bo: I want red . Really .\nAnn: Fine .", lines=(1, 2)),
-        Supporting(0, "Bo: Red then .", lines=(3, 3)),
+        Supporting(0, "Bo: I want red . Really .\nAnn: Fine ."),
+        Supporting(0, "Bo: Red then ."),
     )
     assert [one.id for one in load(meeting)] == ["qmsum-ES2004a-0-g0", "qmsum-ES2004a-0-s0"]
 
@@ -227,37 +204,20 @@ def test_narrativeqa_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({**MUSIQUE, "answer": None}, 'line 1: "answer" is missing: take a split with answers'),
-        ({**HOTPOT, "answer": None}, 'line 1: "answer" is missing'),
-        ({**HOTPOT, "context": "x"}, 'line 1: "context" must be a list of pairs'),
-        ({**HOTPOT, "context": [["Brik", [1]]]}, 'a list of sentences for "Brik"'),
+        ({**MUSIQUE, "answer": None}, 'line 1: "answer" must be a text that is not empty'),
+        ({**HOTPOT, "context": [["Brik", "x"]]}, 'line 1: "context": 0: 1: Input should be'),
         ({**MUSIQUE, "paragraphs": [{"title": "x"}]}, r'paragraphs\[0\]: "paragraph_text" must'),
         (
-            {**QUALITY, "questions": [{"question": "Who?", "options": ["A", "B"]}]},
-            r'questions\[0\]: "gold_label" is missing',
-        ),
-        (
             {**QUALITY, "questions": [{"question": "Who?", "options": ["A"], "gold_label": 0}]},
-            '"gold_label" counts from 1',
-        ),
-        (
-            {**QMSUM, "general_query_list": [{"query": "Sum it up."}]},
-            r'general_query_list\[0\]: "answer" must be a text',
+            r'questions\[0\]: "gold_label" must be from 1 to 1',
         ),
         ({**LONGBENCH, "input": " "}, 'line 1: "input" must be a text that is not empty'),
-        ({**LONGBENCH, "dataset": "lcc"}, "line 1: lcc has code .*: leave its file out"),
-        ({**LONGBENCH, "dataset": "repobench-p_e"}, "repobench-p has code"),
     ],
+    ids=["answer", "sentences", "paragraph", "label", "question"],
 )
 def test_faulty_rows(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
     with pytest.raises(DatasetError, match=fault):
         load(write(tmp_path / "data.jsonl", row))
-
-
-# Further fields beside those of a published format do not keep a file out.
-@pytest.mark.parametrize("row", [MUSIQUE, HOTPOT, QUALITY, QMSUM, LONGBENCH, LV_EVAL, NARRATIVEQA])
-def test_more_fields(tmp_path: Path, row: dict[str, Any]) -> None:
-    assert load(write(tmp_path / "data.jsonl", {**row, "suporting": [], "source": "web"}))
 
 
 def record_of(tmp_path: Path, row: dict[str, Any], **changes: Any) -> Record:
@@ -290,29 +250,21 @@ def test_longbench(tmp_path: Path) -> None:
 
 
 # A set of LongBench that asks the same of all contexts may leave the question open: it has ours.
-@pytest.mark.parametrize(
-    ("name", "question"),
-    [
-        ("gov_report", "What does the report say?"),
-        ("multi_news_e", "these news articles"),
-        ("passage_count", "How many different ones"),
-        ("vcsum", "这次会议讲了什么？"),
-    ],
-)
-def test_longbench_without_input(tmp_path: Path, name: str, question: str) -> None:
-    record = record_of(tmp_path, LONGBENCH, input="", dataset=name)
+def test_longbench_without_input(tmp_path: Path) -> None:
+    record = record_of(tmp_path, LONGBENCH, input="", dataset="gov_report_e")
 
-    assert question in record.question
-    assert record.dataset == f"longbench-{name.removesuffix('_e')}"
-    assert record_of(tmp_path, LONGBENCH, dataset=name).question == LONGBENCH["input"]
+    assert "What does the report say?" in record.question
+    assert record.dataset == "longbench-gov_report"
+    asked = record_of(tmp_path, LONGBENCH, dataset="gov_report")
+    assert asked.question == LONGBENCH["input"]
 
 
-# LV-Eval: keywords, given as a text or a list, and level are kept; passages are called by their
-# marks. It is known by its dataset's name as well. What its published code does not score by F1*
-# has no keywords.
+# LV-Eval: keywords and level are kept; passages are called by their marks. Its rows differ from
+# LongBench's in that they have no id, and some have no keywords. What its published code does not
+# score by F1* has none.
 def test_lv_eval(tmp_path: Path) -> None:
     (record,) = load(write(tmp_path / "hotpotwikiqa_mixup_16k.jsonl", LV_EVAL))
-    by_name = {key: LV_EVAL[key] for key in ("input", "context", "answers")}
+    fewer = {key: LV_EVAL[key] for key in ("input", "context", "answers")}
 
     assert (record.dataset, record.length) == ("hotpotwikiqa-mixup", "16k")
     assert record.keywords == "Tarn"
@@ -320,9 +272,7 @@ def test_lv_eval(tmp_path: Path) -> None:
         SourceText("Passage 1", "Brik is a mill.\n\nLife\nIt is tall."),
         SourceText("Passage 2", "Tarn owns Brik."),
     )
-    listed = record_of(tmp_path, LV_EVAL, answer_keywords=["Tarn", "mill"])
-    assert listed.keywords == "Tarn mill"
-    named = record_of(tmp_path, by_name, dataset="cmrc_mixup_32k")
+    named = record_of(tmp_path, fewer, dataset="cmrc_mixup_32k")
     assert (named.dataset, named.length, named.keywords) == ("cmrc-mixup", "32k", "")
     for name in ("factrecall_en_16k", "factrecall_zh_16k", "dureader_mixup_16k"):
         assert record_of(tmp_path, LV_EVAL, dataset=name).keywords is None
@@ -395,33 +345,14 @@ def test_narrativeqa_folder(folder: Path) -> None:
     assert (third.id, third.answers) == ("narrativeqa-d1-1", ("Di",))
 
 
-# Questions on a story that is missing or no text are left out; the others keep their ids. Without
-# any story the summaries are read.
+# Questions on a story that is missing or no text are left out; the others keep their ids.
 def test_missing_stories(folder: Path) -> None:
     (folder / "tmp" / "d2.content").write_bytes(bytes(range(256)) * 20)
     with_garbage = [record.id for record in load(folder)]
     (folder / "tmp" / "d2.content").unlink()
     without = [record.id for record in load(folder)]
     (folder / "tmp" / "d1.content").unlink()
-    with pytest.raises(DatasetError, match=r"has no stories: fetch them with .*download_stories"):
-        load(folder)
-    (folder / "third_party" / "wikipedia").mkdir(parents=True)
-    rows = 'document_id,set,summary\nd1,test,"Bo lights a lamp, Di goes."\nd2,test,A bus.\n'
-    (folder / "third_party" / "wikipedia" / "summaries.csv").write_text(rows)
-    summaries = load(folder)
 
     assert with_garbage == without == ["narrativeqa-d1-0", "narrativeqa-d1-1"]
-    assert {record.kind for record in summaries} == {"summary"}
-    assert summaries[0].documents[0].text == "Bo lights a lamp, Di goes."
-
-
-# A question on an unknown document, and a table in another encoding, are refused by name.
-def test_faulty_tables(folder: Path) -> None:
-    table = folder / "qaps.csv"
-    rows = table.read_text()
-    table.write_text(f"{rows}d9,test,Who?,Ann,Ann,Who ?\n")
-    with pytest.raises(DatasetError, match=r'qaps.csv, line 6: documents.csv has no document "d9"'):
-        load(folder)
-    table.write_bytes(rows.replace("Bo,", "B\xf6,").encode("latin-1"))
-    with pytest.raises(DatasetError, match=r"qaps\.csv cannot be read"):
+    with pytest.raises(DatasetError, match=r"has no stories: fetch them with .*download_stories"):
         load(folder)

@@ -63,8 +63,8 @@ def test_own_format(tmp_path: Path) -> None:
     ]
 
 
-# Options with the right one, inexact evidence, language and a set without answers are kept;
-# documents with evidence are named once each, in their order.
+# Options with the right one, language and a set without answers are kept; documents with evidence
+# are named once each, in their order.
 def test_further_keys(tmp_path: Path) -> None:
     changes = {
         "options": ["Ada", "Bo", "Cy", "Di"],
@@ -77,7 +77,7 @@ def test_further_keys(tmp_path: Path) -> None:
 
     assert (record.options, record.gold_option) == (("Ada", "Bo", "Cy", "Di"), 3)
     assert (record.answers, record.language) == ((), "zh")
-    assert record.supporting[1] == Supporting(0, "Built.", exact=False)
+    assert record.supporting[1] == Supporting(0, "Built.")
     assert record.gold_documents == (0, 1)
 
 
@@ -88,38 +88,30 @@ def test_text_files_and_lines(tmp_path: Path) -> None:
     (tmp_path / "texts" / "talk.txt").write_text(text, encoding="utf-8")
     documents = [{"title": "Talk", "text_file": "texts/talk.txt"}]
     record = {**RECORD, "documents": documents, "supporting": [{"doc": 0, "lines": [1, 2]}]}
-    first, second = load(write(tmp_path / "a.jsonl", record, {**record, "id": "boats-2"}))
+    (only,) = load(write(tmp_path / "a.jsonl", record))
 
-    evidence = "Bo: The fare is two crowns.\nAnn: Good."
-    assert first.documents == (SourceText("Talk", text),)
-    assert first.supporting == (Supporting(0, evidence, lines=(1, 2)),)
-    assert first.documents[0].text is second.documents[0].text
+    assert only.documents == (SourceText("Talk", text),)
+    assert only.supporting == (Supporting(0, "Bo: The fare is two crowns.\nAnn: Good."),)
 
 
-# A fault of a record is reported with file and line, and nothing is guessed; a misspelt field is
-# reported with those that are known.
+# A fault of a record is reported with file, line and key, and nothing is guessed; a key that is not
+# known may be misspelt.
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"question": " "}, '"question" must be a text that is not empty.'),
-        ({"id": None}, '"id" must be a text that is not empty.'),
-        ({"answers": "Ada"}, '"answers" must be a list.'),
-        ({"answers": [1]}, '"answers" must be a list of texts.'),
-        ({"documents": []}, '"documents" is empty: there is nothing to read.'),
-        ({"documents": ["x"]}, "must be an object."),
+        ({"question": " "}, "question: "),
+        ({"id": None}, "id: Field required."),
+        ({"answers": "Ada"}, "answers: "),
+        ({"documents": []}, "documents: "),
         ({"supporting": [{"doc": 2}]}, '"doc" is 2, but there are 2 only (from 0 on).'),
-        ({"supporting": [{"doc": True}]}, '"doc" must be a whole number from 0 on.'),
         ({"supporting": [{"doc": 0, "lines": [0, 1]}]}, "there are no lines 0 to 1 of 1"),
-        ({"supporting": [{"doc": 0, "lines": ["a"]}]}, "lines must be two whole numbers."),
-        ({"options": ["A"], "gold_option": 1}, '"gold_option" is 1, but there are 1 only'),
-        ({"documents": [{"title": "T", "text_file": "no.txt"}]}, "cannot be read: No such file"),
+        ({"options": ["A"], "gold_option": 1}, '"gold_option" must be the index of one of'),
+        ({"documents": [{"title": "T", "text_file": "no.txt"}]}, '"no.txt" cannot be read'),
         ({"documents": [{"text_file": "../o.txt"}]}, "must lie in the folder of the data file"),
         ({"documents": [{"text_file": "/etc/passwd"}]}, "must lie in the folder of the data file"),
-        ({"language": "zh-CN"}, '"language" is "zh-CN", but must be en or zh'),
-        ({"suporting": []}, '"suporting" is no field of it: known are id, dataset, question,'),
-        ({"suporting": []}, 'Did you mean "supporting"?'),
-        ({"documents": [{"titel": "T", "text": "x"}]}, 'documents[0]: "titel" is no field of it'),
-        ({"supporting": [{"doc": 0, "line": [0, 0]}]}, 'supporting[0]: "line" is no field of it'),
+        ({"language": "zh-CN"}, "language: Input should be 'en' or 'zh'."),
+        ({"suporting": []}, "suporting: Extra inputs are not permitted."),
+        ({"documents": [{"titel": "T"}]}, "documents: 0: titel: Extra inputs are not permitted."),
     ],
 )
 def test_faulty_records(tmp_path: Path, change: dict[str, Any], fault: str) -> None:
@@ -128,7 +120,7 @@ def test_faulty_records(tmp_path: Path, change: dict[str, Any], fault: str) -> N
     with pytest.raises(DatasetError) as raised:
         load(path)
 
-    assert str(raised.value).startswith("boats.jsonl, line 2")
+    assert str(raised.value).startswith("boats.jsonl, line 2: ")
     assert fault in str(raised.value)
 
 
@@ -144,7 +136,6 @@ def test_folder_and_limit(tmp_path: Path) -> None:
     assert data_files(tmp_path) == [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     assert len(load(str(tmp_path), limit=100)) == 7
     assert ids(load(tmp_path, limit=2)) == ["a-0", "a-1", "b-0", "b-1"]
-    assert load(tmp_path, limit=0) == []
 
 
 # A limit holds for each dataset of one file, too, and the file is read no further than for these.
@@ -195,11 +186,7 @@ def test_samples() -> None:
         "musique",
     ]
     assert len(records) == 13
-    assert (
-        load("samples/musique.jsonl")
-        == load("samples/musique")
-        == records[-len(load("samples/musique")) :]
-    )
+    assert load("samples/musique") == records[-len(load("samples/musique")) :]
     assert all(path.name in attribution for path in data_files("samples"))
     assert sum(path.stat().st_size for path in SAMPLES.iterdir()) < 300_000
     for record in records:
@@ -223,14 +210,10 @@ def test_path_before_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("name", "content", "fault"),
     [
-        ("absent.jsonl", None, "does not exist: give a data file"),
+        ("absent.jsonl", None, r"does not exist: .* samples \(cmrc2018_zh, hotpotqa, musique\)"),
         ("none.jsonl", "\n", r"none\.jsonl is empty"),
-        (
-            "mute.jsonl",
-            '{"meeting_transcripts": [], "general_query_list": []}',
-            r"mute\.jsonl has no records",
-        ),
-        ("latin.jsonl", '{"id": "caf\xe9"}', r"latin\.jsonl cannot be read: it is not in UTF-8"),
+        ("mute.jsonl", '{"meeting_transcripts": []}', r"mute\.jsonl has no records"),
+        ("latin.jsonl", '{"id": "caf\xe9"}', r"latin\.jsonl cannot be read"),
         ("list.jsonl", f"{json.dumps(RECORD)}\n\n[1]\n", "line 3: must be a JSON object"),
         ("torn.jsonl", f"{json.dumps(RECORD)}\n\n{{]\n", "line 3: is no JSON"),
         ("broken.json", '[{"id": 1},\n{"id" 2}]', r"broken\.json, line 2: is no JSON"),
@@ -238,12 +221,6 @@ def test_path_before_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             "pool.jsonl",
             '{"title": "T", "text": "x"}',
             r"pool\.jsonl, line 1: no known format .*: title, text\. Known are our own schema",
-        ),
-        ("squad.json", '{"data": [{"paragraphs": []}]}', r"squad\.json, record 1: no known format"),
-        (
-            "twice.jsonl",
-            f"{json.dumps(RECORD)}\n{json.dumps(RECORD)}",
-            r'twice\.jsonl: the id "boats-1" comes twice',
         ),
     ],
 )
@@ -255,21 +232,18 @@ def test_faulty_sources(tmp_path: Path, name: str, content: str | None, fault: s
         load(tmp_path / name)
 
 
-# An empty folder, and a sample that there is not, are refused.
+# An empty folder is refused.
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="has no data file"):
         load(tmp_path)
-    known = r'There is no sample "absent"; there are: cmrc2018_zh, hotpotqa, musique\.'
-    with pytest.raises(DatasetError, match=known):
-        load("samples/absent")
 
 
-# A JSON file may be one list, with a byte order mark, or lines in spite of its name.
+# A JSON file is one list, perhaps with a byte order mark.
 def test_json_files(tmp_path: Path) -> None:
     listed = tmp_path / "list.json"
     listed.write_text(json.dumps([row(0), row(1)], indent=1), encoding="utf-8-sig")
 
-    assert load(listed) == load(write(tmp_path / "lines.json", row(0), row(1)))
+    assert ids(load(listed)) == ["boats-0", "boats-1"]
 
 
 # A dataset of the `datasets` library is loaded by name: test if there is such a split, or the named
@@ -292,13 +266,9 @@ def test_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     assert data_files("hf:acme/sea") == []
     with pytest.raises(DatasetError, match='has no split "dev"; it has: train, test'):
         load("hf:acme/sea@dev")
-    with pytest.raises(DatasetError, match='must be like "hf:OWNER/NAME/CONFIGURATION"'):
-        load("hf:acme")
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=fail))
-    with pytest.raises(
-        DatasetError, match=r"loaded \(Couldn't reach the hub\)\. Without a network"
-    ):
+    with pytest.raises(DatasetError, match=r"loaded \(Couldn't reach the hub\)\. It needs"):
         load("hf:acme/sea")
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(DatasetError, match="needs a further package: pip install datasets"):
+    with pytest.raises(DatasetError, match="`pip install datasets`"):
         load("hf:acme/sea")

@@ -8,11 +8,11 @@ table of all formats.
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from graphreader.errors import DatasetError, DocumentError
 from graphreader.evaluation.datasets.record import (
@@ -38,27 +38,23 @@ def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
     evidence, so that it cannot be answered. Those become a dataset of their own without evidence,
     "musique-unanswerable": the published evaluation, too, computes EM and F1 of the answerable ones
     alone. Its grouped scores of both together are not computed here.
-
-    Raises DatasetError for the test split, which has no answers.
     """
     for row in rows:
-        row.check_answer("answer")
-        id_ = row.name_of("id")
+        id_ = row.text("id")
         paragraphs = row.rows("paragraphs")
-        answerable = row.values.get("answerable") is not False
+        answerable = row.get("answerable", bool, default=True)
         gold = [n for n, one in enumerate(paragraphs) if one.values.get("is_supporting")]
-        aliases = row.texts("answer_aliases", optional=True)
         yield Record(
             id=f"musique-{id_}" + ("" if answerable else " (unanswerable)"),
             dataset="musique" if answerable else "musique-unanswerable",
             question=row.text("question"),
-            answers=distinct((row.optional_text("answer"), *aliases)),
+            answers=distinct([row.text("answer"), *row.get("answer_aliases", list[str], [])]),
             documents=tuple(
                 SourceText(one.optional_text("title"), one.text("paragraph_text"))
                 for one in paragraphs
             ),
             supporting=tuple(Supporting(n) for n in gold) if answerable else (),
-            kind=id_.split("__")[0] if "__" in id_ else "",
+            kind=id_.split("__")[0],
             answerable=answerable,
         )
 
@@ -74,55 +70,46 @@ def hotpotqa_records(rows: Iterable[Row]) -> Iterator[Record]:
     Copies of the `datasets` library have `id`, and dicts of lists instead of lists of pairs.
 
     Some supporting facts point past a paragraph's sentences: they name the paragraph only. If one
-    names no paragraph of the context (HotpotQA's fullwiki setting), no evidence is known. Raises
-    DatasetError for test splits, which have no answers.
+    names no paragraph of the context (HotpotQA's fullwiki setting), no evidence is known.
     """
-    for row in rows:
-        row.check_answer("answer")
+    for row in map(_with_pairs, rows):
         kind = row.optional_text("type")
         is_2wiki = "evidences" in row.values or kind in _2WIKI_KINDS
         dataset = "2wikimultihopqa" if is_2wiki else "hotpotqa"
-        paragraphs = _pairs(row, "context", "sentences")
-        for title, sentences in paragraphs:
-            if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
-                raise row.wrong(f'"context" must give a list of sentences for "{title}".')
+        paragraphs = row.get("context", list[tuple[str, list[str]]])
+        facts = row.get("supporting_facts", list[tuple[str, int]])
         yield Record(
-            id=f"{dataset}-{row.name_of('_id', 'id')}",
+            id=f"{dataset}-{row.optional_text('_id') or row.text('id')}",
             dataset=dataset,
             question=row.text("question"),
-            answers=distinct([row.optional_text("answer")]),
+            answers=(row.text("answer"),),
             documents=tuple(SourceText(title, _join(sentences)) for title, sentences in paragraphs),
-            supporting=_supporting_facts(row, paragraphs),
+            supporting=_supporting_facts(facts, paragraphs),
             kind=kind,
         )
 
 
-def _supporting_facts(row: Row, paragraphs: list[tuple[str, Any]]) -> tuple[Supporting, ...]:
+def _with_pairs(row: Row) -> Row:
+    """The row with lists of pairs, where the `datasets` library has dicts of two lists."""
+    values = dict(row.values)
+    for key, second in (("context", "sentences"), ("supporting_facts", "sent_id")):
+        if isinstance(columns := values[key], Mapping):
+            values[key] = list(zip(columns["title"], columns[second], strict=True))
+    return replace(row, values=values)
+
+
+def _supporting_facts(
+    facts: list[tuple[str, int]], paragraphs: list[tuple[str, list[str]]]
+) -> tuple[Supporting, ...]:
     places = []
     titles = [title for title, _ in paragraphs]
-    for title, number in _pairs(row, "supporting_facts", "sent_id"):
+    for title, number in facts:
         if title not in titles:
             return ()
         document = titles.index(title)
-        sentences = paragraphs[document][1]
-        known = isinstance(number, int) and 0 <= number < len(sentences)
-        places.append(Supporting(document, sentences[number].strip() if known else ""))
+        sentence = "".join(paragraphs[document][1][number : number + 1])
+        places.append(Supporting(document, sentence.strip()))
     return tuple(dict.fromkeys(places))
-
-
-def _pairs(row: Row, key: str, second: str) -> list[tuple[str, Any]]:
-    """Pairs of a title and another value, given as lists of two or as a dict of two lists."""
-    value = row.values.get(key)
-    if isinstance(value, Mapping):
-        columns = row.row(key)
-        value = list(zip(columns.values_of("title"), columns.values_of(second), strict=False))
-    if not isinstance(value, list) or not all(_is_pair(pair) for pair in value):
-        raise row.wrong(f'"{key}" must be a list of pairs of a title and {second}.')
-    return [(title, other) for title, other in value]
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str)
 
 
 def _join(sentences: list[str]) -> str:
@@ -134,22 +121,8 @@ def _join(sentences: list[str]) -> str:
     return text.strip()
 
 
-_HTML = re.compile(r"</(?:p|div|html|body)>|<br */?>", re.IGNORECASE)
-_QUALITY_FILE = re.compile(
-    r"(?P<version>QuALITY\.v[\d.]*\d)(?P<stripped>\.htmlstripped)?\.(?P<split>train|dev)"
-)
-
-
-def is_quality_file(path: Path) -> bool:
-    """Whether a file has a published name with answers, and no HTML-stripped twin beside it."""
-    name = _QUALITY_FILE.fullmatch(path.name)
-    if name is None or name["stripped"]:
-        return name is not None
-    return not path.with_name(f"{name['version']}.htmlstripped.{name['split']}").exists()
-
-
 def quality_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of QuALITY (github.com/nyu-mll/quality), with stripped HTML or not.
+    """The records of QuALITY (github.com/nyu-mll/quality) with stripped HTML.
 
     A row is an article with its questions: `{"article_id", "set_unique_id", "title", "article",
     "questions": [{"question", "question_unique_id", "options", "gold_label", "difficult"}]}`, where
@@ -157,17 +130,13 @@ def quality_records(rows: Iterable[Row]) -> Iterator[Record]:
     `kind` is "hard" if readers in haste were wrong, else "easy".
     """
     for row in rows:
-        article = row.text("article")
-        if _HTML.search(article):
-            article = read_html(article.encode(), row.where).text
-        story = SourceText(row.optional_text("title"), article)
-        name = row.optional_text("set_unique_id") or row.name_of("article_id")
+        story = SourceText(row.optional_text("title"), row.text("article"))
+        name = row.optional_text("set_unique_id") or row.text("article_id")
         for number, question in enumerate(row.rows("questions"), 1):
-            options = question.texts("options")
-            question.check_answer("gold_label")
-            gold = question.number("gold_label", len(options) + 1) - 1
-            if gold < 0:
-                raise question.wrong('"gold_label" counts from 1.')
+            options = question.get("options", tuple[str, ...])
+            gold = question.get("gold_label", int) - 1
+            if not 0 <= gold < len(options):
+                raise question.wrong(f'"gold_label" must be from 1 to {len(options)}.')
             id_ = question.optional_text("question_unique_id") or f"{name}-{number}"
             yield Record(
                 id=f"quality-{id_}",
@@ -196,8 +165,8 @@ def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
             for turn in row.rows("meeting_transcripts")
         )
         for kind in ("general", "specific"):
-            for n, query in enumerate(row.rows(f"{kind}_query_list", optional=True)):
-                spans = query.values_of("relevant_text_span", optional=True)
+            for n, query in enumerate(row.rows(f"{kind}_query_list")):
+                spans = query.get("relevant_text_span", list[tuple[int, int]], [])
                 yield Record(
                     id=f"qmsum-{meeting}-{kind[0]}{n}",
                     dataset="qmsum",
@@ -241,7 +210,6 @@ def split_passages(context: str, titled: bool, default: str) -> tuple[SourceText
 
 
 _TITLED = {"hotpotqa", "2wikimqa", "musique"}
-_CODE = {"lcc", "repobench-p"}
 
 _QUESTIONS = {
     "gov_report": "What does the report say? Sum it up on one page.",
@@ -260,37 +228,24 @@ def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
     Contexts of multi-document sets are cut into their passages, whose first line is the title.
     LongBench names no evidence. Its datasets are called "longbench-hotpotqa" and so on, for they
     are samples of the originals with other texts around. Where a set asks the same question of
-    every context, `input` is empty, and the question has our own words.
-
-    Raises DatasetError for code to be completed, which is no question about texts.
+    every context, `input` is empty, and the question has our own words. Its sets of code to be
+    completed are not supported.
     """
     for row in rows:
         name = (row.optional_text("dataset") or row.name).removesuffix("_e")
-        if name in _CODE:
-            raise row.wrong(
-                f"{name} has code to be completed, not questions about texts: leave its file out."
-            )
         has_question = name not in _QUESTIONS or row.optional_text("input").strip()
         yield Record(
-            id=f"longbench-{name}-{row.name_of('_id')}",
+            id=f"longbench-{name}-{row.text('_id')}",
             dataset=f"longbench-{name}",
             question=row.text("input") if has_question else _QUESTIONS[name],
-            answers=distinct(row.texts("answers")),
+            answers=distinct(row.get("answers", list[str])),
             documents=split_passages(row.text("context"), name in _TITLED, default=name),
             language=row.optional_text("language") or "en",
         )
 
 
 _LEVEL = re.compile(r"[_-](\d+k)$")
-_LV_EVAL_NAMES = re.compile(r"_mixup|factrecall")
 _WITHOUT_F1_STAR = ("factrecall", "dureader")
-
-
-def is_lv_eval(values: Mapping[str, Any]) -> bool:
-    """Whether a row has this format, and not LongBench's, which it extends."""
-    own_keys = {"answer_keywords", "confusing_facts"} & values.keys()
-    is_own = own_keys or _LV_EVAL_NAMES.search(str(values.get("dataset", "")))
-    return {"input", "context", "answers"} <= values.keys() and bool(is_own)
 
 
 def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -310,13 +265,10 @@ def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
         name = row.optional_text("dataset") or row.name
         level = _LEVEL.search(name) or _LEVEL.search(row.name)
         dataset = _LEVEL.sub("", name).replace("_", "-")
-        question, answers = row.text("input"), distinct(row.texts("answers"))
+        without_f1_star = dataset.startswith(_WITHOUT_F1_STAR)
+        question, answers = row.text("input"), distinct(row.get("answers", list[str]))
         digest = sha256("\n".join((question, *answers)).encode()).hexdigest()[:12]
         times[digest] += 1
-        has_list = isinstance(row.values.get("answer_keywords"), list)
-        keywords = (
-            row.texts("answer_keywords") if has_list else [row.optional_text("answer_keywords")]
-        )
         yield Record(
             id=f"{dataset}-{digest}" + (f"-{times[digest]}" if times[digest] > 1 else ""),
             dataset=dataset,
@@ -325,13 +277,12 @@ def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
             documents=split_passages(row.text("context"), titled=False, default=dataset),
             language=row.optional_text("language") or "en",
             length=level[1] if level else "native",
-            keywords=None if dataset.startswith(_WITHOUT_F1_STAR) else " ".join(keywords),
+            keywords=None if without_f1_star else row.optional_text("answer_keywords"),
         )
 
 
 _SUBSETS = {"gutenberg": "book", "movie": "script"}
 _HTML_STORY = re.compile(rb"<(?:!doctype html|html|head|pre)\b", re.IGNORECASE)
-_SUMMARIES = Path("third_party/wikipedia/summaries.csv")
 
 
 def narrativeqa_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -343,13 +294,12 @@ def narrativeqa_records(rows: Iterable[Row]) -> Iterator[Record]:
     times: Counter[str] = Counter()
     for row in rows:
         document = row.row("document")
-        name = document.name_of("id")
-        has_summary = "summary" in document.values
-        title = document.row("summary").optional_text("title") if has_summary else ""
-        story = SourceText(title, document.text("text"))
+        name = document.text("id")
+        story = SourceText(document.row("summary").optional_text("title"), document.text("text"))
         answers = [answer.optional_text("text") for answer in row.rows("answers")]
         question = row.row("question").text("text")
-        yield _story_record(f"{name}-{times[name]}", question, story, answers, document, "story")
+        kind = document.optional_text("kind")
+        yield _story_record(f"{name}-{times[name]}", question, story, answers, kind)
         times[name] += 1
 
 
@@ -359,71 +309,47 @@ def is_narrativeqa_folder(path: Path) -> bool:
 
 
 def narrativeqa_folder_records(folder: Path) -> Iterator[Record]:
-    """The records of the published folder (github.com/deepmind/narrativeqa).
+    """The records of the test split in the published folder (github.com/deepmind/narrativeqa).
 
     It has `documents.csv` (document_id, set, kind, wiki_title, ...), `qaps.csv` (document_id, set,
-    question, answer1, answer2, ...), `tmp/ID.content` for stories that its script downloads, and
-    `third_party/wikipedia/summaries.csv`. `kind` is "story", or "summary" if it has no stories.
-    Questions about missing stories are left out, for some have vanished from the web. Of several
-    splits one is read: test, else valid, else train. A story is read at its first question.
+    question, answer1, answer2, ...), and `tmp/ID.content` for stories that its script downloads.
+    Questions about missing stories are left out, for some have vanished from the web. Raises
+    DatasetError if there are none.
     """
-    documents = {row.text("document_id"): row for row in _csv_rows(folder / "documents.csv")}
-    rows = list(_csv_rows(folder / "qaps.csv"))
-    splits = {row.optional_text("set") for row in rows}
-    split = next((name for name in ("test", "valid", "train") if name in splits), "")
-    rows = [row for row in rows if row.optional_text("set") == split]
-    text_of, kind = _text_source(folder, {row.optional_text("document_id") for row in rows})
+    if not any(folder.glob("tmp/*.content")):
+        raise DatasetError(
+            f"{folder} has no stories: fetch them with the dataset's download_stories.sh (into "
+            "tmp/)."
+        )
+    documents = {one["document_id"]: one for one in _csv_rows(folder / "documents.csv")}
+    story_of = lru_cache(maxsize=1)(_story)
     times: Counter[str] = Counter()
-    for row in rows:
-        name = row.text("document_id")
-        if name not in documents:
-            raise row.wrong(f'documents.csv has no document "{name}".')
-        if text := text_of(name):
+    for row in _csv_rows(folder / "qaps.csv"):
+        name = row["document_id"]
+        if row["set"] == "test" and (text := story_of(folder / "tmp" / f"{name}.content")):
             document = documents[name]
-            story = SourceText(document.optional_text("wiki_title"), text)
-            answers = (row.optional_text("answer1"), row.optional_text("answer2"))
-            id_, question = f"{name}-{times[name]}", row.text("question")
-            yield _story_record(id_, question, story, answers, document, kind)
+            story = SourceText(document["wiki_title"], text)
+            id_, answers = f"{name}-{times[name]}", (row["answer1"], row["answer2"])
+            yield _story_record(id_, row["question"], story, answers, document["kind"])
         times[name] += 1
 
 
+def _csv_rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        yield from csv.DictReader(file)
+
+
 def _story_record(
-    id_: str, question: str, story: SourceText, answers: Iterable[str], document: Row, kind: str
+    id_: str, question: str, story: SourceText, answers: Iterable[str], kind: str
 ) -> Record:
-    source = document.optional_text("kind")
     return Record(
         id=f"narrativeqa-{id_}",
         dataset="narrativeqa",
         question=question,
         answers=distinct(answers),
         documents=(story,),
-        kind=kind,
-        subset=_SUBSETS.get(source, source),
-    )
-
-
-def _csv_rows(path: Path) -> Iterator[Row]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            for values in reader:
-                yield Row(values, f"{path.name}, line {reader.line_num}")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DatasetError(f"{path} cannot be read: {error}.") from None
-
-
-def _text_source(folder: Path, names: Iterable[str]) -> tuple[Callable[[str], str], str]:
-    """A function from a document's id to its text, and whether texts are stories or summaries."""
-    files = {name: folder / "tmp" / f"{name}.content" for name in names}
-    stories = {name: path for name, path in files.items() if path.is_file()}
-    if stories:
-        return lru_cache(lambda name: _story(stories[name]) if name in stories else ""), "story"
-    if (folder / _SUMMARIES).is_file():
-        rows = _csv_rows(folder / _SUMMARIES)
-        summaries = {row.text("document_id"): row.optional_text("summary") for row in rows}
-        return lambda name: summaries.get(name, ""), "summary"
-    raise DatasetError(
-        f"{folder} has no stories: fetch them with the dataset's download_stories.sh (into tmp/)."
+        kind="story",
+        subset=_SUBSETS.get(kind, kind),
     )
 
 

@@ -1,37 +1,28 @@
 """Records, which every dataset becomes, the rows that they are made of, and our own format.
 
-A record is one question with its documents, its reference answers and its evidence. `Row` checks
-the values of a JSON object or of a line of CSV, and says where a wrong one stands.
-
-Our own format is JSON Lines: `id, dataset, question, answers, documents, supporting, language`. A
-document is `title` and `text`, or `text_file`: a path within the file's folder. A place of evidence
-is `doc` (index of the document) with `sentence`, or with `lines`: [first, last], from 0; `exact` is
-false if the sentence is not part of the document. More keys: `options`, `gold_option` (from 0),
-`type`, `hops`, `answer_keywords`, `subset`. `metadata` is ignored, and so are further keys of some
-published sets; any other key is refused, because it may be misspelt.
+A record is one question with its documents, its reference answers and its evidence. Our own format
+is JSON Lines, see docs/evaluation.md. An unknown key is refused, because it may be misspelt.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from graphreader.errors import DatasetError
 
-_RECORD_KEYS = (
-    *("id", "dataset", "question", "answers", "documents", "supporting", "language", "options"),
-    *("gold_option", "type", "hops", "answer_keywords", "subset", "metadata"),
-)
-_DOCUMENT_KEYS = ("title", "text", "text_file", "metadata")
-_SUPPORTING_KEYS = ("doc", "sentence", "lines", "exact", "metadata")
-_IGNORED = frozenset(
-    {
-        *("answerable", "decomposition", "evidences", "level", "narrativeqa_document_id", "note"),
-        "sentence_idx",
-    }
-)
-"""Further keys of MuSiQue, HotpotQA, 2WikiMultihopQA and NarrativeQA records in this format."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +35,14 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Supporting:
-    """A place of evidence.
+    """A place of evidence, with the index of its document.
 
-    `document` is an index into the record's documents. `sentence` is the evidence as the dataset
-    quotes it, empty if it names the document only. `lines` are its first and last line, from 0, if
-    the dataset names lines; `sentence` has their text. `exact` is False if the sentence is an
-    annotator's wording and not part of the document.
+    `sentence` is the evidence as the dataset quotes it, which may be an annotator's wording; it is
+    empty if the dataset names the document only.
     """
 
     document: int
     sentence: str = ""
-    lines: tuple[int, int] | None = None
-    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,86 +87,58 @@ class Row:
     """A JSON object of a data file, or one within such an object, with checked access.
 
     `where` is its place for messages ("dev.jsonl, line 3"), `name` the file's name without its
-    suffix, and `folder` the folder of the files that it refers to. All methods raise DatasetError
-    for a value of the wrong type. An `optional` list may be missing or null, and is empty then.
+    suffix, and `folder` the file's folder. All methods raise DatasetError for a wrong value.
     """
 
     values: Mapping[str, Any]
     where: str
     name: str = ""
-    folder: Path | None = None
+    folder: Path = Path()
 
     def wrong(self, fault: str) -> DatasetError:
         """A DatasetError that names the row's place and its fault."""
         return DatasetError(f"{self.where}: {fault}")
 
+    def get(self, key: str, kind: type[T], default: T | None = None) -> T:
+        """The value of a key, which has this type; `default` if it is missing or null."""
+        value = self.values.get(key)
+        if value is None and default is not None:
+            return default
+        try:
+            return _adapter(kind).validate_python(value)
+        except ValidationError as error:
+            raise self.wrong(f'"{key}": {fault_of(error)}.') from None
+
     def text(self, key: str) -> str:
         """A text that must not be missing or blank."""
-        value = self.values.get(key)
-        if not isinstance(value, str) or not value.strip():
+        text = self.optional_text(key)
+        if not text.strip():
             raise self.wrong(f'"{key}" must be a text that is not empty.')
-        return value
+        return text
 
     def optional_text(self, key: str) -> str:
         """A text or number as text; empty if it is missing or null."""
-        value = self.values.get(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str | int) or isinstance(value, bool):
-            raise self.wrong(f'"{key}" must be a text.')
-        return str(value)
-
-    def name_of(self, *keys: str) -> str:
-        """The first text of these keys that is not empty, as the id of a record."""
-        for key in keys:
-            if text := self.optional_text(key):
-                return text
-        raise self.wrong(f'"{keys[0]}" must be a text that is not empty.')
-
-    def check_answer(self, key: str) -> None:
-        """Raise DatasetError for a row of a test split, which has no answers."""
-        if self.values.get(key) in (None, ""):
-            raise self.wrong(f'"{key}" is missing: take a split with answers, such as dev.')
-
-    def number(self, key: str, below: int) -> int:
-        """A whole number of at least 0 and below a bound."""
-        value = self.values.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.wrong(f'"{key}" must be a whole number from 0 on.')
-        if value >= below:
-            raise self.wrong(f'"{key}" is {value}, but there are {below} only (from 0 on).')
-        return value
-
-    def values_of(self, key: str, *, optional: bool = False) -> list[Any]:
-        """A list."""
-        value = self.values.get(key)
-        if optional and not value:
-            return []
-        if not isinstance(value, list):
-            raise self.wrong(f'"{key}" must be a list.')
-        return value
-
-    def texts(self, key: str, *, optional: bool = False) -> tuple[str, ...]:
-        """A list of texts."""
-        value = self.values_of(key, optional=optional)
-        if not all(isinstance(text, str) for text in value):
-            raise self.wrong(f'"{key}" must be a list of texts.')
-        return tuple(value)
-
-    def rows(self, key: str, *, optional: bool = False) -> list["Row"]:
-        """A list of objects."""
-        values = self.values_of(key, optional=optional)
-        return [self._within(value, f"{key}[{n}]") for n, value in enumerate(values)]
+        return self.get(key, str, "")
 
     def row(self, key: str) -> "Row":
-        """An object that must not be missing."""
-        return self._within(self.values.get(key), key)
+        """An object."""
+        return Row(self.get(key, dict[str, Any]), f"{self.where}, {key}")
 
-    def _within(self, value: Any, place: str) -> "Row":
-        where = f"{self.where}, {place}"
-        if not isinstance(value, Mapping):
-            raise DatasetError(f"{where}: must be an object.")
-        return Row(value, where, self.name, self.folder)
+    def rows(self, key: str) -> list["Row"]:
+        """A list of objects, empty if it is missing or null."""
+        values = self.get(key, list[dict[str, Any]], [])
+        return [Row(one, f"{self.where}, {key}[{n}]") for n, one in enumerate(values)]
+
+
+@cache
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(kind, config=ConfigDict(coerce_numbers_to_str=True))
+
+
+def fault_of(error: ValidationError) -> str:
+    """The first fault that pydantic found, after its place."""
+    first = error.errors()[0]
+    return ": ".join([*map(str, first["loc"]), first["msg"]])
 
 
 def distinct(texts: Iterable[str]) -> tuple[str, ...]:
@@ -187,96 +146,105 @@ def distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
 
-def read_error(path: Path, error: OSError | UnicodeDecodeError) -> DatasetError:
-    """The error of a file that cannot be read."""
-    reason = "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
-    return DatasetError(f"{path} cannot be read: {reason}.")
+_IGNORED = {
+    *("answerable", "decomposition", "evidences", "exact", "hops", "level", "metadata"),
+    *("narrativeqa_document_id", "note", "sentence_idx"),
+}
+"""`metadata`, and further keys of some published sets in our own format."""
+
+
+class _OwnObject(BaseModel):
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_ignored(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return {k: v for k, v in values.items() if k not in _IGNORED and v is not None}
+
+
+class _OwnDocument(_OwnObject):
+    """`text_file` is a path within the folder of the data file."""
+
+    title: str = ""
+    text: str = ""
+    text_file: str = ""
+
+
+class _OwnEvidence(_OwnObject):
+    """A document with a sentence, or with the first and last of some lines, from 0."""
+
+    doc: NonNegativeInt
+    sentence: str = ""
+    lines: tuple[int, int] | None = None
+
+
+class _OwnRecord(_OwnObject):
+    """`language` says whether answers are compared by words (en) or by characters (zh)."""
+
+    id: str = Field(min_length=1)
+    dataset: str = ""
+    question: str = Field(pattern=r"\S")
+    answers: tuple[str, ...]
+    documents: tuple[_OwnDocument, ...] = Field(min_length=1)
+    supporting: tuple[_OwnEvidence, ...] = ()
+    language: Literal["en", "zh"] = "en"
+    options: tuple[str, ...] = ()
+    gold_option: NonNegativeInt | None = None
+    type: str = ""
+    answer_keywords: str = ""
+    subset: str = ""
 
 
 def own_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file in our own format. A text file of several records is read once."""
-    texts: dict[str, str] = {}
+    """The records of a file in our own format."""
     for row in rows:
-        _check_keys(row, _RECORD_KEYS)
-        documents = tuple(_document(document, texts) for document in row.rows("documents"))
-        if not documents:
-            raise row.wrong('"documents" is empty: there is nothing to read.')
-        options = row.texts("options", optional=True)
-        supporting = row.rows("supporting", optional=True)
+        try:
+            own = _OwnRecord.model_validate(row.values)
+        except ValidationError as error:
+            raise row.wrong(f"{fault_of(error)}.") from None
+        documents = tuple(SourceText(one.title, _text(row, one)) for one in own.documents)
+        if own.options and (own.gold_option is None or own.gold_option >= len(own.options)):
+            raise row.wrong('"gold_option" must be the index of one of the options, from 0.')
         yield Record(
-            id=row.name_of("id"),
-            dataset=row.optional_text("dataset") or row.name,
-            question=row.text("question"),
-            answers=distinct(row.texts("answers")),
+            id=own.id,
+            dataset=own.dataset or row.name,
+            question=own.question,
+            answers=distinct(own.answers),
             documents=documents,
-            supporting=tuple(_evidence(place, documents) for place in supporting),
-            language=_language(row),
-            options=options,
-            gold_option=row.number("gold_option", len(options)) if options else None,
-            kind=row.optional_text("type"),
-            keywords=row.optional_text("answer_keywords") or None,
-            subset=row.optional_text("subset"),
+            supporting=tuple(_evidence(row, place, documents) for place in own.supporting),
+            language=own.language,
+            options=own.options,
+            gold_option=own.gold_option,
+            kind=own.type,
+            keywords=own.answer_keywords or None,
+            subset=own.subset,
         )
 
 
-def _check_keys(row: Row, known: Sequence[str]) -> None:
-    """Raise DatasetError for an unknown key: ignoring it could lose what its author meant."""
-    for key in row.values:
-        if key not in known and key not in _IGNORED:
-            near = get_close_matches(key, known, 1)
-            hint = f' Did you mean "{near[0]}"?' if near else ""
-            raise row.wrong(
-                f'"{key}" is no field of it: known are {", ".join(known)} (metadata may hold '
-                f"anything).{hint}"
-            )
-
-
-def _language(row: Row) -> str:
-    language = row.optional_text("language") or "en"
-    if language not in ("en", "zh"):
-        raise row.wrong(
-            f'"language" is "{language}", but must be en or zh: it says whether answers are '
-            "compared by words (en, also for other languages with spaces) or by characters (zh)."
-        )
-    return language
-
-
-def _document(row: Row, texts: dict[str, str]) -> SourceText:
-    """A document; `texts` are those of the text files read so far, by their names."""
-    _check_keys(row, _DOCUMENT_KEYS)
-    title = row.optional_text("title")
-    if "text_file" not in row.values:
-        return SourceText(title, row.optional_text("text"))
-    name = row.text("text_file")
+def _text(row: Row, document: _OwnDocument) -> str:
+    name = document.text_file
+    if not name:
+        return document.text
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise row.wrong(f'"text_file" must lie in the folder of the data file or below: "{name}".')
-    if row.folder is None:
-        raise row.wrong('"text_file" needs a data file beside which it lies: give "text".')
-    if name not in texts:
-        path = row.folder / name
-        try:
-            texts[name] = path.read_bytes().decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise row.wrong(str(read_error(path, error))) from None
-    return SourceText(title, texts[name])
+    try:
+        return (row.folder / name).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise row.wrong(f'"{name}" cannot be read ({error}).') from None
 
 
-def _evidence(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
-    _check_keys(row, _SUPPORTING_KEYS)
-    document = row.number("doc", len(documents))
-    if "lines" in row.values:
-        return lines_of(row, document, documents[document].text, row.values_of("lines"))
-    exact = row.values.get("exact") is not False
-    return Supporting(document, row.optional_text("sentence"), exact=exact)
+def _evidence(row: Row, own: _OwnEvidence, documents: tuple[SourceText, ...]) -> Supporting:
+    if own.doc >= len(documents):
+        raise row.wrong(f'"doc" is {own.doc}, but there are {len(documents)} only (from 0 on).')
+    if own.lines:
+        return lines_of(row, own.doc, documents[own.doc].text, own.lines)
+    return Supporting(own.doc, own.sentence)
 
 
-def lines_of(row: Row, document: int, text: str, ends: list[Any]) -> Supporting:
+def lines_of(row: Row, document: int, text: str, ends: tuple[int, int]) -> Supporting:
     """Evidence at lines of a document; `ends` are the first and the last one, from 0."""
     lines = text.split("\n")
-    try:
-        first, last = (int(end) for end in ends)
-    except (TypeError, ValueError):
-        raise row.wrong("lines must be two whole numbers.") from None
+    first, last = ends
     if not 0 <= first <= last < len(lines):
         raise row.wrong(f"there are no lines {first} to {last} of {len(lines)} (from 0 on).")
-    return Supporting(document, "\n".join(lines[first : last + 1]), (first, last))
+    return Supporting(document, "\n".join(lines[first : last + 1]))
