@@ -4,7 +4,6 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,63 +52,51 @@ _CONTINUES = "The readings so far are kept: the same command continues."
 _LEAST_ROWS = 3
 _FRAME_LINES = 6  # lines around the rows of the live table
 _COLUMN_GAP = 2
-_DROPPED_FIRST = ("Answered", "Window", "Of golden", "ROUGE-2", "ROUGE-1", "LR-2", "EM")
-"""Columns that a narrow terminal has no room for, in this order."""
+_ONLY_WIDE = ("Answered", "Window", "Of golden", "ROUGE-2", "ROUGE-1")
+"""Columns of a report that a narrow terminal has no room for."""
 
 
-def _names(help: str, metavar: str = "NAMES") -> Any:
-    return typer.Option(metavar=metavar, help=help)
-
-
-def _file(help: str, metavar: str = "FILE") -> Any:
-    return typer.Option(metavar=metavar, help=help, show_default=False)
-
-
-def _count(help: str, least: int = 1, most: int | None = None) -> Any:
-    return typer.Option(min=least, max=most, metavar="N", help=help)
-
-
-def _switch(names: str, help: str) -> Any:
-    return typer.Option(names, help=help, show_default=False, metavar="")
+def _option(help: str, metavar: str = "N", **more: Any) -> Any:
+    return typer.Option(metavar=metavar, help=help, **more)
 
 
 Data = Annotated[
-    list[str] | None,
+    list[str],
     typer.Argument(
-        metavar="DATA",
-        help="Data files, folders of them, hf:OWNER/NAME/PART, or `samples`: samples/musique, "
+        metavar="DATA...",
+        help="Data files, folders of them, or `samples`: samples/musique, "
         "samples/hotpotqa, samples/cmrc2018_zh.",
         show_default=False,
     ),
 ]
-MoreData = Annotated[
-    list[str] | None,
-    typer.Option("--data", metavar="DATA", help="More data, as an option (repeatable)."),
-]
-Readers = Annotated[str, _names("The readers to ask, separated by commas.")]
+Readers = Annotated[str, _option("The readers to ask, separated by commas.", "NAMES")]
 OutFolder = Annotated[
-    str | None, _file("The folder for the readings, where the same command continues.", "DIR")
+    str | None,
+    _option(
+        "The folder for the readings, where the same command continues.", "DIR", show_default=False
+    ),
 ]
-Limit = Annotated[int | None, _count("Only the first N questions of each dataset of a file.")]
+Limit = Annotated[int | None, _option("Only the first N questions of each dataset.", min=1)]
 Lengths = Annotated[
     str,
-    _names("native, or contexts made longer with a pool of passages: native,16k,64k.", "SIZES"),
+    _option("native, or contexts made longer with a pool of passages: native,16k,64k.", "SIZES"),
 ]
 Pool = Annotated[
     str | None,
-    _file(
+    _option(
         'The passages for longer contexts, one a line: {"title": "...", "text": "..."}; by '
-        "default corpus/NAME beside the data."
+        "default corpus/NAME beside the data.",
+        "FILE",
+        show_default=False,
     ),
 ]
-Models = Annotated[str, _names("Several models, one after the other: provider:model.")]
-Repeats = Annotated[int, _count("Ask each question N times.")]
-Preset = Annotated[str, _names("As many questions as a paper asks: graphreader-paper.", "NAME")]
+Models = Annotated[str, _option("Several models, one after the other: provider:model.", "NAMES")]
+Repeats = Annotated[int, _option("Ask each question N times.", min=1)]
 Rate = Annotated[
     bool | None,
-    _switch(
+    flag(
         "--rate/--no-rate",
-        "Let a model rate answers and evidence; the default if a model is configured.",
+        help="Let a model rate answers and evidence; the default if a model is configured.",
     ),
 ]
 EqualReading = Annotated[
@@ -119,29 +106,19 @@ EqualReading = Annotated[
         help="Compare with rankings that read as many tokens as GraphReader did.",
     ),
 ]
-Against = Annotated[str, _names("Another reader for --equal-reading.", "NAME")]
 Seed = Annotated[
-    int, _count("Another random draw: of contexts, of random nodes, of a model's replies.", 0)
+    int, _option("Another random draw: of contexts, of random nodes, of a model's replies.", min=0)
 ]
-Concurrency = Annotated[int | None, _count("Questions at once; without a model two.", 1, 256)]
-MaxCost = Annotated[
-    float | None, typer.Option(min=0, metavar="DOLLARS", help="Stop when this much is spent.")
+Concurrency = Annotated[
+    int | None, _option("Questions at once; without a model two.", min=1, max=256)
 ]
-KeepGraphs = Annotated[
-    bool | None,
-    _switch(
-        "--keep-graphs/--drop-graphs",
-        "Keep GraphReader's graphs in Neo4j, or delete them; kept by default if a model builds "
-        "them.",
-    ),
-]
+MaxCost = Annotated[float | None, _option("Stop when this much is spent.", "DOLLARS", min=0)]
 CostsAgreed = Annotated[bool, flag("--yes", "-y", help="Do not ask for confirmation of the cost.")]
 EstimateOnly = Annotated[bool, flag("--estimate-only", help="Only print what it would cost.")]
 
 
 def evaluate(
-    data: Data = None,
-    more_data: MoreData = None,
+    data: Data,
     readers: Readers = "graphreader,rag-bm25-3,rag-embedding-3,full-text,read-agent-s",
     out: OutFolder = None,
     limit: Limit = None,
@@ -149,14 +126,11 @@ def evaluate(
     pool: Pool = None,
     models: Models = "",
     repeats: Repeats = 1,
-    preset: Preset = "",
     rate: Rate = None,
     equal_reading: EqualReading = False,
-    against: Against = "",
     seed: Seed = 0,
     concurrency: Concurrency = None,
     max_cost: MaxCost = None,
-    keep_graphs: KeepGraphs = None,
     yes: CostsAgreed = False,
     estimate_only: EstimateOnly = False,
     json: JsonFlag = False,
@@ -166,11 +140,6 @@ def evaluate(
     Each reading is kept at once: the same command continues after an interruption, and with more
     readers, questions or lengths it asks only what is missing.
     """
-    sources = (*(data or ()), *(more_data or ()))
-    if not sources:
-        raise UsageError(
-            "Name the data: files, folders of them, or `samples`, which come with the program."
-        )
     if out is None and not estimate_only:
         raise UsageError("Name a folder for the readings: --out DIR.")
     with spinner("Reading the data"):
@@ -179,15 +148,14 @@ def evaluate(
         from graphreader.evaluation.plan import QuestionSelection
 
         request = EvaluationRequest(
-            sources=sources,
+            sources=tuple(data),
             readers=_split(readers),
-            selection=QuestionSelection(_split(lengths), limit, preset, pool, seed),
+            selection=QuestionSelection(_split(lengths), limit, pool, seed),
             models=_split(models),
             repeats=repeats,
             rate=rate,
-            against=against if equal_reading or against else None,
+            equal_reading=equal_reading,
             max_dollars=max_cost,
-            keep_graphs=keep_graphs,
             command=shlex.join(["graphreader", *sys.argv[1:]]),
         )
         settings = read_settings(concurrency=concurrency)
@@ -226,43 +194,32 @@ def _print_estimate(evaluation: "Evaluation", json: bool) -> None:
     costs = evaluation.costs()
     if json:
         print_json({"estimate": [asdict(cost) for cost in costs]})
-    elif evaluation.uses_model:
-        print_costs(costs, to_stderr=False)
     else:
-        readings = plural(sum(cost.questions for cost in costs), "reading")
-        print(f"{readings}, offline: nothing is sent, it costs nothing.")
+        print_costs(costs, to_stderr=False)
 
 
 def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -> None:
     """Ask what is missing and print the results; exit with 1 if anything failed."""
     progress = evaluation.progress
-    before = progress.done - progress.failed
     if evaluation.needs_graph and not settings.neo4j_uri:
         start_embedded(settings)
     try:
-        unrated = evaluation.unrated
-        with ReadingProgress(progress, unrated, refresh_per_second=2) as display:
+        with ReadingProgress(progress, evaluation.unrated, refresh_per_second=2) as display:
             evaluation.on_reading = display.add
             evaluation.run()
     except Interrupted as error:
         error.add_note(_CONTINUES)
         raise
     except GraphReaderError:
-        if progress.done - progress.failed > before:
-            print_error(f"{display.status()} {_CONTINUES}")
+        print_error(f"{display.status()} {_CONTINUES}")
         raise
     _print_results(evaluation, out, json)
-    if progress.failed:
-        print_error(
-            f"{plural(progress.failed, 'reading')} failed; the reasons are in {out}. The same "
-            "command asks for them again."
-        )
-    if unrated := evaluation.unrated:
-        print_error(
-            f"{plural(unrated, 'reading')} could not be rated; the reasons are in {out}. The same "
-            "command rates them, and asks nothing else."
-        )
+    unrated = evaluation.unrated
     if progress.failed or unrated:
+        print_error(
+            f"{plural(progress.failed, 'reading')} failed, and {unrated:,} could not be rated; the "
+            f"reasons are in {out}. The same command asks and rates these again."
+        )
         raise typer.Exit(1)
 
 
@@ -286,10 +243,7 @@ def _print_results(evaluation: "Evaluation", out: str, json: bool) -> None:
 
 
 class ReadingProgress(QuestionProgress):
-    """Shows the rows of an evaluation while it runs.
-
-    Readings of an earlier run that failed, or that are `unrated`, are still to come.
-    """
+    """Shows the rows of an evaluation; failed and `unrated` readings are still to come."""
 
     def __init__(self, progress: "EvaluationProgress", unrated: int = 0, **options: Any) -> None:
         self._progress = progress
@@ -320,10 +274,9 @@ def results_table(progress: "EvaluationProgress", lines: int | None = None) -> T
 
     If there are more than `lines`, the first rows that are not finished.
     """
-    rows, hidden = progress.rows, 0
+    rows = progress.rows
     if lines is not None and 2 * len(rows) > lines:
         rows = [row for row in rows if row.done < row.total][: lines // 2]
-        hidden = len(progress.rows) - len(rows)
     with_model = len({row.model for row in progress.rows}) > 1
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("", overflow="fold")
@@ -337,8 +290,6 @@ def results_table(progress: "EvaluationProgress", lines: int | None = None) -> T
             table.add_row(literal_line(heading, "bold"))
             previous = heading
         table.add_row(*_result_cells(row))
-    if hidden:
-        table.add_row(Text(f"and {plural(hidden, 'row')} more", "dim"))
     return table
 
 
@@ -360,13 +311,13 @@ def total_spending(costs: "Sequence[Cost]") -> "Spending":
     """What all readers will spend together."""
     from graphreader.estimate import Spending
 
-    return reduce(Spending.__add__, (cost.total for cost in costs), Spending())
+    return sum((cost.total for cost in costs), Spending())
 
 
 def print_costs(costs: "Sequence[Cost]", *, to_stderr: bool) -> None:
     """Print what each reader will spend, and all together."""
     with_model = len({cost.model for cost in costs}) > 1
-    rows: list[list[str]] = []
+    rows: list[Sequence[str | Text]] = []
     for cost in costs:
         name = f"{cost.reader}, {cost.model}" if with_model else cost.reader
         parts = [_tokens_text(part) for part in (cost.building, cost.asking, cost.rating)]
@@ -374,10 +325,10 @@ def print_costs(costs: "Sequence[Cost]", *, to_stderr: bool) -> None:
     total = total_spending(costs)
     readings = sum(cost.questions for cost in costs)
     all_ = ["all", f"{readings:,}", "", "", _tokens_text(total), *_calls_and_price(total)]
+    rows.append([Text(cell, "bold") for cell in all_])
     numbers = ("readings", "building", "asking", "rating", "calls", "price")
-    console = Console(stderr=True, highlight=False) if to_stderr else wide_console()
-    bold = [Text(cell, "bold") for cell in all_]
-    print_table([*rows, bold], "about", *numbers, right=numbers, console=console)
+    console = Console(stderr=True, highlight=False) if to_stderr else None
+    print_table(rows, "about", *numbers, right=numbers, console=console)
 
 
 def _calls_and_price(spending: "Spending") -> tuple[str, str]:
@@ -416,50 +367,32 @@ def report(
         out.print()
     for section in main_table.sections:
         _print_section(out, main_table, section)
-    page, data, *others = written.files
+    page = written.files[0]
     out.print(literal_line(f"All tables, with intervals and notes: {page}"), soft_wrap=True)
-    out.print(literal_line(f"The same for programs: {data}"), soft_wrap=True)
-    for kind, text in ((".csv", "Each as CSV there"), (".png", "Pictures there (PNG, SVG)")):
-        if names := [path.stem for path in others if path.suffix == kind]:
-            out.print(literal_line(f"{text}: {', '.join(names)}"))
+    out.print("The same as JSON and CSV, and pictures, are in its folder.")
 
 
 def _print_section(out: Console, table: "ReportTable", section: "Section") -> None:
-    """The readers' results in one dataset; the paper's rows are dim."""
-    columns = _fitting_columns(table, section, out.width)
-    rows = [
-        [literal_line(cells[number], "dim italic" if row.paper else "") for _, cells in columns]
-        for number, row in enumerate(section.rows)
-    ]
-    numbers = [column.name for column, _ in columns if column.style != "text"]
-    out.print(literal_line(section.title, "bold"))
-    print_table(rows, *(column.name for column, _ in columns), right=numbers, console=out)
-    out.print()
+    """The readers' results in one dataset; the paper's rows are dim.
 
-
-def _fitting_columns(
-    table: "ReportTable", section: "Section", width: int
-) -> "Sequence[tuple[Column, Sequence[str]]]":
-    """The columns with their cells that fit into the width.
-
-    Confidence intervals are left out first, then the columns of `_DROPPED_FIRST`.
+    In a narrow terminal confidence intervals and the columns of `_ONLY_WIDE` are left out.
     """
     from graphreader.evaluation.tables import format_cell, visible_columns
 
-    def columns(interval: bool, dropped: Sequence[str]) -> "list[tuple[Column, list[str]]]":
+    def cells(column: "Column", interval: bool) -> list[str]:
         return [
-            (
-                one,
-                [format_cell(row[one.name], one.style, interval=interval) for row in section.rows],
-            )
-            for one in visible_columns(table, section)
-            if one.name not in dropped
+            format_cell(row[column.name], column.style, interval=interval) for row in section.rows
         ]
 
-    fitting = columns(True, ())
-    for count in range(len(_DROPPED_FIRST) + 1):
-        widths = [max(map(cell_len, (column.name, *cells))) for column, cells in fitting]
-        if sum(widths) + _COLUMN_GAP * len(widths) <= width:
-            break
-        fitting = columns(False, _DROPPED_FIRST[:count])
-    return fitting
+    columns = {one: cells(one, True) for one in visible_columns(table, section)}
+    widths = [max(map(cell_len, (one.name, *texts))) for one, texts in columns.items()]
+    if sum(widths) + _COLUMN_GAP * len(widths) > out.width:
+        columns = {one: cells(one, False) for one in columns if one.name not in _ONLY_WIDE}
+    rows = [
+        [literal_line(text, "dim italic" if row.paper else "") for text in texts]
+        for row, texts in zip(section.rows, zip(*columns.values(), strict=True), strict=True)
+    ]
+    numbers = [column.name for column in columns if column.style != "text"]
+    out.print(literal_line(section.title, "bold"))
+    print_table(rows, *(column.name for column in columns), right=numbers, console=out)
+    out.print()

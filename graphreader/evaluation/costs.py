@@ -1,14 +1,15 @@
 """The cost of an evaluation before anything is spent: for each reader building, asking, rating.
 
 GraphReader's building is counted as `graphreader estimate` counts it, on the documents at native
-length and in proportion for longer contexts. The other readers follow formulas that tell the order
-of magnitude, and rather too much than too little. Graphs, gists and replies that are kept from
-earlier runs would cost nothing, but are not looked for.
+length and in proportion for longer contexts. The other readers follow formulas that give the order
+of magnitude, and rather too much than too little; vectors are left out, as they cost next to
+nothing. Graphs, gists and replies that are kept from earlier runs are not looked for.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from graphreader.baselines.read_agent.pages import preset_for
 from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
@@ -18,7 +19,6 @@ from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import QuestionGroup, parse_length
 from graphreader.evaluation.results import corpus_of, documents_of
 from graphreader.evaluation.runner import Arm
-from graphreader.evaluation.scoring import RATED_TOKENS
 from graphreader.evaluation.variants import is_graphreader, variant
 from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
@@ -32,22 +32,9 @@ PROMPT, REPLY = 400, 130
 _TOKENS_PER_WORD = 1.33
 _CHARACTERS_PER_TOKEN = {"zh": 1.5, "en": 4.5}
 _GIST = 0.3  # tokens of a gist per token of its page (ReadAgent paper: compression of 66 to 97 %)
-_RECALL_PROMPT = 700  # tokens around a text in which a rater counts facts: these and instructions
-_NOTEBOOKS, _FACTS = 600, 2_000  # tokens of GraphReader's evidence, and of the facts it was shown
 _TOP_CHUNK, _CHUNK = 3_800, 1_000  # tokens of the one chunk of rag-...-1, and of each of several
 
 _PAGE_READERS = ("read-agent", "gistmem", "rag-pages")
-_VECTOR_READERS = ("search-agent", "gistmem-retrieval")
-
-
-@dataclass(frozen=True, slots=True)
-class Requests:
-    """A number of requests of one phase, with the tokens that each sends and receives."""
-
-    phase: Phase
-    number: int
-    sent: int
-    received: int = REPLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,195 +65,145 @@ async def estimate_costs(
 
     Each arm comes with the questions that it misses and the readings that only have to be rated.
     `rater` are the settings of the raters, None without any. Graphs, pages and gists are paid for
-    by the first arm that needs them. Raises SettingsError if the file of prices or the name of a
-    model is wrong.
+    by the first arm that needs them.
     """
     costs: dict[tuple[str, str], Cost] = {}
     built: set[tuple[object, ...]] = set()
     for arm, missing, unrated in arms:
-        reader, model, key = arm.reader.name, arm.model, _building_key(arm)
-        building, asking = await _building_and_asking(arm, missing)
-        rating = _rating(arm, (*missing, *unrated), rater) if rater else Spending()
-        questions = sum(number for _, number in missing)
+        name, key = arm.reader.name, _building_key(arm)
+        if is_graphreader(name):
+            building, asking = await _graph_costs(variant(name).settings(arm.settings), missing)
+        else:
+            readers = [(_BaselineCosts(name, group, arm.settings), n) for group, n in missing]
+            building = sum((one.building() for one, _ in readers), Spending())
+            asking = sum((one.asking().times(n) for one, n in readers), Spending())
+        rating = Spending()
+        if rater:
+            for group, number in (*missing, *unrated):
+                rating += _rating(name, group, rater).times(number)
         if key in built:
             building = Spending()
         if missing:
             built.add(key)
-        if before := costs.get((reader, model)):
-            questions += before.questions
-            building, asking = before.building + building, before.asking + asking
-            rating = before.rating + rating
-        costs[reader, model] = Cost(reader, model, questions, building, asking, rating)
+        nothing = Cost(name, arm.model, 0, Spending(), Spending(), Spending())
+        before = costs.get((name, arm.model), nothing)
+        costs[name, arm.model] = Cost(
+            name,
+            arm.model,
+            before.questions + sum(number for _, number in missing),
+            before.building + building,
+            before.asking + asking,
+            before.rating + rating,
+        )
     return list(costs.values())
 
 
 def _building_key(arm: Arm) -> tuple[object, ...]:
-    """A key that is equal for arms which share the same graph or gists."""
+    """A key that is equal for arms which share the same graph, or pages and gists."""
     name = arm.reader.name
     if is_graphreader(name):
         settings = variant(name).settings(arm.settings)
         return "graph", settings.model_for("extract"), settings.chunk_tokens
     if name.startswith(_PAGE_READERS):
-        return "gists" if _shares_gists(name) else "pages", arm.settings.model_for("gist")
+        return "pages", arm.settings.model_for("gist")
     return name, arm.model
 
 
-async def _building_and_asking(arm: Arm, missing: Counts) -> tuple[Spending, Spending]:
-    name, settings = arm.reader.name, arm.settings
-    if is_graphreader(name):
-        building, question = await _graph_costs(variant(name).settings(settings), missing)
-        return building, question.times(sum(number for _, number in missing))
-    prices = Prices.of(settings)
-    building = asking = Spending()
+async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
+    """The cost of all graphs, and of all questions to them."""
+    measurer = BuildingMeasurer.of(settings)
+    built: dict[str, Spending] = {}
+    asking = Spending()
     for group, number in missing:
-        cost = Spending()
-        for requests in _building_requests(name, group):
-            cost += _cost(requests, settings, prices)
-        embeddings = settings.chosen_embeddings
-        has_vectors = "embedding" in name or name.startswith(_VECTOR_READERS)
-        if has_vectors and embeddings != OFFLINE:
-            tokens = group.own_tokens
-            cost += Spending(0, tokens, 0, prices.dollars(embeddings, tokens, 0))
-        building += cost
-        for requests in _asking_requests(name, group, settings):
-            asking += _cost(requests, settings, prices).times(number)
-    return building, asking
+        record = group.records[0]
+        ratio = 1.0
+        if group.target_tokens is not None:
+            characters = sum(len(document.text) for document in record.documents)
+            ratio = group.target_tokens * _CHARACTERS_PER_TOKEN[record.language] / characters
+        estimated = await estimate([_source(record)], "evaluation", measurer, settings)
+        graph = corpus_of(record) if group.target_tokens is None else f"{record.id} {group.length}"
+        built[graph] = (estimated.reading + estimated.embedding).times(ratio)
+        asking += estimated.question.times(number)
+    return sum(built.values(), Spending()), asking
 
 
-def _rating(arm: Arm, counts: Counts, rater: Settings) -> Spending:
-    prices = Prices.of(rater)
-    rating = Spending()
-    for group, number in counts:
-        for requests in _rating_requests(arm.reader.name, group, arm.settings):
-            rating += _cost(requests, rater, prices).times(number)
-    return rating
-
-
-def _cost(requests: Requests, settings: Settings, prices: Prices) -> Spending:
-    """The cost of these requests; the offline decider has calls alone."""
-    model = settings.model_for(requests.phase)
-    if model == OFFLINE:
-        return Spending(requests.number)
-    dollars = prices.dollars(model, requests.sent, requests.received)
-    return Spending(1, requests.sent, requests.received, dollars).times(requests.number)
-
-
-def _record_source(record: Record) -> Source:
-    """The documents of a record as `estimate` takes them."""
+def _source(record: Record) -> Source:
     return Source(record.id, record.id, lambda _: documents_of(record))
 
 
-async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
-    """The cost of all graphs, and of one question to them."""
-    native: dict[str, tuple[Record, float]] = {}
-    for group, _ in missing:
-        record = group.records[0]
-        own = sum(len(document.text) for document in record.documents)
-        characters: float = own
-        if group.target_tokens is not None:
-            language = "zh" if record.language == "zh" else "en"
-            characters = group.target_tokens * _CHARACTERS_PER_TOKEN[language]
-        corpus = corpus_of(record)
-        _, before = native.get(corpus, (record, 0.0))
-        native[corpus] = (record, before + characters / max(1, own))
-    measurer = BuildingMeasurer.of(settings)
-    built = question = Spending()
-    for record, ratio in native.values():
-        source = _record_source(record)
-        estimated = await estimate([source], "evaluation", measurer, settings)
-        built += (estimated.reading + estimated.embedding).times(ratio)
-        question = estimated.question
-    return built, question
+def _request(
+    settings: Settings, phase: Phase, number: int, sent: int, received: int = REPLY
+) -> Spending:
+    """The cost of requests that send and receive so many tokens; offline of calls alone."""
+    model = settings.model_for(phase)
+    if model == OFFLINE:
+        return Spending(number)
+    dollars = Prices.of(settings).dollars(model, sent, received)
+    return Spending(1, sent, received, dollars).times(number)
 
 
-def _building_requests(name: str, group: QuestionGroup) -> Iterator[Requests]:
-    """The requests for pages, and for gists unless these are made for each question.
+def _rating(name: str, group: QuestionGroup, rater: Settings) -> Spending:
+    """The cost of rating one answer, and its evidence if the first record of the group names any.
 
-    Pauses are looked for in as many words as a largest page has, and may end a smallest one.
+    Both raters are asked about one reference, and once about each kind of evidence.
     """
-    if name.startswith(_PAGE_READERS):
-        yield Requests("paginate", _most_pages(group), _page_tokens(group) + PROMPT, 20)
-        if _shares_gists(name):
-            yield _gist_requests(group)
+    rating = _request(rater, "rate", 2, 300, 20)
+    if group.records[0].supporting:
+        kinds = 2 if is_graphreader(name) else 1  # GraphReader's notebooks, and its facts
+        rating += _request(rater, "rate", kinds, 2_000, 200)
+    return rating
 
 
-def _asking_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
-    """The requests for one question to a reader without a graph, at most."""
-    text, window = group.own_tokens, settings.window
-    if name.startswith(_PAGE_READERS):
-        yield from _page_reader_requests(name, group, settings.long_window)
-    elif name.startswith("full-text"):
-        yield Requests("answer", 1, min(text + PROMPT, settings.long_window))
-    elif name.startswith("chunk-read"):
-        yield Requests("read", max(1, math.ceil(text / settings.chunk_tokens)), window)
-    elif name.startswith("rag-"):
-        k = _number_in(name, 1)
-        yield Requests("answer", 1, min(k * (_TOP_CHUNK if k == 1 else _CHUNK), text) + PROMPT)
-    elif name == "search-agent":
-        yield Requests("read", MOST_CALLS, window)
-        yield Requests("answer", 1, window)
-    else:
-        yield Requests("answer", 1, min(text, _CHUNK) + PROMPT)
+class _BaselineCosts:
+    """The costs of a reader without a graph for one group of questions."""
 
+    def __init__(self, name: str, group: QuestionGroup, settings: Settings) -> None:
+        self._name, self._settings, self._text = name, settings, group.own_tokens
+        self._request = partial(_request, settings)
+        preset = preset_for(parse_length(group.length))
+        words = self._text / _TOKENS_PER_WORD
+        self._pages = max(1, math.ceil(words / preset.min_words))
+        self._page = min(self._text, round(preset.max_words * _TOKENS_PER_WORD))
 
-def _page_reader_requests(name: str, group: QuestionGroup, window: int) -> Iterator[Requests]:
-    """The same for a reader with pages: it is shown gists each time, and some pages."""
-    text, page = group.own_tokens, _page_tokens(group)
-    gists = min(round(_GIST * text), window)
-    if name.startswith("rag-pages"):
-        yield Requests("answer", 1, min(_number_in(name, 1) * page + PROMPT, window))
-    elif name.startswith("gistmem"):
-        yield Requests("answer", 1, min(gists + _number_in(name, 0) * page + PROMPT, window))
-    else:
-        if name.endswith(TASK_AWARE):
-            yield _gist_requests(group)
-        pages = _number_in(name.removesuffix(TASK_AWARE), MOST_PAGES)
-        rounds = pages if name.startswith("read-agent-s") else 1
-        yield Requests("look_up", rounds, gists + PROMPT, 50)
-        yield Requests("answer", 1, min(gists + pages * page, text) + PROMPT)
+    def building(self) -> Spending:
+        """Pages and gists.
 
+        Pauses are looked for in as many words as a largest page has, and may end a smallest one.
+        """
+        if not self._name.startswith(_PAGE_READERS):
+            return Spending()
+        return self._request("paginate", self._pages, self._page + PROMPT, 20) + self._gists()
 
-def _rating_requests(name: str, group: QuestionGroup, settings: Settings) -> Iterator[Requests]:
-    """The raters' requests about one answer, and about its evidence if the data names any.
+    def asking(self) -> Spending:
+        """One question, at most."""
+        name, text, window = self._name, self._text, self._settings.window
+        last = name.removesuffix(TASK_AWARE).rpartition("-")[2]
+        k = int(last) if last.isdecimal() else 0
+        if name.startswith("read-agent"):
+            return self._look_ups(k or MOST_PAGES)
+        if name.startswith("chunk-read"):
+            chunks = max(1, math.ceil(text / self._settings.chunk_tokens))
+            return self._request("read", chunks, window)
+        if name == "search-agent":
+            return self._request("read", MOST_CALLS, window) + self._request("answer", 1, window)
+        if name.startswith("full-text"):
+            shown = text
+        elif name.startswith("gistmem"):
+            shown = round(_GIST * text) + k * self._page
+        elif name.startswith("rag-pages"):
+            shown = k * self._page
+        else:
+            shown = min(text, _TOP_CHUNK if k == 1 else max(k, 1) * _CHUNK)
+        return self._request("answer", 1, min(shown + PROMPT, self._settings.long_window))
 
-    Both raters are asked about one reference. A group's first record tells if it names evidence.
-    """
-    yield Requests("rate", 2, 300, 20)
-    if not group.records[0].supporting:
-        return
-    evidence = [_NOTEBOOKS, _FACTS]
-    if not is_graphreader(name):
-        requests = _asking_requests(name, group, settings)
-        evidence = [one.sent for one in requests if one.phase == "answer"]
-    for size in evidence or [settings.window]:
-        if size <= RATED_TOKENS:
-            yield Requests("rate", 1, size + _RECALL_PROMPT, 200)
+    def _look_ups(self, pages: int) -> Spending:
+        """ReadAgent is shown the gists each time, and in the end some pages."""
+        gists = round(_GIST * self._text)
+        rounds = pages if self._name.startswith("read-agent-s") else 1
+        cost = self._request("look_up", rounds, gists + PROMPT, 50)
+        cost += self._request("answer", 1, min(gists + pages * self._page, self._text) + PROMPT)
+        return cost + self._gists() if self._name.endswith(TASK_AWARE) else cost
 
-
-def _shares_gists(name: str) -> bool:
-    """Whether a reader of pages has gists that serve for all questions."""
-    return not name.startswith("rag-pages") and not name.endswith(TASK_AWARE)
-
-
-def _page_tokens(group: QuestionGroup) -> int:
-    """The tokens of a largest page."""
-    words = preset_for(parse_length(group.length)).max_words
-    return min(group.own_tokens, round(words * _TOKENS_PER_WORD))
-
-
-def _most_pages(group: QuestionGroup) -> int:
-    """The number of pages if each is a smallest one."""
-    words = preset_for(parse_length(group.length)).min_words
-    return max(1, math.ceil(group.own_tokens / _TOKENS_PER_WORD / words))
-
-
-def _gist_requests(group: QuestionGroup) -> Requests:
-    pages = _most_pages(group)
-    page = math.ceil(group.own_tokens / pages)
-    return Requests("gist", pages, page + PROMPT, round(_GIST * page))
-
-
-def _number_in(name: str, default: int) -> int:
-    """The number at the end of a reader's name."""
-    last = name.rpartition("-")[2]
-    return int(last) if last.isdecimal() else default
+    def _gists(self) -> Spending:
+        page = math.ceil(self._text / self._pages)
+        return self._request("gist", self._pages, page + PROMPT, round(_GIST * page))

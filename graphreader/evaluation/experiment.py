@@ -1,14 +1,11 @@
-"""An evaluation from data, readers and models to a results folder.
-
-`Evaluation` is what `graphreader evaluate` runs. The functions above it turn an
-`EvaluationRequest` into arms and settings.
-"""
+"""An evaluation from data, readers and models to a results folder: `graphreader evaluate`."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import product
+from pathlib import Path
 from typing import Any, Self
 
 from graphreader import sync
@@ -24,15 +21,15 @@ from graphreader.evaluation.results import (
     ReadingsFile,
     ResultsFolder,
 )
-from graphreader.evaluation.runner import Arm, EqualBudgetFile, EvaluationRunner, expected_keys
+from graphreader.evaluation.runner import Arm, EqualBudgetFile, EvaluationRunner
 from graphreader.evaluation.scoring import Scorer, check_packages
 from graphreader.evaluation.variants import is_graphreader
 from graphreader.files import Line
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.providers import open_chat_model, open_embeddings
+from graphreader.llm.providers import open_chat_model
 from graphreader.models import open_decider, open_embedder
 from graphreader.offline.decider import OfflineDecider
-from graphreader.settings import OFFLINE, Settings, variable
+from graphreader.settings import OFFLINE, Settings
 from graphreader.tokens import count
 from graphreader.usage import Phase, Usage
 
@@ -49,11 +46,9 @@ _FIXED_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """The request for an evaluation; see `graphreader evaluate`.
+    """The request for an evaluation, as `graphreader evaluate` has it.
 
-    Without `models` the one of the settings is asked. `rate` None means: if there is a model for
-    it. `against` is the reader whose token budget rankings get; empty means the first GraphReader
-    variant, None that nothing is compared. `keep_graphs` None means: if a model builds them.
+    Without `models` the one of the settings is asked. `rate` None means: if there is a model.
     """
 
     sources: tuple[str, ...]
@@ -62,25 +57,19 @@ class EvaluationRequest:
     models: tuple[str, ...] = ()
     repeats: int = 1
     rate: bool | None = None
-    against: str | None = None
+    equal_reading: bool = False
     max_dollars: float | None = None
-    keep_graphs: bool | None = None
     command: str = ""
 
 
 def make_arms(request: EvaluationRequest, settings: Settings, folder_id: str = "") -> list[Arm]:
     """Every reader with every model and a seed of its own for each repeat.
 
-    A named model replaces those of the settings, except one that is set for building: then all
-    models share graphs and gists. Raises UsageError for unknown or repeated names.
+    A named model replaces those of the settings, except one that is set for building.
     """
-    if not request.readers:
-        raise UsageError("Name at least one reader.")
-    names = (request.readers, request.models)
-    if any(len(set(one)) < len(one) for one in names):
-        raise UsageError("A reader or a model is named twice: name each once.")
     arms: list[Arm] = []
-    for repeat, model in product(range(request.repeats), request.models or (None,)):
+    models = dict.fromkeys(request.models or (None,))
+    for repeat, model in product(range(request.repeats), models):
         seed = request.selection.seed + repeat
         changes: dict[str, Any] = {}
         if settings.seed is not None:
@@ -88,27 +77,24 @@ def make_arms(request: EvaluationRequest, settings: Settings, folder_id: str = "
         if model is not None:
             changes |= {"model": model, "explore_model": None, "answer_model": None}
         own = settings.model_copy(update=changes)
-        keep = request.keep_graphs
-        if keep is None:
-            keep = own.model_for("extract") != OFFLINE
-        readers = evaluated_readers(request.readers, own, keep=keep, folder_id=folder_id, seed=seed)
+        keep = own.model_for("extract") != OFFLINE  # it was paid for
+        names = list(dict.fromkeys(request.readers))
+        readers = evaluated_readers(names, own, keep=keep, folder_id=folder_id, seed=seed)
         arms += [Arm(reader, own, repeat) for reader in readers]
+    if not arms:
+        raise UsageError("Name at least one reader.")
     return arms
 
 
 def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings | None:
     """The settings of the raters' decider, or None if nothing is rated.
 
-    Their window is the long one, as it must hold the evidence. Raises UsageError if a rating is
-    asked for and there is no language model.
+    Their window is the long one, as it must hold the evidence.
     """
     models = (settings.model_for("rate"), *request.models)
     model = next((one for one in models if one != OFFLINE), None)
     if request.rate and model is None:
-        raise UsageError(
-            "Answers are rated by a language model: set GRAPHREADER_RATER_MODEL, or leave out "
-            "--rate."
-        )
+        raise UsageError("Only a language model rates answers: set GRAPHREADER_RATER_MODEL.")
     if model is None or request.rate is False:
         return None
     changes: dict[str, Any] = dict.fromkeys(("rater_model", "explore_model", "answer_model"), model)
@@ -118,68 +104,51 @@ def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings |
 
 def check_models(arms: Sequence[Arm], rater: Settings | None) -> None:
     """Raise SettingsError if a model lacks its key, name or package. Nothing is sent."""
-    phases: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
-    phases += [(arm.settings, phase) for arm in arms for phase in MODEL_PHASES]
-    chat_models = {
-        (settings.model_for(phase), settings.model_variable_for(phase)): settings
-        for settings, phase in phases
-    }
-    for (name, setting), settings in chat_models.items():
+    uses: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
+    uses += [(arm.settings, phase) for arm in arms for phase in MODEL_PHASES]
+    models = {settings.model_for(phase): (settings, phase) for settings, phase in uses}
+    for name, (settings, phase) in models.items():
         if name != OFFLINE:
-            open_chat_model(settings, name, setting)
-    for name, settings in {arm.settings.chosen_embeddings: arm.settings for arm in arms}.items():
-        if name != OFFLINE:
-            open_embeddings(settings, name, variable("embeddings"))
+            open_chat_model(settings, name, settings.model_variable_for(phase))
 
 
 def compared_reader(request: EvaluationRequest) -> str | None:
     """The reader whose token budget rankings get; None if nothing is compared."""
-    if request.against is None:
-        return None
-    if request.against and request.against not in request.readers:
-        raise UsageError(
-            f"{request.against} takes no part, so nothing is compared with it: name it in "
-            "--readers."
-        )
-    name = request.against or next(filter(is_graphreader, request.readers), None)
-    if name is None:
-        raise UsageError(
-            "--equal-reading compares rankings with graphreader, which takes no part: name it in "
-            "--readers, or another reader with --against."
-        )
-    return name
+    name = next(filter(is_graphreader, request.readers), None)
+    if request.equal_reading and name is None:
+        raise UsageError("--equal-reading compares with graphreader: name it in --readers.")
+    return name if request.equal_reading else None
 
 
 def _dataset_sizes(groups: Sequence[QuestionGroup]) -> list[dict[str, Any]]:
-    """The sizes of the contexts (table 1), without titles; for lengthened ones their target."""
-    sets: dict[tuple[str, str], list[QuestionGroup]] = {}
+    """The sizes of the contexts (table 1), without titles; of lengthened ones the target."""
+    sizes: dict[tuple[str, str], list[int]] = {}
     for group in groups:
-        sets.setdefault((group.dataset, group.length), []).append(group)
-    sizes = []
-    for (dataset, length), members in sets.items():
-        tokens = [size for group in members for size in [_context_size(group)] * len(group.records)]
-        target = members[0].target_tokens
-        size = {"average_tokens": target or sum(tokens) / len(tokens), "max_tokens": max(tokens)}
-        sizes.append({"dataset": dataset, "length": length, **size, "samples": len(tokens)})
-    return sizes
-
-
-def _context_size(group: QuestionGroup) -> int:
-    documents = group.records[0].documents
-    return group.target_tokens or sum(count(one.text, _GPT_4) for one in documents)
+        documents = group.records[0].documents
+        tokens = group.target_tokens or sum(count(one.text, _GPT_4) for one in documents)
+        sizes.setdefault((group.dataset, group.length), []).extend([tokens] * len(group.records))
+    return [
+        {
+            "dataset": dataset,
+            "length": length,
+            "average_tokens": sum(tokens) / len(tokens),
+            "max_tokens": max(tokens),
+            "samples": len(tokens),
+        }
+        for (dataset, length), tokens in sizes.items()
+    ]
 
 
 class Evaluation:
     """An evaluation into a results folder, which is locked while the evaluation is entered.
 
     Without a folder (`out` None) it only estimates costs. `on_reading` receives each new line, in
-    the thread of the event loop. Raises UsageError if the data, the readers, the models or the
-    folder cannot be used as requested.
+    the thread of the event loop. Raises UsageError for what cannot be used as requested.
     """
 
     def __init__(self, request: EvaluationRequest, settings: Settings, out: str | None) -> None:
         self._folder = ResultsFolder(out) if out is not None else None
-        self.arms = make_arms(request, settings, self._folder.id if self._folder else "")
+        self.arms = make_arms(request, settings, str(self._folder.path) if self._folder else "")
         self.progress = EvaluationProgress()
         self.on_reading: Callable[[Line], None] = lambda line: None
         self.usage = Usage()
@@ -197,7 +166,11 @@ class Evaluation:
 
     def __enter__(self) -> Self:
         """Lock the folder, and count its readings."""
-        self.progress.expect(expected_keys(self.plan, self.arms))
+        self.progress.expect(
+            arm.key(group, record)
+            for group, arm in product(self.plan.groups, self.arms)
+            for record in arm.records(group)
+        )
         with ExitStack() as opening:
             if self._folder:
                 opening.enter_context(self._folder)
@@ -233,23 +206,15 @@ class Evaluation:
     @property
     def notes(self) -> Sequence[str]:
         """Sentences on the data that is left out, and why."""
-        lacking = {
-            group.dataset
-            for arm, group in product(self.arms, self.plan.groups)
-            if len(arm.records(group)) < len(group.records)
-        }
-        golden = (
-            f"{name} names no evidence for some or all questions: golden is not asked there."
-            for name in sorted(lacking)
-        )
-        return (*self.plan.notes, *golden)
+        pairs = product(self.arms, self.plan.groups)
+        if all(len(arm.records(group)) == len(group.records) for arm, group in pairs):
+            return self.plan.notes
+        return (*self.plan.notes, "Golden is not asked where a question names no evidence.")
 
     @property
     def needs_graph(self) -> bool:
-        """Whether Neo4j is needed, for questions or for graphs that an earlier run left."""
-        arms = [arm for arm in self.arms if is_graphreader(arm.reader.name)]
-        leaves_graphs = self._folder is not None and self._folder.leaves_graphs
-        return any(leaves_graphs or self._missing(arm) for arm in arms)
+        """Whether Neo4j is needed."""
+        return any(self._missing(arm) for arm in self.arms if is_graphreader(arm.reader.name))
 
     def costs(self) -> list[Cost]:
         """The cost of what is missing for each reader and model, all repeats together."""
@@ -258,16 +223,19 @@ class Evaluation:
 
     def run(self) -> None:
         """Ask and rate what is missing; see `EvaluationRunner.run`. Readings so far are kept."""
-        assert self._folder is not None
-        needs_graph = self.needs_graph
-        leaves_graphs = needs_graph or self._folder.leaves_graphs
-        self._folder.record_run(
-            self._fixed, {**self._run_details(), "leaves_graphs": leaves_graphs}
-        )
-        sync.run(self._run(self._folder, needs_graph))
+        assert self._folder
+        assert self._readings
+        details = {
+            "command": self._request.command,
+            "version": version("graphreader"),
+            "datasets": _dataset_sizes(self.plan.groups),
+            "notice": self.notice,
+            "notes": list(self.notes),
+        }
+        self._folder.record_run(self._fixed, details)
+        sync.run(self._run(self._readings, self._folder.path / EQUAL_READING))
 
-    async def _run(self, folder: ResultsFolder, needs_graph: bool) -> None:
-        assert self._readings is not None
+    async def _run(self, readings: ReadingsFile, equal_reading: Path) -> None:
         check_packages(record for group in self.plan.groups for record in group.records)
         async with AsyncExitStack() as stack:
             for arm in self.arms:
@@ -278,7 +246,7 @@ class Evaluation:
             runner = EvaluationRunner(
                 self.plan,
                 self.arms,
-                self._readings,
+                readings,
                 Scorer(rater),
                 concurrency=self._settings.concurrency if self.uses_model else _OFFLINE_CONCURRENCY,
                 max_dollars=self._request.max_dollars,
@@ -287,22 +255,17 @@ class Evaluation:
                 await runner.run()
             finally:
                 self.usage = runner.usage
-            if needs_graph:
-                for arm in self.arms:
-                    await arm.reader.discard_leftovers()
-                folder.record_graphs_deleted()
             if self._compared:
                 embedder = open_embedder(self._settings)
                 stack.push_async_callback(embedder.aclose)
-                file = EqualBudgetFile(folder.path / EQUAL_READING, embedder)
+                file = EqualBudgetFile(equal_reading, embedder)
                 compared = [arm for arm in self.arms if arm.reader.name == self._compared]
                 await stack.enter_context(file).rank(self.plan, compared, self._compared_tokens)
 
     def _fixed_values(self) -> dict[str, Any]:
         """The settings that all readings of a folder must share.
 
-        Models for building and pools count only where they take part. Raises SettingsError if the
-        prompt files cannot be used.
+        Models for building and pools count only where they take part.
         """
         settings, groups = self._settings, self.plan.groups
         building = {
@@ -317,31 +280,6 @@ class Evaluation:
             **{name: getattr(settings, name) for name in _FIXED_SETTINGS},
             **building,
             **{f"the pool of {one.dataset}": one.pool.digest for one in groups if one.pool},
-        }
-
-    def _run_details(self) -> dict[str, Any]:
-        """The command with its arguments, the readers, the sizes of the datasets, and the costs."""
-        arguments = asdict(self._request)
-        selection = arguments.pop("selection")
-        pool = selection.pop("pool")
-        return {
-            "command": arguments.pop("command"),
-            "version": version("graphreader"),
-            "arguments": {**arguments, "wanted": selection, "pool": str(pool) if pool else None},
-            "readers": [
-                {
-                    "reader": arm.reader.name,
-                    "model": arm.model,
-                    "building": arm.settings.model_for("extract"),
-                    "window": arm.reader.window,
-                }
-                for arm in self.arms
-                if not arm.repeat
-            ],
-            "datasets": _dataset_sizes(self.plan.groups),
-            "notice": self.notice,
-            "notes": list(self.notes),
-            "estimate": [asdict(one) for one in self.costs()],
         }
 
     def _missing(self, arm: Arm) -> Counts:

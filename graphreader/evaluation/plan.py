@@ -8,7 +8,8 @@ another run builds the same context; a longer context contains a shorter one at 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -26,12 +27,11 @@ from graphreader.tokens import count
 NATIVE = "native"
 """The length of a context that is as its dataset has it."""
 
-_POOL_LINE = '{"title": "...", "text": "..."}'
 _TOLERANCE = 0.01
 """The share of a context's length that may be missing although the pool has fitting passages."""
 
 _FIRST_STEP = 1_000
-_LENGTH = re.compile(r"(\d+)(k?)", re.IGNORECASE)
+_LENGTH = re.compile(r"(\d+)(k?)")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_HAN}]|[^\W_{_HAN}]+")
 _ARTICLES = {"a", "an", "the"}
@@ -47,11 +47,8 @@ class Pool:
     @classmethod
     def read(cls, path: Path) -> "Pool":
         """The pool of a JSON Lines file with `title` and `text`. Raises DatasetError."""
-        try:
-            rows = read_rows(path)
-            return cls(SourceText(row.optional_text("title"), row.text("text")) for row in rows)
-        except DatasetError as error:
-            raise DatasetError(f"{error} A pool has a passage a line: {_POOL_LINE}.") from None
+        rows = read_rows(path)
+        return cls(SourceText(row.optional_text("title"), row.text("text")) for row in rows)
 
     @cached_property
     def digest(self) -> str:
@@ -95,9 +92,9 @@ class Pool:
         ]
 
     def can_fill(self, record: Record, own_tokens: int, tokens: int) -> bool:
-        """Whether these passages suffice to lengthen a record to `tokens` tokens."""
+        """Whether a record is no longer than `tokens` tokens, and these passages suffice for it."""
         available = own_tokens + sum(self.tokens[n] for n in self.fitting(record))
-        return available > tokens * (1 - _TOLERANCE)
+        return own_tokens <= tokens < available / (1 - _TOLERANCE)
 
 
 def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Record:
@@ -145,22 +142,16 @@ def _folded(text: str) -> str:
 
 
 def pool_beside(path: Path) -> Path | None:
-    """The default pool of a data file, or None.
-
-    It is the file of the same name in a folder `corpus` beside the data file, or beside one of
-    the two folders above it.
-    """
-    folders = (path.parent, *path.absolute().parent.parents[:2])
-    pools = (folder / "corpus" / path.name for folder in folders)
-    return next((pool for pool in pools if pool.is_file() and not pool.samefile(path)), None)
+    """The file of that name in a folder `corpus` beside the data file or its folder, or None."""
+    pools = (folder / "corpus" / path.name for folder in path.absolute().parents[:2])
+    return next((pool for pool in pools if pool.is_file()), None)
 
 
 def parse_length(text: str) -> int | None:
     """The tokens of a length as people write it: 64,000 for "64k", None for "native"."""
-    written = text.strip().lower()
-    if written == NATIVE:
+    if text == NATIVE:
         return None
-    match = _LENGTH.fullmatch(written)
+    match = _LENGTH.fullmatch(text)
     if match is None or not int(match[1]):
         raise DatasetError(f'"{text}" is no length: write "native", or tokens such as 16k or 500.')
     return int(match[1]) * (1_000 if match[2] else 1)
@@ -173,11 +164,10 @@ def length_label(tokens: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QuestionGroup:
-    """Questions about the same documents.
+    """Questions about the same documents, which have `own_tokens` when they are asked.
 
-    `records` are as their dataset has them. With `target_tokens` each is lengthened from the pool
-    when it is asked, so that few long contexts are in memory. `own_tokens` is the length of the
-    documents as they are asked.
+    With `target_tokens` each record is lengthened from the pool when it is asked, so that few long
+    contexts are in memory.
     """
 
     dataset: str
@@ -190,12 +180,10 @@ class QuestionGroup:
 
     def build_contexts(self) -> list[Record]:
         """The records as they are asked, lengthened where the plan says so."""
-        if self.pool is None or self.target_tokens is None:
+        pool, tokens = self.pool, self.target_tokens
+        if pool is None or tokens is None:
             return list(self.records)
-        return [
-            lengthened(record, self.pool, self.target_tokens, seed=self.seed)
-            for record in self.records
-        ]
+        return [lengthened(record, pool, tokens, seed=self.seed) for record in self.records]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,106 +196,87 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSelection:
-    """Which questions of the data are asked, at which lengths; see `graphreader evaluate`."""
+    """Which questions of the data are asked, at which lengths."""
 
     lengths: tuple[str, ...] = (NATIVE,)
     limit: int | None = None
-    preset: str = ""
     pool: str | PathLike[str] | None = None
     seed: int = 0
 
 
 def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
-    """Plan the questions of these sources.
+    """Plan the questions of these sources. Raises UsageError and DatasetError.
 
     A record with a length of its own (LV-Eval) is never lengthened: it is asked if its length, or
-    native, is selected. Records that cannot be lengthened, for want of a sufficient pool, are left
-    out with a note. Raises UsageError if nothing is left or a record comes twice, and DatasetError.
+    native, is selected. Records that cannot be lengthened are left out with a note.
     """
-    planner = _Planner(selection)
+    sizes = {text: parse_length(text) for text in selection.lengths}
+    targets = {length_label(size): size for size in sizes.values() if size is not None}
+    own_pool = Pool.read(Path(selection.pool).expanduser()) if selection.pool else None
+    groups: list[QuestionGroup] = []
+    notes: list[str] = []
     for source in sources:
-        files: Sequence[Path | None] = data_files(source) or [None]
-        for file in files:
-            records = load(file or source, limit=selection.limit, preset=selection.preset)
-            planner.add(records, file, str(file or source))
-    if not planner.groups:
-        notes = planner.notes or ["Nothing of the data has one of these lengths: name others."]
-        raise UsageError(" ".join(notes))
-    # Short contexts come first, so that first figures appear soon.
-    groups = sorted(planner.groups, key=lambda group: group.target_tokens or 0)
-    return Plan(tuple(groups), tuple(planner.notes))
-
-
-class _Planner:
-    """Collects the groups and notes of one data file after the other."""
-
-    def __init__(self, selection: QuestionSelection) -> None:
-        sizes = [parse_length(one) for one in selection.lengths]
-        if not sizes:
-            raise UsageError("Name at least one length, such as native or 64k.")
-        self.groups: list[QuestionGroup] = []
-        self.notes: list[str] = []
-        self._native = None in sizes
-        self._targets = {length_label(size): size for size in sizes if size is not None}
-        self._seed = selection.seed
-        self._pool = Pool.read(Path(selection.pool).expanduser()) if selection.pool else None
-        self._planned: set[tuple[str, str, str]] = set()
-        self._token_counts: dict[str, int] = {}
-
-    def add(self, records: list[Record], file: Path | None, name: str) -> None:
-        """Plan the records of one file at each length."""
-        self._add_native(one for one in records if self._native or one.length in self._targets)
-        native = [one for one in records if one.length == NATIVE]
-        pool = self._pool
-        if pool is None and self._targets and file and (path := pool_beside(file)):
-            pool = Pool.read(path)
-        for label, tokens in self._targets.items():
-            if pool is not None:
-                self._add_lengthened(native, pool, label, tokens)
-            elif native:
-                self.notes.append(
-                    f"There is no pool of passages beside {name} to make its contexts {label} "
-                    "long, and they are left out: name one with --pool."
+        for file in data_files(source):
+            records = load(file, limit=selection.limit)
+            is_native = NATIVE in sizes
+            groups += _native_groups(one for one in records if is_native or one.length in targets)
+            records = [one for one in records if one.length == NATIVE]
+            pool = own_pool
+            if targets and not pool and (path := pool_beside(file)):
+                pool = Pool.read(path)
+            if pool:
+                groups += _lengthened_groups(records, pool, targets, selection.seed, notes)
+            elif targets and records:
+                notes.append(
+                    f"There is no pool of passages beside {file} to make its contexts "
+                    f"{', '.join(targets)} long, and they are left out: name one with --pool."
                 )
+    if not groups:
+        raise UsageError(" ".join(notes) or "Nothing of the data has one of these lengths.")
+    _check_once(groups)
+    # Short contexts come first, so that first figures appear soon.
+    return Plan(tuple(sorted(groups, key=lambda group: group.target_tokens or 0)), tuple(notes))
 
-    def _add_native(self, records: Iterable[Record]) -> None:
-        groups: dict[tuple[str, str, str], list[Record]] = {}
-        for one in records:
-            self._check_once(one, one.length)
-            groups.setdefault((one.dataset, one.length, corpus_of(one)), []).append(one)
-        for (dataset, length, _), members in groups.items():
-            tokens = self._tokens(members[0])
-            self.groups.append(QuestionGroup(dataset, length, tuple(members), tokens))
 
-    def _add_lengthened(self, records: list[Record], pool: Pool, label: str, tokens: int) -> None:
-        short_enough = [one for one in records if self._tokens(one) <= tokens]
-        fillable = [one for one in short_enough if pool.can_fill(one, self._tokens(one), tokens)]
-        for one in fillable:
-            self._check_once(one, label)
-            self.groups.append(
-                QuestionGroup(one.dataset, label, (one,), tokens, pool, tokens, self._seed)
+def _native_groups(records: Iterable[Record]) -> list[QuestionGroup]:
+    groups: dict[tuple[str, str, str], list[Record]] = {}
+    for one in records:
+        groups.setdefault((one.dataset, one.length, corpus_of(one)), []).append(one)
+    return [
+        QuestionGroup(dataset, length, tuple(members), _tokens(members[0]))
+        for (dataset, length, _), members in groups.items()
+    ]
+
+
+def _lengthened_groups(
+    records: Sequence[Record], pool: Pool, targets: Mapping[str, int], seed: int, notes: list[str]
+) -> list[QuestionGroup]:
+    """A group for each record and length; `notes` receives how many are left out."""
+    groups: list[QuestionGroup] = []
+    own_tokens = [(one, _tokens(one)) for one in records]
+    for label, tokens in targets.items():
+        fitting = [one for one, own in own_tokens if pool.can_fill(one, own, tokens)]
+        groups += (
+            QuestionGroup(one.dataset, label, (one,), tokens, pool, tokens, seed) for one in fitting
+        )
+        if left_out := len(records) - len(fitting):
+            notes.append(
+                f"{left_out} of {len(records)} records of {records[0].dataset} are left out at "
+                f"{label}: they are longer already, or have too small a pool."
             )
-        too_long, too_short = len(records) - len(short_enough), len(short_enough) - len(fillable)
-        for number, reason in (
-            (too_long, f"are longer than {label} already, and left out there."),
-            (too_short, f"have too small a pool for {label}, and are left out there."),
-        ):
-            if number:
-                of = f"{number} of {len(records)} records of {records[0].dataset}"
-                self.notes.append(f"{of} {reason}")
+    return groups
 
-    def _check_once(self, record: Record, label: str) -> None:
-        key = record.dataset, label, record.id
-        if key in self._planned:
-            raise UsageError(
-                f"The data has {record.id} of {record.dataset} twice at the length {label}: name "
-                "each file once."
-            )
-        self._planned.add(key)
 
-    def _tokens(self, record: Record) -> int:
-        texts = [document.text for document in record.documents]
-        for text in texts:
-            if text not in self._token_counts:
-                self._token_counts[text] = count(text)
-        return sum(self._token_counts[text] for text in texts)
+def _check_once(groups: Iterable[QuestionGroup]) -> None:
+    keys = Counter(
+        (group.dataset, one.id, group.length) for group in groups for one in group.records
+    )
+    (dataset, id_, length), times = keys.most_common(1)[0]
+    if times > 1:
+        raise UsageError(
+            f"The data has {id_} of {dataset} twice at the length {length}: name each file once."
+        )
+
+
+def _tokens(record: Record) -> int:
+    return sum(count(document.text) for document in record.documents)

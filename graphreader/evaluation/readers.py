@@ -1,11 +1,6 @@
-"""The readers of an evaluation: GraphReader's variants and the baselines behind one protocol.
-
-An `EvaluatedReader` is prepared for the documents of one record after the other: GraphReader
-builds a graph of them in a corpus of their own, ReadAgent makes pages and gists.
-"""
+"""The readers of an evaluation: GraphReader's variants and the baselines behind one protocol."""
 
 import asyncio
-import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -15,14 +10,13 @@ from typing import Any
 
 from graphreader import readers
 from graphreader.baselines.read_agent.reader import PagesRetrieval, ReadAgent
-from graphreader.baselines.session import NO_TEXT, QuestionSession, ReaderModel
 from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, WindowError
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.answers import chosen_option
 from graphreader.evaluation.plan import parse_length
-from graphreader.evaluation.results import CORPUS_PREFIX, document_places
+from graphreader.evaluation.results import document_places
 from graphreader.evaluation.variants import Variant, is_graphreader, variant
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.prompts import Prompts
@@ -40,10 +34,9 @@ MODEL_PHASES: tuple[Phase, ...] = ("extract", "explore", "answer")
 
 @dataclass(frozen=True, slots=True)
 class PreparedReader:
-    """A reader that holds the documents of a record.
+    """A reader that holds the documents of a record, and the cost of preparing it.
 
-    `building` is the cost of preparing it. `graph` are the sizes of its graph (paper, table 8),
-    `compression` the sizes of its gists; None where it has none.
+    `graph` are the sizes of its graph (paper, table 8), `compression` those of its gists.
     """
 
     reader: Reader
@@ -70,9 +63,6 @@ class EvaluatedReader(ABC):
     async def discard(self, documents: Sequence[Document]) -> None:  # noqa: B027
         """Delete the graph of these documents, unless graphs are kept."""
 
-    async def discard_leftovers(self) -> None:  # noqa: B027
-        """Delete the graphs that earlier, interrupted runs into the same folder left behind."""
-
     @abstractmethod
     async def aclose(self) -> None:
         """Close connections and models."""
@@ -86,7 +76,7 @@ def evaluated_readers(
     folder_id: str = "",
     seed: int = 0,
 ) -> list[EvaluatedReader]:
-    """The readers of these names, each once; nothing is opened before it is needed.
+    """The readers of these names; nothing is opened before it is needed.
 
     With `keep` the graphs stay in the database and all evaluations share them; otherwise they
     belong to the results folder `folder_id`. `seed` serves random choices. Raises UsageError,
@@ -97,7 +87,7 @@ def evaluated_readers(
         EvaluatedGraphReader(variant(name), settings, keep=keep, folder_id=folder_id, seed=seed)
         if is_graphreader(name)
         else EvaluatedBaseline(name, models)
-        for name in dict.fromkeys(names)
+        for name in names
     ]
 
 
@@ -126,17 +116,11 @@ class EvaluatedGraphReader(EvaluatedReader):
     """
 
     def __init__(
-        self,
-        variant: Variant,
-        settings: Settings,
-        *,
-        keep: bool = False,
-        folder_id: str = "",
-        seed: int = 0,
+        self, variant: Variant, settings: Settings, *, keep: bool, folder_id: str, seed: int
     ) -> None:
         # The results folder has all readings, so no run is kept besides.
         self.settings = variant.settings(settings).model_copy(update={"kept_runs": 0})
-        self.node_set = variant.node_set(seed)
+        self.node_set = variant.nodes(seed)
         self.name = variant.name
         self.window = self.settings.window
         decider = None
@@ -153,30 +137,20 @@ class EvaluatedGraphReader(EvaluatedReader):
         self, record: Record, documents: Sequence[Document]
     ) -> AsyncIterator[PreparedReader]:
         """Read the documents into their corpus, unless they are there already."""
-        if not documents:
-            yield PreparedReader(_GraphReaderAdapter(self.name, self.window, self._models))
-            return
         corpus = self.corpus(documents)
         reader = self._reader.at(corpus)
         sources = [_SourceDocument(one.text, {"title": one.title}, one.id) for one in documents]
         async with self._building.setdefault(corpus, asyncio.Lock()):
             report = await reader.aingest(*sources)
-        stats = await reader.astats()
         ids = {one.id: one.source for one in report.documents if one.id}
         adapter = _GraphReaderAdapter(self.name, self.window, self._models, reader, ids)
-        yield PreparedReader(adapter, report.usage, graph=asdict(stats))
+        yield PreparedReader(adapter, report.usage, graph=asdict(await reader.astats()))
 
     async def discard(self, documents: Sequence[Document]) -> None:
         """Delete the corpus, unless it is to be kept or there is none."""
-        if documents and not self._keep:
-            await self._delete(self.corpus(documents))
-
-    async def discard_leftovers(self) -> None:
-        """Delete the corpora with the mark of this results folder."""
-        ours = re.compile(rf"{CORPUS_PREFIX}[0-9a-f]{{16}}-[0-9a-f]{{8}}-{self._mark}")
-        for one in await self._reader.acorpora():
-            if ours.fullmatch(one.corpus):
-                await self._delete(one.corpus)
+        if not self._keep:
+            with suppress(UnknownCorpusError):  # another variant deleted it
+                await self._reader.at(self.corpus(documents)).adelete(everything=True)
 
     async def aclose(self) -> None:
         """Close the connections and models."""
@@ -196,45 +170,29 @@ class EvaluatedGraphReader(EvaluatedReader):
         name = f"{documents[0].corpus}-{digest}"
         return name if self._keep else f"{name}-{self._mark}"
 
-    async def _delete(self, corpus: str) -> None:
-        with suppress(UnknownCorpusError):  # another variant deleted it
-            await self._reader.at(corpus).adelete(everything=True)
-
 
 @dataclass(slots=True)
 class _GraphReaderAdapter:
-    """GraphReader behind the protocol of all readers.
-
-    It chooses among options and names documents by the ids of the evaluation, `ids` by those of the
-    graph. Without documents there is no `reader`, and no question is answered.
-    """
+    """GraphReader that chooses among options, and names documents by the evaluation's `ids`."""
 
     name: str
     window: int
     models: ModelRegistry
-    reader: GraphReader | None = None
-    ids: Mapping[str, str] = field(default_factory=dict)
+    reader: GraphReader
+    ids: Mapping[str, str]
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Answer the question. Raises DecisionError."""
-        if self.reader is None:
-            model = ReaderModel(self.models.asker(self.window), self.window)
-            return QuestionSession(self.name, model, question).unanswered(NO_TEXT)
         reading = await self.reader.aask(question, options=options)
         if options and chosen_option(reading.answer, options) is None:
             reading = await self._choose_option(reading, question, options)
-        ids = self.ids
+        ids, cited = self.ids, reading.citations
         return replace(
             reading,
-            question=question,
             reader=self.name,
             documents_read=tuple(ids[id_] for id_ in reading.documents_read),
-            passages_read=tuple(
-                (ids[id_], start, end) for id_, start, end in reading.passages_read
-            ),
-            citations=tuple(
-                replace(one, document_id=ids[one.document_id]) for one in reading.citations
-            ),
+            passages_read=tuple((ids[id_], one, end) for id_, one, end in reading.passages_read),
+            citations=tuple(replace(one, document_id=ids[one.document_id]) for one in cited),
         )
 
     async def _choose_option(
@@ -243,7 +201,6 @@ class _GraphReaderAdapter:
         """Have the model choose an option from the notebooks, as the answer names none.
 
         Where the reply or the window allows no choice, the answer stays and a note says why.
-        Raises any other DecisionError.
         """
         if not reading.evidence:
             return reading

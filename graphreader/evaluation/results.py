@@ -1,8 +1,7 @@
 """The results folder of an evaluation, its readings and their progress, and the ids of documents.
 
-`run.json` holds the arguments and settings, `readings.jsonl` one line for each reading, written as
-soon as it is done, and `equal_reading.jsonl` what rankings read within the same token budget. One
-process at a time works on a folder.
+`run.json` holds the settings and commands, `readings.jsonl` one line for each reading, written as
+soon as it is done, and `equal_reading.jsonl` what rankings read within the same token budget.
 """
 
 import json
@@ -12,7 +11,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
-from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
@@ -30,93 +28,50 @@ class ResultsFolder:
     """A results folder, locked for this process while it is entered."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).expanduser()
+        self.path = Path(path).expanduser().resolve()
         self._lock = FileLock(self.path / ".lock")
-        self._mark = uuid4().hex
 
     def __enter__(self) -> Self:
-        """Create the folder if it is missing, and lock it.
-
-        Raises UsageError if another process has it or if it cannot be written.
-        """
+        """Create the folder if it is missing. Raises UsageError if another process has it."""
+        self.path.mkdir(parents=True, exist_ok=True)
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except Timeout:
             raise UsageError(
                 f"Another evaluation works in {self.path}: wait for its end, or name another --out."
             ) from None
-        except OSError as error:
-            raise UsageError(
-                f"{self.path} cannot be written to ({error.strerror}): name another --out."
-            ) from error
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._lock.release()
 
-    @property
-    def id(self) -> str:
-        """An identity that no other folder has, nor a copy of this one."""
-        mark = (self._read_run() or {}).get("mark", self._mark)
-        return f"{mark} {self.path.resolve()}"
-
     def check(self, fixed: Mapping[str, Any]) -> None:
-        """Compare `fixed` with the values of the folder's first run.
+        """Compare `fixed` with the values of the folder's earlier runs.
 
         All readings of a folder must be made in the same way, or their figures could not be
-        compared; a value that no earlier run recorded agrees. Raises UsageError, which names the
-        first difference.
+        compared. Raises UsageError, which names the first difference.
         """
-        run, readings = self._read_run(), self.path / READINGS
-        if run is None and readings.exists() and readings.stat().st_size:
-            raise UsageError(
-                f"{readings} is there without its {RUN}: name another --out, or put it back."
-            )
-        recorded = run["fixed"] if run else {}
+        recorded = self._read_run()["fixed"]
         for name, value in fixed.items():
             if (before := recorded.get(name, value)) != value:
                 first, now = (json.dumps(one, ensure_ascii=False) for one in (before, value))
                 raise UsageError(
-                    f"{self.path} was begun with {name} {first}, not {now}: name another --out, or "
-                    "say the same again."
+                    f"{self.path} was begun with {name} {first}, not {now}: name another --out."
                 )
 
     def record_run(self, fixed: Mapping[str, Any], details: Mapping[str, Any]) -> None:
         """Write `run.json`: `fixed` is added to, `details` are those of this command."""
-        before = self._read_run() or {}
-        run = {
-            "fixed": {**before.get("fixed", {}), **fixed},
-            **details,
-            "commands": [*before.get("commands", []), details["command"]],
-            "mark": before.get("mark", self._mark),
-        }
-        self._write_run(run)
-
-    @property
-    def leaves_graphs(self) -> bool:
-        """Whether Neo4j may hold graphs of this folder that should be deleted."""
-        return bool((self._read_run() or {}).get("leaves_graphs"))
-
-    def record_graphs_deleted(self) -> None:
-        """Record that Neo4j holds no graph of this folder."""
-        self._write_run({**(self._read_run() or {}), "leaves_graphs": False})
-
-    def _write_run(self, run: Mapping[str, Any]) -> None:
+        before = self._read_run()
+        commands = [*before["commands"], details["command"]]
+        run = {"fixed": before["fixed"] | fixed, **details, "commands": commands}
         with atomic_write(self.path / RUN) as file:
             text = json.dumps(run, ensure_ascii=False, indent=1)
             file.write(text.encode("utf-8", "replace") + b"\n")
 
-    def _read_run(self) -> dict[str, Any] | None:
+    def _read_run(self) -> dict[str, Any]:
         path = self.path / RUN
-        if not path.exists():
-            return None
-        try:
-            run = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            run = None
-        if not isinstance(run, dict) or not isinstance(run.get("fixed"), dict):
-            raise UsageError(f"{path} is none of an evaluation: name another --out.")
+        text = path.read_text("utf-8") if path.exists() else '{"fixed": {}, "commands": []}'
+        run: dict[str, Any] = json.loads(text)
         return run
 
 
@@ -157,13 +112,13 @@ class ReadingsFile(LinesFile):
     def is_done(self, key: ReadingKey, digest: str) -> bool:
         """Whether there is a reading of this key without an error.
 
-        Raises UsageError if it was of another question, text or answer, as `record_digest` tells.
+        Raises UsageError if it was of other data, as `record_digest` tells.
         """
         recorded = self._digests.get(key)
         if recorded not in (None, digest):
             raise UsageError(
-                f"{self.path} has another question, text or right answer of the id {key.id} "
-                f"in {key.dataset}: name another --out for other data."
+                f"{self.path} has another question, text or right answer of the id {key.id} in "
+                f"{key.dataset}: name another --out."
             )
         return recorded is not None
 
@@ -183,10 +138,7 @@ _SCORES, _AMOUNTS = ("em", "f1", "fcr"), ("tokens", "calls", "seconds")
 
 @dataclass(slots=True)
 class ProgressRow:
-    """The readings of one reader with one model at one dataset and length.
-
-    `readings` are the figures of those that are done; None stands for a figure not measured.
-    """
+    """The figures of the `readings` of one reader with one model at one dataset and length."""
 
     dataset: str
     length: str
@@ -203,14 +155,16 @@ class ProgressRow:
     @property
     def failed(self) -> int:
         """The number of failed readings."""
-        return sum(bool(one["failed"]) for one in self._figures())
+        return sum(bool(one["failed"]) for one in list(self.readings.values()))
 
     def mean(self, name: str) -> float | None:
         """The mean of em, f1, fcr, tokens, calls or seconds.
 
         A failed reading counts as 0 for a score, and not for an amount.
         """
-        figures = (one for one in self._figures() if name in _SCORES or not one["failed"])
+        # The display's thread asks while readings are added.
+        readings = list(self.readings.values())
+        figures = (one for one in readings if name in _SCORES or not one["failed"])
         values = [value for one in figures if (value := one[name]) is not None]
         return sum(values) / len(values) if values else None
 
@@ -224,10 +178,6 @@ class ProgressRow:
             mean = self.mean(name)
             row[name] = None if mean is None else round(mean, 4)
         return row
-
-    def _figures(self) -> list[Mapping[str, float | None]]:
-        """The figures now: the display's thread reads them while readings are added."""
-        return list(self.readings.values())
 
 
 class EvaluationProgress:
@@ -280,9 +230,6 @@ class EvaluationProgress:
         return sum(row.failed for row in self.rows)
 
 
-CORPUS_PREFIX = "evaluation-"
-"""The names of an evaluation's corpora begin with this."""
-
 _SOURCE = "document "
 
 
@@ -292,11 +239,10 @@ def corpus_of(record: Record) -> str:
     Records about the same documents share it, and with it the graph, the gists and the indexes.
     """
     digest = sha256()
-    texts = [part for one in record.documents for part in (one.title, one.text)]
-    for part in texts:
+    for part in (part for one in record.documents for part in (one.title, one.text)):
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)
-    return f"{CORPUS_PREFIX}{digest.hexdigest()[:16]}"
+    return f"evaluation-{digest.hexdigest()[:16]}"
 
 
 def record_digest(record: Record) -> str:

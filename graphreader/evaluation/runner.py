@@ -1,11 +1,6 @@
-"""Running an evaluation: every question to every reader, and rankings with the same token budget.
-
-An `Arm` is a reader with its settings and repeat. `EvaluationRunner` asks what the results folder
-lacks and appends a line for each reading. `EqualBudgetFile` compares readings with rankings.
-"""
+"""Running an evaluation: every question to every reader, and rankings with the same tokens."""
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
@@ -60,10 +55,7 @@ class Arm:
         return [one for one in group.records if one.supporting or not is_golden]
 
     def missing(self, group: QuestionGroup, file: ReadingsFile) -> list[Record]:
-        """Those of its records that the file has no reading of.
-
-        Raises UsageError if the file has readings of other data under the same ids.
-        """
+        """Those of its records that the file has no reading of. Raises UsageError."""
         return [
             record
             for record in self.records(group)
@@ -81,18 +73,11 @@ class Arm:
         return ReadingKey(group.dataset, record.id, group.length, name, self.model, self.repeat)
 
 
-def expected_keys(plan: Plan, arms: Sequence[Arm]) -> list[ReadingKey]:
-    """The keys of all readings of a plan."""
-    pairs = product(plan.groups, arms)
-    return [arm.key(group, record) for group, arm in pairs for record in arm.records(group)]
-
-
 @dataclass(frozen=True, slots=True)
 class PreparedGroup:
     """A group of questions with its contexts built and their documents made.
 
-    `records` are by their ids. `places` are the documents' indexes in their record by their ids;
-    `tokens` those of all texts.
+    `records` and `places`, the documents' indexes in their record, are by their ids.
     """
 
     group: QuestionGroup
@@ -108,18 +93,9 @@ class PreparedGroup:
         records = {record.id: record for record in group.build_contexts()}
         first = next(iter(records.values()))
         documents = documents_of(first)
-        tokens = group.own_tokens
-        if group.target_tokens is not None:
-            tokens = sum(count(one.text) for one in first.documents)
+        tokens = sum(count(one.text) for one in first.documents)
         places = document_places(documents)
         return cls(group, corpus_of(first), records, documents, places, tokens)
-
-
-_FIRST_FIELDS = (
-    *("id", "dataset", "reader", "length", "answer", "answered", "em", "f1"),
-    *("documents_read", "documents_cited", "tokens_read", "usage", "seconds"),
-)
-"""Every line begins with these."""
 
 
 def line_of(
@@ -132,7 +108,7 @@ def line_of(
     """One line of `readings.jsonl`; `reader` is None where it could not be prepared."""
     # The digest is that of the record as its dataset has it: a longer context depends on the pool.
     original = next(one for one in prepared.group.records if one.id == record.id)
-    line = {
+    return {
         **asdict(arm.key(prepared.group, record)),
         "window": arm.reader.window,
         "language": record.language,
@@ -149,14 +125,13 @@ def line_of(
         "compression": reader.compression if reader else None,
         **figures,
     }
-    return {name: line[name] for name in dict.fromkeys((*_FIRST_FIELDS, *line))}
 
 
 class EvaluationRunner:
     """Asks the questions of a plan that have no reading yet.
 
-    Groups are taken in the order of the plan, `concurrency` of them at a time, each with one reader
-    after the other, so that few contexts are in memory.
+    `concurrency` groups are taken at a time, each with one reader after the other, so that few
+    contexts are in memory.
     """
 
     def __init__(
@@ -183,11 +158,10 @@ class EvaluationRunner:
         self._stop: GraphReaderError | None = None
 
     async def run(self) -> None:
-        """Ask everything that is missing.
+        """Ask everything that is missing; a failed reading becomes a line, and the others go on.
 
-        A failed reading becomes a line, and the others go on. Raises an error that every further
-        reading would meet as well, and GraphReaderError if a service stays unavailable or
-        `max_dollars` are spent; the readings so far are kept.
+        Raises an error that every further reading would meet as well, and GraphReaderError if a
+        service stays unavailable or `max_dollars` are spent.
         """
         await bounded_gather(self._plan.groups, self._run_group, self._concurrency)
 
@@ -210,7 +184,7 @@ class EvaluationRunner:
                 await arm.reader.discard(prepared.documents)
 
     async def _rate(self, reading: tuple[Record, Line]) -> None:
-        """Rate a reading of which a rater failed before."""
+        """Rate a reading that a rater failed to rate."""
         async with self._question_slots:
             self._raise_if_stopped()
             line, usage = await self._scorer.rate(*reading)
@@ -229,7 +203,7 @@ class EvaluationRunner:
             except GraphReaderError as error:
                 self._stop_if_final(error)
                 for record in records:
-                    figures = failed_figures(record, error, 0.0)
+                    figures = failed_figures(record, error)
                     self._file.append(line_of(arm, prepared, record, None, figures))
                 self._add_usage(Usage(**figures["usage"]))
                 return
@@ -245,28 +219,21 @@ class EvaluationRunner:
     ) -> None:
         async with self._question_slots:
             self._raise_if_stopped()
-            began = time.monotonic()
             try:
-                figures = await self._read_and_score(prepared, record, reader)
+                reading = await reader.reader.aask(record.question, options=record.options)
+                if reading.failure:
+                    raise reading.failure
+                figures = await self._scorer.score(record, reading, prepared.places)
             except GraphReaderError as error:
                 self._stop_if_final(error)
-                figures = failed_figures(record, error, time.monotonic() - began)
+                figures = failed_figures(record, error)
             else:
                 self._breaker.record_answer()
+                if reading.compression is not None:
+                    rate = {"final_query": reading.compression}
+                    figures["compression"] = {**(reader.compression or {}), **rate}
         usage = Usage(**figures["usage"]) + Usage(**figures["rating_usage"])
         self._keep(line_of(arm, prepared, record, reader, figures), usage)
-
-    async def _read_and_score(
-        self, prepared: PreparedGroup, record: Record, reader: PreparedReader
-    ) -> dict[str, Any]:
-        reading = await reader.reader.aask(record.question, options=record.options)
-        if reading.failure:
-            raise reading.failure
-        figures = await self._scorer.score(record, reading, prepared.places)
-        if reading.compression is not None:
-            rate = {"final_query": reading.compression}
-            figures["compression"] = {**(reader.compression or {}), **rate}
-        return figures
 
     def _keep(self, line: Line, usage: Usage) -> None:
         """Append a line before anything can end the evaluation, as its reading is paid for."""
@@ -309,64 +276,54 @@ class EqualBudgetFile(LinesFile):
 
     For each reading the smallest k is taken whose k best passages have as many tokens as the
     reading was shown. This compares two ways to find evidence at the same amount of text, and asks
-    no model. A reading is ranked again only if it read another number of tokens since.
+    no model.
     """
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
-        super().__init__(path, frozenset((*_EQUAL_KEYS, "wanted")))
+        super().__init__(path, frozenset(_EQUAL_KEYS))
         self._embedder = embedder
-        self._budgets: dict[tuple[Any, ...], int] = {}
+        self._ranked: set[tuple[Any, ...]] = set()
 
     def note(self, line: Line) -> None:
-        """Register the token budget of a line."""
-        self._budgets[tuple(line[name] for name in _EQUAL_KEYS)] = line["wanted"]
+        """Register a ranking that needs not be made again."""
+        self._ranked.add(tuple(line[name] for name in _EQUAL_KEYS))
 
     async def rank(
         self, plan: Plan, arms: Sequence[Arm], tokens_read: Mapping[ReadingKey, int]
     ) -> None:
-        """Rank for all readings of these arms; `tokens_read` has the readings without an error.
-
-        The arms have the same size of chunks, which is fixed for a results folder.
-        """
+        """Rank for all readings of these arms; `tokens_read` has the readings without an error."""
         for group in plan.groups:
+            keys = [arm.key(group, record) for arm, record in product(arms, group.records)]
             missing = [
-                (key, ranking)
-                for arm, record in product(arms, group.records)
-                if (key := arm.key(group, record)) in tokens_read
-                for ranking in _RANKINGS
-                if self._budgets.get(tuple(_equal_key(key, ranking).values())) != tokens_read[key]
+                (key, equal_key)
+                for key, ranking in product(keys, _RANKINGS)
+                if key in tokens_read
+                and tuple((equal_key := _equal_key(key, ranking)).values()) not in self._ranked
             ]
-            if missing:
-                await self._rank_group(group, arms[0].settings.chunk_tokens, missing, tokens_read)
-
-    async def _rank_group(
-        self,
-        group: QuestionGroup,
-        chunk_tokens: int,
-        missing: Sequence[tuple[ReadingKey, str]],
-        tokens_read: Mapping[ReadingKey, int],
-    ) -> None:
-        prepared = PreparedGroup.of(group)
-        passages = passages_of(prepared.documents, chunk_tokens)
-        rankings = (BM25(passages), EmbeddingRanking(passages, self._embedder))
-        by_name: dict[str, Ranking] = dict(zip(_RANKINGS, rankings, strict=True))
-        for key, name in missing:
-            record = prepared.records[key.id]
-            ranked = await by_name[name].ranked(record.question)
-            best, total = within_budget(ranked, tokens_read[key])
-            figures = {
-                "documents_read": record_places((one.document.id for one in best), prepared.places),
-                "tokens_read": total,
-                "k": len(best),
-                "wanted": tokens_read[key],
-                "gold_documents": list(record.gold_documents),
+            if not missing:
+                continue
+            prepared = PreparedGroup.of(group)
+            passages = passages_of(prepared.documents, arms[0].settings.chunk_tokens)
+            rankings: dict[str, Ranking] = {
+                "bm25": BM25(passages),
+                "embedding": EmbeddingRanking(passages, self._embedder),
             }
-            self.append(_equal_key(key, name) | figures)
+            for key, equal_key in missing:
+                record = prepared.records[key.id]
+                ranked = await rankings[equal_key["reader"]].ranked(record.question)
+                best, total = within_budget(ranked, tokens_read[key])
+                read = record_places((one.document.id for one in best), prepared.places)
+                figures = {
+                    "documents_read": read,
+                    "tokens_read": total,
+                    "k": len(best),
+                    "wanted": tokens_read[key],
+                    "gold_documents": list(record.gold_documents),
+                }
+                self.append(equal_key | figures)
 
 
 def _equal_key(key: ReadingKey, ranking: str) -> dict[str, Any]:
     """The values of `_EQUAL_KEYS` for a ranking that is compared with a reading."""
-    return {name: getattr(key, name, "") for name in _EQUAL_KEYS} | {
-        "reader": ranking,
-        "against": key.reader,
-    }
+    values = {**asdict(key), "reader": ranking, "against": key.reader}
+    return {name: values[name] for name in _EQUAL_KEYS}

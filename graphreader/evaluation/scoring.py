@@ -9,7 +9,7 @@ is assigned to its stage: atomic facts, chunks or neighbors (figures 9-11).
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -54,16 +54,10 @@ class RecallRating(Decision):
 
 
 @dataclass(frozen=True, slots=True)
-class RatingTask(Task[D]):
-    """A decision of the raters."""
-
-    phase: ClassVar[Phase] = "rate"
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementTask(RatingTask[D]):
+class AgreementTask(Task[D]):
     """Compare an answer with one reference answer to the question."""
 
+    phase: ClassVar[Phase] = "rate"
     reply_tokens = 100
     question: str
     answer: str
@@ -91,9 +85,10 @@ class PermissiveRatingTask(AgreementTask[PermissiveRating]):
 
 
 @dataclass(frozen=True, slots=True)
-class RecallRatingTask(RatingTask[RecallRating]):
+class RecallRatingTask(Task[RecallRating]):
     """Count the supporting facts that matter, and those that the text covers (figure 19)."""
 
+    phase: ClassVar[Phase] = "rate"
     prompt = "rate_recall"
     decision = RecallRating
     reply_tokens = 1000
@@ -132,10 +127,8 @@ async def rate_answer(
 
     It is exact if one of the two raters says yes, partial if the strict one says no and the
     permissive one "partially", else no. A rater is not asked if its reply could change nothing:
-    after a strict yes, after an exact match, and about an empty answer, which is a no.
-
-    Raises DecisionError, whose `spent` is then the cost of all ratings of this answer, and
-    UsageError if the decider is no language model.
+    after a yes, and about an empty answer, which is a no. Raises DecisionError, whose `spent` is
+    then the cost of all ratings of this answer.
     """
     replies, usage = ["no"], Usage()
     try:
@@ -203,8 +196,7 @@ _RATER_FAILED = "The rater failed: "
 class Scorer:
     """Measures readings; with a `rater`, the decider of a model, it rates them as well.
 
-    `rater_failure` is the error that makes further ratings useless: the rater's service refuses
-    every request or stays unavailable.
+    `rater_failure` is the error that makes further ratings useless.
     """
 
     def __init__(self, rater: Decider | None = None) -> None:
@@ -228,8 +220,7 @@ class Scorer:
     async def rate(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
         """The line of a reading with the ratings that it lacks, and the cost of these.
 
-        A rater is asked only about what it has not rated yet: the answer while `rating` is null,
-        and the texts in `unrated`.
+        It lacks that of the answer while `rating` is null, and those of the texts in `unrated`.
         """
         assert self.rater is not None
         rated, usage = dict(line), Usage()
@@ -239,7 +230,7 @@ class Scorer:
         facts = (*sentences, *documents)
         unrated = dict(line["unrated"]) if facts else {}
         try:
-            if record.answers and record.answerable and line["rating"] is None:
+            if record.answers and line["rating"] is None:
                 rated["rating"], usage = await rate_answer(
                     self.rater, record.question, answer, record.answers
                 )
@@ -272,14 +263,12 @@ def check_packages(records: Iterable[Record]) -> None:
         f1_star("a", ["a"], "a", language)
 
 
-def failed_figures(record: Record, error: GraphReaderError, seconds: float) -> dict[str, Any]:
-    """The figures of a reading that failed after so many seconds: it counts as unanswered."""
-    spent = error.spent if isinstance(error, DecisionError) else Usage()
-    usage = replace(spent, seconds=round(seconds, 3))
+def failed_figures(record: Record, error: GraphReaderError) -> dict[str, Any]:
+    """The figures of a reading that failed: it counts as unanswered."""
+    usage = error.spent if isinstance(error, DecisionError) else Usage()
     reading = Reading(record.question, "", "", answered=False, corpus="", plan="", usage=usage)
     nothing = dict.fromkeys(("recall", "facts_recall", "chunk_recall", "unrated"))
-    figures = _measure(record, reading, {}) | nothing | {"error": str(error)}
-    return figures if record.answerable else figures | {"em": 0.0, "f1": 0.0}
+    return _measure(record, reading, {}) | nothing | {"error": str(error)}
 
 
 def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
@@ -330,14 +319,10 @@ def _measure(record: Record, reading: Reading, places: Mapping[str, int]) -> dic
 def _answer_figures(record: Record, answer: str) -> dict[str, Any]:
     """How good an answer is; an empty text stands for none.
 
-    All is null for a question without a known answer. For a question that cannot be answered, EM
-    and F1 are 1 for an empty answer, else 0. `choice` is null for a question without options.
+    All is null for a question without a known answer, `choice` for one without options.
     """
     references, language = record.answers, record.language
     figures: dict[str, Any] = dict.fromkeys(("em", "f1", "f1_star", "rouge", "choice"))
-    if not record.answerable:
-        figures["em"] = figures["f1"] = float(answer == "")
-        return figures
     if references:
         figures["em"] = exact_match(answer, references, language)
         figures["f1"] = f1(answer, references, language)

@@ -1,9 +1,8 @@
 """The variants of GraphReader that an evaluation compares: modes, ablations and sweeps.
 
-`variant` finds one by its name, for running it, for estimating its cost and for the tables.
-An ablation takes one part of the agent away (paper, section 4.3 and table 4; `no-sharing` is
-ours); a sweep changes one number (figures 3 and 4). Random choices depend on a seed and the
-question only, so that a repeated run takes the same way.
+An ablation takes one part of the agent away (paper, section 4.3 and table 4), a sweep changes one
+number (figures 3 and 4). Random choices depend on a seed and the question only, so that a repeated
+run takes the same way.
 """
 
 import re
@@ -56,17 +55,6 @@ class RandomInitialNodes(Planning):
         return {"nodes": chosen, "related": [], "costs": {}, "notes": []}
 
 
-class WithoutSharing(Planning):
-    """Keeps the results of the candidate search from the paths.
-
-    Each path then ranks facts by its own node alone.
-    """
-
-    async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
-        """Choose the initial nodes as usual and drop the related facts."""
-        return {**await super().initial_nodes(state, runtime), "related": []}
-
-
 class RandomNeighbors(Exploration):
     """Goes to a random unvisited neighbor as long as there is one."""
 
@@ -94,7 +82,6 @@ class RandomNeighbors(Exploration):
 
 
 WITHOUT_PLAN = NodeSet(planning=WithoutPlan)
-WITHOUT_SHARING = NodeSet(planning=WithoutSharing)
 
 
 @cache
@@ -108,41 +95,33 @@ def without_node_selection(seed: int) -> NodeSet:
 class Variant:
     """GraphReader with changed settings, or with other nodes in its agent's graph.
 
-    `nodes` makes these nodes from a seed; None stands for the usual ones. `is_study` tells an
-    ablation or a sweep, which the papers' main tables leave out, from a mode.
+    `nodes` makes these nodes from a seed. `is_study` tells an ablation or a sweep, which the
+    papers' main tables leave out, from a mode.
     """
 
     name: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    nodes: Callable[[int], NodeSet] | None = None
+    nodes: Callable[[int], NodeSet | None] = lambda seed: None
     is_study: bool = True
 
     def settings(self, settings: Settings) -> Settings:
-        """The settings with the variant's changes.
-
-        Raises SettingsError for a value out of its range, as the environment does.
-        """
+        """The settings with the variant's changes. Raises SettingsError."""
         return Settings.read(**{**settings.model_dump(exclude_unset=True), **self.changes})
 
-    def node_set(self, seed: int) -> NodeSet | None:
-        """The nodes of the agent, None for the usual ones."""
-        return self.nodes(seed) if self.nodes else None
 
-
-_MODE: Mapping[str, Any] = {"initial_nodes": None, "calls": None}
-"""A mode's own limits replace those that are configured."""
+# A mode's own limits replace those that are configured.
+_PAPER: Mapping[str, Any] = {"mode": "paper", "initial_nodes": None, "calls": None}
 
 _VARIANTS = {
     variant.name: variant
     for variant in (
         Variant(GRAPHREADER, is_study=False),
-        Variant(f"{GRAPHREADER}-paper", {"mode": "paper", **_MODE}, is_study=False),
-        Variant(f"{GRAPHREADER}-fast", {"mode": "fast", **_MODE}, is_study=False),
+        Variant(f"{GRAPHREADER}-paper", _PAPER, is_study=False),
+        Variant(f"{GRAPHREADER}-fast", {**_PAPER, "mode": "fast"}, is_study=False),
         Variant(f"{GRAPHREADER}-no-plan", nodes=lambda seed: WITHOUT_PLAN),
         Variant(f"{GRAPHREADER}-random-nodes", nodes=without_node_selection),
         Variant(f"{GRAPHREADER}-no-normalization", {"normalize": "none"}),
         Variant(f"{GRAPHREADER}-one-path", {"initial_nodes": 1}),
-        Variant(f"{GRAPHREADER}-no-sharing", nodes=lambda seed: WITHOUT_SHARING),
     )
 }
 
@@ -174,7 +153,5 @@ def variant(name: str) -> Variant:
 
 def is_study(name: str) -> bool:
     """Whether a reader is an ablation or a sweep of GraphReader."""
-    try:
-        return is_graphreader(name) and variant(name).is_study
-    except UsageError:
-        return False
+    known = name in _VARIANTS or re.match(SWEEP_NAME, name)
+    return bool(known) and variant(name).is_study

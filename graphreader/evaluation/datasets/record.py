@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from graphreader.errors import DatasetError
+from graphreader.ingestion.loading.content import is_blank
 
 T = TypeVar("T")
 
@@ -50,7 +51,6 @@ class Record:
     """A question of a dataset, with the documents to read for it.
 
     - `answers`: equally good references; none if the dataset has none.
-    - `answerable`: False if the documents do not contain the answer, and the reader should say so.
     - `supporting`: all evidence that the dataset names; empty if none is known.
     - `gold_option`: the index of the right one of `options`, from 0.
     - `kind`: the dataset's own class of the question.
@@ -74,7 +74,6 @@ class Record:
     length: str = "native"
     keywords: str | None = None
     subset: str = ""
-    answerable: bool = True
 
     @property
     def gold_documents(self) -> tuple[int, ...]:
@@ -105,7 +104,7 @@ class Row:
         if value is None and default is not None:
             return default
         try:
-            return _adapter(kind).validate_python(value)
+            return _adapter(kind).validate_python(value)  # type: ignore[no-any-return, arg-type]
         except ValidationError as error:
             raise self.wrong(f'"{key}": {fault_of(error)}.') from None
 
@@ -131,7 +130,7 @@ class Row:
 
 
 @cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind, config=ConfigDict(coerce_numbers_to_str=True))
 
 
@@ -185,7 +184,7 @@ class _OwnRecord(_OwnObject):
     dataset: str = ""
     question: str = Field(pattern=r"\S")
     answers: tuple[str, ...]
-    documents: tuple[_OwnDocument, ...] = Field(min_length=1)
+    documents: tuple[_OwnDocument, ...]
     supporting: tuple[_OwnEvidence, ...] = ()
     language: Literal["en", "zh"] = "en"
     options: tuple[str, ...] = ()
@@ -203,6 +202,8 @@ def own_records(rows: Iterable[Row]) -> Iterator[Record]:
         except ValidationError as error:
             raise row.wrong(f"{fault_of(error)}.") from None
         documents = tuple(SourceText(one.title, _text(row, one)) for one in own.documents)
+        if all(is_blank(one.text) for one in documents):
+            raise row.wrong("documents: there is nothing to read.")
         if own.options and (own.gold_option is None or own.gold_option >= len(own.options)):
             raise row.wrong('"gold_option" must be the index of one of the options, from 0.')
         yield Record(
