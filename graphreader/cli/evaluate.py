@@ -61,9 +61,9 @@ def _option(help: str, metavar: str = "N", **more: Any) -> Any:
 
 
 Data = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="DATA...",
+        metavar="DATA",
         help="Data files, folders of them, or `samples`: samples/musique, "
         "samples/hotpotqa, samples/cmrc2018_zh.",
         show_default=False,
@@ -118,7 +118,7 @@ EstimateOnly = Annotated[bool, flag("--estimate-only", help="Only print what it 
 
 
 def evaluate(
-    data: Data,
+    data: Data = None,
     readers: Readers = "graphreader,rag-bm25-3,rag-embedding-3,full-text,read-agent-s",
     out: OutFolder = None,
     limit: Limit = None,
@@ -140,8 +140,8 @@ def evaluate(
     Each reading is kept at once: the same command continues after an interruption, and with more
     readers, questions or lengths it asks only what is missing.
     """
-    if out is None and not estimate_only:
-        raise UsageError("Name a folder for the readings: --out DIR.")
+    if not data or (out is None and not estimate_only):
+        raise UsageError("Name the data, and a folder for the readings: DATA... --out DIR.")
     with spinner("Reading the data"):
         import_driver()
         from graphreader.evaluation.experiment import Evaluation, EvaluationRequest

@@ -60,8 +60,8 @@ def evaluating(forks: Forks, tmp_path: Path) -> Iterator[Evaluating]:
         evaluating.over.set()
 
 
-# Killed it goes on: each reading is there once, and none that was kept is asked for. A line that was
-# being written at that moment is read again, and no other one.
+# Killed it goes on: each reading is there once, and none that was kept is asked for. A line
+# that was cut off at that moment is read again, and no other one.
 def test_killed(evaluating: Evaluating) -> None:
     evaluating.wait_at = 13
     first = evaluating.start()
