@@ -6,8 +6,8 @@ Everything here blocks; the caller chooses the thread.
 import json
 import os
 import secrets
+import shutil
 import sqlite3
-import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,28 +21,23 @@ from graphreader.errors import UsageError
 def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` once the block ends and its bytes are on disk.
 
-    Nothing changes if the block raises. A symbolic link stays a link. A target that is not a
-    regular file, such as a pipe, is written directly. A new file gets `mode` less the umask; a file
-    that is replaced keeps its permissions, restricted to `mode`.
+    Nothing changes if the block raises. A symbolic link stays a link, and a file that is replaced
+    keeps its permissions; a new one gets `mode` less the umask. A target that is not a regular
+    file, such as a pipe, is written directly.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         with target.open("wb") as file:
             yield file
         return
-    kept_mode = stat.S_IMODE(target.stat().st_mode) & mode if target.exists() else None
-    new_mode = mode if kept_mode is None else kept_mode
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with open(
-            temporary, "xb", opener=lambda name, flags: os.open(name, flags, new_mode)
-        ) as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            with suppress(OSError):  # a new file, or a file system without permissions
+                shutil.copymode(target, temporary)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if kept_mode is not None:
-            with suppress(OSError):  # a file system without permissions
-                temporary.chmod(kept_mode)  # the umask may have removed some
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -69,8 +64,8 @@ Line = Mapping[str, Any]
 class LinesFile(ABC):
     """A JSON Lines file that one process appends to and a later run continues.
 
-    Use it as a context manager: entering reads the existing lines. A last line that was cut off
-    while it was written is removed. Each line, read or appended, is passed to `note`. Raises
+    Use it as a context manager: entering reads the existing lines and removes a last one that was
+    cut off while it was written. Each line, read or appended, is passed to `note`. Raises
     UsageError for a file that holds anything but objects with all `keys`, and leaves it untouched.
     """
 
@@ -81,11 +76,9 @@ class LinesFile(ABC):
 
     def __enter__(self) -> Self:
         """Read the existing lines and open the file for appending."""
-        size, ends_with_newline = self._read() if self.path.exists() else (0, True)
+        size = self._read() if self.path.exists() else 0
         self._file = self.path.open("ab")
         self._file.truncate(size)
-        if not ends_with_newline:
-            self._write(b"\n")
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -99,24 +92,21 @@ class LinesFile(ABC):
 
     def append(self, line: Line) -> None:
         """Write a line and note it; it is on disk when this returns."""
-        # A lone surrogate in a model's reply must not fail a line that is paid for.
-        self._write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-        self.note(line)
-
-    def _write(self, data: bytes) -> None:
         assert self._file is not None
-        self._file.write(data)
+        # A lone surrogate in a model's reply must not fail a line that is paid for.
+        self._file.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
+        self.note(line)
 
-    def _read(self) -> tuple[int, bool]:
-        """Note all lines; return the bytes of the whole ones and whether a newline ends them."""
-        size, data = 0, b"\n"
+    def _read(self) -> int:
+        """Note all whole lines, and return how many bytes they have."""
+        size = 0
         with self.path.open("rb") as file:
             for number, data in enumerate(file, 1):
+                if not data.endswith(b"\n"):
+                    break
                 line = _json_object(data)
-                if line is None and not data.endswith(b"\n"):
-                    return size, True
                 if line is None or not self._keys <= line.keys():
                     raise UsageError(
                         f"{self.path}, line {number}: this is no line of an evaluation; name "
@@ -124,19 +114,19 @@ class LinesFile(ABC):
                     )
                 self.note(line)
                 size += len(data)
-        return size, data.endswith(b"\n")
+        return size
 
 
 def _json_object(data: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(data)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 
 
 class UnknownDatabaseError(sqlite3.DatabaseError):
-    """A newer version of GraphReader or another program made the SQLite file."""
+    """Another version of GraphReader or another program made the SQLite file."""
 
 
 def open_sqlite(
@@ -198,11 +188,10 @@ def _create_tables(database: sqlite3.Connection, version: int, tables: str) -> N
     """Create the tables in an empty file, unless another process just did."""
     with database:
         database.execute("BEGIN EXCLUSIVE")
-        present = _version(database)
-        if present > version:
-            raise UnknownDatabaseError("a newer version of GraphReader made it")
-        if present < version and database.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise UnknownDatabaseError("GraphReader did not make it")
+        if _version(database) == version:
+            return
+        if database.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise UnknownDatabaseError("another version of GraphReader or another program made it")
         for statement in tables.split(";"):  # executescript would end the transaction
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {version}")

@@ -48,15 +48,12 @@ def load_environment() -> None:
 
     Raises SettingsError if the file cannot be read, and never quotes it: it holds keys.
     """
-    path = ".env"
+    path = find_dotenv(usecwd=True)
     try:
-        path = find_dotenv(usecwd=True)
         load_dotenv(path, encoding="utf-8-sig")  # some editors write a byte order mark
     except OSError as error:
-        raise SettingsError(
-            f"{path} cannot be read ({error.strerror}): give the permission, or move it away."
-        ) from None
-    except ValueError:  # also for the zeros of an UTF-16 without a mark
+        raise SettingsError(f"{path} cannot be read ({error.strerror}).") from None
+    except ValueError:
         raise SettingsError(f"{path} is not UTF-8: save it as UTF-8.") from None
 
 
@@ -83,19 +80,16 @@ def variable(name: str) -> str:
 
 
 def secrets() -> list[str]:
-    """The keys and passwords in the environment, to be redacted from output."""
-    return [
-        value
-        for name, value in os.environ.items()
-        if name.upper().endswith(_SECRET) and len(value) > 3
-    ]
+    """The keys and passwords in the environment."""
+    return [value for name, value in os.environ.items() if name.upper().endswith(_SECRET)]
 
 
 _USER_INFO = re.compile(r"^(\w[\w+.-]*://)?.*@", re.DOTALL)
-_USER_INFO_INSIDE_TEXT = re.compile(r"(?<=://)[^/\s]*@")
+_USER_INFO_INSIDE_TEXT = re.compile(r"(?<=://)[^/\s]*@")  # a password may have an @ in it
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
 _KEY = re.compile(
-    r"\b(sk|gsk|pk|hf|xai|key|api)[-_][\w*.\-]{6,}|\bAIza[\w\-]{10,}|Bearer\s+\S+", re.IGNORECASE
+    r"\b((sk|gsk|pk|hf|xai)[-_]|(key|api)-)[\w*.\-]{6,}|\bAIza[\w\-]{10,}|Bearer\s+\S+",
+    re.IGNORECASE,
 )
 
 
@@ -105,13 +99,15 @@ def display_url(url: str) -> str:
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
-    """The text without the `known` secrets, passwords in URLs and what looks like an API key.
+    """The text with `***` for secrets.
 
-    Secrets of less than 6 characters are ignored: they could occur inside of any word.
+    These are the `known` ones and the environment's, users and passwords in URLs, and what looks
+    like an API key. Secrets of less than 4 characters stay: they could occur inside of any word.
     """
-    for secret in sorted((one for one in known if len(one) >= 6), key=len, reverse=True):
-        text = text.replace(secret, "...")
-    return _KEY.sub("...", _USER_INFO_INSIDE_TEXT.sub("", text))
+    for secret in sorted({*known, *secrets()}, key=len, reverse=True):
+        if len(secret) >= 4:
+            text = text.replace(secret, "***")
+    return _KEY.sub("***", _USER_INFO_INSIDE_TEXT.sub("***@", text))
 
 
 def bare_environment() -> dict[str, str]:

@@ -19,7 +19,7 @@ from graphreader.llm.protocols import (
     Task,
     TokenCallback,
 )
-from graphreader.settings import redact, secrets
+from graphreader.settings import redact
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
 
@@ -169,5 +169,5 @@ def end_with_error(error: Exception) -> Update:
     """End a path because of an error; an unforeseen one is reported with its type."""
     stopped, message = "budget" if isinstance(error, BudgetError) else "error", str(error)
     if not isinstance(error, GraphReaderError):
-        message = redact(f"{type(error).__name__}: {error}", secrets())
+        message = redact(f"{type(error).__name__}: {error}")
     return {"stopped": stopped, "error": message}

@@ -2,16 +2,13 @@
 
 import logging
 import os
-import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Annotated, Any, ClassVar, TextIO
+from typing import Annotated, Any, ClassVar, Literal, TextIO
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from graphreader.cli import ask, corpora, evaluate, ingest, runs, services
 from graphreader.cli.console import configure_output, cost_text, print_error, without_controls
@@ -26,40 +23,17 @@ EXAMPLES = (
     "graphreader browser --open",
     "graphreader doctor",
 )
-"""What a person may type first."""
-
 _MODEL_NOTE = (
     "A model is used when OPENAI_API_KEY or GRAPHREADER_MODEL is set, in the environment or in "
     ".env."
 )
-_LOG_LINE = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
-# `bolt://user:password@host`; a password may have an @ in it.
-_CREDENTIALS = re.compile(r"://[^/\s]*@")
-
-
-class _PlainHelp:
-    """Help whose own option shows no type, which would be `<bool>`."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        option = super().get_help_option(ctx)  # type: ignore[misc]
-        if option:
-            option.metavar = ""
-        return option
-
-
-class _Command(_PlainHelp, TyperCommand):
-    """A command."""
-
-
-class _Group(_PlainHelp, TyperGroup):
-    """A group of commands."""
+LogLevel = Literal["debug", "info", "warning", "error"]
+"""The log levels. Texts of documents, questions and replies are logged at `debug` only."""
 
 
 def _group(help: str, **options: Any) -> typer.Typer:
-    return typer.Typer(
-        cls=_Group, help=help, rich_markup_mode="rich", no_args_is_help=True, **options
-    )
+    return typer.Typer(help=help, rich_markup_mode="rich", no_args_is_help=True, **options)
 
 
 def _epilog(examples: tuple[str, ...], note: str = "") -> str | None:
@@ -108,18 +82,9 @@ _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None], tuple[str, ...]], 
 )
 
 for _parent, _name, _function, _examples in _COMMANDS:
-    _parent.command(_name, cls=_Command, epilog=_epilog(_examples))(_function)
+    _parent.command(_name, epilog=_epilog(_examples))(_function)
 for _name, _child in (("neo4j", _neo4j), ("cache", _cache), ("runs", _runs)):
     app.add_typer(_child, name=_name)
-
-
-class LogLevel(StrEnum):
-    """What is logged. Texts of documents, questions and replies are logged at `debug` only."""
-
-    debug = "debug"
-    info = "info"
-    warning = "warning"
-    error = "error"
 
 
 def _show_version(requested: bool) -> None:
@@ -135,22 +100,11 @@ def set_common_options(
     debug: Annotated[bool, flag("--debug", help="Show the traceback of a failure.")] = False,
     log_level: Annotated[
         LogLevel | None,
-        typer.Option(
-            "--log-level",
-            case_sensitive=False,
-            show_choices=True,
-            help="Log to stderr, from this level on.",
-        ),
+        typer.Option(case_sensitive=False, help="Log to stderr, from this level on."),
     ] = None,
     _version: Annotated[
         bool,
-        typer.Option(
-            "--version",
-            callback=_show_version,
-            is_eager=True,
-            metavar="",
-            help="Show the version and exit.",
-        ),
+        flag("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Apply the options that all commands share."""
@@ -160,10 +114,10 @@ def set_common_options(
 
 def run() -> int | str | None:
     """Run the command of `sys.argv` and return its exit code."""
+    code: int | str | None = 0
     try:
         configure_output()
         app(prog_name="graphreader")
-        code: int | str | None = 0
     except BaseException as error:
         code = report_error(error)
     try:
@@ -185,14 +139,16 @@ class Debug:
 
 
 def report_error(error: BaseException) -> int | str | None:
-    """Print what went wrong on stderr and return the exit code.
+    """Print what went wrong in one sentence on stderr and return the exit code.
 
-    A failure is one sentence; `--debug` adds the traceback. Of an unexpected exception only the
-    type is printed: its message may hold texts or secrets.
+    `--debug` adds the traceback. Of an unexpected exception only the type is printed: its message
+    may hold texts or secrets.
     """
     if isinstance(error, SystemExit):
         return error.code
     if Debug.enabled:
+        from graphreader.settings import redact
+
         print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     if Interrupted.received and not isinstance(error, Interrupted):
         error = Interrupted(Interrupted.received)
@@ -225,15 +181,6 @@ def _silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def redact(text: str) -> str:
-    """The text without the environment's secrets and without users and passwords in addresses."""
-    from graphreader.settings import secrets
-
-    for secret in sorted(secrets(), key=len, reverse=True):
-        text = text.replace(secret, "***")
-    return _CREDENTIALS.sub("://***@", text)
-
-
 # The log
 
 
@@ -248,27 +195,19 @@ def set_up_logging(level: LogLevel | None, *, debug: bool) -> None:
     if level is None and not debug:
         logging.getLogger().addHandler(logging.NullHandler())
         return
-    number = logging.getLevelNamesMapping()[(level or LogLevel.info).upper()]
-    handler = _StderrHandler()
-    handler.setFormatter(_SafeFormatter(_LOG_LINE))
+    number = logging.getLevelNamesMapping()[(level or "info").upper()]
+    handler = _TerminalHandler() if sys.stderr.isatty() else logging.StreamHandler()
+    handler.setFormatter(_SafeFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     logging.basicConfig(level=max(number, logging.WARNING), handlers=[handler])
     logging.getLogger("graphreader").setLevel(number)
 
 
-class _StderrHandler(logging.StreamHandler[TextIO]):
-    """Writes to the current `sys.stderr` in a terminal, so that lines appear above a live display.
-
-    A file is written to directly.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._in_terminal = self.stream.isatty()
+class _TerminalHandler(logging.StreamHandler[TextIO]):
+    """Writes to the present `sys.stderr`, so that lines appear above a live display."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record."""
-        if self._in_terminal:
-            self.stream = sys.stderr
+        self.stream = sys.stderr
         super().emit(record)
 
 
@@ -280,4 +219,6 @@ class _SafeFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The lines to print."""
+        from graphreader.settings import redact
+
         return without_controls(redact(super().format(record))).replace("\n", "\n    ")

@@ -8,12 +8,13 @@ Each answer is stored at once, and a later run of the same command continues the
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, Self
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -56,7 +57,6 @@ EXAMPLES = (
 _CONTINUES = "The answers so far are kept: the same command continues."
 _BOM = b"\xef\xbb\xbf"
 _FORMAT = 'write {"question": "..."}, with an "id" of your own if you like, or just "..."'
-_LINE_START = b'{"id": '
 
 
 def ask(
@@ -100,7 +100,7 @@ def ask(
     as_json: JsonFlag = False,
 ) -> None:
     """Explore the graph on five paths and answer with citations."""
-    options: dict[str, Any] = {"max_calls": max_calls, "max_tokens": max_tokens}
+    options: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
     if reader is not None and reader != "graphreader":
         if question is None or any((mode, file, out, keep_run, report)):
             raise UsageError(
@@ -108,17 +108,11 @@ def ask(
                 "and --max-tokens: leave out the rest."
             )
         _ask_other_reader(reader, question, corpus, as_json, options)
-        return
-    options = {"mode": mode, **options}
-    if file is not None:
-        if question is not None or as_json:
+    elif file is not None:
+        if question is not None or as_json or report is not None:
             raise UsageError(
-                "--file has its own questions and prints JSON: leave out QUESTION and --json."
-            )
-        if report is not None:
-            raise UsageError(
-                "--report is for one question: after --file, `graphreader runs show RUN --report "
-                "FILE` writes the report of a run."
+                "--file has its own questions and prints JSON: leave out QUESTION, --json and "
+                "--report."
             )
         _ask_file(file, out, corpus, keep_run, options)
     elif question is None:
@@ -194,12 +188,11 @@ def _ask_file(
 ) -> None:
     """Answer the questions of a file; exit with 1 if any of them failed.
 
-    All lines are checked before anything is asked. The answers go to the file `out`, which a later
-    run continues, or to stdout.
+    The answers go to the file `out`, which a later run continues, or to stdout.
     """
     questions = read_questions(file)
     if out is not None and out != STDIN:
-        progress = _ask_into_file(out, questions, corpus, keep_run, options)
+        progress = _ask_into_file(AnswerFile(out, corpus), questions, keep_run, options)
         print(progress.summary())
     else:
         # A live line would disturb answers on the same terminal.
@@ -212,34 +205,41 @@ def _ask_file(
 
 
 def _ask_into_file(
-    out: str,
+    answers: "AnswerFile",
     questions: list[FileQuestion],
-    corpus: str,
     keep_run: bool,
     options: Mapping[str, Any],
 ) -> "AskProgress":
     """Answer the questions that the file has no answer to yet."""
-    with AnswerFile(out, corpus) as answers:
-        left = answers.unanswered(questions)
-        progress = AskProgress(len(questions), before=len(questions) - len(left))
-        runs = [one.run_id(corpus, options.get("mode") or "", str(answers.path)) for one in left]
-        try:
-            if left:
-                with open_reader(corpus, **options) as reader:
-                    if not answers.path.exists():
-                        _delete_runs(reader, runs)
-                    answers.open()
-                    ask_all(reader, left, runs, keep_run, answers.append, progress)
-        except Interrupted as error:
-            error.add_note(_CONTINUES)
-            raise
-        except GraphReaderError:
-            if progress.answered or progress.failed:
-                print_error(f"{progress.summary()} {_CONTINUES}")
-            raise
+    left = answers.unanswered(questions)
+    progress = AskProgress(len(questions), before=len(questions) - len(left))
+    scope = (answers.corpus, options["mode"] or "", str(answers.path))
+    runs = [question.run_id(*scope) for question in left]
+    try:
+        if left:
+            with open_reader(answers.corpus, **options) as reader:
+                if not answers.path.exists():
+                    _delete_runs(reader, runs)
+                with answers.path.open("ab") as file:
+                    store = partial(_append, file)
+                    ask_all(reader, left, runs, keep_run, store, progress)
+    except Interrupted as error:
+        error.add_note(_CONTINUES)
+        raise
+    except GraphReaderError:
+        if progress.answered or progress.failed:
+            print_error(f"{progress.summary()} {_CONTINUES}")
+        raise
     if progress.failed:
         print_error("The same command asks the failed questions again.")
     return progress
+
+
+def _append(file: IO[bytes], line: Mapping[str, Any]) -> None:
+    """Write one answer; it survives the end of this process when this returns."""
+    text = json.dumps(line, ensure_ascii=False)
+    file.write(text.encode("utf-8", "replace") + b"\n")
+    file.flush()
 
 
 def _delete_runs(reader: "GraphReader", runs: Sequence[str]) -> None:
@@ -342,103 +342,61 @@ def read_questions(path: str) -> list[FileQuestion]:
 
     Raises UsageError with the number of the first line that is not a question.
     """
-    name = "standard input" if path == STDIN else path
-    questions: list[FileQuestion] = []
-    line_of: dict[str, int] = {}
-    with _open_questions(path) as file:
-        for number, data in enumerate(file, 1):
-            line = data.removeprefix(_BOM if number == 1 else b"").strip()
-            if not line:
-                continue
-            try:
-                question = _parse_question(line, number)
-            except ValueError as error:
-                raise UsageError(f"{name}, line {number}: {error}.") from None
-            first = line_of.setdefault(str(question.id), number)
-            if first != number:
-                raise UsageError(
-                    f"{name}, line {number}: the id {question.id!r} is that of line {first}, too; "
-                    "give each question its own."
-                )
-            questions.append(question)
+    questions: dict[str, FileQuestion] = {}
+    for number, line in enumerate(_read_bytes(path).removeprefix(_BOM).splitlines(), 1):
+        if not line.strip():
+            continue
+        question = _parse_question(line, number)
+        if question is None:
+            raise UsageError(f"{path}, line {number}: this is not a question: {_FORMAT}.")
+        if str(question.id) in questions:
+            raise UsageError(
+                f"{path}, line {number}: another question has the id {question.id!r}, too; give "
+                "each its own."
+            )
+        questions[str(question.id)] = question
     if not questions:
-        raise UsageError(f"There is no question in {name}: {_FORMAT}, one a line.")
-    return questions
+        raise UsageError(f"There is no question in {path}: {_FORMAT}, one a line.")
+    return list(questions.values())
 
 
-@contextmanager
-def _open_questions(path: str) -> Iterator[BinaryIO]:
+def _read_bytes(path: str) -> bytes:
     if path == STDIN:
         check_stdin()
-        yield sys.stdin.buffer
-        return
+        return sys.stdin.buffer.read()
     try:
-        file = open(os.path.expanduser(path), "rb")  # noqa: SIM115  # closed below
+        return Path(os.path.expanduser(path)).read_bytes()
     except OSError as error:
         raise UsageError(
             f"{path} cannot be opened ({error.strerror}): name a file of questions."
         ) from error
-    with file:
-        yield file
 
 
-def _parse_question(line: bytes, number: int) -> FileQuestion:
-    """The question of a line. Raises ValueError with what is wrong."""
+def _parse_question(line: bytes, number: int) -> FileQuestion | None:
+    """The question of a line, None if the line has none."""
     from graphreader.documents import without_surrogates
 
     try:
-        value = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8; save the file in that encoding") from None
-    except (ValueError, RecursionError):
-        raise ValueError(f"it is not JSON; {_FORMAT}") from None
+        value = json.loads(line)
+    except ValueError:  # not JSON, or not UTF-8
+        return None
     if isinstance(value, str):
         value = {"question": value}
-    if not isinstance(value, dict) or "question" not in value:
-        raise ValueError(f"it has no question; {_FORMAT}")
-    question, id_ = value["question"], value.get("id", number)
-    if not isinstance(question, str) or not question.strip():
-        raise ValueError("its question is empty or not a string; ask something")
-    if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
-        raise ValueError("its id is neither a string nor an integer; leave it out, or give one")
+    if not isinstance(value, dict):
+        return None
+    question, id_ = value.get("question"), value.get("id", number)
+    if not isinstance(question, str) or not question.strip() or not isinstance(id_, str | int):
+        return None
     id_ = without_surrogates(id_) if isinstance(id_, str) else id_
     return FileQuestion(id_, without_surrogates(question.strip()))
 
 
 class AnswerFile:
-    """A file of answers that no other process writes meanwhile and a later run continues."""
+    """A file of answers from one corpus, which a later run continues."""
 
     def __init__(self, path: str, corpus: str) -> None:
-        from filelock import FileLock
-
-        # The target of a link, so that rewriting the file keeps the link.
-        self.path = Path(os.path.realpath(os.path.expanduser(path)))
-        self._corpus = corpus
-        self._lock = FileLock(self.path.with_name(f".{self.path.name}.lock"))
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        """Lock the file for this process. Raises UsageError if another process has it."""
-        if self.path.exists() and not self.path.is_file():
-            raise UsageError(f"{self.path} is not a file: name another --out.")
-        try:
-            self._lock.acquire(timeout=0)
-        except TimeoutError:
-            raise UsageError(
-                f"Another process writes its answers into {self.path}: wait for its end, or name "
-                "another --out."
-            ) from None
-        except OSError as error:
-            raise UsageError(
-                f"{self.path} cannot be written ({error.strerror}): name another --out."
-            ) from error
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close and unlock the file."""
-        if self._file:
-            self._file.close()
-        self._lock.release()
+        self.path = Path(path).expanduser().absolute()
+        self.corpus = corpus
 
     def unanswered(self, questions: list[FileQuestion]) -> list[FileQuestion]:
         """The questions that have no answer in the file.
@@ -450,55 +408,35 @@ class AnswerFile:
 
         if not self.path.exists():
             return questions
+        if not self.path.is_file():
+            raise UsageError(f"{self.path} is not a file: name another --out.")
         asked = {str(question.id): question.question for question in questions}
         data = self.path.read_bytes()
         answers: dict[str, bytes] = {}
         for number, line in enumerate(data.splitlines(keepends=True), 1):
-            id_ = self._answered_id(line, number, asked)
-            if id_ is not None:
-                answers.setdefault(id_, line.rstrip(b"\r\n") + b"\n")
+            value = self._parse_answer(line, asked)
+            if value is None:
+                if line.startswith(b'{"id": ') and not line.endswith((b"\n", b"}")):
+                    continue  # it was cut off while it was written
+                raise UsageError(
+                    f"{self.path}, line {number}: this is not an answer from the corpus "
+                    f"{self.corpus!r} to one of these questions; name another --out."
+                )
+            if "error" not in value:
+                answers.setdefault(str(value["id"]), line.rstrip() + b"\n")
         kept = b"".join(answers.values())
         if kept != data:
             with atomic_write(self.path) as file:
                 file.write(kept)
         return [question for question in questions if str(question.id) not in answers]
 
-    def open(self) -> None:
-        """Open the file for answers; it exists from then on."""
-        self._file = self.path.open("ab")
-
-    def append(self, line: Mapping[str, Any]) -> None:
-        """Write one answer; it survives the end of this process when this returns."""
-        assert self._file is not None
-        text = json.dumps(line, ensure_ascii=False)
-        self._file.write(text.encode("utf-8", "replace") + b"\n")
-        self._file.flush()
-
-    def _answered_id(self, line: bytes, number: int, asked: Mapping[str, str]) -> str | None:
-        """The id of the question that a line answers, None for a line to remove."""
-        where = f"{self.path}, line {number}"
+    def _parse_answer(self, line: bytes, asked: Mapping[str, str]) -> dict[str, Any] | None:
+        """The answer or error of a line, None if it is neither from here."""
         try:
             value = json.loads(line)
-        except (ValueError, RecursionError):
-            if not line.endswith(b"\n") and line[: len(_LINE_START)] == _LINE_START[: len(line)]:
-                return None  # an answer that was cut off while it was written
-            value = None
-        keys = value.keys() if isinstance(value, dict) else set()
-        if not {"id", "question"} <= keys or not keys & {"answer", "error"}:
-            raise UsageError(
-                f"{where}: this is not an answer of `graphreader ask`; name another --out."
-            )
-        id_ = str(value["id"])
-        if asked.get(id_, value["question"]) != value["question"]:
-            raise UsageError(
-                f"{where}: the question {id_} was another one then; name another --out, or give "
-                "the questions ids of their own."
-            )
-        if "error" in value:
+            question, is_error = value["question"], "error" in value
+            known = asked.get(str(value["id"]), question) == question
+            from_here = is_error or ("answer" in value and value["corpus"] == self.corpus)
+        except (ValueError, KeyError, TypeError):
             return None
-        if value.get("corpus") != self._corpus:
-            raise UsageError(
-                f"{where}: this is an answer from the corpus {value.get('corpus')!r}; name another "
-                "--out."
-            )
-        return id_
+        return value if known and from_here else None

@@ -1,10 +1,9 @@
 """The output of the commands: tables and lines for people, JSON for programs, progress.
 
 Texts of documents, models and people are printed without markup and without characters that a
-terminal would obey. Output is readable in every encoding.
+terminal would obey.
 """
 
-import codecs
 import re
 import sys
 import time
@@ -18,14 +17,7 @@ from typing import Any
 import typer
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import Progress, Task
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
@@ -34,7 +26,6 @@ from graphreader.usage import Usage
 
 _PIPE_WIDTH = 200
 _LONG_TABLE = 200  # rows
-_ASCII = {"→": "->", "×": "x", "…": "...", "“": '"', "”": '"', "━": "=", "─": "-"}
 
 # Control characters except the line feed, and those that change the direction of writing.
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -45,18 +36,10 @@ _LISTED_FAILURES = 5
 
 
 def configure_output() -> None:
-    """Let stdout and stderr take every character: one that their encoding lacks is replaced."""
-    codecs.register_error("readable", _replace_unencodable)
+    """Let stdout and stderr take every character: one that their encoding lacks becomes `?`."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="readable")
-
-
-def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    characters = error.object[error.start : error.end]
-    return "".join(_ASCII.get(character, "?") for character in characters), error.end
+            stream.reconfigure(errors="replace")
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -144,7 +127,7 @@ def _print_aligned(
 
 @contextmanager
 def spinner(text: str) -> Iterator[Callable[[str], None] | None]:
-    """Show a spinner with this text on stderr; yields what changes it, None without a terminal."""
+    """Show a spinner on stderr; yields a function that sets its text, None without a terminal."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
         yield None
@@ -172,10 +155,6 @@ class JobProgress(Progress, ABC):
         # With FORCE_COLOR set, rich takes a file for a terminal: it may get colours, no more.
         self.in_terminal = console.is_interactive and console.file.isatty()
         super().__init__(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
             console=console,
             transient=True,
             get_time=clock,
@@ -186,7 +165,7 @@ class JobProgress(Progress, ABC):
         self._command = command
         self._spinner = Spinner("dots")
         self._failures = 0
-        self._began = self._logged_at = clock()
+        self._logged_at = clock()
         self._logged: tuple[str, float] = ("", 0)  # the activity and its items in the last line
 
     @abstractmethod
@@ -205,11 +184,6 @@ class JobProgress(Progress, ABC):
         self.add_task(name, total=total, **options)
         return self.tasks[-1]
 
-    def add_to_total(self, task: Task, total: float) -> None:
-        """Show the task with a larger total. `update` would forget its speed."""
-        task.total = (task.total or 0) + total
-        task.finished_time, task.visible = None, True
-
     def print_line(self, line: Text) -> None:
         """Print a line above the bars; in a log it is not wrapped."""
         self.console.print(line, soft_wrap=not self.in_terminal)
@@ -225,18 +199,17 @@ class JobProgress(Progress, ABC):
     def log_status(self, task: Task, activity: str = "") -> None:
         """Write the status into a log, if enough of the task, or another activity, came since."""
         now, total = self.get_time(), task.total or 0
-        if not self.disable or now - self._began < _LOG_SECONDS:
+        if not self.disable or now - self._logged_at < _LOG_SECONDS:
             return
         activity_before, done_before = self._logged
-        late = now - self._logged_at >= _LOG_SECONDS and task.completed < total
         enough = task.completed - done_before >= max(1, _LOG_SHARE * total)
-        if activity != activity_before or (late and enough):
+        if activity != activity_before or (enough and task.completed < total):
             self._logged_at, self._logged = now, (activity, task.completed)
             self.print_line(Text(f"{self._command}: {self.status()}"))
 
 
 class QuestionProgress(JobProgress):
-    """The progress of a known number of questions or readings; `completed` of them are from before.
+    """The progress of questions or readings, of which `completed` are from before.
 
     `output` names where failures are recorded.
     """
@@ -274,8 +247,6 @@ def pace(rate: float | None, left: float | None) -> list[str]:
 
 def single_line(text: str) -> str:
     """The text in one line, with a space for each character that is not printable."""
-    if text.isprintable():
-        return text
     return "".join(character if character.isprintable() else " " for character in text)
 
 
@@ -317,11 +288,8 @@ def rounded(count: int) -> str:
 def duration(seconds: float) -> str:
     """`9 s`, `1 min 27 s`, `2 h 5 min`, `3 d 4 h`; at least one second."""
     whole = max(1, round(seconds))
-    for unit, name, small, smaller in (
-        (86_400, "d", 3_600, "h"),
-        (3_600, "h", 60, "min"),
-        (60, "min", 1, "s"),
-    ):
+    units = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
+    for unit, name, small, smaller in units:
         if whole >= unit:
             rest = whole % unit // small
             return f"{whole // unit} {name}" + (f" {rest} {smaller}" if rest else "")

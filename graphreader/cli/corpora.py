@@ -2,11 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,7 +40,7 @@ from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
     from graphreader.ingestion.report import NormalizationReport
-    from graphreader.ingestion.transfer import Export, TransferProgress, TransferReport
+    from graphreader.ingestion.transfer import Export, TransferReport
     from graphreader.store.catalog import DocumentSummary
 
 DELETE_EXAMPLES = (
@@ -51,7 +49,7 @@ DELETE_EXAMPLES = (
 )
 NORMALIZE_EXAMPLES = (
     "graphreader normalize --dry-run",
-    "graphreader normalize --corpus library --report merges.json",
+    "graphreader normalize --corpus library --json > merges.json",
     "graphreader normalize --undo",
 )
 EXPORT_EXAMPLES = (
@@ -77,11 +75,8 @@ def list_documents(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
         check_corpus_name(corpus)
     corpora = asyncio.run(_read_catalog(corpus))
     if json:
-        listed = [
-            {"corpus": name, "documents": [asdict(one) for one in documents]}
-            for name, documents in corpora.items()
-        ]
-        print_json({"corpora": listed})
+        pairs = [(name, [asdict(one) for one in found]) for name, found in corpora.items()]
+        print_json({"corpora": [{"corpus": name, "documents": found} for name, found in pairs]})
     elif not corpora:
         print("No texts are read yet: `graphreader ingest PATH` reads texts in.")
     else:
@@ -109,19 +104,14 @@ def _print_documents(corpus: str, documents: "Sequence[DocumentSummary]") -> Non
     out.print(Text.assemble("Corpus ", literal_line(corpus, "bold"), f", {count}"))
     if not documents:
         return
-    # In a narrow terminal ids take the room of titles: they are shown only where titles recur.
-    with_ids = out.width >= _WIDE or len({one.title for one in documents}) < len(documents)
-    rows = [
-        (
-            one.title,
-            *([one.id] if with_ids else []),
-            f"{one.chunks:,}",
-            f"{one.tokens:,}",
-            one.status + (f" ({one.failed} without facts)" if one.failed else ""),
-        )
-        for one in documents
-    ]
-    columns = ("Document", *(["Id"] if with_ids else []), "Chunks", "Tokens", "Status")
+    rows = []
+    for one in documents:
+        status = one.status + (f" ({one.failed} without facts)" if one.failed else "")
+        rows.append([one.title, one.id, f"{one.chunks:,}", f"{one.tokens:,}", status])
+    columns = ["Document", "Id", "Chunks", "Tokens", "Status"]
+    if out.width < _WIDE and len({one.title for one in documents}) == len(documents):
+        columns.remove("Id")  # in a narrow terminal it takes the room of titles
+        rows = [[title, *others] for title, _, *others in rows]
     print_table(rows, *columns, right=("Chunks", "Tokens"))
 
 
@@ -137,17 +127,17 @@ def stats(
         return
     out = wide_console()
     out.print(Text.assemble("Corpus ", literal_line(counts.corpus, "bold")))
-    rows = (
-        ("documents", f"{counts.documents:,}"),
-        ("chunks", f"{counts.chunks:,}"),
-        ("tokens", f"{counts.tokens:,}"),
-        ("facts", f"{counts.facts:,}"),
-        ("key elements", f"{counts.key_elements:,}"),
-        ("merged into those", f"{counts.merged:,}"),
-        ("facts per key element", f"{counts.facts_per_element:.1f}"),
-        ("neighbors per key element", f"{counts.neighbors_per_element:.1f}"),
-    )
-    print_table(rows, "", "value", right=("value",), header=False)
+    rows = {
+        "documents": f"{counts.documents:,}",
+        "chunks": f"{counts.chunks:,}",
+        "tokens": f"{counts.tokens:,}",
+        "facts": f"{counts.facts:,}",
+        "key elements": f"{counts.key_elements:,}",
+        "merged into those": f"{counts.merged:,}",
+        "facts per key element": f"{counts.facts_per_element:.1f}",
+        "neighbors per key element": f"{counts.neighbors_per_element:.1f}",
+    }
+    print_table([*rows.items()], "", "value", right=("value",), header=False)
     busiest = ", ".join(f"{name} ({facts:,})" for name, facts in counts.busiest)
     out.print()
     out.print(literal_line(f"Most facts: {busiest or 'none'}"))
@@ -200,10 +190,6 @@ def normalize(
     ] = None,
     dry_run: Annotated[bool, flag("--dry-run", help="Only print what would change.")] = False,
     undo: Annotated[bool, flag("--undo", help="Undo all merges.")] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write all merges to this file, as JSON.", metavar="FILE"),
-    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Merge key elements that mean the same.
@@ -214,12 +200,6 @@ def normalize(
         raise UsageError("--undo undoes all stages: leave out --stages.")
     with open_reader(corpus, normalize=stages) as reader, IngestProgress("normalize") as progress:
         result = reader.normalize(dry_run=dry_run, undo=undo, progress=progress)
-    if report:
-        text = dumps(result.as_dict(), ensure_ascii=False, indent=1)
-        try:
-            report.expanduser().write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{report} cannot be written: {error.strerror}.") from None
     if json:
         print_json(result.as_dict())
     else:
@@ -233,31 +213,19 @@ def _print_normalization(result: "NormalizationReport") -> None:
     merges = new or result.merges
     if merges:
         rows = [
-            (
-                one.element.name,
-                one.into.name,
-                one.stage,
-                f"{one.element.facts:,}",
-                f"{one.score:.3f}",
-            )
+            (a.name, b.name, one.stage, f"{a.facts:,}", f"{one.score:.3f}")
             for one in merges[:_LISTED]
+            for a, b in [(one.element, one.into)]
         ]
         columns = ("Key element", "Merged into", "By", "Facts", "Score")
         print_table(rows, *columns, right=("Facts", "Score"))
     if len(merges) > _LISTED:
-        print(f"... and {len(merges) - _LISTED:,} more: --report FILE has all of them.")
+        print(f"... and {len(merges) - _LISTED:,} more (--json lists all).")
 
 
 def _changes(result: "NormalizationReport") -> str:
-    parts = [
-        plural(count, one, many)
-        for count, one, many in (
-            (len(result.merged), "merge", ""),
-            (len(result.parted), "merge undone", "merges undone"),
-            (result.moved, "merge with new facts", "merges with new facts"),
-        )
-        if count
-    ]
+    kinds = {"": len(result.merged), " undone": len(result.parted), " with new facts": result.moved}
+    parts = [plural(count, f"merge{x}", f"merges{x}") for x, count in kinds.items() if count]
     total = f"{plural(len(result.merges), 'merge')} in all"
     if not parts:
         return f"nothing {'would change' if result.dry_run else 'changed'}, {total}."
@@ -275,8 +243,8 @@ def export_corpus(
     if file == STDIN and json:
         raise UsageError("Standard output takes the corpus or --json, not both: name a file.")
     target = sys.stdout.buffer if file == STDIN else os.path.expanduser(file)
-    with open_reader(corpus) as reader, spinner("Exporting") as show:
-        report = reader.export(target, progress=_show_counts("Exporting", show))
+    with open_reader(corpus) as reader, spinner("Exporting"):
+        report = reader.export(target)
     _print_transfer(report, f"exported to {file}", json, to_stderr=file == STDIN)
     if report.refused:
         raise typer.Exit(1)
@@ -295,9 +263,9 @@ def import_corpus(
     """Read an exported corpus into the graph. No model is asked."""
     with _open_export(file) as lines:
         name = lines.header.corpus if corpus is None else corpus
-        with open_reader(name) as reader, spinner("Importing") as show:
+        with open_reader(name) as reader, spinner("Importing"):
             try:
-                report = reader.import_corpus(lines, progress=_show_counts("Importing", show))
+                report = reader.import_corpus(lines)
             except Interrupted as error:
                 error.add_note("The same command continues from here.")
                 raise
@@ -326,27 +294,13 @@ def _print_transfer(
     """Print what was transferred: `library: 2 documents, 9 chunks, ..., imported.`."""
     if json:
         return print_json(report.as_dict())
-    counts = _transfer_counts(report)
-    if report.incomplete:
-        counts += f", {plural(report.incomplete, 'document')} of them incomplete"
+    numbers = (report.documents, report.chunks, report.facts, report.key_elements)
+    counts = ", ".join(map(plural, numbers, ("document", "chunk", "fact", "key element")))
     sentence = f"{report.corpus}: {counts}, {outcome}"
+    if report.incomplete:
+        sentence += f"; {plural(report.incomplete, 'document')} incomplete"
     if report.unchanged:
-        present = plural(report.unchanged, "document was", "documents were")
-        sentence += f"; {present} in the graph already"
+        sentence += f"; {plural(report.unchanged, 'document')} in the graph already"
     (print_error if to_stderr else print)(single_line(f"{sentence}."))
     for refusal in report.refused:
         print_error(single_line(refusal))
-
-
-def _show_counts(text: str, show: Callable[[str], None] | None) -> "TransferProgress":
-    return lambda counts: show(f"{text}: {_transfer_counts(counts)}") if show else None
-
-
-def _transfer_counts(counts: "TransferReport") -> str:
-    numbers: Mapping[str, int] = {
-        "document": counts.documents,
-        "chunk": counts.chunks,
-        "fact": counts.facts,
-        "key element": counts.key_elements,
-    }
-    return ", ".join(plural(count, name) for name, count in numbers.items())

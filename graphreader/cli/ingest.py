@@ -4,7 +4,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,8 +13,9 @@ from rich.text import Text
 from graphreader.cli.console import (
     JobProgress,
     cost_text,
-    duration,
+    literal_line,
     money,
+    pace,
     plural,
     print_error,
     print_json,
@@ -25,7 +26,6 @@ from graphreader.cli.console import (
 )
 from graphreader.cli.main import Interrupted
 from graphreader.cli.options import (
-    STDIN,
     Exclude,
     Include,
     JsonFlag,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from rich.progress import Task
 
     from graphreader.estimate import Estimate, Spending
-    from graphreader.graph_reader import GraphReader
     from graphreader.ingestion.report import DocumentReport, IngestEvent, IngestReport
 
 INGEST_EXAMPLES = (
@@ -98,7 +97,6 @@ def ingest(
         )
     paths = [] if retry_failed else expand_paths(paths, name)
     sources: dict[str, Any] = {"include": include, "exclude": exclude, "id": name}
-    _refuse_unreadable(paths, include, exclude)
     if dry_run:
         return _print_estimate(paths, sources, corpus, json, skip_known=True)
     with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
@@ -113,40 +111,7 @@ def ingest(
         except Interrupted as error:
             error.add_note("The chunks read so far are kept: the same command continues.")
             raise
-        unfinished = _unfinished_note(reader, report) if retry_failed else []
-    print_ingest_report(replace(report, notes=(*report.notes, *unfinished)), json)
-    if unfinished:
-        raise typer.Exit(1)
-
-
-def _refuse_unreadable(
-    paths: Sequence[str], include: Sequence[str], exclude: Sequence[str]
-) -> None:
-    """Exit with 2, before a server is started, if not one of the documents can be read."""
-    if not paths or STDIN in paths:  # stdin can be read only once
-        return
-    from graphreader.ingestion.loading.content import Refused
-    from graphreader.ingestion.loading.sources import sources_of
-
-    refusals = []
-    for source in sources_of(paths, include, exclude):
-        for document in source.documents(""):
-            if not isinstance(document, Refused):
-                return
-            refusals.append(single_line(document.reason))
-    if refusals:
-        print_error("\n".join(refusals))
-        raise typer.Exit(2)
-
-
-def _unfinished_note(reader: "GraphReader", report: "IngestReport") -> list[str]:
-    """A note on documents that are not read completely although no chunk of them failed."""
-    from graphreader.runs import unfinished_note
-
-    documents = reader.documents()
-    retried = {one.id for one in report.documents}
-    waiting = [one for one in documents if one.status == "incomplete" and one.id not in retried]
-    return unfinished_note(len(documents), [one.title for one in waiting])
+    print_ingest_report(report, json)
 
 
 def print_ingest_report(report: "IngestReport", json: bool) -> None:
@@ -167,19 +132,16 @@ def print_ingest_report(report: "IngestReport", json: bool) -> None:
 
 def _counts(report: "IngestReport") -> Iterator[str]:
     """`3 read (12 chunks, 240 facts)`, `1 of them incomplete`, `2 unchanged`, ..."""
-    statuses = Counter(one.status for one in report.documents)
-    incomplete = statuses["incomplete"]
+    counts = Counter(one.status for one in report.documents)
     kept = sum(one.chunks - one.asked for one in report.documents if one.status != "unchanged")
-    chunks = plural(report.asked_chunks, "chunk")
-    chunks += f", {plural(report.facts, 'fact')}"
+    chunks = f"{plural(report.asked_chunks, 'chunk')}, {plural(report.facts, 'fact')}"
     chunks += f"; {plural(kept, 'chunk')} kept" if kept else ""
-    yield f"{statuses['read'] + incomplete:,} read ({chunks})"
-    if incomplete:
-        yield f"{incomplete:,} of them incomplete"
-    if statuses["unchanged"]:
-        yield f"{statuses['unchanged']:,} unchanged"
-    if statuses["refused"]:
-        yield f"{statuses['refused']:,} refused"
+    yield f"{counts['read'] + counts['incomplete']:,} read ({chunks})"
+    if counts["incomplete"]:
+        yield f"{counts['incomplete']:,} of them incomplete"
+    for status in ("unchanged", "refused"):
+        if counts[status]:
+            yield f"{counts[status]:,} {status}"
     if skipped := sum(len(one.skipped) for one in report.documents):
         yield f"{plural(skipped, 'part')} skipped"
     if report.dropped:
@@ -237,35 +199,30 @@ def _print_estimate(
 
 
 def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
-    known = result.chunks - result.missing
+    known, reading = result.chunks - result.missing, result.reading
     rows = [
         ("documents", f"{result.documents:,}"),
         ("chunks", f"{result.chunks:,}" + (f", {known:,} of them read already" if known else "")),
-        ("calls", f"{result.reading.calls:,}"),
+        ("calls", f"{reading.calls:,}"),
     ]
-    if not result.question.input_tokens and not result.reading.input_tokens:
+    if not result.question.input_tokens and not reading.input_tokens:
         return [*rows, ("model", "offline, no language model: nothing is sent, it costs nothing")]
-    rows += [
-        ("tokens in", f"{result.reading.input_tokens:,}"),
-        ("tokens out", f"about {rounded(result.reading.output_tokens)}"),
-    ]
-    if result.embedding.input_tokens:
-        rows.append(("embedding", f"about {rounded(result.embedding.input_tokens)} tokens"))
+    price = _UNKNOWN_PRICE
+    if result.dollars is not None:
+        price = f"about {money(result.dollars)}"
+    elif reading.dollars is not None:
+        price = f"about {money(reading.dollars)}, and that of the embeddings, {_UNKNOWN_PRICE}"
+    embedded = rounded(result.embedding.input_tokens)
     return [
         *rows,
-        ("price", _price(result)),
+        ("tokens in", f"{reading.input_tokens:,}"),
+        ("tokens out", f"about {rounded(reading.output_tokens)}"),
+        *([("embedding", f"about {embedded} tokens")] if result.embedding.input_tokens else []),
+        ("price", price),
         ("model", f"{result.model}, embeddings {result.embeddings}"),
         ("a question", f"about {_spending_text(result.question)}"),
         ("", f"at most {_spending_text(result.question_at_most)}"),
     ]
-
-
-def _price(result: "Estimate") -> str:
-    if result.dollars is not None:
-        return f"about {money(result.dollars)}" if result.dollars else money(0)
-    if result.reading.dollars is None:
-        return _UNKNOWN_PRICE
-    return f"about {money(result.reading.dollars)}, and that of the embeddings, {_UNKNOWN_PRICE}"
 
 
 def _spending_text(spending: "Spending") -> str:
@@ -288,8 +245,8 @@ class IngestProgress(JobProgress):
         self, command: str = "ingest", *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(command, clock=clock)
-        self._sources, self._bytes, self._chunks, self._elements = (
-            self.new_task(name, visible=False) for name in ("Sources", "", "Chunks", "Key elements")
+        self._sources, self._chunks, self._elements = (
+            self.new_task(name, visible=False) for name in ("Sources", "Chunks", "Key elements")
         )
         self._facts = self._tokens = 0
         self._stage = ""
@@ -299,15 +256,12 @@ class IngestProgress(JobProgress):
         from graphreader.ingestion import report
 
         match event:
-            case report.SourceCount(sources, size):
-                self.add_to_total(self._sources, sources)
-                self.add_to_total(self._bytes, size)
-                self._bytes.visible = False  # it only serves to tell the time left
-            case report.SourceEnd(size):
+            case report.SourceCount(sources):
+                self._add_to_total(self._sources, sources)
+            case report.SourceEnd():
                 self.advance(self._sources.id)
-                self.advance(self._bytes.id, size)
             case report.DocumentStart(missing=missing):
-                self.add_to_total(self._chunks, missing)
+                self._add_to_total(self._chunks, missing)
             case report.ChunkProgress(chunks=chunks, facts=facts, tokens=tokens):
                 self._facts += facts
                 self._tokens += tokens
@@ -320,6 +274,11 @@ class IngestProgress(JobProgress):
                 self._print_document(document)
         self.log_status(self._elements if self._activity else self._chunks, self._activity)
 
+    def _add_to_total(self, task: "Task", count: float) -> None:
+        """Show the task with a larger total. `update` would forget its speed."""
+        task.total = (task.total or 0) + count
+        task.finished_time, task.visible = None, True
+
     @property
     def _activity(self) -> str:
         """The work after the reading, empty while chunks are read."""
@@ -329,29 +288,16 @@ class IngestProgress(JobProgress):
         return "embedding key elements" if is_read and self._elements.visible else ""
 
     def status(self) -> str:
-        """`120 of 400 chunks, 2,400 facts, 48,000 tokens, ...`, or the work after the reading."""
+        """`120 of 400 chunks, 3.2 a minute, ...`, or the work after the reading."""
         if self._stage:
             return self._activity
         if self._activity:
             return f"{self._activity}, {_done_of_all(self._elements)}"
-        parts = [f"{_done_of_all(self._chunks)} chunks"]
-        if self._sources.remaining:
-            parts.append(f"{_done_of_all(self._sources)} sources")
-        return ", ".join([*parts, *self._figures()])
-
-    def _figures(self) -> Iterator[str]:
-        """`2,400 facts`, `48,000 tokens`, `3.2 chunks/s`, `1,300 tokens/s`, `about 3 min left`."""
-        yield plural(self._facts, "fact")
-        yield plural(self._tokens, "token")
-        rate = self._chunks.speed
-        if rate and self._chunks.remaining:
-            number, unit = (rate, "s") if rate >= 1 else (60 * rate, "min")
-            yield f"{number:,.{1 if number < 10 else 0}f} chunks/{unit}"
-            yield f"{rounded(round(rate * self._tokens / self._chunks.completed))} tokens/s"
-        # Of sources that are not loaded only the bytes are known.
-        left = [one.time_remaining for one in (self._chunks, self._bytes) if one.remaining]
-        if left and None not in left:
-            yield f"about {duration(max(one or 0 for one in left))} left"
+        parts, task = [f"{_done_of_all(self._chunks)} chunks"], self._chunks
+        if self._sources.remaining:  # the number of their chunks is not known yet
+            parts, task = [*parts, f"{_done_of_all(self._sources)} sources"], self._sources
+        parts += pace(task.speed, task.remaining)
+        return ", ".join([*parts, plural(self._facts, "fact"), plural(self._tokens, "token")])
 
     def _print_document(self, document: "DocumentReport") -> None:
         status = Text(f"{document.status:<{_STATUS_WIDTH}}", _STATUS_STYLES[document.status])
@@ -366,20 +312,18 @@ def _done_of_all(task: "Task") -> str:
 
 def _document_lines(document: "DocumentReport") -> Iterator[Text]:
     """The status of a document, then its parts that could not be read."""
-    if document.status == "refused":
-        yield Text(single_line(document.error or ""))
-        return
-    line = Text(single_line(document.title)).append(f"  {plural(document.chunks, 'chunk')}", "dim")
-    if 0 < document.asked < document.chunks:
-        line.append(f", {document.asked:,} of them new", "dim")
-    if document.failed:
-        line.append(f", {len(document.failed):,} without facts", "yellow")
-    if document.skipped:
-        line.append(f", {plural(len(document.skipped), 'part')} skipped", "yellow")
-    yield line
+    if document.status != "refused":
+        line = literal_line(document.title).append(f"  {plural(document.chunks, 'chunk')}", "dim")
+        if 0 < document.asked < document.chunks:
+            line.append(f", {document.asked:,} of them new", "dim")
+        if document.failed:
+            line.append(f", {len(document.failed):,} without facts", "yellow")
+        if document.skipped:
+            line.append(f", {plural(len(document.skipped), 'part')} skipped", "yellow")
+        yield line
     if document.error:
-        yield Text(single_line(document.error))
+        yield literal_line(document.error)
     for part in document.skipped[:_LISTED_PARTS]:
-        yield Text(single_line(f"{part.part}: {part.reason}"))
+        yield literal_line(f"{part.part}: {part.reason}")
     if len(document.skipped) > _LISTED_PARTS:
         yield Text(f"and {len(document.skipped) - _LISTED_PARTS:,} more")

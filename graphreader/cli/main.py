@@ -10,7 +10,9 @@ import sys
 from types import FrameType
 from typing import ClassVar
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+HANDLED_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]  # Windows has no SIGHUP
 
 
 class Interrupted(BaseException):
@@ -51,9 +53,8 @@ def handle_signals() -> None:
     A signal that the parent process ignores (`nohup`) stays ignored.
     """
     Interrupted.received = 0
-    for name in _SIGNALS:
-        number = getattr(signal, name, None)
-        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+    for number in HANDLED_SIGNALS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
 
 

@@ -3,7 +3,7 @@
 Heavy packages are imported when a corpus is opened, not with this module: `--help` stays quick.
 """
 
-import shlex
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphreader.cli.console import print_error, spinner
-from graphreader.errors import GraphReaderError, UsageError
+from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
     from graphreader.reading import Reading
     from graphreader.settings import Settings
     from graphreader.store.connection import Connection
-    from graphreader.store.embedded.process import Phase
+    from graphreader.store.embedded.process import Phase, Progress
     from graphreader.store.embedded.server import RunningServer
 
 STDIN = "-"
@@ -31,23 +31,18 @@ _PHASES = {
     "starting": "Starting Neo4j (it stays running until `graphreader neo4j stop`)",
 }
 
-# The Neo4j driver imports these where they are installed, to take their types as parameters. That
-# costs more than a second of CPU, and GraphReader never passes such types.
+# The Neo4j driver imports these, for more than a second of CPU, to take their types as parameters.
 _UNUSED_BY_DRIVER = ("numpy", "pandas", "pyarrow")
 
 
-def flag(name: str, *names: str, help: str) -> Any:
+def flag(*names: str, **options: Any) -> Any:
     """An option without a value; its help shows no type."""
-    return typer.Option(name, *names, help=help, metavar="", show_default=False)
+    return typer.Option(*names, metavar="", show_default=False, **options)
 
 
 def corpus_option(help: str) -> Any:
     """The option `--corpus NAME`."""
     return typer.Option("--corpus", metavar="NAME", help=help)
-
-
-def _pattern_option(help: str) -> Any:
-    return typer.Option(metavar="PATTERN", default_factory=list, show_default=False, help=help)
 
 
 JsonFlag = Annotated[bool, flag("--json", help="Print one JSON object instead of text.")]
@@ -64,20 +59,21 @@ MaxTokens = Annotated[
     typer.Option("--max-tokens", min=1, metavar="N", help="Stop before N tokens are used."),
 ]
 
+_NONE: Any = {"default_factory": list, "show_default": False}
+
 Paths = Annotated[
+    list[str], typer.Argument(metavar="PATH", help="Files, folders, or - for stdin.", **_NONE)
+]
+Include = Annotated[
     list[str],
-    typer.Argument(
-        metavar="PATH",
-        default_factory=list,
-        show_default=False,
-        help="Files, folders, or - for stdin.",
+    typer.Option(
+        metavar="PATTERN", help="In folders, read only matching files (repeatable).", **_NONE
     ),
 ]
-
-Include = Annotated[
-    list[str], _pattern_option("In folders, read only matching files (repeatable).")
+Exclude = Annotated[
+    list[str],
+    typer.Option(metavar="PATTERN", help="In folders, skip matching files (repeatable).", **_NONE),
 ]
-Exclude = Annotated[list[str], _pattern_option("In folders, skip matching files (repeatable).")]
 
 StdinName = Annotated[
     str | None, typer.Option("--id", metavar="NAME", help="The name of the text from stdin.")
@@ -92,20 +88,21 @@ ReportOption = Annotated[
 def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
     """The paths with `~` as the home folder.
 
-    Raises UsageError if there is nothing to read, or if a name is missing for stdin or given
-    without it.
+    Raises UsageError, before a server is started, if there is nothing to read, or if standard input
+    has no name.
     """
     from graphreader.ingestion.loading.sources import expand_home
 
     if not paths:
         raise UsageError("Name what to read: files, folders, or - for stdin.")
-    if STDIN in paths and not (name and name.strip()):
-        raise UsageError("The text from stdin needs a name: add --id NAME.")
-    if name is not None and STDIN not in paths:
-        raise UsageError("--id names the text from stdin: add - as a PATH, or leave --id out.")
+    if (STDIN in paths) != bool(name and name.strip()):
+        raise UsageError("The text from stdin needs a name: give - and --id NAME together.")
+    expanded = expand_home(paths)
     if STDIN in paths:
         check_stdin()
-    return expand_home(paths)
+    elif not any(map(os.path.exists, expanded)):
+        raise UsageError(f"{', '.join(expanded)}: no such file or folder, check the path.")
+    return expanded
 
 
 def check_stdin() -> None:
@@ -135,10 +132,9 @@ def import_driver() -> None:
 
 @contextmanager
 def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Iterator[GraphReader]":
-    """A reader of the corpus whose Neo4j runs; closed at the end.
+    """A reader of the corpus, closed at the end; with `graph` its Neo4j runs.
 
-    `options` that are not None override settings. With `graph=False` no Neo4j is started. The name
-    of the corpus is checked before a server is started.
+    `options` that are not None override settings. A wrong name of a corpus starts no server.
     """
     settings = read_settings(**options)
     with spinner("Opening the graph"):
@@ -175,25 +171,22 @@ def start_embedded(settings: "Settings") -> "RunningServer":
     from graphreader.store.embedded import server
 
     with spinner("Looking for Neo4j") as show:
-        return server.ensure_running(settings, StartProgress(show))
+        return server.ensure_running(settings, start_progress(show))
 
 
-class StartProgress:
-    """Shows the phases of a server's start: in a spinner by `show`, or as lines on stderr."""
+def start_progress(show: Callable[[str], None] | None = None) -> "Progress":
+    """Shows the phases of a server's start by `show`, without it as lines on stderr."""
+    shown: set[str] = set()
 
-    def __init__(self, show: Callable[[str], None] | None = None) -> None:
-        self._show = show
-        self._phase = ""
+    def progress(phase: "Phase", done: int, total: int | None) -> None:
+        text = _PHASES[phase] + (f" ({total // 10**6} MB)" if total else "")
+        if show:
+            show(f"{text}, {100 * done // total} %" if total else text)
+        elif phase not in shown:
+            shown.add(phase)
+            print_error(f"{text} ...")
 
-    def __call__(self, phase: "Phase", done: int, total: int | None) -> None:
-        """Show that so many bytes of a phase are done."""
-        megabytes = f" ({total // 10**6} MB)" if total else ""
-        if self._show:
-            percent = f", {100 * done // total} %" if total else ""
-            self._show(f"{_PHASES[phase]}{megabytes}{percent}")
-        elif phase != self._phase:
-            print_error(f"{_PHASES[phase]}{megabytes} ...")
-        self._phase = phase
+    return progress
 
 
 def check_report(file: str | None) -> None:
@@ -206,12 +199,5 @@ def check_report(file: str | None) -> None:
 
 def write_report(reader: "GraphReader", reading: "Reading", file: str | None) -> None:
     """Write the report, if requested, and print its path on stderr."""
-    if file is None:
-        return
-    try:
+    if file is not None:
         print_error(f"The report is in {reader.report(reading, file)}")
-    except GraphReaderError:
-        if reading.run:
-            command = f"graphreader runs show {shlex.quote(reading.run)} --report FILE"
-            print_error(f"The run is kept: `{command}` writes its report.")
-        raise

@@ -56,7 +56,7 @@ _STATUS_STYLES: "dict[Status, str]" = {
     "failed": "red",
     "interrupted": "yellow",
 }
-_CORPUS_WIDTH, _QUESTION_WIDTH = 20, 100
+_QUESTION_WIDTH = 100
 
 Run = Annotated[
     str, typer.Argument(help="The id of a run, or a unique beginning of it.", metavar="RUN")
@@ -65,39 +65,37 @@ Run = Annotated[
 
 def list_runs(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
     """List the kept runs, newest first."""
-    with open_reader("default", graph=False) as reader:
-        runs = reader.runs(corpus)
+    import asyncio
+
+    runs = asyncio.run(_read_runs(corpus))
     if json:
         print_json({"runs": [asdict(run) for run in runs]})
     elif runs:
         _print_runs(runs)
     else:
-        which = f" of the corpus {corpus}" if corpus else ""
-        if read_settings().kept_runs == 0:
-            print(
-                f"No runs are kept{which}, because GRAPHREADER_KEPT_RUNS is 0: with another number "
-                "earlier runs are listed."
-            )
-        else:
-            print(f'No runs are kept{which} yet: `graphreader ask "..."` makes one.')
+        print(
+            'No runs are kept yet: `graphreader ask "..."` makes one, unless GRAPHREADER_KEPT_RUNS '
+            "is 0."
+        )
+
+
+async def _read_runs(corpus: str | None) -> "list[RunSummary]":
+    """The kept runs, without the imports of a GraphReader, which are slow."""
+    from graphreader.agent.run_store import RunStore
+
+    store = RunStore(read_settings().home / "runs.sqlite")
+    try:
+        return await store.summaries(corpus)
+    finally:
+        await store.aclose()
 
 
 def _print_runs(runs: "Sequence[RunSummary]") -> None:
-    rows = [
-        (
-            run.id,
-            local_time(run.began),
-            styled_status(run.status),
-            _cut(run.corpus, _CORPUS_WIDTH),
-            _cut(run.question, _QUESTION_WIDTH),
-        )
-        for run in runs
-    ]
+    rows = []
+    for run in runs:
+        cells = (run.id, local_time(run.began), styled_status(run.status))
+        rows.append((*cells, run.corpus, run.question[:_QUESTION_WIDTH]))
     print_table(rows, "Run", "Began", "Status", "Corpus", "Question")
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def styled_status(status: "Status") -> Text:
@@ -170,14 +168,9 @@ def delete_runs(
     """Delete runs with their steps and decisions. Active runs stay."""
     if bool(runs) + everything + (before is not None) != 1:
         raise UsageError("Name runs, or use --all, or --before with a day.")
-    if everything:
-        question = "Delete all kept runs?"
-    elif before:
-        question = f"Delete the runs that were last active before {before:%Y-%m-%d}?"
-    else:
-        question = ""
-    if question:
-        confirm_or_exit(question, yes, "Nothing was deleted.")
+    if not runs:
+        which = f"the runs that were last active before {before:%Y-%m-%d}" if before else "all runs"
+        confirm_or_exit(f"Delete {which}?", yes, "Nothing was deleted.")
     with open_reader("default", graph=False) as reader:
         deleted = reader.delete_runs(
             *(runs or ()), everything=everything, before=before.timestamp() if before else None

@@ -1,15 +1,12 @@
 """`graphreader doctor`, `browser`, `neo4j`, `cache` and `mcp`: the services around a corpus."""
 
 import os
-import re
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from datetime import UTC, datetime
-from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -26,10 +23,9 @@ from graphreader.cli.console import (
     print_table,
     wide_console,
 )
-from graphreader.cli.main import Interrupted
+from graphreader.cli.main import HANDLED_SIGNALS
 from graphreader.cli.options import (
     JsonFlag,
-    StartProgress,
     YesFlag,
     corpus_option,
     flag,
@@ -37,6 +33,7 @@ from graphreader.cli.options import (
     open_database,
     read_settings,
     start_embedded,
+    start_progress,
 )
 from graphreader.errors import GraphReaderError, ServerError, SettingsError, UsageError
 
@@ -45,8 +42,6 @@ if TYPE_CHECKING:
     from graphreader.llm.protocols import Decider
     from graphreader.settings import Settings
     from graphreader.store.embedded.server import RunningServer
-
-_AURA_HOST = ".databases.neo4j.io"
 
 
 def doctor(json: JsonFlag = False) -> None:
@@ -72,14 +67,8 @@ def doctor(json: JsonFlag = False) -> None:
     if json:
         print_json({"ok": ok, "checks": checks, **folders})
     else:
-        rows = [
-            (
-                Text("ok", "green") if check["ok"] else Text("fails", "bold red"),
-                check["name"],
-                literal(check["message"]),
-            )
-            for check in checks
-        ]
+        marks = {True: Text("ok", "green"), False: Text("fails", "bold red")}
+        rows = [(marks[one["ok"]], one["name"], literal(one["message"])) for one in checks]
         rows += [(Text(), name, Text(path, "dim")) for name, path in folders.items()]
         print_table(rows, "", "", "", header=False)
     if not ok:
@@ -124,10 +113,10 @@ async def _check_model(settings: "Settings") -> str:
     from graphreader.resources import check_chunks
 
     check_chunks(settings)
-    explores, builds = settings.model_for("explore"), settings.model_for("extract")
-    other_answers = settings.model_for("answer") != explores
-    results = [await _check_decider(open_decider(settings, "ask"), answers=other_answers)]
-    if builds != explores:
+    explores = settings.model_for("explore")
+    answers = settings.model_for("answer") != explores
+    results = [await _check_decider(open_decider(settings, "ask"), answers)]
+    if settings.model_for("extract") != explores:
         building = await _check_decider(open_decider(settings, "build"))
         results.append(f"reads texts in: {building}")
     return "; ".join(results)
@@ -171,9 +160,17 @@ def browser(
 
     The embedded Neo4j is started if it does not run.
     """
+    from graphreader.settings import display_url
+
     settings = read_settings()
     if settings.neo4j_uri:
-        access = _configured_browser(settings)
+        host = urlsplit(settings.neo4j_uri).hostname or "localhost"
+        is_aura = host.endswith(".databases.neo4j.io")
+        access = {
+            "browser": "https://console.neo4j.io" if is_aura else f"http://{host}:7474/browser/",
+            "uri": display_url(settings.neo4j_uri),
+            "username": settings.neo4j_username,
+        }
     else:
         server = start_embedded(settings)
         access = {
@@ -195,19 +192,6 @@ def browser(
 
         if not webbrowser.open(access["browser"]):
             print_error("No web browser could be opened: open the address by hand.")
-
-
-def _configured_browser(settings: "Settings") -> dict[str, str]:
-    """The usual address of the Browser of a configured server, without its password."""
-    scheme, netloc, *_ = urlsplit(settings.neo4j_uri or "")
-    address = netloc.rpartition("@")[2]
-    host = re.sub(r":\d*$", "", address) or "localhost"
-    is_aura = host.lower().endswith(_AURA_HOST)
-    return {
-        "browser": "https://console.neo4j.io" if is_aura else f"http://{host}:7474/browser/",
-        "uri": f"{scheme}://{address}",
-        "username": settings.neo4j_username,
-    }
 
 
 def start_neo4j(json: JsonFlag = False) -> None:
@@ -251,20 +235,14 @@ def _note_configured(settings: "Settings") -> None:
 
 
 def _print_server(server: "RunningServer", json: bool) -> None:
-    access = {
-        "uri": server.uri,
-        "username": server.username,
-        "password": server.password.get_secret_value(),
-        "http": server.http,
-        "version": server.version,
-    }
+    password = server.password.get_secret_value()
     if json:
-        print_json(access)
-        return
+        access = {"uri": server.uri, "username": server.username, "password": password}
+        return print_json({**access, "http": server.http, "version": server.version})
     print(f"Neo4j {server.version} is running (process {server.pid}).")
     print(f"  address   {server.uri}")
     print(f"  user      {server.username}")
-    print(f"  password  {access['password']}")
+    print(f"  password  {password}")
     print(f"  Browser   {server.http}/browser/")
     print(f"  data      {server.home}")
     print("Stop it with: graphreader neo4j stop")
@@ -285,15 +263,14 @@ def cache_stats(json: JsonFlag = False) -> None:
         print(f"No replies are kept in {cache.path}.")
     else:
         wide_console().print(Text.assemble("Kept replies in ", (str(cache.path), "bold")))
-        rows: list[tuple[str | Text, str | Text]] = [("replies", f"{counts.replies:,}")]
-        for model, replies in counts.models.items():
-            rows.append((Text(f"  {model}", "dim"), Text(f"{replies:,}", "dim")))
-        rows.append(("on disk", decimal(counts.bytes)))
-        rows += [
-            ("oldest", local_time(counts.oldest or 0)),
-            ("newest", local_time(counts.newest or 0)),
-        ]
-        print_table(rows, "", "value", right=("value",), header=False)
+        rows = {
+            "replies": f"{counts.replies:,}",
+            **{f"  {model}": f"{replies:,}" for model, replies in counts.models.items()},
+            "on disk": decimal(counts.bytes),
+            "oldest": local_time(counts.oldest or 0),
+            "newest": local_time(counts.newest or 0),
+        }
+        print_table([*rows.items()], "", "value", right=("value",), header=False)
 
 
 def clear_cache(yes: YesFlag = False, json: JsonFlag = False) -> None:
@@ -332,44 +309,17 @@ def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default
     from graphreader.graph_reader import GraphReader
 
     # No spinner: Neo4j starts at a request, in the middle of other output.
-    with GraphReader(corpus, settings=settings, server_progress=StartProgress()) as reader:
+    with GraphReader(corpus, settings=settings, server_progress=start_progress()) as reader:
         server = mcp_server(reader)
         if sys.stdin.isatty():
             print_error(f"Serving the corpus {corpus!r} to an MCP client; Ctrl-C ends it.")
-        with _closing_stdin_at_signal():
-            server.run()
-
-
-@contextmanager
-def _closing_stdin_at_signal() -> Iterator[None]:
-    """End the server's input at the first signal, and the process at the second.
-
-    The server waits for input in a thread that nothing can interrupt. So its input comes through a
-    pipe, which can be closed.
-    """
-    source = os.dup(0)
-    read_end, write_end = os.pipe()
-    os.dup2(read_end, 0)
-    os.close(read_end)
-    received: list[int] = []
-    with os.fdopen(write_end, "wb", buffering=0) as pipe:
-
-        def close_pipe(number: int, _: object) -> None:
-            if received:
-                os._exit(128 + number)
-            received.append(number)
-            pipe.close()
-
-        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        # The server reads stdin in a thread that nothing can interrupt, so the process just ends.
+        for number in HANDLED_SIGNALS:
             if callable(signal.getsignal(number)):  # an ignored signal stays ignored
-                signal.signal(number, close_pipe)
-        Thread(target=_copy, args=(source, pipe), daemon=True).start()
-        yield
-    if received:
-        raise Interrupted(received[0])
+                signal.signal(number, _stop)
+        server.run()
 
 
-def _copy(source: int, pipe: BinaryIO) -> None:
-    with suppress(OSError, ValueError), pipe:  # it may be closed already
-        while data := os.read(source, 65536):
-            pipe.write(data)
+def _stop(number: int, _: object) -> None:
+    print_error("Stopped.")
+    os._exit(128 + number)

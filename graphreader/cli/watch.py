@@ -1,10 +1,9 @@
 """A run as a person reads it: live while it goes on, as its answer at the end, or as kept steps."""
 
-import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from operator import itemgetter
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -32,9 +31,8 @@ from graphreader.agent.events import (
 from graphreader.cli.console import cost_text, literal, literal_line, local_time, plural
 from graphreader.cli.main import Interrupted
 from graphreader.cli.runs import styled_status
-from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading, Stopped
+from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
 from graphreader.runs import KeptRun
-from graphreader.usage import Phase, Usage
 
 _STOPPED: dict[Stopped, Text] = {
     "termination": Text("done", "green"),
@@ -43,7 +41,6 @@ _STOPPED: dict[Stopped, Text] = {
     "budget": Text("budget", "yellow"),
     "error": Text("error", "red"),
 }
-_CHUNK = re.compile(r"(.+), chunk (\d+)")
 _NAME_WIDTH = 24  # characters of an initial node's name
 _ANSWER_TAIL = 500  # characters of a growing answer that are shown
 
@@ -92,9 +89,9 @@ class _LivePath:
         """Take in what happened."""
         match event:
             case FactsRead(node=node, facts=facts, chunks=chunks):
-                where = _short_chunks("; ".join(chunks))
                 text = Text(f"looks at {plural(len(facts), 'fact')} of ")
-                self.action = text + literal_line(node, "cyan") + literal_line(f"  {where}", "dim")
+                where = literal_line(f"  {'; '.join(chunks)}", "dim")
+                self.action = text + literal_line(node, "cyan") + where
             case ChunkRead(document=document, chunk=chunk):
                 self.action = Text("reads ") + literal_line(f"{document}, chunk {chunk}", "cyan")
             case NeighborsSeen(neighbors=neighbors):
@@ -169,41 +166,18 @@ def _print_paths(out: Console, paths: Iterable[Path]) -> None:
         title = Text.assemble(f"{number} ", literal_line(path.initial_node, "bold"), calls)
         out.print(Padding(title + _STOPPED[path.stopped], (0, 0, 0, 2)))
         if path.functions:
-            out.print(Padding(_trail(path.functions), (0, 0, 0, 4)))
+            trail = Text(" → ", "dim").join(map(_call_text, path.functions))
+            out.print(Padding(trail, (0, 0, 0, 4)))
         if path.error and path.stopped == "error":  # a note of the reading says it of the budget
             out.print(Padding(literal(path.error, "red"), (0, 0, 0, 4)))
     out.print()
-
-
-def _trail(functions: Iterable[FunctionCall]) -> Text:
-    """The calls in their order; equal calls in a row are counted."""
-    steps = []
-    for _, group in groupby(functions, key=lambda call: (call.name, call.argument)):
-        calls = list(group)
-        times = Text(f" ×{len(calls)}", "dim") if len(calls) > 1 else Text()
-        steps.append(_call_text(calls[0]) + times)
-    return Text(" → ", "dim").join(steps)
 
 
 def _call_text(call: FunctionCall) -> Text:
     """`read_chunk(life, chunk 0)`."""
     if not call.argument:
         return literal_line(call.name)
-    argument = literal_line(_short_chunks(call.argument), "cyan")
-    return Text.assemble(literal_line(f"{call.name}("), argument, ")")
-
-
-def _short_chunks(chunks: str) -> str:
-    """`life, chunks 0, 3` for `life, chunk 0; life, chunk 3`."""
-    matches = [_CHUNK.fullmatch(part) for part in chunks.split("; ")]
-    if len(matches) < 2 or not all(matches):
-        return chunks
-    pairs = [(match[1], match[2]) for match in matches if match]
-    parts = []
-    for title, group in groupby(pairs, key=lambda pair: pair[0]):
-        numbers = [number for _, number in group]
-        parts.append(f"{title}, chunk{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}")
-    return "; ".join(parts)
+    return Text.assemble(literal_line(f"{call.name}("), literal_line(call.argument, "cyan"), ")")
 
 
 def print_answer(out: Console, reading: Reading) -> None:
@@ -220,48 +194,34 @@ def print_answer(out: Console, reading: Reading) -> None:
 
 
 def _print_claims(out: Console, reading: Reading) -> None:
-    """The answer with citation numbers, further claims, and contradictions."""
-    answer, other_claims = _numbered_answer(reading)
-    out.print(Padding(answer, (0, 0, 1, 2)))
-    for claim in other_claims:
-        out.print(_item(literal(claim.text) + _claim_marks(claim)))
+    """The answer with citation numbers behind its claims, further claims, and contradictions."""
+    answer, items = literal(reading.answer, "bold"), []
+    ends: list[tuple[int, Text]] = []
+    for claim in reading.claims:
+        marks = Text(" [unsupported]", "not bold yellow")
+        if claim.supported:
+            marks = _numbers(claim.citations)
+        start = reading.answer.find(claim.text)
+        if start < 0:
+            items.append(literal(claim.text) + marks)
+        else:
+            ends.append((start + len(claim.text), marks))
+    for end, marks in sorted(ends, key=itemgetter(0), reverse=True):
+        answer = Text.assemble(answer[:end], marks, answer[end:])
     for contradiction in reading.contradictions:
         sources = [reading.citations[number - 1] for number in contradiction.citations]
         where = " against ".join(dict.fromkeys(f"{s.document}, chunk {s.chunk}" for s in sources))
         text = Text.assemble(("The texts differ: ", "yellow"), literal(contradiction.text))
-        text = text + _numbers(contradiction.citations) + literal_line(f" ({where})", "dim")
-        out.print(_item(text))
-    if other_claims or reading.contradictions:
+        items.append(text + _numbers(contradiction.citations) + literal_line(f" ({where})", "dim"))
+    out.print(Padding(answer, (0, 0, 1, 2)))
+    for item in items:
+        out.print(Padding(Text("- ") + item, (0, 0, 0, 2)))
+    if items:
         out.print()
-
-
-def _numbered_answer(reading: Reading) -> tuple[Text, list[Claim]]:
-    """The answer with citation numbers behind its claims, and the claims in other words."""
-    answer, others = literal(reading.answer, "bold"), []
-    ends: list[tuple[int, Claim]] = []
-    for claim in reading.claims:
-        start = reading.answer.find(claim.text)
-        if start < 0:
-            others.append(claim)
-        else:
-            ends.append((start + len(claim.text), claim))
-    for end, claim in sorted(ends, key=lambda pair: pair[0], reverse=True):
-        answer = Text.assemble(answer[:end], _claim_marks(claim), answer[end:])
-    return answer, others
-
-
-def _claim_marks(claim: Claim) -> Text:
-    if claim.supported:
-        return _numbers(claim.citations)
-    return Text(" [unsupported]", "not bold yellow")
 
 
 def _numbers(citations: Sequence[int]) -> Text:
     return Text(f" [{', '.join(map(str, citations))}]", "not bold cyan")
-
-
-def _item(text: Text) -> Padding:
-    return Padding(Text("- ") + text, (0, 0, 0, 2))
 
 
 def _print_citation(out: Console, number: int, citation: Citation) -> None:
@@ -282,17 +242,13 @@ def _print_cost(out: Console, reading: Reading) -> None:
     cost = f"{reading.decider}: {cost_text(reading.usage)}, {reading.usage.seconds:.1f} s"
     out.print(literal(cost, "dim"))
     if reading.usage.tokens and reading.phases:
-        out.print(Text(_phases_text(reading.phases), "dim"))
+        phases = [(name, one) for name, one in reading.phases.items() if one.calls]
+        parts = ", ".join(f"{name} {one.calls} ({one.tokens:,})" for name, one in phases)
+        out.print(Text(f"calls (tokens): {parts}", "dim"))
     if reading.run:
         out.print(Text("Show this run again:", "dim"))
         command = f"graphreader runs show {shlex.quote(reading.run)}"
         out.print(literal_line(command, "dim"), soft_wrap=True)
-
-
-def _phases_text(phases: Mapping[Phase, Usage]) -> str:
-    """`calls (tokens): plan 1 (345), answer 1 (750)`, without phases that cost nothing."""
-    parts = [f"{name} {one.calls} ({one.tokens:,})" for name, one in phases.items() if one.calls]
-    return f"calls (tokens): {', '.join(parts)}"
 
 
 def print_run(out: Console, kept: KeptRun) -> None:
@@ -302,12 +258,17 @@ def print_run(out: Console, kept: KeptRun) -> None:
     status = styled_status(run.status)
     out.print(Text.assemble("Run ", literal_line(run.id, "bold"), details, status))
     out.print(Padding(literal(run.question, "bold"), (0, 0, 1, 2)))
+    nodes: Sequence[str] = ()
     for event in kept.events:
         if isinstance(event, PlanMade):
             _print_plan(out, event.plan, event.needs)
-    nodes = next((one.nodes for one in kept.events if isinstance(one, NodesChosen)), ())
+        elif isinstance(event, NodesChosen):
+            nodes = event.nodes
     for path, node in enumerate(nodes, 1):
-        _print_kept_path(out, kept, path, node)
+        title = Text.assemble(f"Path {path}, from ", literal_line(node, "bold"))
+        out.print(Rule(title, align="left"))
+        events = [one for one in kept.events if isinstance(one, _PathEvent) and one.path == path]
+        _print_kept_path(out, events)
     if kept.reading:
         print_answer(out, kept.reading)
     if run.error:
@@ -317,23 +278,19 @@ def print_run(out: Console, kept: KeptRun) -> None:
         out.print(literal_line(f"Steps, for `runs resume {run.id} --from N`: {steps}", "dim"))
 
 
-def _print_kept_path(out: Console, kept: KeptRun, path: int, node: str) -> None:
-    out.print(Rule(Text.assemble(f"Path {path}, from ", literal_line(node, "bold")), align="left"))
-    number, notebook = 0, ""
-    end = Text("not finished", "yellow")
-    for event in kept.events:
-        if not isinstance(event, _PathEvent) or event.path != path:
-            continue
+def _print_kept_path(out: Console, events: Sequence[_PathEvent]) -> None:
+    number, notebook, end = 0, "(empty)", Text("not finished", "yellow")
+    for event in events:
         match event:
             case FunctionChosen(call=call):
                 number += 1
                 step = Text.assemble(f"{number:2} ", literal_line(call.at, "dim"), "  ")
                 out.print(Padding(step + _call_text(call), (0, 0, 0, 2)))
                 out.print(Padding(literal(call.rationale, "italic"), (0, 0, 0, 5)))
-            case NoteTaken(notebook=notes):
+            case NoteTaken(notebook=notes) if notes:
                 notebook = notes
             case PathEnded(stopped=stopped, error=error):
                 end = _STOPPED[stopped] + literal(f": {error}" if error else "")
     out.print(Padding(end, (0, 0, 0, 5)))
-    text = Text.assemble(("Notebook: ", "dim"), literal(notebook or "(empty)"))
+    text = Text.assemble(("Notebook: ", "dim"), literal(notebook))
     out.print(Padding(text, (0, 0, 1, 5)))

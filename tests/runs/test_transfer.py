@@ -82,7 +82,7 @@ def test_there_and_back(terminal: Terminal, corpus: str, other: str, neo4j: Sett
     terminal.run("ingest", "lives", "--corpus", corpus)
     refused = terminal.run("import", "lives.jsonl")
     assert refused.code == 2
-    assert "imported; 2 documents were in the graph already." in refused.out
+    assert "imported; 2 documents in the graph already." in refused.out
     assert "graphreader delete " in refused.err
 
 

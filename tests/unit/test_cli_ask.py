@@ -1,11 +1,9 @@
 """Files of questions and of answers, and the progress of asking them, without any server."""
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from graphreader.cli.ask import AskProgress, FileQuestion, ask_all
 from graphreader.errors import (
@@ -33,8 +31,12 @@ def failure() -> DecisionError:
     return error
 
 
-# How far it is, how fast it goes and how long it will take is told once something is known; at the
-# end what came of all, and what it cost, failures too.
+GOOD, FAILED = reading(), failure()
+GONE, NO_NEO4J = ModelUnavailableError("The model is gone."), Neo4jUnavailableError("Gone.")
+
+
+# The status has the count, the rate and the time left once they are known; the summary at the end
+# the outcome of all questions and the cost, of failures too.
 def test_progress() -> None:
     clock = Clock()
     progress = AskProgress(1_040, 1_000, clock=clock.now)
@@ -77,23 +79,6 @@ def test_log(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-# Bars that live in a terminal leave stdout to the answers, and give the cursor back.
-def test_stdout_is_left_alone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in {"TERM": "xterm", "TTY_INTERACTIVE": "1", "FORCE_COLOR": "1"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with AskProgress(2) as progress:
-        sys.stdout.write('{"id": 1}\n')
-        progress.add(1, reading())
-    out, err = capsys.readouterr()
-
-    assert out == '{"id": 1}\n'
-    assert "of 2 answered" in err
-    assert err.rindex("\x1b[?25h") > err.rindex("\x1b[?25l")
-
-
 class Answering:
     """A reader that answers questions with these outcomes, one after the other."""
 
@@ -114,103 +99,91 @@ class Answering:
             yield place, outcome
 
 
-def ask(*outcomes: Reading | GraphReaderError) -> tuple[int, int, str]:
-    """How many questions were asked, how many outcomes were kept, what ended it before its end."""
-    reader, kept = Answering(*outcomes), list[Any]()
+def ask(*outcomes: Reading | GraphReaderError) -> tuple[int, list[Any], str]:
+    """How many questions were asked, the lines that were stored, and the error that ended it."""
+    reader, lines = Answering(*outcomes), list[Any]()
     questions = [FileQuestion(number, "Who?") for number in range(len(outcomes))]
-    progress, said = AskProgress(len(outcomes)), ""
+    progress, message = AskProgress(len(outcomes)), ""
     try:
-        ask_all(reader, questions, None, False, kept.append, progress)  # type: ignore[arg-type]
+        ask_all(reader, questions, None, False, lines.append, progress)  # type: ignore[arg-type]
     except GraphReaderError as error:
-        said = str(error)
-    return reader.asked, len(kept), said
+        message = str(error)
+    return reader.asked, lines, message
 
 
 # What every question would meet ends all of them, a refusal of one question does not; a service
 # that is gone ends all after three questions with no answer between them.
-def test_what_ends_all() -> None:
-    good, odd = reading(), failure()
-    model, neo4j = ModelUnavailableError("The model is gone."), Neo4jUnavailableError("Gone.")
+@pytest.mark.parametrize(
+    ("outcomes", "asked", "stored", "message"),
+    [
+        ([GOOD, ModelClosedError("The key."), GOOD], 2, 1, "The key."),
+        ([GOOD, Neo4jRefusedError("The password."), GOOD], 2, 1, "The password."),
+        ([GOOD, ModelRefusedError("This one."), GOOD], 3, 3, ""),
+        ([GONE, NO_NEO4J, FAILED, GONE, GOOD, GOOD], 4, 4, "The model is gone. No more questions"),
+        ([GONE, GONE, GOOD, GONE, GONE, GOOD], 6, 6, ""),
+    ],
+    ids=["key", "password", "one", "gone", "between"],
+)
+def test_what_ends_all(
+    outcomes: list[Reading | GraphReaderError], asked: int, stored: int, message: str
+) -> None:
+    done, lines, error = ask(*outcomes)
 
-    for closed in (ModelClosedError("The key."), Neo4jRefusedError("The password.")):
-        assert ask(good, closed, good, good) == (2, 1, str(closed))
-    assert ask(good, ModelRefusedError("This one."), good, good) == (4, 4, "")
-    assert ask(good, model, neo4j, odd, model, good, good) == (
-        5,
-        5,
-        "The model is gone. No more questions are asked meanwhile.",
-    )
-    assert ask(model, model, good, model, model, good) == (6, 6, "")
+    assert (done, len(lines)) == (asked, stored)
+    assert error.startswith(message)
+    assert bool(error) == bool(message)
 
 
 # An answer whose every path failed is stored as an error.
 def test_every_path_failed() -> None:
-    failed = Reading(
-        "Who?", "", "", False, "c", "p", paths=(Path("a", "", 0, "error", "Went away."),)
-    )
-    kept = list[Any]()
-    progress = AskProgress(1)
-    reader, questions = Answering(failed), [FileQuestion(1, "Who?")]
-    ask_all(reader, questions, None, False, kept.append, progress)  # type: ignore[arg-type]
+    paths = (Path("a", "", 0, "error", "Went away."),)
+    _, lines, _ = ask(Reading("Who?", "", "", False, "c", "p", paths=paths))
 
-    assert kept == [{"id": 1, "question": "Who?", "error": "Went away."}]
-    assert progress.failed == 1
+    assert lines == [{"id": 0, "question": "Who?", "error": "Went away."}]
 
 
-# A line that is no question is told with its number before anything is asked or opened.
+# A line that is not a question is named by its number before anything is asked or opened.
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
-        ('{"question": "Who?"', "it is not JSON"),
-        ("Who met Anna?", "it is not JSON"),
-        ('{"text": "Who?"}', "it has no question"),
-        ("17", "it has no question"),
-        ('{"question": "  "}', "its question is empty"),
-        ('{"question": null}', "its question is empty"),
-        ('{"question": "Who?", "id": 1.5}', "its id is neither"),
-        ('{"question": "Who?", "id": "a"}', "the id 'a' is that of line 1, too"),
-        ("\udcff", "it is not UTF-8"),
+        ("Who met Anna?", "this is not a question: write "),
+        ('{"text": "Who?"}', "this is not a question"),
+        ("17", "this is not a question"),
+        ('{"question": "  "}', "this is not a question"),
+        ('{"question": "Who?", "id": 1.5}', "this is not a question"),
+        ('{"question": "Who?", "id": "a"}', "another question has the id 'a', too"),
+        ("\udcff", "this is not a question"),
     ],
 )
-def test_wrong_lines(terminal: Terminal, line: str, said: str) -> None:
+def test_wrong_lines(terminal: Terminal, line: str, message: str) -> None:
     text = f'{{"question": "Who?", "id": "a"}}\n"Why?"\n{line}\n'
     (terminal.folder / "q.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
+    (terminal.folder / "empty.jsonl").write_text("\n")
     outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl")
+    empty = terminal.run("ask", "--file", "empty.jsonl")
 
-    assert (outcome.code, outcome.out) == (2, "")
-    assert f"q.jsonl, line 3: {said}" in outcome.err
+    assert (outcome.code, outcome.out, empty.code) == (2, "", 2)
+    assert f"q.jsonl, line 3: {message}" in outcome.err
+    assert "There is no question in empty.jsonl" in empty.err
     assert not (terminal.folder / "a.jsonl").exists()
 
 
 # A file that holds other things than answers to these questions is left as it is.
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    "lines",
     [
-        ("My diary\n", "line 1: this is not an answer of"),
-        ("My diary", "line 1: this is not an answer of"),
-        ('{"id": 1, "question": "Why?", "answer": "", "corpus": "c"}\n', "was another one then"),
-        ('{"id": 1, "question": "Who?", "answer": "", "corpus": "d"}\n', "from the corpus 'd'"),
-        ('{"id": 1, "question": "Who?"}\n', "line 1: this is not an answer of"),
+        "My diary",
+        '{"id": 1}',
+        '{"id": 1, "question": "Why?", "answer": "", "corpus": "c"}\n',
+        '{"id": 1, "question": "Who?", "answer": "", "corpus": "d"}\n',
+        '{"id": 1, "question": "Who?"}\n',
     ],
 )
-def test_other_files(terminal: Terminal, lines: str, said: str) -> None:
+def test_other_files(terminal: Terminal, lines: str) -> None:
     (terminal.folder / "q.jsonl").write_text('"Who?"\n')
     (terminal.folder / "a.jsonl").write_text(lines)
     outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl", "--corpus", "c")
 
     assert (outcome.code, outcome.out) == (2, "")
-    assert said in outcome.err
+    assert "line 1: this is not an answer from the corpus 'c'" in outcome.err
     assert (terminal.folder / "a.jsonl").read_text() == lines
-
-
-# Two processes never write one file of answers; a file without a question is refused.
-def test_refused_files(terminal: Terminal) -> None:
-    (terminal.folder / "q.jsonl").write_text('"Who?"\n')
-    (terminal.folder / "empty.jsonl").write_text("\n")
-    with FileLock(terminal.folder / ".a.jsonl.lock"):
-        locked = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl")
-    empty = terminal.run("ask", "--file", "empty.jsonl")
-
-    assert (locked.code, locked.out, empty.code, empty.out) == (2, "", 2, "")
-    assert "Another process writes its answers into" in locked.err
-    assert "There is no question in empty.jsonl" in empty.err

@@ -136,8 +136,8 @@ def test_wait(error: Exception, kind: str, wait: float | None) -> None:
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (HttpError(400, "Key sk-abcdef123456\n is bad."), "400: Key ... is bad."),
-        (HttpError(400, {"message": "No my-own-secret here"}), "400: No ... here"),
+        (HttpError(400, "Key sk-abcdef123456\n is bad."), "400: Key *** is bad."),
+        (HttpError(400, {"message": "No my-own-secret here"}), "400: No *** here"),
         (HttpError(400, "x" * 500), f"400: {'x' * 200}..."),
     ],
 )

@@ -31,7 +31,7 @@ def test_models_of_phases() -> None:
     ]
 
 
-# Stages of normalization are words with commas between them, in any order; `none` is none.
+# Stages of normalization are words with commas between them, in any order; others are refused.
 @pytest.mark.parametrize(
     ("given", "stages"),
     [
@@ -48,12 +48,8 @@ def test_stages_of_normalization(
         monkeypatch.setenv("GRAPHREADER_NORMALIZE", given)
 
     assert Settings.read().stages == stages
-
-
-# An unknown stage is refused.
-def test_unknown_stages_are_refused() -> None:
-    with pytest.raises(SettingsError, match=r"GRAPHREADER_NORMALIZE.*semantic, association.*none"):
-        Settings.read(normalize="semantics")
+    with pytest.raises(SettingsError, match=r"GRAPHREADER_NORMALIZE.*association.*or none"):
+        Settings.read(normalize="semantic,frequency")
 
 
 # A name that is nearly that of a setting is found; names of others' are left alone.
@@ -66,12 +62,20 @@ def test_misspelled_names(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [name for name in misspelled() if name in slips or name in others] == list(slips)
 
 
-# Keys are removed from a service's words, the configured one whatever it looks like.
-def test_redact() -> None:
-    words = redact("No own-server-key, gsk_abcdefgh or http://me:pw@host/v1.", {"own-server-key"})
+# Keys are removed from a text: known ones, the environment's, those in URLs, those that look so.
+def test_redact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "my-secret")
+    monkeypatch.setenv("NEO4J_PASSWORD", "my-secret-and-more")
+    words = "own-server-key, my-secret, my-secret-and-more, gsk_abcdefgh, http://me:p@w@host/?a@b"
 
-    assert words == "No ..., ... or http://host/v1."
-    assert redact("unknown", {"k"}) == "unknown"
+    assert redact(words, {"own-server-key"}) == "***, ***, ***, ***, http://***@host/?a@b"
+    assert redact("unknown key_elements of an api_version", {"k"}) == (
+        "unknown key_elements of an api_version"
+    )
+
+
+# An address is shown without user, password, query and fragment.
+def test_display_url() -> None:
     assert display_url("http://me:p@w@host:8000/v1?key=secret") == "http://host:8000/v1"
     assert display_url("me:pw@host/v1") == "host/v1"
     assert display_url("http://host/v1") == "http://host/v1"
