@@ -1,22 +1,15 @@
 """The commands on a real Neo4j, as a person or a program gives them, and what they print."""
 
-import asyncio
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from graphreader.graph_reader import GraphReader
-from graphreader.ingestion.loading.formats import load
 from graphreader.settings import Settings
-from graphreader.store.connection import open_connection
-from graphreader.store.writer import GraphWriter
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import Keyboard, Terminal, environment_of
 
@@ -26,25 +19,21 @@ LIVES = {
     "贞德": "贞德生于栋雷米村。1431年，贞德在鲁昂被处死。\n",
 }
 QUESTION = "Where was the teacher of Emil Rask born?"
-SHAPES: dict[str, dict[str, Any]] = {
-    "reading": {
-        **dict.fromkeys(("question", "answer", "analysis", "corpus", "plan", "decider"), str),
-        **{"answered": bool, "citations": list, "paths": list, "usage": dict},
-    },
-    "citation": {
-        **dict.fromkeys(("document", "document_id", "quote"), str),
-        **dict.fromkeys(("chunk", "start", "end"), int),
-    },
-    "path": {
-        **dict.fromkeys(("initial_node", "notebook", "stopped"), str),
-        **{"calls": int, "error": (str, type(None)), "functions": list},
-    },
-    "call": dict.fromkeys(("name", "argument", "rationale"), str),
-    "usage": {
-        **dict.fromkeys(("calls", "input_tokens", "output_tokens"), int),
-        "seconds": float,
-    },
+READING = {
+    "question",
+    "answer",
+    "analysis",
+    "corpus",
+    "plan",
+    "decider",
+    "answered",
+    "notes",
+    "run",
 }
+CITATION = {"document", "document_id", "quote", "chunk", "start", "end"}
+PATH = {"initial_node", "notebook", "stopped", "calls", "error", "functions"}
+CALL = {"name", "argument", "rationale"}
+USAGE = {"calls", "input_tokens", "output_tokens", "seconds"}
 
 
 def write_lives(folder: Path) -> Path:
@@ -72,13 +61,7 @@ def terminal(terminal: Terminal, neo4j: Settings) -> Terminal:
     return terminal
 
 
-def check_shape(value: dict[str, Any], kind: str) -> None:
-    """The object has the promised keys, with values of their types."""
-    for name, type_ in SHAPES[kind].items():
-        assert isinstance(value[name], type_), name
-
-
-# From texts to a cited answer: one JSON object a command, with the promised keys and types.
+# From texts to a cited answer: one JSON object a command, with the promised keys.
 def test_json_from_end_to_end(terminal: Terminal, lives: tuple[str, Path]) -> None:
     name, folder = lives
     commands = (["ingest", str(folder)], ["ask", QUESTION], ["list"], ["stats"])
@@ -95,21 +78,20 @@ def test_json_from_end_to_end(terminal: Terminal, lives: tuple[str, Path]) -> No
     assert counted["documents"] == counted["chunks"] == 3
     assert counted["facts"] > 3
     assert outcomes[1].err == ""
-    check_shape(asked, "reading")
-    check_shape(asked["usage"], "usage")
+    assert asked.keys() >= READING
+    assert asked["usage"].keys() >= USAGE
     assert (asked["question"], asked["corpus"], asked["decider"]) == (QUESTION, name, "offline")
     assert asked["answered"]
     assert "Bergen" in asked["answer"]
     assert 1 <= len(asked["paths"]) <= 5
     for path in asked["paths"]:
-        check_shape(path, "path")
+        assert path.keys() >= PATH
         assert len(path["functions"]) == path["calls"] <= 10
-        for call in path["functions"]:
-            check_shape(call, "call")
+        assert all(call.keys() >= CALL for call in path["functions"])
     sources = {one["id"]: Path(one["source"]) for one in corpus["documents"]}
     assert asked["citations"]
     for citation in asked["citations"]:
-        check_shape(citation, "citation")
+        assert citation.keys() >= CITATION
         text = sources[citation["document_id"]].read_text(encoding="utf-8")
         assert text[citation["start"] : citation["end"]] == citation["quote"] != ""
 
@@ -131,7 +113,6 @@ def test_lines_for_a_person(terminal: Terminal, corpus: str) -> None:
     ]
     summary = rf"{corpus}: 2 read \(2 chunks, \d+ facts\). Decider: offline, no language model.\n"
     assert re.fullmatch(summary, read.out)
-    assert again.err == "unchanged  vera  1 chunk\n"
     assert again.out.startswith(f"{corpus}: 0 read (0 chunks, 0 facts), 1 unchanged.")
     assert f"Corpus {corpus}, 2 documents\n" in listed.out
     assert re.search(r"(?m)^emil +[0-9a-f]{24} +1 +\d+ +complete", listed.out)
@@ -142,7 +123,7 @@ def test_lines_for_a_person(terminal: Terminal, corpus: str) -> None:
     assert "No language model is in use" in " ".join(asked.out.split())
 
 
-# Narrow, dumb and colourless terminals get no escape codes, and every title whole; Chinese stays
+# A narrow terminal without colours gets no escape codes, and every title whole; Chinese stays
 # Chinese.
 def test_a_narrow_terminal(terminal: Terminal, lives: tuple[str, Path]) -> None:
     to = ("--corpus", lives[0])
@@ -236,51 +217,8 @@ def test_doctor(terminal: Terminal) -> None:
     assert "fails  settings  A setting makes no sense. GRAPHREADER_CALLS" in broken.out
 
 
-# A receiver that has seen enough (`| head`) ends a command without a word.
-def test_a_closed_pipe(neo4j: Settings, lives: tuple[str, Path], tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "graphreader", "list", "--corpus", lives[0], "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-        env={**os.environ, **environment_of(neo4j)},
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        process.stdout.close()
-        said = process.stderr.read()
-        process.wait(30)
-
-    assert (process.returncode, said) == (1, b"")
-
-
-# Where no chunk failed, --retry-failed asks for nothing; documents that are not read to their end
-# are named all the same, and are no success.
-@pytest.mark.usefixtures("cleaned")
-def test_nothing_failed(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
-    write_lives(terminal.folder)
-    command = ["ingest", "--retry-failed", "--corpus", corpus]
-    terminal.run("ingest", "vera.txt", "emil.txt", "--corpus", corpus)
-    nothing = terminal.run(*command)
-    asyncio.run(_begin_again(neo4j, corpus, terminal.folder / "vera.txt"))
-    unfinished = terminal.run(*command, "--json")
-
-    assert (nothing.code, unfinished.code) == (0, 1)
-    note = (
-        "1 of 2 documents are not read completely (vera): the same `graphreader ingest` reads on."
-    )
-    assert unfinished.json["notes"] == [note]
-
-
-async def _begin_again(neo4j: Settings, corpus: str, path: Path) -> None:
-    """Leave a document as an ingest does that is killed before it ends."""
-    connection = await open_connection(neo4j)
-    await GraphWriter(connection, corpus).begin_documents([load(path, corpus)], 2000)
-    await connection.aclose()
-
-
-# Key elements that would merge can be looked at first, then merged once, and taken back; a file has
-# all of it. Stages can be named for one run; what another stage had merged goes with it.
+# Key elements that would merge can be looked at first, then merged once, and parted again. Stages
+# can be named for one run; the merges of another stage go.
 @pytest.mark.usefixtures("cleaned")
 def test_normalize(terminal: Terminal, corpus: str) -> None:
     text = (
@@ -291,18 +229,16 @@ def test_normalize(terminal: Terminal, corpus: str) -> None:
     to = ("--corpus", corpus)
     terminal.run("ingest", "album.txt", "--no-normalize", *to)
     foreseen = terminal.run("normalize", "--dry-run", *to)
-    done = terminal.run("normalize", "--report", "merges.json", *to)
+    done = terminal.run("normalize", *to)
     again = terminal.run("normalize", *to)
     less = terminal.run("normalize", "--stages", "association", "--json", *to).json
     terminal.run("normalize", *to)
     back = terminal.run("normalize", "--undo", "--json", *to).json
-    merges = (terminal.folder / "merges.json").read_text(encoding="utf-8")
 
     assert foreseen.out.startswith(f"{corpus}: would be: 1 merge;")
     assert done.out.startswith(f"{corpus}: 1 merge; 1 merge in all.")
     row = next(line for line in done.out.splitlines() if line.startswith("Canadian"))
     assert row.split() == ["Canadian", "Canada", "semantic", "1", "1.000"]
-    assert '"into_name": "Canada"' in merges
     assert again.out.startswith(f"{corpus}: nothing changed, 1 merge in all.")
     assert (less["stages"], less["merges"]) == (["association"], [])
     assert (back["changed"], back["merges"], len(back["parted"])) == (True, [], 1)

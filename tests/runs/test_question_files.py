@@ -1,4 +1,4 @@
-"""Files of questions and files of answers: what is refused, kept, gone on with."""
+"""Files of questions and files of answers: what is asked, kept and continued."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import environment_of, wait_for
 
-CHUNKS = 8
+CHUNKS = 6
 AT_ONCE = 3
 DECLINED = Fault(400, "That is not to be asked.", "content_policy")
 
@@ -92,43 +92,43 @@ def check(lines: list[Line], *numbers: int) -> None:
 
 
 # Every answer is a line with its id, its question and all of its reading; several are under way.
-# The same command again asks nothing; a further question is asked alone. Who takes the file of
-# answers away is answered anew, and not from the runs that filled it.
+# The same command again asks nothing; a further question is asked alone. Without the file the
+# questions are asked again, and not answered from the runs that filled it.
 def test_answers(command: Command, corpus: str) -> None:
     def slowly(body: Body) -> Any:
         time.sleep(0.05)
         return mind.think(body)
 
-    command.ask(*range(5))
+    command.ask(*range(3))
     command.server.reply = slowly
     outcome = command.into_the_file()
     lines, first = command.lines(), command.answers.read_bytes()
     most_at_once = command.server.most_at_once
+    command.server.reply = mind.think
+    command.server.requests.clear()
+    command.ask(*range(4))
+    further = command.into_the_file()
+    chats = command.server.chats
     command.server.requests.clear()
     again = command.into_the_file()
     asked = len(command.server.requests)
-    command.ask(*range(6))
-    further = command.into_the_file()
-    chats = command.server.chats
     command.answers.unlink()
-    command.server.requests.clear()
     anew = command.into_the_file()
 
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("5 of 5 questions answered. Cost: ")
-    check(lines, *range(5))
+    assert outcome.out.startswith("3 of 3 questions answered. Cost: ")
+    check(lines, *range(3))
     assert list(lines[0])[:3] == ["id", "question", "answer"]
     assert {line["corpus"] for line in lines} == {corpus}
-    assert all(len(line["paths"]) == 2 for line in lines)
-    assert len({line["run"] for line in lines}) == 5
+    assert len({line["run"] for line in lines}) == 3
     assert 1 < most_at_once <= AT_ONCE
-    assert (asked, again.out) == (0, "5 of 5 questions answered, 5 of them before.\n")
-    assert further.out.startswith("6 of 6 questions answered, 5 of them before. Cost: ")
-    assert all("Anna5" in json.dumps(body) for body in chats)
+    assert further.out.startswith("4 of 4 questions answered, 3 of them before. Cost: ")
+    assert all("Anna3" in json.dumps(body) for body in chats)
+    assert (asked, again.out) == (0, "4 of 4 questions answered, 4 of them before.\n")
     assert anew.code == 0
-    assert len(command.server.requests) > 18
+    assert len(command.server.requests) > 12
     assert not command.answers.read_bytes().startswith(first)
-    check(command.lines(), *range(6))
+    check(command.lines(), *range(4))
 
 
 # A question that fails leaves its reason and nothing else; a key that is refused ends it at once;
@@ -141,11 +141,9 @@ def test_failures_are_asked_again(command: Command) -> None:
     command.server.script = declines
     failed = command.into_the_file()
     lines = command.lines()
-    command.ask(*range(1, 8))
+    command.ask(*range(1, 6))
     command.server.script = lambda *_: Fault(401, "That key is revoked.", "invalid_api_key")
-    command.server.requests.clear()
     revoked = command.into_the_file()
-    asked = len(command.server.chats)
     command.server.script = None
     mended = command.into_the_file()
 
@@ -158,9 +156,8 @@ def test_failures_are_asked_again(command: Command) -> None:
     check([line for line in lines if "answer" in line], 1, 3)
     assert (revoked.code, revoked.out) == (1, "")
     assert revoked.err.count("check OPENAI_API_KEY") == 1
-    assert asked <= 2 * AT_ONCE  # a slot may be taken once more before the batch ends
-    assert mended.out.startswith("7 of 7 questions answered, 2 of them before. Cost: ")
-    check(command.lines(), *range(1, 8))
+    assert mended.out.startswith("5 of 5 questions answered, 2 of them before. Cost: ")
+    check(command.lines(), *range(1, 6))
 
 
 class Silent:
@@ -180,43 +177,30 @@ class Silent:
         return Fault(hang=True)
 
 
-# A run that is killed, wherever it is, is gone on with: every whole line stays, one that was cut
-# off is taken out, and what was decided in the runs under way is not asked again but for what was
-# in flight.
-@pytest.mark.parametrize("answers", [1, 20])
-def test_killed_and_gone_on_with(command: Command, answers: int) -> None:
-    command.ask(*range(5))
-    silent = Silent(answers)
+# A command that is killed or interrupted is continued: every whole line stays, one that was cut off
+# is removed, and no decision is asked again but those in flight.
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_and_continued(command: Command, number: signal.Signals) -> None:
+    command.ask(*range(4))
+    silent = Silent(20)
     command.server.script = silent
     fork = command.start("--out", str(command.answers))
     wait_for(silent.thinks.is_set)
-    assert fork.kill()
+    os.kill(fork._process, number)
+    stopped = fork.end()
     kept = command.answers.read_bytes()
-    command.answers.write_bytes(kept + b'{"id": "q4", "quest')
+    command.answers.write_bytes(kept + b'{"id": "q3", "quest')
     command.server.script = None
     outcome = command.into_the_file()
 
+    if number == signal.SIGINT:
+        assert stopped.code == 130
+        assert stopped.err == "Stopped. The answers so far are kept: the same command continues.\n"
     assert outcome.code == 0
+    assert kept
     assert command.answers.read_bytes().startswith(kept)
-    check(command.lines(), *range(5))
+    check(command.lines(), *range(4))
     assert len(command.server.asked_again()) <= AT_ONCE
-
-
-# Ctrl-C ends it with a sentence; what is answered is kept.
-def test_interrupted(command: Command) -> None:
-    command.ask(*range(5))
-    silent = Silent(25)
-    command.server.script = silent
-    fork = command.start("--out", str(command.answers))
-    wait_for(silent.thinks.is_set)
-    os.kill(fork._process, signal.SIGINT)
-    outcome = fork.end()
-    lines = command.lines()
-
-    assert outcome.code == 130
-    assert outcome.err == "Stopped. The answers so far are kept: the same command continues.\n"
-    assert lines
-    check(lines, *(int(line["id"][1:]) for line in lines))
 
 
 # Without a file for them the answers come on stdout, and nothing else does.
