@@ -6,18 +6,15 @@ In this process a command takes a tenth of a second; alone it imports the librar
 import io
 import json
 import logging
-import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import pytest
@@ -116,24 +113,6 @@ def _loggers() -> list[logging.Logger]:
     return [one for one in found if isinstance(one, logging.Logger)]
 
 
-def started(arguments: list[str], environment: Mapping[str, str], cwd: Path) -> Any:
-    """A command in a process of its own, which goes on while the test does something."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "graphreader", *arguments],
-        env={**os.environ, **environment},
-        cwd=cwd,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
-
-
-def ended(process: Any, began: float) -> Outcome:
-    """How it ended, with the seconds since `began`."""
-    out, err = process.communicate(timeout=60)
-    return Outcome(process.returncode, out, err, time.monotonic() - began)
-
-
 def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     """Wait until it holds."""
     deadline = time.monotonic() + seconds
@@ -159,12 +138,7 @@ class SilentService:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._server.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         for one in (*self._taken, self._server):

@@ -21,14 +21,14 @@ from tests.runs.forks import Fork, Forks
 from tests.runs.openai_server import Body, OpenAIServer
 from tests.terminal import Outcome, SilentService, environment_of, wait_for
 
-PARAGRAPHS = 12
+PARAGRAPHS = 8
 AT_ONCE = 3
-BEFORE = 7  # chunks that are read before the model falls silent
+BEFORE = 4  # chunks that are read before the model falls silent
 SENTENCE = re.compile(r"Person\d+ lives in town\d+\.")
 
 
 class SlowModel:
-    """Extracts the sentences of a chunk until it is told to think for ever."""
+    """Extracts the sentences of `quick` chunks, and then thinks for ever."""
 
     def __init__(self) -> None:
         self.quick = BEFORE
@@ -38,28 +38,21 @@ class SlowModel:
         self._lock = threading.Lock()
 
     def __call__(self, body: Body) -> Any:
-        found = SENTENCE.findall(body["messages"][-1]["content"])
+        sentences = SENTENCE.findall(body["messages"][-1]["content"])
         with self._lock:
             self.quick -= 1
-            slow = self.quick < 0 or not found
-            if not slow:
-                self.read += found
+            slow = self.quick < 0 or not sentences
+            self.read += [] if slow else sentences
         if slow:
             self.thinks.set()
             self.never.wait()
-        return {
-            "facts": [
-                {"fact": one, "key_elements": re.findall(r"Person\d+|town\d+", one)}
-                for one in found
-            ]
-        }
+        facts = [(one, re.findall(r"Person\d+|town\d+", one)) for one in sentences]
+        return {"facts": [{"fact": one, "key_elements": names} for one, names in facts]}
 
 
 @pytest.fixture
-def model() -> Iterator[SlowModel]:
-    model = SlowModel()
-    yield model
-    model.never.set()
+def model() -> SlowModel:
+    return SlowModel()
 
 
 @pytest.fixture
@@ -94,13 +87,13 @@ pytestmark = pytest.mark.usefixtures("cleaned")
 def interrupted(fork: Fork, number: int, is_waiting: Callable[[], bool]) -> Outcome:
     """Send the signal once the command waits, and note how long the end takes."""
     wait_for(lambda: is_waiting() or not fork.runs)
-    time.sleep(0.2)
     began = time.monotonic()
     os.kill(fork._process, number)
     return replace(fork.end(), seconds=time.monotonic() - began)
 
 
-# Reading stops within seconds, keeps every chunk that was written, and goes on from there.
+# Ctrl-C ends the reading within seconds and keeps every chunk that was written; the same command
+# continues.
 def test_reading(
     forks: Forks,
     environment: dict[str, str],
@@ -140,7 +133,7 @@ def test_reading(
     assert counted.key_elements == 2 * PARAGRAPHS
 
 
-# `kill` ends a question within seconds as well.
+# `kill` ends a question within seconds as well, and its run can be resumed.
 def test_asking(
     forks: Forks, environment: dict[str, str], model: SlowModel, ring: str, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""`graphreader runs ...`, on runs that were broken off or are over."""
+"""`graphreader runs ...`, on runs that were interrupted or are over."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def break_off(own: Settings, corpus: str) -> None:
     raise AssertionError("it has ended")
 
 
-# A run is listed and shown without any Neo4j, gone on with by a beginning of its id, and deleted.
+# A run is listed and shown without any Neo4j, resumed by a prefix of its id, and deleted.
 def test_from_list_to_delete(terminal: Terminal, own: Settings, ring: str) -> None:
     break_off(own, ring)
     uri = own.neo4j_uri or ""
@@ -60,8 +60,7 @@ def test_from_list_to_delete(terminal: Terminal, own: Settings, ring: str) -> No
     assert "No runs are kept yet" in terminal.run("runs", "list").out
 
 
-# A new run begins before a step of an old one. All runs, or those that rest for long, are deleted
-# at once.
+# A new run begins before a step of an old one. All runs, or the old ones, are deleted at once.
 def test_from_a_step(terminal: Terminal, ring: str) -> None:
     first = terminal.run("ask", QUESTION, "--corpus", ring, "--json").json
     second = terminal.run("runs", "resume", first["run"], "--from", "3", "--json").json
@@ -77,9 +76,9 @@ def test_from_a_step(terminal: Terminal, ring: str) -> None:
 
 
 # A run that is not kept is named in a sentence.
-@pytest.mark.parametrize("command", ["show", "resume", "delete"])
-def test_unknown_runs(terminal: Terminal, command: str) -> None:
-    outcome = terminal.run("runs", command, "nothing")
+def test_unknown_runs(terminal: Terminal) -> None:
+    for command in ("show", "resume", "delete"):
+        outcome = terminal.run("runs", command, "nothing")
 
-    assert outcome.code == 2
-    assert "No run 'nothing' is kept" in outcome.err
+        assert outcome.code == 2
+        assert "No run 'nothing' is kept" in outcome.err

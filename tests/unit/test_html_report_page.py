@@ -7,14 +7,12 @@ import os
 import re
 import sys
 import threading
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path as File
 from typing import Any
 
 import pytest
 
-from graphreader.cli.options import write_report
 from graphreader.errors import UsageError
 from graphreader.html_report import page as page_module
 from graphreader.html_report.citations import harmless
@@ -255,15 +253,3 @@ def test_pipes(tmp_path: File) -> None:
 
     assert not checking.is_alive()
     assert os.listdir(tmp_path) == ["pipe"]
-
-
-# If writing fails after all, the person learns how to make the report of the kept run.
-def test_failed_report(capsys: pytest.CaptureFixture[str]) -> None:
-    class FullDisk:
-        def report(self, reading: Reading, target: str) -> File:
-            raise UsageError(f"The report cannot be written to {target}.")
-
-    with pytest.raises(UsageError, match=r"written to r\.html"):
-        write_report(FullDisk(), replace(NOTHING, run="4f 2a"), "r.html")  # type: ignore[arg-type]
-
-    assert "`graphreader runs show '4f 2a' --report FILE`" in capsys.readouterr().err
