@@ -152,7 +152,7 @@ def test_refused_files(terminal: Terminal) -> None:
     assert "binary.txt is binary" in some.err
     assert re.search(r"^documents +2 *$", some.out, re.MULTILINE)
     assert len(encoded.json["refused"]) == 1
-    assert "The prices in prices.toml are not valid TOML" in prices.err
+    assert "The prices in prices.toml (GRAPHREADER_PRICES) cannot be used (" in prices.err
     assert (prices.out, prices.err.count("\n")) == ("", 1)
 
 

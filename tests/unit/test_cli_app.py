@@ -107,8 +107,7 @@ def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -
         ("runs delete x --all", "Name runs, or use --all"),
         ("normalize --undo --stages none", "leave out --stages"),
         ("normalize --stages everything", "GRAPHREADER_NORMALIZE: the stages are semantic, assoc"),
-        ("evaluate", "Name the data"),
-        ("evaluate samples", "Name a folder for the readings: --out DIR."),
+        ("evaluate samples", "Name the data, and a folder for the readings"),
         ("report missing", "graphreader evaluate --out"),
     ],
 )
