@@ -47,7 +47,6 @@ ENOUGH_OF_NAME = 0.5  # of each name
 ENOUGH = 0.6  # of the weight of required terms
 ENOUGH_NAMES = 0.6  # of the names' weight
 ENOUGH_ATTRIBUTES = 0.5  # of the attributes' weight
-
 # Which sentences of a text are looked at.
 MOST_SENTENCES = 40
 MOST_LEADING = 5  # sentences whose names can lead to others
@@ -56,12 +55,10 @@ IN_TITLE = 0.6  # weight of a term that only the document's title has
 LEAD = 1.0  # score of a name that leads on, added to the weights of the terms
 LEAST_NOTE = 0.1  # of the question's weight, for a sentence to be noted
 OPTION = 1.5  # weight of all terms of an option relative to all terms of the question
-
 # The steps of a search agent.
 MOST_CHUNKS_READ = 8  # before it answers in any case
 CHUNKS_AT_ONCE = 2
 MOST_SEARCH_WORDS = 5
-
 _PRONOUNS = frozenset({"he", "she", "it", "they", "his", "her", "its", "their", "this", "these"})
 _HAN_PRONOUNS = frozenset("他她它")
 _NO_ANSWER = {"en": "The texts do not tell.", "zh": "文中没有说明。"}
@@ -342,7 +339,6 @@ def _score(chosen: tuple[_Quote, ...], question: ParsedQuestion) -> float:
 
 
 def _support(chosen: Sequence[_Quote], question: ParsedQuestion) -> tuple[float, ...]:
-    """How well the quotes together support each term, from 0 to 1."""
     if not chosen:
         return (0.0,) * len(question.terms)
     factors = [_connection(quote, chosen) for quote in chosen]
@@ -364,7 +360,6 @@ def _connection(quote: _Quote, chosen: Sequence[_Quote]) -> float:
 
 
 def _is_enough(support: Sequence[float], question: ParsedQuestion) -> bool:
-    """Whether the support of the question's terms makes an answer."""
     supported = list(zip(support, question.terms, strict=True))
 
     def share(counts: Callable[[QuestionTerm], bool]) -> float:
@@ -405,7 +400,6 @@ def _begins_with_pronoun(sentence: str) -> bool:
 
 
 def _option_number(question: str, options: Sequence[str], excerpts: Iterable[Excerpt]) -> str:
-    """The number of the best option as text; empty where there are no options."""
     return str(choose_from_texts(question, options, excerpts).option) if options else ""
 
 
@@ -433,7 +427,6 @@ def _add_notes(
 
 
 def _parse_notes(notes: str) -> list[tuple[str, str]]:
-    """The sentences of such notes, each with its label."""
     parts = (line.rpartition(" [") for line in notes.splitlines())
     return [(text, label.rstrip("]")) for text, _, label in parts if text]
 
@@ -448,7 +441,6 @@ def _sentences_of_hits(task: SearchStepTask, question: ParsedQuestion) -> Iterat
 
 
 def _answer_step(notes: str) -> SearchStep:
-    """Answer from the chunks of the notes."""
     numbers = (label.partition(":")[0] for _, label in _parse_notes(notes))
     chunks = dict.fromkeys(int(number) for number in numbers if number.isdecimal())
     return SearchStep(notes=notes, function="answer", chunks=list(chunks))
@@ -478,7 +470,6 @@ def _searches(question: str, names: Sequence[str], parsed: ParsedQuestion) -> It
 
 
 def _new_names(texts: Sequence[str], question: ParsedQuestion) -> list[str]:
-    """Names that the texts add to the question, those of the best sentences first."""
     in_order = sorted(texts, key=lambda text: -question.overlap(terms_of(text)))
     names = dict.fromkeys(name for text in in_order for name in names_of(text))
     return [name for name in names if not terms_of(name) <= question.vocabulary]

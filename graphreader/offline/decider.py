@@ -24,7 +24,6 @@ from graphreader.offline.question import plan
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
-
 RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
     ExtractionTask: lambda task: Extraction(facts=facts_of(task.text)),
     agent_tasks.PlanTask: lambda task: plan(task.question),
@@ -56,13 +55,10 @@ RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
 class OfflineDecider:
     """Decides by weighted word overlap and by following names; answers by quoting.
 
-    A real reader of modest means: it finds and quotes sentences, and says so when they do not
-    contain what is asked. It does not draw conclusions, calculate, or understand a paraphrase
-    beyond a short list of near synonyms. The same task always gets the same decision.
-
-    With a `window` it sees only what a model's prompt of that many tokens would show, and its usage
-    has the prompt's tokens as `input_tokens`, marked as estimated: so the evaluation compares what
-    readers would need. A budget in tokens does not count them.
+    It draws no conclusions, does not calculate, and understands a paraphrase only by a short list
+    of near synonyms. The same task always gets the same decision. With a `window` it sees only what
+    a model's prompt of that many tokens would show, and its usage has these `input_tokens`, marked
+    as estimated, which a budget in tokens does not count.
     """
 
     name = "offline"

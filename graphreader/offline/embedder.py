@@ -52,7 +52,6 @@ def _features(text: str) -> Iterator[tuple[int, float]]:
 
 @lru_cache(maxsize=32768)
 def _word_features(word: str) -> tuple[tuple[int, float], ...]:
-    """The features of a word, its stem and its runs of three and four letters."""
     folded = fold(word)
     if not folded:
         return ()

@@ -23,7 +23,6 @@ LONGEST_NOTEBOOK = 2_000  # characters, about 500 tokens
 HALF_DISTANCE = 8  # words between a name and a term of the question at which the term counts half
 ATTRIBUTE = 0.2  # share left to "Italian" in "an Italian film": it describes another thing
 COMMON = 0.3  # share left to a word of the question that is no name
-
 # Shares of the question's weight that a chunk must score to be read.
 LEAST_FROM_NAME = 0.2  # where a path starts at a name of the question
 LEAST_AFTER_LEAD = 0.35  # where the notes led to the node
@@ -31,14 +30,12 @@ LEAST_CHUNK = 0.4
 # A path that starts at another word of a question with names needs one of these shares.
 LEAST_BESIDE_NODE = 0.4  # of the question's weight, without the node itself
 LEAST_WITH_NODE = 0.7
-
 # What adds to the score of a chunk.
 IN_ONE_FACT = 0.3  # one fact has all terms that the chunk has
 ASKED_TITLE = 0.4  # the document's title is in the question
 LEAD_TITLE = 0.3  # the document is called as the name that the notes led to
 LEAD = 0.5  # the notes led to the chunk's node
 NAMELESS = 0.8  # share left to a chunk that has no name of the question and no lead
-
 REPEATED = 0.6  # share left to a node with the same words of the question as one before it
 PROMISING = 0.6  # of the best chunk's promise makes another chunk worth a look
 MOST_GROUPS = 6  # chunks looked at on one page of facts
@@ -50,15 +47,12 @@ IN_TITLE = 0.6  # share that a word of the document's title counts in a sentence
 LEAST_NEIGHBOR = 0.1  # score of a neighbor to go on at
 FARTHER = 0.5  # how much more it needs with each step of the path
 IN_PLAN = 0.1  # weight of a word that only the plan has, relative to a word of the question
-
 _BULLET = "- "
 _NEXT_WORD = re.compile(r" ([a-z][a-z-]+)")
 _QUALIFIER = re.compile(r" \([^)]*\)(?=, chunk \d+$)")
 _PRONOUNS = {"he", "she", "it", "they", "his", "her", "this", "他", "她", "它"}
 _EMPTY_NOTEBOOK = {"en": "Nothing was noted.", "zh": "没有记录。"}
 _VOTES = {"en": " ({0} notebooks)", "zh": "（{0}本笔记）"}
-_VOTED = re.compile(r"\s*[(（](\d+)(?: notebooks\)|本笔记）)")
-
 NextFunction = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
 
 
@@ -180,8 +174,6 @@ def condense(task: tasks.CondenseTask) -> decisions.Condensed:
 
     lines = {sentence: _voted_line(sentence, number) for sentence, number in votes.items()}
     kept = keep_best(votes, score, lambda one: tokens.count(lines[one]) + 1, tasks.NOTEBOOK_TOKENS)
-    if votes and not kept:
-        return decisions.Condensed(notebook=_truncated_line(max(votes, key=score)))
     notebook = "\n".join(lines[sentence] for sentence in kept)
     return decisions.Condensed(notebook=notebook or _EMPTY_NOTEBOOK[language_of(task.question)])
 
@@ -377,7 +369,6 @@ def _can_be_relevant(terms: frozenset[str], position: _Position) -> bool:
 def _best_sentences(
     task: tasks.ChunkTask, spans: list[Span], question: ParsedQuestion
 ) -> list[int]:
-    """Indexes of sentences in text order, chosen by the new terms that each one adds."""
     noted = [line for line in _lines_of(task.notebook) if question.overlap(terms_of(line)) > 0]
     leads = question.new_name_terms(noted) | (terms_of(task.node) - question.vocabulary)
     # What the whole chunk is about hardly distinguishes its sentences.
@@ -406,7 +397,6 @@ def _best_sentences(
 
 
 def _quote(text: str, spans: list[Span], number: int) -> str:
-    """The sentence as written, with the one before it if it begins with a pronoun."""
     start, end = spans[number]
     first_word = fold(text[start:end].split(None, 1)[0].strip('"“'))
     return text[spans[number - 1][0] if number and first_word in _PRONOUNS else start : end]
@@ -426,24 +416,12 @@ def _votes(notebooks: Sequence[str]) -> dict[str, int]:
     """The sentences, with the number of notebooks that have them."""
     votes: Counter[str] = Counter()
     for notebook in notebooks:
-        own: dict[str, int] = {}
-        for line in _lines_of(notebook):
-            # A line of a notebook that was joined before counts for all notebooks it came from.
-            voted = _VOTED.search(line)
-            line = _VOTED.sub("", line)
-            for sentence in (folded(line[start:end]) for start, end in sentence_spans(line)):
-                own[sentence] = max(int(voted[1]) if voted else 1, own.get(sentence, 0))
-        votes.update(own)
+        lines = _lines_of(notebook)
+        sentences = (folded(one[i:j]) for one in lines for i, j in sentence_spans(one))
+        votes.update(dict.fromkeys(sentences, 1))
     return {sentence: number for sentence, number in votes.items() if sentence}
 
 
 def _voted_line(sentence: str, votes: int) -> str:
     suffix = _VOTES[language_of(sentence)].format(votes) if votes > 1 else ""
     return f"{_BULLET}{sentence}{suffix}"
-
-
-def _truncated_line(sentence: str) -> str:
-    """As much of a sentence as a notebook holds, where no whole sentence fits."""
-    while tokens.count(f"{_BULLET}{sentence} …") > tasks.NOTEBOOK_TOKENS:
-        sentence = sentence[: len(sentence) * 9 // 10]
-    return f"{_BULLET}{sentence} …"

@@ -20,20 +20,16 @@ LONGEST_HEADING = 60  # characters
 _ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
 _CUT_LONG = re.compile(r"(?<=[;；])\s*")
 _CUT_LONGER = re.compile(rf".{{1,{LONGEST_FACT}}}(?:[,，、\s]|$)|.{{{LONGEST_FACT}}}", re.DOTALL)
-
 _PRONOUN = re.compile(
     r"(?:He|She) (?=[a-z])(?!and |or |who |whom )|It (?=(?:was|is|had|has|became|lies|[a-z]+ed) )"
 )
-
 _PERSON = re.compile(
     r"\b(?:born|died|married|wrote|studied|graduated|educated)\b"
     r"|\b(?:is|was) (?:an?|the) (?:[\w-]+ ){0,5}(?:[a-z]+(?:or|er|ist|ian)|poet|saint|monk|priest"
     r"|bishop|president|general|nurse)\b"
 )
-
 _SPEECH = re.compile(r"[“”]|[?!]$|\b(?:him|he|she|hers)\b")  # somebody else may be meant
 _THING = re.compile(r" (?:\([^)]*\) )?(?:is|was) (?:an?|the|one of) ")
-
 _SEXES = {  # titles before a name, words about a person
     "He": (
         ("Mr", "Sir", "King", "Lord", "Prince", "Pope", "Duke", "Emperor"),
@@ -44,16 +40,13 @@ _SEXES = {  # titles before a name, words about a person
         re.compile(r"\b(?:her|herself|actress|queen|woman|girl|nun)\b"),
     ),
 }
-
 _OTHERS = re.compile(
     r"\b(?:father|mother|husband|wife|son|daughter|brother|sister|friend|king|queen|man|woman|boy"
     r"|girl|teacher|master|colleague|partner|uncle|aunt|cousin)s?\b"
 )
-
 _OF_A_PLACE = re.compile(
     r"\b(?:an?|in|at|near|from|on|to|of|the|for|into|since|until|by)(?: the)? $"
 )
-
 _DEFINITION = re.compile(r"\b(?:is|was) (?:an?|the|one of the) .*", re.DOTALL)
 
 
@@ -134,7 +127,6 @@ def _is_heading(sentence: str) -> bool:
 
 
 def _split_long(sentence: str) -> list[str]:
-    """The sentence in pieces of a fact's length."""
     if len(sentence) <= LONG_FACT:
         return [sentence]
     pieces: list[str] = []

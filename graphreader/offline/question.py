@@ -32,7 +32,6 @@ RARE_WEIGHT = 2.0
 COMMON_WEIGHT = 1.0
 KIND_WEIGHT = 0.5  # "country" in "which country": texts name one and leave the word out
 SYNONYM_SUPPORT = 0.7  # how well a near synonym supports a term
-
 _KIND_PATTERNS: dict[AnswerKind, re.Pattern[str]] = {
     "time": re.compile(
         r"(?i)^when\b|(what|which) (year|date|day|month|century|decade)"

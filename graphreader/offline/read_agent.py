@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from statistics import fmean
 from typing import Any
 
@@ -36,7 +35,6 @@ LEAD = 2.0  # score of a name of the pages read that is in another page
 MOST_NOTED = 20  # sentences of the pages read that can contain the answer
 MOST_LEADING = 3  # sentences of the pages read whose names can lead on
 LEAST_PAGE = 0.1  # of the question's weight, for a page to be looked up
-
 _END = re.compile(r"[.!?。！？…:：,，;；\"”’'）)\]-]\s*\Z")
 _NAME_OR_NUMBER = re.compile(r"(?<=[^\W_] )[A-Z]\w+|\d+")
 _FIRST_PARAGRAPH = re.compile(r"\s*([^\n]+?)[ \t]*(?:\n\s*\n|\Z)")
@@ -165,7 +163,6 @@ class _MemoryPages:
         return score + LEAD * bool(self._terms[at] & leads)
 
     def _leads(self, read: Sequence[int]) -> frozenset[str]:
-        """Terms of names that the pages read add to the question."""
         best = scored_sentences(self._of(read), self._question)[:MOST_LEADING]
         return self._question.new_name_terms(folded(one.text) for one in best)
 
@@ -202,7 +199,6 @@ def _collect(sides: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def _is_heading(text: str) -> bool:
-    """Whether it begins with a short line of its own that is no sentence."""
     first = _FIRST_PARAGRAPH.match(text)
     return first is not None and len(first[1]) <= 80 and not _END.search(first[1])
 
@@ -210,21 +206,14 @@ def _is_heading(text: str) -> bool:
 def _take_best(score: Callable[[int], float], lengths: Sequence[int]) -> Iterator[int]:
     """Sentences until a gist is full, each time the one with the best score by then.
 
-    A score only falls while others are taken, so few are computed again. The first sentence can be
-    longer than a gist should be, up to half of the page.
+    The first one can be longer than a gist should be, up to half of the page.
     """
     left = GIST_SHARE * sum(lengths)
     longest = LONGEST_FIRST * sum(lengths)
-    heap = [(-score(at), at) for at in range(len(lengths))]
-    heapify(heap)
-    while heap:
-        _, at = heappop(heap)
-        current = score(at)
-        if lengths[at] > longest or current <= 0:
-            continue
-        if heap and current < -heap[0][0]:
-            heappush(heap, (-current, at))
-            continue
-        yield at
-        left -= lengths[at]
+    scores = dict.fromkeys(range(len(lengths)), 0.0)
+    while scores := {n: s for n in scores if lengths[n] <= longest and (s := score(n)) > 0}:
+        best = max(scores, key=lambda n: scores[n])
+        del scores[best]
+        yield best
+        left -= lengths[best]
         longest = left

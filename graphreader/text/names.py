@@ -23,45 +23,35 @@ from graphreader.text.words import (
 LONGEST_ELEMENT = 200  # characters
 MOST_ELEMENTS = 12
 LONGEST_HAN_WORD = 6
-
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я]"
-
 _CAPITALISED = (
     rf"(?:{_CAPITAL}\.(?:{_CAPITAL}\.)*"
     rf"|{_CAPITAL}[^\W_{HAN}]*(?:['’\-–.&][^\W_{HAN}]+)*(?:s['’](?= [A-Z]))?)"
 )
-
 _NAME_PARTICLE = (
     r"(?:of the|of|and the|de la|de las|de los|de|del|della|di|da|do|dos|du|la|le|les|von|van"
     r"|der|den|ter|bin|ibn|al|el|OF THE|OF|DE|&)"
 )
-
 _NAME = re.compile(
     rf"(?<![^\W_]){_CAPITALISED}(?: (?:{_NAME_PARTICLE} )?(?:d['’])?{_CAPITALISED})*"
 )
 _OWNER = re.compile(r"(.+?)['’]s\b")
-
 _TITLE = re.compile(
     r"《([^》\n]{1,60})》|「([^」\n]{2,40})」|“([^”\n]{2,60})”|(?<!\w)\"([^\"\n]{2,60})\"(?!\w)"
 )
-
 _DOTTED = re.compile(rf"[{HAN}]{{1,8}}(?:[·・•‧][{HAN}]{{1,8}})+")
 _MONTH = "(?:" + "|".join(MONTHS) + ")"
-
 _DATE = re.compile(
     rf"\b\d{{1,2}} {_MONTH}(?:,? \d{{3,4}})?\b|\b{_MONTH} \d{{1,2}}(?:, \d{{3,4}})?\b"
     rf"|\b{_MONTH} \d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd|th) century\b"
     r"|(?:前|公元前|公元)?\d{1,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日|\d{1,2}世纪(?:\d0年代)?"
 )
-
 _YEAR = re.compile(r"(?<![\d.,])(?:1\d{3}|20\d{2})(?![\d,]|\.\d)")
-
 _NUMBER = re.compile(
     r"(?<![\w.,])[$€£]?\d+(?:[.,]\d+)*"
     r"(?:%| ?(?:percent|million|billion|km|miles|metres|meters|kg)\b)?"
     rf"(?:[万亿千百]?[%％]?[{HAN}]{{0,1}})?"
 )
-
 _INITIAL = re.compile(rf"(?:{_CAPITAL}\.)+")
 _FINAL_POINT = re.compile(rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$")
 _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
@@ -156,7 +146,6 @@ def _mask(fact: str, elements: Iterable[str]) -> str:
 
 
 def _content_words(fact: str) -> list[str]:
-    """Words of three letters or more that are no stop words, the rarer ones first."""
     words = [w for w in words_of(fact) if len(w) > 2 and w[0].isalpha() and not is_stop_word(w)]
     words = [re.sub(r"['’]s$", "", word) for word in words]
     return sorted(dict.fromkeys(words), key=lambda word: is_common(stem(fold(word))))

@@ -23,14 +23,12 @@ def word_list(name: str) -> frozenset[str]:
 
 
 def _groups(name: str) -> list[list[str]]:
-    """The groups of words of a list, separated by bars."""
     return [group.split() for group in _LISTS[name].split("|")]
 
 
 MONTHS = _LISTS["months"].split()
 _STOP_WORDS = word_list("stop_words")
 _BASE_FORMS = {form: forms[0] for forms in _groups("irregular_forms") for form in forms}
-
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 HAN_RUN = re.compile(f"[{HAN}]+")
 _CHINESE_JOINTS = re.compile(
@@ -43,7 +41,6 @@ _CHINESE_JOINTS = re.compile(
 )
 _CHUNK_NUMBER = re.compile(r"\W+(?:chunk )?\[?\d+\]?$")
 _WORD = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_{HAN}]+(?:['’.][^\W\d_{HAN}]+)*")
-
 # Suffixes in the order in which they are tried, with the fewest letters that must be left.
 _SUFFIXES = [
     (suffix, fewest)
