@@ -9,7 +9,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
 from typing import Any, Literal, TypeVar
 
 from langchain_core.embeddings import Embeddings
@@ -50,8 +49,7 @@ logger = logging.getLogger("graphreader.llm")
 def open_decider(settings: Settings, purpose: Purpose = "ask") -> Decider:
     """The decider that reads texts ("build"), or that explores and answers. Sends no request yet.
 
-    Raises SettingsError where the model, its provider's package or its key is missing, or where
-    the files of prompts or prices cannot be used.
+    Raises SettingsError where a model, a package or a key is missing, or a file cannot be used.
     """
     if purpose == "build":
         return _open_phase(settings, "extract", keep_replies=settings.keep_replies != "off")
@@ -63,10 +61,9 @@ def open_decider(settings: Settings, purpose: Purpose = "ask") -> Decider:
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """The embedder of the settings.
+    """The embedder of the settings. Raises SettingsError as `open_decider` does.
 
     Where the length of the vectors is not known, one text is embedded to find it, which blocks.
-    Raises SettingsError as `open_decider` does, and DecisionError where that text fails.
     """
     name = settings.chosen_embeddings
     if name == OFFLINE:
@@ -133,8 +130,7 @@ class RoutingDecider:
     @property
     def notice(self) -> str:
         """The notices of both."""
-        notices = dict.fromkeys((self._explorer.notice, self._answerer.notice))
-        return " ".join(notice for notice in notices if notice)
+        return " ".join(dict.fromkeys((self._explorer.notice, self._answerer.notice))).strip()
 
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
@@ -147,20 +143,16 @@ class RoutingDecider:
         return self._decider_of(task).measure(task)
 
     async def aclose(self) -> None:
-        """Close both, also where one of them fails."""
-        async with AsyncExitStack() as closing:
-            closing.push_async_callback(self._explorer.aclose)
-            closing.push_async_callback(self._answerer.aclose)
+        """Close both."""
+        await self._explorer.aclose()
+        await self._answerer.aclose()
 
     def _decider_of(self, task: Task[Any]) -> Decider:
         return self._answerer if task.phase == "answer" else self._explorer
 
 
 class ModelEmbedder:
-    """Turns texts into vectors by asking an embedding model, in batches.
-
-    Texts are truncated at 8,000 characters; key elements and questions are far shorter.
-    """
+    """Turns texts, truncated at 8,000 characters, into vectors by asking an embedding model."""
 
     def __init__(self, client: Embeddings, service: ModelService, *, dimension: int) -> None:
         self.name = service.name
@@ -191,19 +183,18 @@ class ModelEmbedder:
         vectors = await _embed(self._client, self._service, batch)
         seconds = time.monotonic() - start
         logger.debug("%s embedded %d texts in %.1f s", self.name, len(batch), seconds)
-        wrong = {len(vector) for vector in vectors} - {self.dimension}
-        if wrong or len(vectors) != len(batch):
-            lengths = ", ".join(map(str, sorted(wrong))) or self.dimension
+        lengths = [len(vector) for vector in vectors]
+        if lengths != [self.dimension] * len(batch):
             raise DecisionError(
-                f"{self.name} gave {len(vectors)} vectors of length {lengths} for {len(batch)} "
-                f"texts, not one of length {self.dimension} each: choose other embeddings "
-                "(GRAPHREADER_EMBEDDINGS)."
+                f"{self.name} gave {len(vectors)} vectors of length {max(lengths, default=0)} for "
+                f"{len(batch)} texts, not one of length {self.dimension} each: choose other "
+                "embeddings (GRAPHREADER_EMBEDDINGS)."
             )
         return vectors
 
 
 async def _probe_dimension(client: Embeddings, service: ModelService) -> int:
-    """The length of the model's vectors, found by embedding one text; closes the client."""
+    """The length of the model's vectors; closes the client."""
     try:
         return len((await _embed(client, service, ["length"]))[0])
     finally:
@@ -227,10 +218,9 @@ def _storable(vector: Sequence[float]) -> list[float]:
 
 
 class ModelRegistry:
-    """The deciders and the embedder of the settings, each opened when it is first needed.
+    """The deciders, one a window, and the embedder of the settings, opened when first needed.
 
-    A decider has a fixed window, so there is one for each window. A `decider` or an `embedder` that
-    is passed in replaces all of them and is not closed here.
+    A `decider` or an `embedder` that is passed in replaces them and is not closed here.
     """
 
     def __init__(
@@ -283,8 +273,7 @@ class ModelRegistry:
 
     async def aclose(self) -> None:
         """Close the deciders and the embedder that were opened here; a later use opens new ones."""
-        async with AsyncExitStack() as closing:
-            for one in (*self._opened.values(), self._own_embedder):
-                if one:
-                    closing.push_async_callback(one.aclose)
-            self._opened, self._own_embedder = {}, None
+        opened = [*self._opened.values(), *filter(None, [self._own_embedder])]
+        self._opened, self._own_embedder = {}, None
+        for one in opened:
+            await one.aclose()

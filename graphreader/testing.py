@@ -73,9 +73,8 @@ class FunctionChatModel(BaseChatModel):
 
     A dict or a pydantic object becomes JSON content, or the arguments of a bound tool. A string is
     the content, an AIMessage the whole message, an exception is raised. A parameter in `refuses`
-    ("response_format", "tools", "temperature", "seed", "max_tokens") gets status 400, as from
-    servers that do not support it. `requests` keeps all requests. It does not stream and reports no
-    usage, except in an AIMessage with `usage_metadata`.
+    (such as "response_format", "tools", "seed") gets status 400. `requests` keeps all requests. It
+    does not stream and reports no usage, except in an AIMessage with `usage_metadata`.
     """
 
     function: Callable[[ChatRequest], Any]

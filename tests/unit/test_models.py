@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from graphreader.agent.decisions import Answer, RationalPlan
 from graphreader.agent.tasks import AnswerTask, PlanTask
 from graphreader.llm.protocols import Decider
@@ -16,20 +14,13 @@ ANSWER = AnswerTask("Who?", "Look.", ("Danny won.",), ())
 
 
 class Named(ScriptedDecider):
-    """A decider that decides by its name, and may fail when it is closed."""
+    """A decider that decides by its name."""
 
-    def __init__(self, name: str, *, fails: bool = False) -> None:
+    def __init__(self, name: str) -> None:
         reply = Answer(analysis="", answer=name, answered=True)
         script = {PlanTask: lambda _: RationalPlan(plan=name), AnswerTask: lambda _: reply}
         super().__init__(script, name=name, notice=f"{name} says hello.")
         self.prompts = f"prompts of {name}"
-        self.closed = False
-        self._fails = fails
-
-    async def aclose(self) -> None:
-        self.closed = True
-        if self._fails:
-            raise OSError("cannot be closed")
 
     async def decide(self, task: Any, budget: Any = None, on_token: Any = None) -> Any:
         if on_token:
@@ -64,15 +55,3 @@ def test_description() -> None:
     assert both.prompts == "prompts of small, prompts of large"
     assert both.notice == "small says hello. large says hello."
     assert (same.notice, same.prompts) == (OfflineDecider.notice, OfflineDecider.prompts)
-
-
-# Both are closed, also where one of them fails.
-@pytest.mark.parametrize("fails", [(True, False), (False, True)])
-async def test_close(fails: tuple[bool, bool]) -> None:
-    first, second = Named("a", fails=fails[0]), Named("b", fails=fails[1])
-
-    with pytest.raises(OSError, match="cannot be closed"):
-        await RoutingDecider(first, second).aclose()
-
-    assert first.closed
-    assert second.closed
