@@ -38,8 +38,7 @@ class Turn:
 class Server(Loopback):
     """`reply` gets what was asked as OpenAI's messages, and gives the content.
 
-    `turns` are used up one a request; `refuses` tells what of a request gets status 400, as a
-    `Turn`. `requests` keeps the bodies, `keys` the keys that came along.
+    `turns` are used up one a request. `requests` keeps the bodies, `keys` the keys that came along.
     """
 
     def __init__(
@@ -48,13 +47,11 @@ class Server(Loopback):
         *,
         turns: Iterable[Turn] = (),
         always: Turn | None = None,
-        refuses: Callable[[Body], Turn | None] = lambda body: None,
     ) -> None:
         super().__init__(_Handler)
         self.reply = reply
         self.turns = deque(turns)
         self.always = always
-        self.refuses = refuses
         self.requests: list[Body] = []
         self.keys: set[str] = set()
         self._lock = threading.Lock()
@@ -65,8 +62,7 @@ class Server(Loopback):
     def _next(self, body: Body) -> Turn:
         with self._lock:
             self.requests.append(body)
-            scripted = self.refuses(body) or (self.turns.popleft() if self.turns else None)
-            return scripted or self.always or Turn()
+            return self.turns.popleft() if self.turns else self.always or Turn()
 
     def _text(self, turn: Turn, messages: list[Body]) -> str:
         if turn.text is not None:
@@ -113,11 +109,7 @@ class AnthropicServer(Server):
         content: list[Body] = []
         if turn.thinking:
             content.append({"type": "thinking", "thinking": turn.thinking, "signature": "s"})
-        if body.get("tools") and text:
-            name = body["tools"][0]["name"]
-            call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": json.loads(text)}
-            content.append(call)
-        elif text:
+        if text:
             content.append({"type": "text", "text": text})
         return {
             "id": "msg_1",
@@ -125,7 +117,7 @@ class AnthropicServer(Server):
             "role": "assistant",
             "model": body["model"],
             "content": content,
-            "stop_reason": turn.stop or ("tool_use" if body.get("tools") else "end_turn"),
+            "stop_reason": turn.stop or "end_turn",
             "stop_sequence": None,
             "usage": {
                 "input_tokens": 30,
@@ -142,14 +134,10 @@ def _events(message: Body) -> Iterator[Body]:
     begun = {**message, "content": [], "stop_reason": None, "usage": usage}
     yield {"type": "message_start", "message": begun}
     for index, block in enumerate(message["content"]):
-        at = {"index": index}
-        key = {"text": "text", "thinking": "thinking", "tool_use": "input"}[block["type"]]
-        empty = {**block, key: {} if key == "input" else ""}
-        yield {"type": "content_block_start", **at, "content_block": empty}
-        text = json.dumps(block[key], ensure_ascii=False) if key == "input" else block[key]
-        kind, name = ("input_json", "partial_json") if key == "input" else (key, key)
-        for start in range(0, len(text), _PIECE):
-            delta = {"type": f"{kind}_delta", name: text[start : start + _PIECE]}
+        at, kind = {"index": index}, block["type"]
+        yield {"type": "content_block_start", **at, "content_block": {**block, kind: ""}}
+        for start in range(0, len(block[kind]), _PIECE):
+            delta = {"type": f"{kind}_delta", kind: block[kind][start : start + _PIECE]}
             yield {"type": "content_block_delta", **at, "delta": delta}
         yield {"type": "content_block_stop", **at}
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
@@ -178,13 +166,8 @@ class OllamaServer(Server):
         text = self._text(turn, body["messages"])
         for start in range(0, len(turn.thinking), _PIECE):
             yield self._line(body, "", thinking=turn.thinking[start : start + _PIECE])
-        if body.get("tools") and text:
-            name = body["tools"][0]["function"]["name"]
-            call = {"function": {"name": name, "arguments": json.loads(text)}}
-            yield self._line(body, "", tool_calls=[call])
-        else:
-            for start in range(0, len(text), _PIECE):
-                yield self._line(body, text[start : start + _PIECE])
+        for start in range(0, len(text), _PIECE):
+            yield self._line(body, text[start : start + _PIECE])
         yield {
             **self._line(body, ""),
             "done": True,
@@ -208,8 +191,6 @@ def _joined(lines: list[Body]) -> Body:
     """What a stream says, in one piece."""
     messages = [line["message"] for line in lines]
     whole = {"role": "assistant", "content": "".join(one["content"] for one in messages)}
-    for one in messages:
-        whole |= {name: one[name] for name in ("tool_calls",) if name in one}
     if thinking := "".join(one.get("thinking", "") for one in messages):
         whole["thinking"] = thinking
     return {**lines[-1], "message": whole}

@@ -63,17 +63,6 @@ async def opened(
         await decider.aclose()
 
 
-def forms_of(requests: list[Body]) -> list[str]:
-    """In which form each reply was asked for."""
-    return [
-        "tool" if body.get("tools") else "schema" if _schema(body) else "text" for body in requests
-    ]
-
-
-def _schema(body: Body) -> Any:
-    return body.get("format") or (body.get("output_config") or {}).get("format")
-
-
 def limits_of(its: Service, requests: list[Body]) -> list[int]:
     if its is OLLAMA:
         return [body["options"]["num_predict"] for body in requests]
@@ -120,67 +109,24 @@ async def test_requests(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
             assert (options["temperature"], options["seed"]) == (0.2, 7)
 
 
-# An answer is streamed while it is written, as text or as a tool's arguments, in each one's own
-# kind of stream; it costs what it costs in one piece.
+# An answer is streamed while it is written, in each one's own kind of stream; it costs what it
+# costs in one piece.
 @both
-@pytest.mark.parametrize("form", ["schema", "tool"])
-async def test_streamed(form: str, its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(body: Body) -> Turn | None:
-        return Turn(400, "output_config.format: not supported") if _schema(body) else None
-
+async def test_streamed(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces: list[tuple[str, bool]] = []
     reply = {"analysis": "It is plain.", "answer": f"In Town1, “孙悟空” 😀. {'So. ' * 30}"}
     whole = {**reply, "answered": True, "claims": [], "contradictions": []}
     task = AnswerTask(PLAN.question, "Look.", ("Town1.",), ())
-    declines = refuses if form == "tool" else (lambda body: None)
-    with its.server(lambda body: whole, refuses=declines) as server:
+    with its.server(lambda body: whole) as server:
         async with opened(its, server, monkeypatch) as decider:
             heard = await decider.decide(task, None, lambda *piece: pieces.append(piece))
             unheard = await decider.decide(task)
 
     assert "".join(piece for piece, _ in pieces) == heard.decision.answer == reply["answer"]
     assert pieces[0][1]
-    assert len(pieces) > 2 or (its is OLLAMA and form == "tool")  # its calls come in one piece
+    assert len(pieces) > 2
     assert heard == unheard
     assert [bool(body.get("stream")) for body in server.requests[-2:]] == [True, False]
-
-
-# A schema that is declined gives way to a tool, and tools to plain text, in each one's own words.
-@both
-@pytest.mark.parametrize("tools", [True, False], ids=["tools", "no tools"])
-async def test_ladder_of_forms(tools: bool, its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = its.model.partition(":")[2]
-    no_schema, no_tools = {
-        ANTHROPIC: (
-            "output_config.format: This model does not support structured outputs.",
-            "tools: This model does not support tool use.",
-        ),
-        OLLAMA: (
-            "invalid JSON schema in format",
-            f"registry.ollama.ai/library/{name} does not support tools",
-        ),
-    }[its]
-
-    def refuses(body: Body) -> Turn | None:
-        if _schema(body):
-            return Turn(500 if its is OLLAMA else 400, no_schema)
-        return Turn(400, no_tools) if body.get("tools") and not tools else None
-
-    with its.server(mind.think, refuses=refuses) as server:
-        async with opened(its, server, monkeypatch) as decider:
-            decided = [await decider.decide(task) for task in TASKS]
-
-    last = "tool" if tools else "text"
-    assert decided[1].decision.facts[0].fact == "Anna1 met Bert7 in Town1."
-    assert [one.usage.calls for one in decided] == [1, 1, 1]
-    assert forms_of(server.requests) == ["schema", *([] if tools else ["tool"]), *[last] * 3]
-    tool = next(body for body in server.requests if body.get("tools"))
-    if its is ANTHROPIC:
-        assert tool["tool_choice"] == {"type": "tool", "name": "RationalPlan"}
-        assert properties(tool["tools"][0]["input_schema"]) == ["needs", "plan"]
-    else:
-        assert properties(tool["tools"][0]["function"]["parameters"]) == ["needs", "plan"]
-    assert ("JSON schema" in str(server.requests[-1])) is not tools
 
 
 # A chunk's reply that was cut off is not asked for again, so that the chunk is divided; a model
@@ -212,9 +158,6 @@ async def test_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
             server.always = Turn(401, f"unauthorized: {KEY}")
             with pytest.raises(ModelRefusedError, match=its.key) as refused:
                 await decider.decide(PLAN)
-            server.always = Turn(400, f"{KEY} is odd")  # perhaps due to the form: each is tried
-            with pytest.raises(ModelRefusedError, match=r"refuses the request .*400: ") as odd:
-                await decider.decide(PLAN)
 
-    assert KEY not in str(refused.value) + str(odd.value)
-    assert len(server.requests) == 3 + 1 + 3
+    assert KEY not in str(refused.value)
+    assert len(server.requests) == 3 + 1
