@@ -12,12 +12,10 @@ from langchain_core.messages import AIMessage
 
 from graphreader.errors import (
     DecisionError,
-    GraphReaderError,
     ModelClosedError,
     ModelRefusedError,
     ModelUnavailableError,
     Neo4jUnavailableError,
-    SchemaError,
     SettingsError,
     WindowError,
 )
@@ -92,7 +90,7 @@ async def fails(call: Awaitable[Any], kind: type[Exception], words: str | None =
 # A failure that passes is retried, also before the first reply; the caller sees none of it.
 @pytest.mark.parametrize(
     "failure",
-    [*(RequestRefused(status, "no") for status in (408, 409, 429, 500, 503)), ConnectionError()],
+    [RequestRefused(429, "no"), RequestRefused(500, "no"), ConnectionError()],
     ids=str,
 )
 @virtual_time
@@ -166,13 +164,11 @@ async def test_too_long_a_wait(replied: bool, wait: int) -> None:
     ("status", "message", "error", "words"),
     [
         (401, "Incorrect API key: sk-abcdefghij", ModelClosedError, "check OPENAI_API_KEY"),
-        (403, "You may not use this model", ModelClosedError, "check OPENAI_API_KEY"),
         (404, "The model `fake` does not exist", ModelClosedError, "check GRAPHREADER_MODEL"),
         (429, "You exceeded your current quota.", ModelClosedError, "quota of fake:model"),
         (413, "Too large with sk-abcdefghij", ModelRefusedError, r"\(413: Too large with"),
         (400, "The maximum context length is 2048", WindowError, "GRAPHREADER_WINDOW"),
         (400, "Unsupported parameter: 'seed'.", RequestRejected, "seed"),
-        (400, "No 'response_format' here", RequestRejected, "response_format"),
     ],
 )
 @virtual_time
@@ -187,14 +183,11 @@ async def test_final_refusals(
 
 
 # A mistake in a program is not taken for a failing service: it is raised as it is, at once.
-@pytest.mark.parametrize("error", [KeyError("plan"), TypeError("not a dict"), AssertionError()])
 @virtual_time
-async def test_bugs_are_not_retried(error: Exception) -> None:
-    wrong = Replies(error)
-    with pytest.raises(type(error)) as caught:
-        await (await service()).call(wrong)
+async def test_bugs_are_not_retried() -> None:
+    wrong = Replies(KeyError("plan"))
+    await fails((await service()).call(wrong), KeyError, "plan")
 
-    assert caught.value is error
     assert len(wrong.times) == 1
 
 
@@ -202,11 +195,8 @@ async def test_bugs_are_not_retried(error: Exception) -> None:
 @virtual_time
 async def test_timeouts() -> None:
     fake, other = await service(replied=True, timeout=30), await service(timeout=30)
-    forgiven, silent, unknown = (
-        Replies(*[HANGS] * MAX_TIMEOUTS, "good"),
-        Replies(HANGS),
-        Replies(HANGS),
-    )
+    forgiven = Replies(*[HANGS] * MAX_TIMEOUTS, "good")
+    silent, unknown = Replies(HANGS), Replies(HANGS)
 
     assert await fake.call(forgiven) == "good"
     await fails(fake.call(silent), ModelUnavailableError, r"GRAPHREADER_TIMEOUT \(now 30")
@@ -273,18 +263,14 @@ async def test_tokens(reported: int | None, starts_at: int) -> None:
     assert second.times == [pytest.approx(starts_at)]
 
 
-# Errors that every question would meet end a batch of questions at once, as they are.
-@pytest.mark.parametrize("error", [SettingsError("Set a key."), SchemaError("Another schema.")])
-def test_fatal_errors(error: GraphReaderError) -> None:
-    assert CircuitBreaker().record_error(error) is error
-
-
-# Some outages in a row end it as well; an answer resets the count, other errors do not count.
+# What every question would meet ends a batch of questions at once, as do some outages in a row; an
+# answer resets the count, other errors do not count.
 def test_outages() -> None:
-    breaker = CircuitBreaker()
+    breaker, fatal = CircuitBreaker(), SettingsError("Set a key.")
     outages = [Neo4jUnavailableError("No Neo4j."), ModelUnavailableError("No model.")]
     allowed = (outages * MAX_OUTAGES)[: MAX_OUTAGES - 1]
 
+    assert breaker.record_error(fatal) is fatal
     assert not any(breaker.record_error(error) for error in allowed)
     breaker.record_answer()
     assert not any(breaker.record_error(error) for error in allowed)

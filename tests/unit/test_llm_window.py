@@ -30,8 +30,6 @@ from graphreader.resources import check_chunk_fits, room_for_question
 from graphreader.tokens import count
 
 PROMPTS = Prompts()
-FORMS = ["schema", "tool", "text"]
-ENCODINGS = ["o200k_base", "cl100k_base"]
 fit = partial(window_module.fit, prompts=PROMPTS)
 
 MANY = [
@@ -54,17 +52,15 @@ MANY = [
 ]  # fmt: skip
 
 
-# What does not fit loses as few choices as will do, whatever the form; the best ones stay.
-@pytest.mark.parametrize("form", FORMS)
+# What does not fit loses as few choices as will do; the best ones stay.
 @pytest.mark.parametrize("task", MANY, ids=lambda task: type(task).__name__)
-@pytest.mark.parametrize("window", [1024, 4096])
-def test_shortened_to_the_window(task: Any, form: Any, window: int) -> None:
-    fitted = fit(task, form, window)
+def test_shortened_to_the_window(task: Any) -> None:
+    fitted = fit(task, "schema", 1024)
     one_more = task.keeping(fitted.task.choices + 1)
 
     assert task.fewest <= fitted.task.choices < task.choices
-    assert fitted.tokens <= window
-    assert fit(one_more, form, 100_000).tokens > window
+    assert fitted.tokens <= 1024
+    assert fit(one_more, "schema", 100_000).tokens > 1024
     assert fitted.task == task.keeping(fitted.task.choices)
 
 
@@ -113,8 +109,10 @@ def test_next_pages_are_offered(task: Any) -> None:
 
 
 # Everything that is sent is counted, in the encoding that is asked for: text, framing, schema.
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("form", "encoding"),
+    [("schema", "o200k_base"), ("tool", "cl100k_base"), ("text", "o200k_base")],
+)
 def test_everything_is_counted(form: ReplyForm, encoding: str) -> None:
     task = ChunkTask("谁?", "找。", ("看",), "笔记 " * 90, "D", "西游记, chunk 1", "孙悟空。" * 300)
     along = {"schema": structured_output.response_format, "tool": structured_output.tool}
@@ -162,8 +160,7 @@ def of_tokens(number: int, sentence: str, encoding: str = "o200k_base") -> str:
 
 
 # A full chunk, a full notebook, a long plan and question, ten long actions and a long queue fit the
-# paper's window in every form and language; so do five full notebooks, alone and joined.
-@pytest.mark.parametrize("form", FORMS)
+# paper's window in English and Chinese; so do five full notebooks, alone and joined.
 @pytest.mark.parametrize(
     ("sentence", "title"),
     [
@@ -178,7 +175,7 @@ def of_tokens(number: int, sentence: str, encoding: str = "o200k_base") -> str:
     ],
     ids=["English", "Chinese"],
 )
-def test_the_largest_prompts_fit(form: ReplyForm, sentence: str, title: str) -> None:
+def test_the_largest_prompts_fit(sentence: str, title: str) -> None:
     labels = tuple(f"{title}, chunk {n}" for n in range(20))
     actions = tuple(f"at {label}: read_chunk({'; '.join(labels[:6])})" for label in labels[:10])
     question, plan, notebook = (
@@ -193,7 +190,7 @@ def test_the_largest_prompts_fit(form: ReplyForm, sentence: str, title: str) -> 
     evidence = tuple(Evidence(label, of_tokens(80, sentence)) for label in labels)
     answer = AnswerTask(question, plan, (notebook,) * 5, evidence)
 
-    fitted = fit(chunk, form, 4096)
+    fitted = fit(chunk, "text", 4096)
 
     assert fitted.tokens <= 4096
     assert text in str(fitted.messages[1].content)
@@ -201,15 +198,19 @@ def test_the_largest_prompts_fit(form: ReplyForm, sentence: str, title: str) -> 
     condense = CondenseTask(question, plan, (of_tokens(CondenseTask.reply_tokens, sentence),))
     join = JoinTask(question, plan, (notebook,) * 5)
     for task in (facts, neighbors, answer, condense, join):
-        assert fit(task, form, 4096).tokens <= 4096
-    assert str(fit(answer, form, 4096).messages[1].content).count(notebook) == 5
+        assert fit(task, "text", 4096).tokens <= 4096
+    assert str(fit(answer, "text", 4096).messages[1].content).count(notebook) == 5
 
 
 # As long a question as there is said to be room for really fits beside a chunk and all that may
-# stand beside it, in every form and encoding.
-@pytest.mark.parametrize("sentence", ["The Maid raised the siege. ", "孙悟空大闹天宫。"])
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("form", FORMS)
+# stand with it.
+@pytest.mark.parametrize(
+    ("form", "encoding", "sentence"),
+    [
+        ("schema", "o200k_base", "The Maid raised the siege. "),
+        ("text", "cl100k_base", "孙悟空大闹天宫。"),
+    ],
+)
 def test_room_for_the_question(form: ReplyForm, encoding: str, sentence: str) -> None:
     of = partial(of_tokens, encoding=encoding)
     room = room_for_question(2000, 4096, prompts=PROMPTS, encoding=encoding)
