@@ -273,7 +273,8 @@ class ModelRegistry:
 
     async def aclose(self) -> None:
         """Close the deciders and the embedder that were opened here; a later use opens new ones."""
-        opened = [*self._opened.values(), *filter(None, [self._own_embedder])]
+        for decider in self._opened.values():
+            await decider.aclose()
+        if self._own_embedder:
+            await self._own_embedder.aclose()
         self._opened, self._own_embedder = {}, None
-        for one in opened:
-            await one.aclose()

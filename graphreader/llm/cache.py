@@ -1,11 +1,9 @@
 """The reply cache: decisions that were paid for are kept in one SQLite file and used again.
 
 A decision is kept with the number of choices that were shown for it, under a key of everything
-that shapes it: model, parameters, schema and the whole prompt. The form of the reply makes no
-difference. Equal decisions that are wanted at the same time are requested once (single flight).
-
-Any process may use the file at the same time. A file that is damaged, locked, read-only or on a
-full disk never fails a run: no reply is read or kept, and `trouble` says so.
+that shapes it: model, parameters, schema and the whole prompt. Equal decisions at the same time are
+requested once (single flight). Any process may use the file at the same time. A file that is
+damaged, locked, read-only or on a full disk never fails a run: `trouble` says so.
 """
 
 import asyncio
@@ -32,7 +30,6 @@ from graphreader.usage import Usage
 T = TypeVar("T")
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
-
 FORMAT: Final = 1  # the version of the table, in the file's `user_version`
 _LOCK_SECONDS: Final = 5.0  # that another process's writing is waited for
 _RETRY_SECONDS: Final = 10.0  # that a file is not used after a failure: each may wait for a lock
@@ -46,7 +43,6 @@ CREATE TABLE IF NOT EXISTS replies (
 """
 _GET: Final = "SELECT reply FROM replies WHERE key = ?"
 _PUT: Final = "INSERT OR REPLACE INTO replies (key, model, kept_at, reply) VALUES (?, ?, ?, ?)"
-
 _STATS: Final = """
 SELECT model, count(*), min(kept_at), max(kept_at) FROM replies GROUP BY model ORDER BY 2 DESC, 1
 """
@@ -76,8 +72,7 @@ def key_of(*parts: str) -> str:
 class ReplyCache:
     """The replies in one file. The file is made by the first `put`, not by this constructor.
 
-    SQLite runs in a thread of its own. `trouble` is a sentence for a person once the file could not
-    be used, else None.
+    SQLite runs in a thread of its own. `trouble` is a sentence once the file could not be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -212,8 +207,8 @@ class DecisionCache:
     ) -> DecisionResult[D]:
         """The kept decision, which cost nothing, else the result of `ask`, which is kept then.
 
-        `texts` is everything that the task may show. Of equal decisions at the same time, the first
-        is requested; another one is requested only if that fails or is cancelled.
+        `texts` is everything that the task may show. Of equal decisions at the same time, another
+        one is requested only if the first fails or is cancelled.
         """
         schema = json.dumps(schema_of(task.decision), sort_keys=True)
         key = key_of(self._model, *self._options, task.prompt, schema, *texts)

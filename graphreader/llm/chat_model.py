@@ -54,7 +54,6 @@ from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
-
 _NEXT_FORM: dict[ReplyForm, ReplyForm] = {"schema": "tool", "tool": "text"}
 
 
@@ -257,7 +256,6 @@ class LanguageModelDecider:
         on_token: TokenCallback | None,
         tokens: int,
     ) -> AIMessage:
-        """The service's reply, with request and reply in the log."""
         load_table()  # of prices, while the model writes
         start, kind = time.monotonic(), prompt.task.prompt
         texts = [message.text for message in prompt.messages]
@@ -290,7 +288,6 @@ class LanguageModelDecider:
         return replace(usage, unpriced=1) if dollars is None else replace(usage, dollars=dollars)
 
     def _read(self, reply: _Reply[D]) -> D:
-        """The decision in the reply. Raises UnusableReply."""
         task = reply.prompt.task
         decision = read(reply.message, task)
         if holds_json(reply.message):

@@ -1,8 +1,7 @@
 """Prices of requests in dollars: from a file of one's own, else from the `genai-prices` package.
 
 The package's table is never updated over the network. Nothing is guessed: a model of one's own
-server has no price unless the file names it. Prices are list prices, without discounts, taxes and
-the cost of writing into a provider's prompt cache.
+server has no price unless the file names it. Prices are list prices.
 """
 
 import tomllib
@@ -53,7 +52,7 @@ class Prices:
         cached_input = 0.075  # default: as input
 
     `openai_base_url` is the address of models of the provider "openai", if it is not OpenAI's: the
-    table knows the prices of some other addresses. Raises SettingsError for an unusable file.
+    table knows some others. Raises SettingsError.
     """
 
     def __init__(self, file: Path | None = None, *, openai_base_url: str | None = None) -> None:
@@ -70,8 +69,7 @@ class Prices:
     ) -> float | None:
         """Dollars of one request to the model `name` ("provider:model"); None: not known.
 
-        `cached_tokens` are the input tokens from the provider's prompt cache. Some providers charge
-        more for long requests, so the requests of a run are priced one by one. The first call may
+        `cached_tokens` are the input tokens from the provider's prompt cache. The first call may
         wait for the table (0.5 s), unless `load_table` was called before.
         """
         if name == OFFLINE:
@@ -119,7 +117,6 @@ def _import_table() -> tuple[Any, frozenset[str]]:
 
 
 def _read_file(file: Path) -> dict[str, _Entry]:
-    """The prices of a file. Raises SettingsError."""
     try:
         tables = tomllib.loads(file.expanduser().read_text(encoding="utf-8-sig"))
         return {_normalize(name): _Entry.model_validate(entry) for name, entry in tables.items()}
@@ -136,6 +133,5 @@ def _read_file(file: Path) -> dict[str, _Entry]:
 
 
 def _normalize(name: str) -> str:
-    """The model's name with the provider in LangChain's spelling."""
     provider, colon, model = name.partition(":")
     return f"{provider.replace('-', '_').lower()}{colon}{model}"

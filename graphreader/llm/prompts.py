@@ -2,10 +2,8 @@
 
 The comment is not sent. The system part is fixed and comes first, so that providers' prompt caches
 work; the user part has `$name` places for `Task.values()`. Text from documents stands between
-tags of the user part (`<chunk>` ... `</chunk>`), and no value can open or close such a tag.
-
-A folder of one's own may replace files of the same name. They are checked when they are read, so
-that a mistake is reported at the start and not in the middle of a run.
+tags of the user part (`<chunk>` ... `</chunk>`), and no value can open or close such a tag. A
+folder of one's own may replace files of the same name.
 """
 
 import re
@@ -22,19 +20,17 @@ from graphreader.errors import SettingsError
 from graphreader.llm.protocols import Task
 
 _PARTS = re.compile(
-    r"\s*<!--(?P<head>.*?)-->\s*^# System\s*$(?P<system>.*?)^# User\s*$(?P<user>.*)",
+    r"\s*<!--.*?-->\s*^# System\s*$(?P<system>.*?)^# User\s*$(?P<user>.*)",
     re.DOTALL | re.MULTILINE,
 )
-
 _END_TAG = re.compile(r"</(\w+)>")
 _SUFFIX = ".md"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt file. `head` is the comment: the figure it follows, its input and its output."""
+    """The two parts of a prompt file."""
 
-    head: str
     system: str
     user: str
 
@@ -58,8 +54,7 @@ class Prompt:
 class Prompts:
     """The prompts of all tasks: the package's, replaced by files of the same name in `folder`.
 
-    `version` is eight characters that change with the text that is sent. Raises SettingsError
-    where the folder or one of its files cannot be used.
+    `version` is eight characters that change with the text that is sent. Raises SettingsError.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -84,7 +79,6 @@ class Prompts:
 
 @cache
 def _package_prompts() -> Mapping[str, Prompt]:
-    """The prompts of the package, read once per process."""
     folder = files("graphreader") / "prompts"
     return {
         file.name.removesuffix(_SUFFIX): _parse(file.read_text(encoding="utf-8"))
@@ -112,7 +106,6 @@ def _parse(text: str) -> Prompt:
 
 
 def _read_folder(folder: Path) -> dict[str, Prompt]:
-    """The prompts of a folder, without hidden files and files of other kinds."""
     try:
         files = [one for one in sorted(folder.iterdir()) if one.suffix == _SUFFIX]
     except OSError as error:
@@ -124,7 +117,6 @@ def _read_folder(folder: Path) -> dict[str, Prompt]:
 
 
 def _read_file(file: Path) -> Prompt:
-    """A prompt file of one's own. Raises SettingsError."""
     try:
         original = _package_prompts().get(file.stem)
         if original is None:

@@ -90,10 +90,10 @@ D = TypeVar("D", bound=Decision)
 class Task(Generic[D]):
     """One decision to take. `prompt` names the prompt file, `decision` is the result's class.
 
-    `phase` is the phase of the run; `reply_tokens` is the limit of the reply, without reasoning. A
-    `divisible` task whose reply is cut off is not repeated: its caller splits it. The `answer` of
-    a `streamed` task can be received while it is written. `ranked` names the field with the items,
-    best first, that may be too many for a window; empty: there are none.
+    `reply_tokens` is the limit of the reply, without reasoning. A `divisible` task whose reply is
+    cut off is not repeated: its caller splits it. The `answer` of a `streamed` task can be received
+    while it is written. `ranked` names the field with the items, best first, that may be too many
+    for a window, if there is one.
     """
 
     prompt: ClassVar[str]
@@ -188,8 +188,7 @@ class Decider(Protocol):
 
     `name` is what a corpus and a reading record ("offline", "openai:gpt-5.4-mini"); `prompts` is
     the version of its prompts or rules; `concurrency` is how many decisions may run at once.
-    `notice` is a sentence that a person must see wherever the decider could be mistaken for
-    something else, or empty.
+    `notice` is a sentence that a person must see, or empty.
     """
 
     name: str
@@ -205,10 +204,9 @@ class Decider(Protocol):
     ) -> DecisionResult[D]:
         """Take one decision that is valid for the task (`task.problem(decision)` is None).
 
-        The cost is taken from the run's budget. `on_token` may receive the pieces of
-        `Answer.answer` while a model writes it: perhaps none, perhaps some that the final decision
-        does not contain. Raises DecisionError where no decision can be had, and BudgetError before
-        a request that the budget does not allow.
+        `on_token` may receive the pieces of `Answer.answer` while a model writes it: perhaps none,
+        perhaps some that the final decision does not contain. Raises DecisionError where no
+        decision can be had, and BudgetError before a request that the budget does not allow.
         """
 
     def measure(self, task: Task[Any]) -> int:

@@ -20,7 +20,7 @@ from langchain.embeddings import init_embeddings
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable
 from pydantic import SecretStr, ValidationError
 
 from graphreader.errors import SettingsError
@@ -33,10 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider: LangChain's name for it, the variable of its key, LangChain's package.
-
-    `base_url` is the variable of the base URL, where there is one.
-    """
+    """LangChain's name of a provider and its package, the variables of its key and base URL."""
 
     name: str
     key: str
@@ -73,10 +70,7 @@ _FORM_WARNING = "(This model does not support|Invalid schema for) OpenAI's struc
 
 
 def provider_and_model(name: str, setting: str) -> tuple[Provider, str]:
-    """The provider and the model of "provider:model"; the model's name may hold further colons.
-
-    Raises SettingsError, which names the variable `setting`, where a part is missing.
-    """
+    """The provider and the model of "provider:model", from `setting`. Raises SettingsError."""
     given, _, model = name.partition(":")
     if not (given and model):
         raise SettingsError(
@@ -90,9 +84,9 @@ def provider_and_model(name: str, setting: str) -> tuple[Provider, str]:
 
 
 def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatModel:
-    """The client of the model "provider:model", which is configured by the variable `setting`.
+    """The client of the model `name`, with temperature and seed where it takes them.
 
-    Temperature and seed are set where the model takes them. Raises SettingsError.
+    `setting` is the variable that configures it, for messages. Raises SettingsError.
     """
     provider, model = provider_and_model(name, setting)
     options = _common_options(settings, provider)
@@ -286,12 +280,12 @@ class ProviderAdapter:
         profile: Mapping[str, Any] = {} if self._only_compatible else (client.profile or {})
         rejects_temperature = profile.get("temperature") is False
         self._unsupported: set[Option] = {"temperature"} if rejects_temperature else set()
-        self._has_tools = type(client).bind_tools is not BaseChatModel.bind_tools
         self.form: ReplyForm = "text"
         if provider in _SCHEMA_OPTIONS and profile.get("structured_output") is not False:
             self.form = "schema"
-        elif self._has_tools and profile.get("tool_calling") is not False:
-            self.form = "tool"
+        elif profile.get("tool_calling") is not False:
+            has_tools = type(client).bind_tools is not BaseChatModel.bind_tools
+            self.form = "tool" if has_tools else "text"
 
     def bind(
         self,
@@ -304,8 +298,7 @@ class ProviderAdapter:
     ) -> Runnable[Any, AIMessage]:
         """The client, set to reply with the decision in the form, in at most `limit` tokens.
 
-        `without` are the options that the service has rejected. A client without tools raises
-        NotImplementedError when a tool call is requested.
+        `without` are the options that the service has rejected.
         """
         without = self._unsupported.union(without)
         changes: dict[str, Any] = {
@@ -332,23 +325,11 @@ class ProviderAdapter:
             return client.bind(**schema(decision), **parameters)
         if form == "text":
             return client.bind(**parameters)
-        # Claude takes no order to use a tool while its thinking is on.
-        thinking = getattr(client, "thinking", None)
-        thinks = isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive")
         offered = [tool(decision, strict=self._provider in _STRICT_TOOLS)]
-        choice = None if thinks else decision.__name__
-        try:
-            return client.bind_tools(offered, tool_choice=choice, **parameters)
-        except (NotImplementedError, TypeError, ValueError):  # Cohere's has other parameters
-            return RunnableLambda(_reject_tools)
+        return client.bind_tools(offered, tool_choice=decision.__name__, **parameters)
 
 
 def _option_fields(client: BaseChatModel) -> dict[Option, str]:
-    """The client's own field for each option that it has."""
     known = type(client).model_fields
     fields = {option: [one for one in names if one in known] for option, names in _FIELDS.items()}
     return {option: names[0] for option, names in fields.items() if names}
-
-
-def _reject_tools(_: Any) -> AIMessage:
-    raise NotImplementedError("The model's client knows no tools.")

@@ -41,7 +41,6 @@ from graphreader.settings import display_url, redact
 
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.llm")
-
 HEALTH_CHECK_TIMEOUT = 12.0
 FIRST_TRIES = 6  # 15 seconds of pauses at most
 MAX_TRIES = 12  # a minute on average: longer than most disturbances, and than limits of a minute
@@ -49,7 +48,6 @@ MAX_TIMEOUTS = 4  # late replies to one request of a service that has replied be
 MAX_WAIT = 120.0
 _FIRST_BACKOFF = 0.5  # the bound of the first pause; it doubles with each try
 _MAX_BACKOFF = 20.0
-
 FATAL_ERRORS = (
     EmbeddingMismatchError,
     SettingsError,
@@ -416,7 +414,6 @@ def _error_body(error: BaseException) -> dict[str, Any]:
 
 
 def _message(error: BaseException) -> str:
-    """The service's own message with its error code, often from a JSON body."""
     body: Any = getattr(error, "body", None) or _error_body(error)
     if isinstance(body, dict):
         body = body.get("error", body)

@@ -1,7 +1,7 @@
 """JSON schemas of decisions, and decisions read from a model's replies.
 
 Schemas fit OpenAI's strict mode: one flat object, every property required, no further properties,
-no `oneOf`. References are resolved; titles and docstrings, which cost tokens, are left out.
+no `oneOf`. References are resolved; titles and docstrings are left out.
 
 A reply is one JSON object that fits the decision: as content, as the arguments of a tool call, or
 in plain text: after reasoning (`<think>`), in a code fence, between sentences, or inside one more
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 D = TypeVar("D", bound=Decision)
 Schema = dict[str, Any]
-
 ReplyForm = Literal["schema", "tool", "text"]
 """How a reply is requested: as JSON schema, as a tool call, or as JSON in plain text."""
 
@@ -118,13 +117,11 @@ def object_start(text: str) -> int | None:
 
 
 def _blocks(message: "AIMessage", *types: str) -> list[dict[str, object]]:
-    """The blocks of these types in a content that is a list."""
     content = message.content if isinstance(message.content, list) else []
     return [one for one in content if isinstance(one, dict) and one.get("type") in types]
 
 
 ReplyProblem = Literal["cut_off", "refused", "empty", "no_json", "misfit"]
-
 _CUT_OFF = {
     "length",
     "max_tokens",
@@ -249,7 +246,6 @@ def _unwrap(value: Any, decision: type[Decision]) -> Iterator[Any]:
 
 
 def _describe(error: ValidationError) -> str:
-    """The validation errors for the model, without the values."""
     return "; ".join(
         f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
         for one in error.errors(include_input=False, include_url=False)[:3]

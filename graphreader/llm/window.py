@@ -1,8 +1,8 @@
 """Rendering a task's prompt so that it fits the model's window.
 
-Every token that is sent counts: the messages with their framing and the schema or tool, in the
-model's encoding. A prompt that is too large loses its least relevant choices (`Task.keeping`), as
-few as possible; no text is truncated. The window bounds the input; the reply has its own limit.
+Every token that is sent counts: the messages with their framing and the schema or tool. A prompt
+that is too large loses its least relevant choices (`Task.keeping`), as few as possible; no text is
+truncated. The window bounds the input; the reply has its own limit.
 """
 
 import json
@@ -25,7 +25,6 @@ from graphreader.tokens import count as count_tokens
 from graphreader.tokens import encoding_for
 
 D = TypeVar("D", bound=Decision)
-
 # How chat formats frame messages, in tokens (OpenAI's figures; others are close).
 _TOKENS_PER_MESSAGE = 4
 _TOKENS_PER_REPLY = 3
@@ -150,7 +149,6 @@ def _system_text(system: str, decision: type[Decision], form: ReplyForm) -> str:
 
 @cache
 def _schema_tokens(decision: type[Decision], form: ReplyForm, encoding: str) -> int:
-    """The tokens of the schema or tool that goes along with the messages."""
     if form == "text":
         return 0
     schema = response_format(decision) if form == "schema" else tool(decision)
@@ -159,10 +157,7 @@ def _schema_tokens(decision: type[Decision], form: ReplyForm, encoding: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class BuildingMeasurer:
-    """Measures prompts of the model that reads texts, without opening its client.
-
-    No key and no provider's package is needed. The reply form is the JSON schema.
-    """
+    """Measures prompts of the model that reads texts, without opening its client."""
 
     name: str
     window: int

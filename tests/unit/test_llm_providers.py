@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain_core.language_models import GenericFakeChatModel
 from pydantic import SecretStr
 
 from graphreader.errors import SettingsError
@@ -224,17 +223,6 @@ def test_tools(name: str, strict: bool) -> None:
     assert offered["function"].get("strict", False) is strict
 
 
-# Claude has to use the tool, unless it thinks first: then it takes no such order.
-def test_thinking_claude() -> None:
-    client = opened(CLAUDE)
-    thinking = client.model_copy(update={"thinking": {"type": "enabled", "budget_tokens": 1024}})
-    ordered: Any = ProviderAdapter("anthropic", client).bind(Extraction, "tool", limit=9)
-    offered: Any = ProviderAdapter("anthropic", thinking).bind(Extraction, "tool", limit=9)
-
-    assert ordered.kwargs["tool_choice"]["name"] == "Extraction"
-    assert "tool_choice" not in offered.kwargs
-
-
 # The first form is the best that the model may support; nothing is known of other servers' models.
 @pytest.mark.parametrize(
     ("name", "url", "profile", "form"),
@@ -258,21 +246,3 @@ def test_first_form(name: str, url: str | None, profile: Any, form: ReplyForm) -
 def test_known_temperature() -> None:
     assert "temperature" not in body("anthropic:claude-sonnet-5-5")
     assert body(CLAUDE)["temperature"] == 0.2
-
-
-class OtherTools(GenericFakeChatModel):
-    """A client whose tools have another format."""
-
-    def bind_tools(self, *_: Any, **__: Any) -> Any:
-        raise ValueError("Unsupported dict type. Tool must be passed in otherwise.")
-
-
-# A client without tools, or with others, rejects a tool call as a service would.
-@pytest.mark.parametrize(("kind", "form"), [(GenericFakeChatModel, "text"), (OtherTools, "tool")])
-async def test_no_tools(kind: type[GenericFakeChatModel], form: ReplyForm) -> None:
-    client = kind(messages=iter(["{}"]))
-    adapter = ProviderAdapter("nobody", client)
-
-    assert adapter.form == form
-    with pytest.raises(NotImplementedError):
-        await adapter.bind(Extraction, "tool", limit=9).ainvoke("?")
