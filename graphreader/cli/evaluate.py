@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from graphreader.evaluation.costs import Cost
     from graphreader.evaluation.experiment import Evaluation, EvaluationRequest
     from graphreader.evaluation.results import EvaluationProgress, ProgressRow
-    from graphreader.evaluation.tables import Column, Section
+    from graphreader.evaluation.tables import Section
     from graphreader.evaluation.tables import Table as ReportTable
     from graphreader.settings import Settings
 
@@ -51,9 +50,7 @@ EXAMPLES = (
 _CONTINUES = "The readings so far are kept: the same command continues."
 _LEAST_ROWS = 3
 _FRAME_LINES = 6  # lines around the rows of the live table
-_COLUMN_GAP = 2
-_ONLY_WIDE = ("Answered", "Window", "Of golden", "ROUGE-2", "ROUGE-1")
-"""Columns of a report that a narrow terminal has no room for."""
+_ONLY_IN_FILES = ("Answered", "Window", "Of golden", "ROUGE-2", "ROUGE-1")
 
 
 def _option(help: str, metavar: str = "N", **more: Any) -> Any:
@@ -163,8 +160,10 @@ def evaluate(
     with evaluation:
         for note in evaluation.notes:
             print_error(note)
-        if estimate_only:
-            _print_estimate(evaluation, json)
+        if estimate_only and json:
+            print_json({"estimate": [asdict(cost) for cost in evaluation.costs()]})
+        elif estimate_only:
+            print_costs(evaluation.costs(), to_stderr=False)
         elif _confirm_costs(evaluation, request, yes):
             _run(evaluation, settings, out or "", json)
 
@@ -180,22 +179,13 @@ def _confirm_costs(evaluation: "Evaluation", request: "EvaluationRequest", yes: 
     succeeded = progress.done - progress.failed  # failed readings are asked again
     if not evaluation.uses_model or (succeeded >= progress.total and not evaluation.unrated):
         return True
-    costs = evaluation.costs()
-    print_costs(costs, to_stderr=True)
-    if request.max_dollars is not None and total_spending(costs).dollars is None:
+    total = print_costs(evaluation.costs(), to_stderr=True)
+    if request.max_dollars is not None and total.dollars is None:
         raise UsageError(
             "The price of a model is not known, so --max-cost cannot be kept: set the price in a "
             "file (GRAPHREADER_PRICES), or leave --max-cost out."
         )
     return yes or confirm("Go on?")
-
-
-def _print_estimate(evaluation: "Evaluation", json: bool) -> None:
-    costs = evaluation.costs()
-    if json:
-        print_json({"estimate": [asdict(cost) for cost in costs]})
-    else:
-        print_costs(costs, to_stderr=False)
 
 
 def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -> None:
@@ -307,28 +297,24 @@ def _result_cells(row: "ProgressRow") -> list[RenderableType]:
     ]
 
 
-def total_spending(costs: "Sequence[Cost]") -> "Spending":
-    """What all readers will spend together."""
+def print_costs(costs: "Sequence[Cost]", *, to_stderr: bool) -> "Spending":
+    """Print what each reader will spend, and all together, which is returned."""
     from graphreader.estimate import Spending
 
-    return sum((cost.total for cost in costs), Spending())
-
-
-def print_costs(costs: "Sequence[Cost]", *, to_stderr: bool) -> None:
-    """Print what each reader will spend, and all together."""
     with_model = len({cost.model for cost in costs}) > 1
     rows: list[Sequence[str | Text]] = []
     for cost in costs:
         name = f"{cost.reader}, {cost.model}" if with_model else cost.reader
         parts = [_tokens_text(part) for part in (cost.building, cost.asking, cost.rating)]
         rows.append([name, f"{cost.questions:,}", *parts, *_calls_and_price(cost.total)])
-    total = total_spending(costs)
+    total = sum((cost.total for cost in costs), Spending())
     readings = sum(cost.questions for cost in costs)
-    all_ = ["all", f"{readings:,}", "", "", _tokens_text(total), *_calls_and_price(total)]
-    rows.append([Text(cell, "bold") for cell in all_])
+    last = ["all", f"{readings:,}", "", "", _tokens_text(total), *_calls_and_price(total)]
+    rows.append([Text(cell, "bold") for cell in last])
     numbers = ("readings", "building", "asking", "rating", "calls", "price")
     console = Console(stderr=True, highlight=False) if to_stderr else None
     print_table(rows, "about", *numbers, right=numbers, console=console)
+    return total
 
 
 def _calls_and_price(spending: "Spending") -> tuple[str, str]:
@@ -375,22 +361,20 @@ def report(
 def _print_section(out: Console, table: "ReportTable", section: "Section") -> None:
     """The readers' results in one dataset; the paper's rows are dim.
 
-    In a narrow terminal confidence intervals and the columns of `_ONLY_WIDE` are left out.
+    The terminal has no room for confidence intervals and for the columns of `_ONLY_IN_FILES`.
     """
     from graphreader.evaluation.tables import format_cell, visible_columns
 
-    def cells(column: "Column", interval: bool) -> list[str]:
-        return [
-            format_cell(row[column.name], column.style, interval=interval) for row in section.rows
-        ]
-
-    columns = {one: cells(one, True) for one in visible_columns(table, section)}
-    widths = [max(map(cell_len, (one.name, *texts))) for one, texts in columns.items()]
-    if sum(widths) + _COLUMN_GAP * len(widths) > out.width:
-        columns = {one: cells(one, False) for one in columns if one.name not in _ONLY_WIDE}
+    columns = [one for one in visible_columns(table, section) if one.name not in _ONLY_IN_FILES]
     rows = [
-        [literal_line(text, "dim italic" if row.paper else "") for text in texts]
-        for row, texts in zip(section.rows, zip(*columns.values(), strict=True), strict=True)
+        [
+            literal_line(
+                format_cell(row[one.name], one.style, interval=False),
+                "dim italic" if row.paper else "",
+            )
+            for one in columns
+        ]
+        for row in section.rows
     ]
     numbers = [column.name for column in columns if column.style != "text"]
     out.print(literal_line(section.title, "bold"))

@@ -64,8 +64,7 @@ async def estimate_costs(
     """The cost of what is missing for each reader and model, all repeats together.
 
     Each arm comes with the questions that it misses and the readings that only have to be rated.
-    `rater` are the settings of the raters, None without any. Graphs, pages and gists are paid for
-    by the first arm that needs them.
+    Graphs, pages and gists are paid for by the first arm that needs them.
     """
     costs: dict[tuple[str, str], Cost] = {}
     built: set[tuple[object, ...]] = set()
@@ -166,10 +165,7 @@ class _BaselineCosts:
         self._page = min(self._text, round(preset.max_words * _TOKENS_PER_WORD))
 
     def building(self) -> Spending:
-        """Pages and gists.
-
-        Pauses are looked for in as many words as a largest page has, and may end a smallest one.
-        """
+        """Pages and gists; each request shows a largest page, and may end a smallest one."""
         if not self._name.startswith(_PAGE_READERS):
             return Spending()
         return self._request("paginate", self._pages, self._page + PROMPT, 20) + self._gists()

@@ -77,9 +77,8 @@ def make_arms(request: EvaluationRequest, settings: Settings, folder_id: str = "
         if model is not None:
             changes |= {"model": model, "explore_model": None, "answer_model": None}
         own = settings.model_copy(update=changes)
-        keep = own.model_for("extract") != OFFLINE  # it was paid for
         names = list(dict.fromkeys(request.readers))
-        readers = evaluated_readers(names, own, keep=keep, folder_id=folder_id, seed=seed)
+        readers = evaluated_readers(names, own, folder_id, seed)
         arms += [Arm(reader, own, repeat) for reader in readers]
     if not arms:
         raise UsageError("Name at least one reader.")
@@ -142,8 +141,7 @@ def _dataset_sizes(groups: Sequence[QuestionGroup]) -> list[dict[str, Any]]:
 class Evaluation:
     """An evaluation into a results folder, which is locked while the evaluation is entered.
 
-    Without a folder (`out` None) it only estimates costs. `on_reading` receives each new line, in
-    the thread of the event loop. Raises UsageError for what cannot be used as requested.
+    Without a folder (`out` None) it only estimates costs. `on_reading` receives each new line.
     """
 
     def __init__(self, request: EvaluationRequest, settings: Settings, out: str | None) -> None:
@@ -166,11 +164,8 @@ class Evaluation:
 
     def __enter__(self) -> Self:
         """Lock the folder, and count its readings."""
-        self.progress.expect(
-            arm.key(group, record)
-            for group, arm in product(self.plan.groups, self.arms)
-            for record in arm.records(group)
-        )
+        for group, arm in product(self.plan.groups, self.arms):
+            self.progress.expect(arm.key(group, record) for record in arm.records(group))
         with ExitStack() as opening:
             if self._folder:
                 opening.enter_context(self._folder)
@@ -194,9 +189,8 @@ class Evaluation:
     @property
     def notice(self) -> str:
         """The notice about figures that were made without a language model, or an empty text."""
-        phases: tuple[Phase, ...] = ("explore", "answer")
-        models = (arm.settings.model_for(phase) for arm in self.arms for phase in phases)
-        return OfflineDecider.notice if OFFLINE in models else ""
+        is_offline = any(OFFLINE in arm.model.split(", ") for arm in self.arms)
+        return OfflineDecider.notice if is_offline else ""
 
     @property
     def unrated(self) -> int:

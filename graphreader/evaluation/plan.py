@@ -1,10 +1,9 @@
 """The plan of an evaluation: its questions, grouped by their documents, at each length.
 
-Contexts of 16k to 256k tokens are a record's own documents among passages of a pool. This is the
-"mixup" of LV-Eval (paper, appendix C) for any question set with a pool. The added passages never
-contain the answer. They and their order depend on the record's id and the seed only, so that
-another run builds the same context; a longer context contains a shorter one at each doubling of 1k
-(1k, 2k, 4k ...). Lengths count the tokens of texts, without titles.
+Longer contexts are a record's own documents among passages of a pool, as in the "mixup" of LV-Eval
+(paper, appendix C). The added passages never contain the answer. They and their order depend on the
+record's id and the seed only; a longer context contains a shorter one at each doubling of 1k.
+Lengths count the tokens of texts, without titles.
 """
 
 import re
@@ -70,9 +69,9 @@ class Pool:
     def fitting(self, record: Record) -> list[int]:
         """The indexes of the passages that may be added to a record's own documents.
 
-        Left out are passages that contain an answer (as a part of the text, even inside a word, or
-        as words whatever the punctuation; yes and no do not count), that have the title of a
-        document with evidence, or that the record has itself.
+        Left out are passages with an answer (even inside a word, or as words whatever the
+        punctuation; yes and no do not count), with the title of a document with evidence, or that
+        the record has itself.
         """
         answers = [
             (_folded(answer.strip()), words)
@@ -101,8 +100,7 @@ def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Rec
     """The record with passages of the pool up to `tokens` tokens, and never more.
 
     Each step of the doubling is filled first; a passage that does not fit is skipped, until less
-    than a hundredth of the length is missing or none fits. All documents are shuffled, and the
-    evidence is moved along. The pool must be sufficient, see `can_fill`.
+    than a hundredth of the length is missing or none fits. Then all documents are shuffled.
     """
     left = pool.fitting(record)
     Random(f"passages {seed} {record.id}").shuffle(left)

@@ -1,6 +1,5 @@
 """The readers of an evaluation: GraphReader's variants and the baselines behind one protocol."""
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -34,10 +33,7 @@ MODEL_PHASES: tuple[Phase, ...] = ("extract", "explore", "answer")
 
 @dataclass(frozen=True, slots=True)
 class PreparedReader:
-    """A reader that holds the documents of a record, and the cost of preparing it.
-
-    `graph` are the sizes of its graph (paper, table 8), `compression` those of its gists.
-    """
+    """A reader with documents, the cost of preparing it, and the sizes of its graph or gists."""
 
     reader: Reader
     building: Usage = field(default_factory=Usage)
@@ -46,10 +42,7 @@ class PreparedReader:
 
 
 class EvaluatedReader(ABC):
-    """A reader that an evaluation prepares for documents and asks questions about them.
-
-    `name` is that on the command line, `window` the tokens that each of its prompts may have.
-    """
+    """A reader that an evaluation prepares for documents and asks questions about them."""
 
     name: str
     window: int
@@ -69,22 +62,16 @@ class EvaluatedReader(ABC):
 
 
 def evaluated_readers(
-    names: Sequence[str],
-    settings: Settings,
-    *,
-    keep: bool = False,
-    folder_id: str = "",
-    seed: int = 0,
+    names: Sequence[str], settings: Settings, folder_id: str = "", seed: int = 0
 ) -> list[EvaluatedReader]:
     """The readers of these names; nothing is opened before it is needed.
 
-    With `keep` the graphs stay in the database and all evaluations share them; otherwise they
-    belong to the results folder `folder_id`. `seed` serves random choices. Raises UsageError,
-    which lists the names, for an unknown one.
+    Graphs that a model builds stay in the database, and all evaluations share them; others belong
+    to the results folder `folder_id`. `seed` serves random choices. Raises UsageError.
     """
     models = ModelRegistry(settings, opened_by=_counting_decider)
     return [
-        EvaluatedGraphReader(variant(name), settings, keep=keep, folder_id=folder_id, seed=seed)
+        EvaluatedGraphReader(variant(name), settings, folder_id, seed)
         if is_graphreader(name)
         else EvaluatedBaseline(name, models)
         for name in names
@@ -111,43 +98,38 @@ class _SourceDocument:
 class EvaluatedGraphReader(EvaluatedReader):
     """A variant of GraphReader.
 
-    Readers that build the same graph of the same documents share its corpus. With `keep` corpora
-    stay; otherwise their names carry a mark made of `folder_id`.
+    Readers that build the same graph of the same documents share its corpus. The name of one that
+    is deleted in the end has a mark made of `folder_id`.
     """
 
-    def __init__(
-        self, variant: Variant, settings: Settings, *, keep: bool, folder_id: str, seed: int
-    ) -> None:
+    def __init__(self, variant: Variant, settings: Settings, folder_id: str, seed: int) -> None:
         # The results folder has all readings, so no run is kept besides.
         self.settings = variant.settings(settings).model_copy(update={"kept_runs": 0})
         self.node_set = variant.nodes(seed)
         self.name = variant.name
         self.window = self.settings.window
-        decider = None
-        if all(self.settings.model_for(phase) == OFFLINE for phase in MODEL_PHASES):
-            decider = OfflineDecider(self.window, Prompts(self.settings.prompts))
+        is_offline = all(self.settings.model_for(phase) == OFFLINE for phase in MODEL_PHASES)
+        prompts = Prompts(self.settings.prompts)
+        decider = OfflineDecider(self.window, prompts) if is_offline else None
         self._reader = GraphReader(settings=self.settings, nodes=self.node_set, decider=decider)
         self._models = ModelRegistry(self.settings, decider)
-        self._keep = keep
+        self._keep = self.settings.model_for("extract") != OFFLINE
         self._mark = sha256(folder_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        self._building: dict[str, asyncio.Lock] = {}
 
     @asynccontextmanager
     async def prepare(
         self, record: Record, documents: Sequence[Document]
     ) -> AsyncIterator[PreparedReader]:
         """Read the documents into their corpus, unless they are there already."""
-        corpus = self.corpus(documents)
-        reader = self._reader.at(corpus)
+        reader = self._reader.at(self.corpus(documents))
         sources = [_SourceDocument(one.text, {"title": one.title}, one.id) for one in documents]
-        async with self._building.setdefault(corpus, asyncio.Lock()):
-            report = await reader.aingest(*sources)
+        report = await reader.aingest(*sources)
         ids = {one.id: one.source for one in report.documents if one.id}
         adapter = _GraphReaderAdapter(self.name, self.window, self._models, reader, ids)
         yield PreparedReader(adapter, report.usage, graph=asdict(await reader.astats()))
 
     async def discard(self, documents: Sequence[Document]) -> None:
-        """Delete the corpus, unless it is to be kept or there is none."""
+        """Delete the corpus, unless it is to be kept."""
         if not self._keep:
             with suppress(UnknownCorpusError):  # another variant deleted it
                 await self._reader.at(self.corpus(documents)).adelete(everything=True)

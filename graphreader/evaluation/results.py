@@ -99,8 +99,8 @@ _REQUIRED = frozenset((*ReadingKey.__slots__, "digest", "error", *_FIGURES))
 class ReadingsFile(LinesFile):
     """The file `readings.jsonl`, which a later run continues.
 
-    A failed reading has an `error` and is asked again; one with `unrated` texts, because a rater
-    failed, is rated again. `on_line` receives every line, on entering also those of earlier runs.
+    A failed reading has an `error` and is asked again; one with `unrated` texts is rated again.
+    `on_line` receives every line, on entering also those of earlier runs.
     """
 
     def __init__(self, path: Path, on_line: Callable[[Line], None]) -> None:

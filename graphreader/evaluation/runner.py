@@ -152,7 +152,7 @@ class EvaluationRunner:
         self._concurrency = concurrency
         self._max_dollars = max_dollars
         self._question_slots = asyncio.Semaphore(concurrency)
-        # Datasets about the same documents share a graph, which the first must not delete early.
+        # Datasets about the same documents share a graph, which the first must not delete.
         self._corpus_locks: dict[str, asyncio.Lock] = {}
         self._breaker = CircuitBreaker()
         self._stop: GraphReaderError | None = None
@@ -160,8 +160,7 @@ class EvaluationRunner:
     async def run(self) -> None:
         """Ask everything that is missing; a failed reading becomes a line, and the others go on.
 
-        Raises an error that every further reading would meet as well, and GraphReaderError if a
-        service stays unavailable or `max_dollars` are spent.
+        Raises an error that ends all of them: of a service, or `max_dollars` are spent.
         """
         await bounded_gather(self._plan.groups, self._run_group, self._concurrency)
 
@@ -274,9 +273,7 @@ def within_budget(ranked: Sequence[TextPassage], tokens: int) -> tuple[Sequence[
 class EqualBudgetFile(LinesFile):
     """The file `equal_reading.jsonl`: a line for each ranking and each reading of one reader.
 
-    For each reading the smallest k is taken whose k best passages have as many tokens as the
-    reading was shown. This compares two ways to find evidence at the same amount of text, and asks
-    no model.
+    A ranking reads the fewest best passages that have as many tokens as the reading was shown.
     """
 
     def __init__(self, path: Path, embedder: Embedder) -> None:

@@ -2,8 +2,6 @@
 
 The raters are those of both papers: LR-1 and LR-2 of answers (GraphReader figures 13 and 14,
 ReadAgent section 4.1) and the recall of supporting facts in the evidence (figure 19, table 6).
-Only a language model can rate; without raters their figures are null. Each function call of a path
-is assigned to its stage: atomic facts, chunks or neighbors (figures 9-11).
 """
 
 import asyncio
@@ -162,7 +160,7 @@ _CHUNK = re.compile(r", chunk \d+$")
 
 
 def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
-    """The stage of each call of one path, in their order.
+    """The stage of each call of one path (figures 9-11).
 
     A `termination` at a chunk belongs to the chunks, another one to the neighbors. A `next_page`
     belongs to the facts of a node that the path has just entered, else to its neighbors.
@@ -214,8 +212,7 @@ class Scorer:
         figures = await asyncio.to_thread(_measure, record, reading, places)
         if self.rater is None:
             return figures | {"unrated": None}
-        rated, _ = await self.rate(record, figures)
-        return rated
+        return (await self.rate(record, figures))[0]
 
     async def rate(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
         """The line of a reading with the ratings that it lacks, and the cost of these.
@@ -336,5 +333,5 @@ def _answer_figures(record: Record, answer: str) -> dict[str, Any]:
 
 def _path_figures(path: Path) -> dict[str, Any]:
     staged = zip(path.functions, stages(path.functions), strict=True)
-    functions = [{"name": function.name, "stage": stage} for function, stage in staged]
+    functions = [{"name": call.name, "stage": stage} for call, stage in staged]
     return {"calls": path.calls, "stopped": path.stopped, "functions": functions}

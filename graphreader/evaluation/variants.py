@@ -93,10 +93,9 @@ def without_node_selection(seed: int) -> NodeSet:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """GraphReader with changed settings, or with other nodes in its agent's graph.
+    """GraphReader with changed settings, or with other nodes, which `nodes` makes from a seed.
 
-    `nodes` makes these nodes from a seed. `is_study` tells an ablation or a sweep, which the
-    papers' main tables leave out, from a mode.
+    `is_study` tells an ablation or a sweep from a mode.
     """
 
     name: str
@@ -135,20 +134,14 @@ def is_graphreader(name: str) -> bool:
     return name == GRAPHREADER or name.startswith(f"{GRAPHREADER}-")
 
 
-def variant_names() -> list[str]:
-    """The names of all variants as messages list them; N stands for a number."""
-    return [*_VARIANTS, *(f"{GRAPHREADER}-{sweep}-N" for sweep in _SWEEPS)]
-
-
 def variant(name: str) -> Variant:
     """The variant of that name. Raises UsageError, which lists all names, if there is none."""
     if name in _VARIANTS:
         return _VARIANTS[name]
     if sweep := re.match(SWEEP_NAME, name):
         return Variant(name, {_SWEEPS[sweep[1]]: int(sweep[2])})
-    raise UsageError(
-        f"There is no reader {name!r}: of GraphReader there are {', '.join(variant_names())}."
-    )
+    names = (*_VARIANTS, *(f"{GRAPHREADER}-{sweep}-N" for sweep in _SWEEPS))
+    raise UsageError(f"There is no reader {name!r}: of GraphReader there are {', '.join(names)}.")
 
 
 def is_study(name: str) -> bool:

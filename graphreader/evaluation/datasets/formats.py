@@ -68,7 +68,10 @@ def hotpotqa_records(rows: Iterable[Row]) -> Iterator[Record]:
             dataset=dataset,
             question=row.text("question"),
             answers=(row.text("answer"),),
-            documents=tuple(SourceText(title, _join(sentences)) for title, sentences in paragraphs),
+            documents=tuple(
+                SourceText(title, " ".join(one.strip() for one in sentences if one.strip()))
+                for title, sentences in paragraphs
+            ),
             supporting=_supporting_facts(facts, paragraphs),
             kind=row.optional_text("type"),
         )
@@ -88,22 +91,12 @@ def _supporting_facts(
     return tuple(dict.fromkeys(places))
 
 
-def _join(sentences: list[str]) -> str:
-    """The paragraph of some sentences: HotpotQA has spaces between them, 2Wiki has not."""
-    text = ""
-    for sentence in sentences:
-        space = "" if not text or text[-1].isspace() or sentence[:1].isspace() else " "
-        text += space + sentence
-    return text.strip()
-
-
 def quality_records(rows: Iterable[Row]) -> Iterator[Record]:
     """The records of QuALITY (github.com/nyu-mll/quality) with stripped HTML.
 
     A row is an article with its questions: `{"article_id", "set_unique_id", "title", "article",
     "questions": [{"question", "question_unique_id", "options", "gold_label", "difficult"}]}`, where
-    `gold_label` counts from 1. Its files are called `QuALITY.v1.0.1.htmlstripped.dev` and the like.
-    `kind` is "hard" if readers in haste were wrong, else "easy".
+    `gold_label` counts from 1. `kind` is "hard" if readers in haste were wrong, else "easy".
     """
     for row in rows:
         story = SourceText(row.optional_text("title"), row.text("article"))
@@ -131,8 +124,7 @@ def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
 
     `{"meeting_transcripts": [{"speaker", "content"}], "general_query_list": [{"query", "answer"}],
     "specific_query_list": [{"query", "answer", "relevant_text_span": [["12", "15"]]}]}`. Spans
-    count turns from 0, the last one included. A turn becomes a line "Speaker: content" of one
-    document. General queries of a meeting come first.
+    count turns from 0, the last one included. A turn becomes a line of one document.
     """
     for number, row in enumerate(rows):
         meeting = f"{row.name}-{number}"
@@ -189,10 +181,9 @@ _TITLED = {"hotpotqa", "2wikimqa", "musique"}
 def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
     """The records of LongBench (github.com/THUDM/LongBench, "Data Format") and LongBench-E.
 
-    `{"input", "context", "answers", "length", "dataset", "language", "all_classes", "_id"}`.
-    Contexts of multi-document sets are cut into their passages, whose first line is the title.
-    LongBench names no evidence. Its datasets are called "longbench-hotpotqa" and so on, for they
-    are samples of the originals with other texts around.
+    `{"input", "context", "answers", "length", "dataset", "language", "all_classes", "_id"}`. It
+    names no evidence. Its datasets are called "longbench-hotpotqa" and so on, for they are samples
+    of the originals with other texts around.
     """
     for row in rows:
         name = (row.optional_text("dataset") or row.name).removesuffix("_e")
@@ -214,10 +205,8 @@ def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
     """The records of LV-Eval (github.com/infinigence/LVEval, "Data Format").
 
     `{"input", "context", "answers", "length", "dataset", "language", "answer_keywords",
-    "confusing_facts"}`, one file a dataset and level: `hotpotwikiqa_mixup_16k.jsonl`. Levels count
-    words (Chinese: characters) and are rough: texts of 16k begin below 12,000 words. Passages have
-    no titles, and LV-Eval names no evidence. By its published code (config.py) factrecall is scored
-    by plain F1 and dureader by ROUGE-L, not by F1*.
+    "confusing_facts"}`, one file a dataset and level: `hotpotwikiqa_mixup_16k.jsonl`. It names no
+    evidence. By its code (config.py) factrecall is scored by plain F1 and dureader by ROUGE-L.
 
     Rows have no id: it is made from question and answers, so that a question keeps it at all
     levels. A question that comes again (factrecall) gets a number.

@@ -38,11 +38,9 @@ _FORMATS: Mapping[str, tuple[set[str], Callable[[Iterable[Row]], Iterator[Record
 def load(source: str | Path, *, limit: int | None = None) -> list[Record]:
     """The records of a source, in its order; formats are recognized by content.
 
-    A source is a data file, a folder of data files (not of its folders), NarrativeQA's folder, or
-    "samples" and "samples/NAME", the records of the package, unless a path has such a name.
-
-    `limit` keeps the first records of each dataset and length. A file is read until it has enough
-    records of every dataset that came up in it. Raises DatasetError, which names file and line.
+    A source is a data file, a folder of data files, NarrativeQA's folder, or "samples" and
+    "samples/NAME", the records of the package, unless a path has such a name. `limit` keeps the
+    first records of each dataset and length. Raises DatasetError, which names file and line.
     """
     kept: list[Record] = []
     counts: Counter[tuple[str, str]] = Counter()

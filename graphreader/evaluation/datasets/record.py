@@ -57,8 +57,7 @@ class Record:
     - `subset`: a part of the dataset that has table sections of its own.
     - `keywords`: what an answer must contain for LV-Eval's F1*, empty if LV-Eval has none; None if
       the dataset is not scored by F1*.
-    - `length`: "native", or the target length of the context, such as "64k"; a question has the
-      same id at every length.
+    - `length`: "native", or the target length of the context, such as "64k".
     """
 
     id: str
@@ -83,10 +82,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A JSON object of a data file, or one within such an object, with checked access.
+    """A JSON object of a data file, or one within it; a wrong value raises DatasetError.
 
     `where` is its place for messages ("dev.jsonl, line 3"), `name` the file's name without its
-    suffix, and `folder` the file's folder. All methods raise DatasetError for a wrong value.
+    suffix, and `folder` the file's folder.
     """
 
     values: Mapping[str, Any]
@@ -118,10 +117,6 @@ class Row:
     def optional_text(self, key: str) -> str:
         """A text or number as text; empty if it is missing or null."""
         return self.get(key, str, "")
-
-    def row(self, key: str) -> "Row":
-        """An object."""
-        return Row(self.get(key, dict[str, Any]), f"{self.where}, {key}")
 
     def rows(self, key: str) -> list["Row"]:
         """A list of objects, empty if it is missing or null."""
