@@ -48,7 +48,6 @@ EXAMPLES = (
 )
 
 _CONTINUES = "The readings so far are kept: the same command continues."
-_LEAST_ROWS = 3
 _FRAME_LINES = 6  # lines around the rows of the live table
 _ONLY_IN_FILES = ("Answered", "Window", "Of golden", "ROUGE-2", "ROUGE-1")
 
@@ -254,8 +253,7 @@ class ReadingProgress(QuestionProgress):
     def get_renderables(self) -> Iterable[RenderableType]:
         """The rows that there is room for, and below them the bar and the status."""
         if self.tasks:
-            lines = max(_LEAST_ROWS, self.console.height - _FRAME_LINES)
-            yield results_table(self._progress, lines)
+            yield results_table(self._progress, self.console.height - _FRAME_LINES)
         yield from super().get_renderables()
 
 

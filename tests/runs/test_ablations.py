@@ -169,13 +169,6 @@ def test_random_neighbors(guild: Guild) -> None:
         assert all(any(set(pair) <= names for names in facts) for pair in pairwise(way))
 
 
-# The limit of calls holds for random paths.
-def test_call_limit(guild: Guild) -> None:
-    asked = guild.ask(WITHOUT_NODE_SELECTION, calls=2)
-
-    assert {(path.calls, path.stopped) for path in asked.reading.paths} == {(2, "call_limit")}
-
-
 # A random path ends only when it has visited every neighbor of its node.
 def test_nothing_left(guild: Guild) -> None:
     asked = guild.ask(WITHOUT_NODE_SELECTION, initial_nodes=1, calls=100)

@@ -64,19 +64,14 @@ def test_own_format(tmp_path: Path) -> None:
 # Options with the right one, language and a set without answers are kept; documents with evidence
 # are named once each, in their order.
 def test_further_keys(tmp_path: Path) -> None:
-    changes = {
-        "options": ["Ada", "Bo", "Cy", "Di"],
-        "gold_option": 3,
-        "answers": [],
-        "supporting": [{"doc": 1}, {"doc": 0, "sentence": "Built.", "exact": False}, {"doc": 1}],
-        "language": "zh",
-    }
-    (record,) = load(write(tmp_path / "a.jsonl", {**RECORD, **changes}))
+    supporting = [{"doc": 1}, {"doc": 0, "sentence": "Built.", "exact": False}, {"doc": 1}]
+    changes = {"options": ["Ada", "Bo", "Cy"], "gold_option": 2, "answers": [], "language": "zh"}
+    rows = {**RECORD, **changes, "supporting": supporting}
+    (record,) = load(write(tmp_path / "a.jsonl", rows))
 
-    assert (record.options, record.gold_option) == (("Ada", "Bo", "Cy", "Di"), 3)
-    assert (record.answers, record.language) == ((), "zh")
+    assert (record.options, record.gold_option) == (("Ada", "Bo", "Cy"), 2)
+    assert (record.answers, record.language, record.gold_documents) == ((), "zh", (0, 1))
     assert record.supporting[1] == Supporting(0, "Built.")
-    assert record.gold_documents == (0, 1)
 
 
 # A text file lies relative to the data file; evidence in lines becomes the text of these lines.
@@ -99,16 +94,13 @@ def test_text_files_and_lines(tmp_path: Path) -> None:
     [
         ({"question": " "}, "question: "),
         ({"id": None}, "id: Field required."),
-        ({"answers": "Ada"}, "answers: "),
         ({"documents": []}, "documents: "),
         ({"supporting": [{"doc": 2}]}, '"doc" is 2, but there are 2 only (from 0 on).'),
         ({"supporting": [{"doc": 0, "lines": [0, 1]}]}, "there are no lines 0 to 1 of 1"),
         ({"options": ["A"], "gold_option": 1}, '"gold_option" must be the index of one of'),
         ({"documents": [{"title": "T", "text_file": "no.txt"}]}, '"no.txt" cannot be read'),
         ({"documents": [{"text_file": "../o.txt"}]}, "must lie in the folder of the data file"),
-        ({"documents": [{"text_file": "/etc/passwd"}]}, "must lie in the folder of the data file"),
         ({"language": "zh-CN"}, "language: Input should be 'en' or 'zh'."),
-        ({"suporting": []}, "suporting: Extra inputs are not permitted."),
         ({"documents": [{"titel": "T"}]}, "documents: 0: titel: Extra inputs are not permitted."),
     ],
 )
@@ -122,29 +114,20 @@ def test_faulty_records(tmp_path: Path, change: dict[str, Any], fault: str) -> N
     assert fault in str(raised.value)
 
 
-# A folder's data files are read by name, not its folders and other files; a limit keeps the first
-# records of each dataset.
+# A folder's data files are read by name, not its folders and other files. A limit keeps the first
+# records of each dataset, and a file is read no further than for these.
 def test_folder_and_limit(tmp_path: Path) -> None:
-    write(tmp_path / "b.jsonl", *(row(n, "b") for n in range(3)))
-    write(tmp_path / "a.jsonl", *(row(n, "a") for n in range(4)))
+    rows = [row(0, "a"), row(1, "a"), row(2, "a"), row(0, "b"), row(1, "b"), row(3, "a")]
+    write(tmp_path / "b.jsonl", *(row(n, "c") for n in range(3)))
+    write(tmp_path / "a.jsonl", row(9, "b"), *rows, {"broken": True})
     (tmp_path / "README.md").write_text("No data.", encoding="utf-8")
     (tmp_path / "corpus").mkdir()
     write(tmp_path / "corpus" / "a.jsonl", {"title": "T", "text": "x"})
 
     assert data_files(tmp_path) == [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
-    assert len(load(str(tmp_path), limit=100)) == 7
-    assert ids(load(tmp_path, limit=2)) == ["a-0", "a-1", "b-0", "b-1"]
-
-
-# A limit holds for each dataset of one file, too, and the file is read no further than for these.
-def test_limit_of_two_datasets(tmp_path: Path) -> None:
-    path = tmp_path / "mixed.jsonl"
-    rows = [row(0, "a"), row(1, "a"), row(2, "a"), row(0, "b"), row(1, "b"), row(3, "a")]
-    write(path, row(9, "b"), *rows, {"broken": True})
-
-    assert ids(load(path, limit=2)) == ["b-9", "a-0", "a-1", "b-0"]
+    assert ids(load(tmp_path, limit=2)) == ["b-9", "a-0", "a-1", "b-0", "c-0", "c-1"]
     with pytest.raises(DatasetError, match="line 8"):
-        load(path, limit=4)
+        load(tmp_path, limit=4)
 
 
 # The samples of the package load by name, all and each set, and name their sources; each has its
@@ -153,21 +136,14 @@ def test_samples() -> None:
     records = load("samples")
     attribution = (SAMPLES / "ATTRIBUTION.md").read_text(encoding="utf-8")
 
-    assert list(dict.fromkeys(one.dataset for one in records)) == [
-        "cmrc2018",
-        "hotpotqa",
-        "musique",
-    ]
-    assert len(records) == 13
+    assert {one.dataset for one in records} == {"cmrc2018", "hotpotqa", "musique"}
     assert load("samples/musique") == records[-len(load("samples/musique")) :]
     assert all(path.name in attribution for path in data_files("samples"))
-    assert sum(path.stat().st_size for path in SAMPLES.iterdir()) < 300_000
     for record in records:
         gold = " ".join(record.documents[n].text for n in record.gold_documents)
         assert any(answer in gold for answer in record.answers), record.id
-        assert all(
-            place.sentence in record.documents[place.document].text for place in record.supporting
-        )
+        for place in record.supporting:
+            assert place.sentence in record.documents[place.document].text
 
 
 # A path of the name of a sample comes first.
@@ -185,9 +161,7 @@ def test_path_before_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     [
         ("absent.jsonl", None, r"does not exist: .* samples \(cmrc2018_zh, hotpotqa, musique\)"),
         ("none.jsonl", "\n", r"none\.jsonl is empty"),
-        ("mute.jsonl", '{"meeting_transcripts": []}', r"mute\.jsonl has no records"),
         ("latin.jsonl", '{"id": "caf\xe9"}', r"latin\.jsonl cannot be read"),
-        ("list.jsonl", f"{json.dumps(RECORD)}\n\n[1]\n", "line 3: must be a JSON object"),
         ("torn.jsonl", f"{json.dumps(RECORD)}\n\n{{]\n", "line 3: is no JSON"),
         ("broken.json", '[{"id": 1},\n{"id" 2}]', r"broken\.json, line 2: is no JSON"),
         (
@@ -203,12 +177,6 @@ def test_faulty_sources(tmp_path: Path, name: str, content: str | None, fault: s
 
     with pytest.raises(DatasetError, match=fault):
         load(tmp_path / name)
-
-
-# An empty folder is refused.
-def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="has no data file"):
-        load(tmp_path)
 
 
 # A JSON file is one list, perhaps with a byte order mark.

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,29 +58,20 @@ async def test_windows(make: Make) -> None:
         assert (prepared.reader.name, prepared.reader.window) == ("full-text", 9000)
 
 
-# Pages and gists are made, and their cost counted, before the first question.
-@pytest.mark.parametrize("name", ["read-agent-p", "rag-pages-bm25-3"])
-async def test_building(make: Make, name: str) -> None:
-    text = "\n\n".join(f"In year {n} Ada built the mill {n} in Oslo." for n in range(100))
-    record = replace(RECORD, documents=(SourceText("Mills", text),))
-    (reader,) = make(name)
-    async with reader.prepare(record, documents_of(record)) as prepared:
-        reading = await prepared.reader.aask("Who built the mill 7?")
-
-    assert prepared.building.calls > 0
-    assert not {"paginate", "gist"} & reading.phases.keys()
-
-
-# A reader whose gists are made for each question prepares pages, but no gists.
-async def test_task_aware(make: Make) -> None:
-    plain, aware = make("read-agent-s", "read-agent-s-task-aware")
+# Pages and gists are made, and their cost counted, before the first question; task-aware gists are
+# made for each question.
+async def test_building(make: Make) -> None:
+    plain, aware, paging = make("read-agent-s", "read-agent-s-task-aware", "rag-pages-bm25-3")
     async with plain.prepare(RECORD, DOCUMENTS) as one, aware.prepare(RECORD, DOCUMENTS) as other:
-        reading = await other.reader.aask(RECORD.question)
+        readings = [await each.reader.aask(RECORD.question) for each in (one, other)]
+    async with paging.prepare(RECORD, DOCUMENTS) as pages:
+        pass
 
-    assert one.building.calls == other.building.calls + 1
+    assert one.building.calls == other.building.calls + 1 == pages.building.calls + 1 > 0
     assert one.compression
     assert not other.compression
-    assert "gist" in reading.phases
+    assert not {"paginate", "gist"} & readings[0].phases.keys()
+    assert "gist" in readings[1].phases
 
 
 # A variant is GraphReader with one thing changed; what a person configured stays as it is.
@@ -142,11 +132,3 @@ def test_unknown_names(make: Make, name: str, words: list[str]) -> None:
 def test_number_out_of_range(make: Make) -> None:
     with pytest.raises(SettingsError, match="GRAPHREADER_INITIAL_NODES"):
         make("graphreader-nodes-51")
-
-
-# Random choices have the seed of the evaluation.
-def test_seeds(settings: Settings) -> None:
-    (reader,) = evaluated_readers(["graphreader-random-nodes"], settings, seed=7)
-
-    assert isinstance(reader, EvaluatedGraphReader)
-    assert reader.node_set == without_node_selection(7) != without_node_selection(0)

@@ -207,33 +207,30 @@ async def test_failures(plan: Plan, tmp_path: File) -> None:
     assert len(first.prepared_for) == prepared
 
 
-# An error that every other reading would meet ends the evaluation; earlier readings stay.
-async def test_closed_model(long_plan: Plan, tmp_path: File) -> None:
-    def refuse(question: str) -> Reading:
-        if question != "q0?":
-            raise ModelClosedError("No key.")
+# An error that every other reading would meet ends the evaluation at once, a service that stays
+# unavailable after three readings; one that comes back does not. Earlier readings stay.
+@pytest.mark.parametrize(
+    ("error", "good", "asked"),
+    [
+        (ModelClosedError("No key."), "q0?", ["q0?", "q1?"]),
+        (ModelUnavailableError("Down."), "q2?", ["q0?", "q1?", "q2?", "q3?", "q4?", "q5?"]),
+    ],
+    ids=["closed", "unavailable"],
+)
+async def test_ended(
+    long_plan: Plan, tmp_path: File, error: GraphReaderError, good: str, asked: list[str]
+) -> None:
+    def fail(question: str) -> Reading:
+        if question != good:
+            raise error
         return answer(question)
 
-    reader = FakeReader(answers=refuse)
-    with pytest.raises(ModelClosedError):
-        await run(tmp_path, long_plan, reader, concurrency=1)
-
-    assert len(reader.asked) == 2
-    assert [line["id"] for line in kept(tmp_path)] == ["q0"]
-
-
-# A service that stays unavailable ends it after three readings; one that comes back does not.
-async def test_unavailable_service(long_plan: Plan, tmp_path: File) -> None:
-    def fail(question: str) -> Reading:
-        if question == "q2?":
-            return answer(question)
-        raise ModelUnavailableError("Nobody answers.")
-
     reader = FakeReader(answers=fail)
-    with pytest.raises(GraphReaderError, match=r"Nobody answers\. No more questions"):
+    with pytest.raises(GraphReaderError, match=str(error)):
         await run(tmp_path, long_plan, reader, concurrency=1)
 
-    assert reader.asked == ["q0?", "q1?", "q2?", "q3?", "q4?", "q5?"]
+    assert reader.asked == asked
+    assert [f"{line['id']}?" for line in kept(tmp_path) if not line["error"]] == [good]
 
 
 # Few contexts are open at a time; longer ones are asked after native ones.
@@ -249,15 +246,12 @@ async def test_lengths(long_plan: Plan, tmp_path: File) -> None:
 
 
 # The fewest best passages with as many tokens as were read; all if these do not suffice.
-@pytest.mark.parametrize(
-    ("tokens", "k", "total"),
-    [(0, 0, 0), (30, 1, 30), (31, 2, 50), (999, 3, 60)],
-)
-def test_smallest_k(tokens: int, k: int, total: int) -> None:
+def test_smallest_k() -> None:
     document = from_text("text", "T", "c", "s")
     passages = [TextPassage(document, n, 0, "text", size) for n, size in enumerate((30, 20, 10))]
 
-    assert within_budget(passages, tokens) == (passages[:k], total)
+    for tokens, k, total in ((0, 0, 0), (30, 1, 30), (31, 2, 50), (999, 3, 60)):
+        assert within_budget(passages, tokens) == (passages[:k], total)
 
 
 async def rank(folder: File, tokens_read: dict[str, int]) -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ from graphreader.evaluation.datasets.record import Record, SourceText, Supportin
 from graphreader.evaluation.results import corpus_of, document_places, documents_of
 from graphreader.evaluation.scoring import (
     EVIDENCE_KEPT,
-    RATED_TOKENS,
     PermissiveRating,
     PermissiveRatingTask,
     RecallRating,
@@ -27,11 +26,9 @@ from graphreader.evaluation.scoring import (
     rate_answer,
     stages,
 )
-from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Decider
-from graphreader.llm.retry import ModelService
 from graphreader.reading import Citation, FunctionCall, Path, Reading
-from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
+from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage
 
 SENTENCE = "Danko Jones was formed in Toronto in 1996."
@@ -184,21 +181,6 @@ def test_stages(calls: list[str], expected: str) -> None:
     assert stages([FunctionCall(name, "", "", at) for name, _, at in parts]) == expected.split()
 
 
-# Raters add their verdict and recalls, at a cost of their own; too long an evidence is not rated.
-async def test_rated() -> None:
-    line = await score(reading(evidence=SENTENCE, facts_read=("A fact.",)), rater=rater_with({}))
-    long = "word " * (RATED_TOKENS + 1) + SENTENCE
-    too_long = await score(reading(evidence=long), rater=rater_with({}))
-
-    assert line["rating"] == too_long["rating"] == "partial"
-    assert line["recall"]["rated"] == line["facts_recall"]["rated"] == [1, 2]
-    assert (line["rating_usage"]["calls"], line["usage"]["calls"]) == (6, 3)
-    assert line["unrated"] is None
-    assert too_long["recall"] == {"strings": [1, 2], "rated": None}
-    assert "too long to be rated" in too_long["notes"][0]
-    assert too_long["rating_usage"]["calls"] == 4
-
-
 # A rater that fails leaves a note and the text; later only what is missing is rated.
 async def test_rated_again() -> None:
     evidence = "x" * EVIDENCE_KEPT + SENTENCE
@@ -256,7 +238,6 @@ async def test_useless_raters() -> None:
         ("x", "exact", "exact", 2),
         ("x", "maybe", "partial", 2),
         ("x", "no maybe no", "partial", 6),
-        ("x", "maybe exact no", "exact", 4),
         ("x", "no no", "no", 4),
         ("x", "no yes no", "exact", 3),
         (" \n", "yes", "no", 0),
@@ -295,45 +276,14 @@ def test_impossible_counts(relevant: int, covered: int, problem: str | None) -> 
     assert task.problem(RecallRating(analysis="", relevant=relevant, covered=covered)) == problem
 
 
-def model_rater(function: Callable[[ChatRequest], Any]) -> tuple[Decider, FunctionChatModel]:
-    """A rater with a chat model that replies with the function."""
-    model = FunctionChatModel(function=function)
-    decider = LanguageModelDecider(model, ModelService("fake:model"), window=4096)
-    return decider, model
-
-
-# The rater gets question, answer and one reference, escaped, and nothing else; facts are numbered.
-async def test_prompts() -> None:
-    replies: dict[str, dict[str, Any]] = {
-        "StrictRating": {"agrees": "no"},
-        "PermissiveRating": {"agrees": "partially"},
-        "RecallRating": {"analysis": "one", "relevant": 1, "covered": 1},
-    }
-    rater, model = model_rater(lambda request: replies[request.decision])
-    rated, usage = await rate_answer(rater, "Who won?", "Danny </johns_answer> won.", ["Alice"])
-    await rater.decide(RecallRatingTask("Who won?", ("Danny\nwon.", "It rained."), ""))
-    *comparing, counting = [request.user for request in model.requests]
-
-    assert (rated, usage.calls) == ("partial", 2)
-    assert usage.input_tokens > 200
-    for prompt in comparing:
-        assert "<question>\nWho won?\n</question>" in prompt
-        assert "<true_answer>\nAlice\n</true_answer>" in prompt
-        assert prompt.count("</johns_answer>") == 1
-    assert "[1] Danny won.\n[2] It rained." in counting
-    assert "<text>\n(empty)\n</text>" in counting
-
-
 # The error of a failed rating includes the cost of the ratings before it.
 async def test_cost_of_a_failure() -> None:
-    def reply(request: ChatRequest) -> Any:
-        strict = request.decision == "StrictRating"
-        if strict or "<true_answer>\nDanny\n" in request.messages[1].text:
-            return {"agrees": "no"}
-        return "Perhaps."
+    def rate(task: PermissiveRatingTask) -> PermissiveRating:
+        if task.reference == "Danny":
+            return PermissiveRating(agrees="no")
+        raise ReplyError("The reply makes no sense.")
 
-    rater, _ = model_rater(reply)
     with pytest.raises(DecisionError) as failure:
-        await rate_answer(rater, "Who?", "x", ["Danny", "Alice"])
+        await rate_answer(rater_with({PermissiveRatingTask: rate}), "Who?", "x", ["Danny", "Alice"])
 
-    assert failure.value.spent.calls == 5  # two for Danny, one strict and two permissive for Alice
+    assert failure.value.spent.calls == 3  # two for Danny, a strict one for Alice
