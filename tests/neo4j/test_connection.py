@@ -15,7 +15,6 @@ from graphreader.errors import (
     Neo4jRefusedError,
     Neo4jUnavailableError,
     SchemaError,
-    SettingsError,
     StoreError,
 )
 from graphreader.store.connection import (
@@ -108,13 +107,6 @@ async def test_nobody_answers(monkeypatch: pytest.MonkeyPatch, listens: bool) ->
             )
 
     assert time.monotonic() - began < 10
-
-
-# An address that is none is a matter of settings.
-@pytest.mark.parametrize("uri", ["localhost:7687", "http://localhost:7474"])
-async def test_wrong_addresses_are_refused(uri: str) -> None:
-    with pytest.raises(SettingsError, match="NEO4J_URI"):
-        await Connection.open(Address(uri, "neo4j", SECRET))
 
 
 # Every statement begins with a comment that says what it is for, and has no place to be filled in

@@ -17,7 +17,6 @@ from graphreader.store.records import (
     Neighbor,
     NodeFacts,
     ShownChunk,
-    ShownTexts,
     StoredFact,
 )
 from graphreader.store.writer import DocumentVersion, GraphWriter
@@ -330,29 +329,24 @@ async def test_pages_headings_and_contexts(writer: GraphWriter, explorer: GraphE
     made = chunks(paged, ["One two. ", "Three four. ", "Five."])
     facts = {"First.": ["first"], "Second.": ["second"], "Third.": ["third"]}
     await writer.write_chunks([read(paged, chunk, facts) for chunk in made], [paged], 2000)
-    version = DocumentVersion.of(paged.id, paged.sha256, 2000, len(made))
-    await writer.arrange(version, made)
+    await writer.arrange(DocumentVersion.of(paged.id, paged.sha256, 2000, len(made)), made)
     (bare,) = await write(writer, "bare", [("x", facts)])
-    places = {made[0].id: (0, 3, 4, 8), made[1].id: (9, 15), made[2].id: (21, 22), bare.id: (0,)}
+    places = {made[0].id: (3, 4), made[1].id: (9, 15), made[2].id: (21, 22), bare.id: (0,)}
     stored = {id_: await explorer.chunk(id_) for id_ in places}
-    wanted = dict(zip(places, ([0, 2], [], [1, 2, 9], [1]), strict=True))
-    contexts = await explorer.contexts({**wanted, "no such id": [1]})
 
     assert [
         [(chunk.page(at), chunk.heading(at)) for at in places[id_]]
         for id_, chunk in stored.items()
         if chunk
     ] == [
-        [(1, None), (1, None), (3, "Two"), (3, "Two")],
+        [(1, None), (3, "Two")],
         [(3, "Three"), (3, "Four")],
         [(3, "Five"), (4, "Five")],
         [(None, None)],
     ]
-    assert contexts == {
+    assert await explorer.contexts({made[0].id: [0, 2], made[2].id: [1, 9], "no id": [1]}) == {
         made[0].id: Context(None, {2: "Second."}),
-        made[1].id: Context("Three", {}),
-        made[2].id: Context("Five", {1: "First.", 2: "Second."}),
-        bare.id: Context(None, {1: "First."}),
+        made[2].id: Context("Five", {1: "First."}),
     }
 
 
@@ -399,24 +393,6 @@ async def test_noted_neighbors(writer: GraphWriter) -> None:
     assert {one.node.name for one in found} == {"sang", "Bo"}
     found = await explorer.neighbors(node, [], [], [], None, 100, "Bo came.")
     assert {one.node.name for one in found} == {"sang"}
-
-
-# Of a chunk that was read a run shows the text and its place, else only the facts that were shown,
-# each once, in the order of the chunk. What is gone is left out.
-async def test_shown_texts(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    first, second = await write(
-        writer, "one", [("Ada and Bede. ", {"A.": ["A"], "B.": ["B"]}), ("C.", {"C.": ["C"]})]
-    )
-    shown = {
-        "gone": ShownChunk(True, [0]),
-        second.id: ShownChunk(True),
-        first.id: ShownChunk(False, [1, 0, 7, 1]),
-    }
-
-    assert await explorer.shown_texts(shown) == [
-        ShownTexts(first.document, 14, "C.", ()),
-        ShownTexts(first.document, 0, None, ("A.", "B.")),
-    ]
 
 
 # What is drawn depends on keys alone: in another corpus of the same texts it is the same. Nodes

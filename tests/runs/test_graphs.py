@@ -100,18 +100,6 @@ async def test_a_second_question(reader: GraphReader) -> None:
     assert first["answer"] != second["answer"]
 
 
-# What goes to the custom stream is plain, and says what it is.
-async def test_events(reader: GraphReader) -> None:
-    stream = reader.as_graph().astream(ALPHA, stream_mode="custom", subgraphs=True)
-    events = [(namespace, event) async for namespace, event in stream]
-
-    outer = {event["event"] for namespace, event in events if not namespace}
-    assert outer >= {"PlanMade", "NodesChosen", "AnswerToken"}
-    inner = {event["event"] for namespace, event in events if namespace}
-    assert inner >= {"FactsRead", "FunctionChosen", "PathEnded"}
-    assert all(type(event) is dict for _, event in events)
-
-
 # A run that is stopped goes on, also where another process has its dependencies no more, or where
 # the reader was closed meanwhile or has lost its database.
 @pytest.mark.parametrize("meanwhile", ["another process", "closed", "lost"])
@@ -162,17 +150,6 @@ async def test_one_budget_step_by_step(meek: GraphReader) -> None:
         following = (await graph.aget_state(config())).next
 
     assert 4 <= calls(result) <= 6
-
-
-# A reader at another corpus shares what the first one has open.
-def test_at_another_corpus(reader: GraphReader, ring: str) -> None:
-    other = reader.at("nowhere")
-
-    assert (other.corpus, reader.corpus) == ("nowhere", ring)
-    assert other.context.resources is reader.context.resources
-    with pytest.raises(UnknownCorpusError):
-        other.stats()
-    assert other.at(ring).stats() == reader.stats()
 
 
 # What cannot be asked is refused in the words of an ask.

@@ -19,12 +19,8 @@ from graphreader.errors import ModelUnavailableError, UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import (
-    Budget,
     Decider,
     Decision,
-    DecisionResult,
-    Task,
-    TokenCallback,
 )
 from graphreader.llm.retry import ModelService
 from graphreader.models import ModelRegistry
@@ -210,10 +206,9 @@ async def test_answers(name: str, subject: Subject) -> None:
 
 # An empty question is refused.
 @every_reader
-@pytest.mark.parametrize("question", ["", " \n"])
-async def test_empty_question(name: str, subject: Subject, question: str) -> None:
+async def test_empty_question(name: str, subject: Subject) -> None:
     with pytest.raises(UsageError, match="The question is empty: ask something"):
-        await subject.reader.aask(question)
+        await subject.reader.aask(" \n")
 
 
 # No prompt is larger than the window, however long the texts are; and it is put to use.
@@ -268,19 +263,6 @@ async def test_cites_slices(name: str, subject: Subject) -> None:
     assert [claim.citations for claim in reading.claims] == [(1,)]
 
 
-# With a model that always says the same, so does the reader; a second question starts afresh.
-@every_reader
-async def test_is_deterministic(subject: Subject) -> None:
-    await subject.read()  # builds what is built once
-
-    first, second = await subject.read(), await subject.read()
-
-    timeless = [
-        replace(one, run="", usage=replace(one.usage, seconds=0.0)) for one in (first, second)
-    ]
-    assert timeless[0] == timeless[1]
-
-
 # Of options one is chosen, and the answer is its own words.
 @every_reader
 async def test_chooses(subject: Subject) -> None:
@@ -310,22 +292,10 @@ async def test_offline(name: str, subject: Subject, settings: Settings) -> None:
         assert (await offline.read(OPTIONS)).answer == "Valparaiso"
 
 
-# An empty document among others changes nothing but its own absence.
-@every_baseline
-async def test_empty_document(name: str, settings: Settings) -> None:
-    documents = [document(7, ""), *DOCUMENTS, document(8, " \n\n ")]
-
-    reading = await Subject(name, documents, settings).read()
-
-    assert reading.answer == "Valparaiso"
-    assert not {"d7", "d8"} & set(reading.documents_read)
-
-
 # Without any text there is no answer, no request, and a note.
 @every_searcher
-@pytest.mark.parametrize("documents", [[], [document(1, " \n")]])
-async def test_nothing_to_read(name: str, documents: list[Document], settings: Settings) -> None:
-    subject = Subject(name, documents, settings)
+async def test_nothing_to_read(name: str, settings: Settings) -> None:
+    subject = Subject(name, [document(1, " \n")], settings)
 
     reading = await subject.read()
 
@@ -347,32 +317,27 @@ async def test_no_answer(name: str, settings: Settings) -> None:
     assert not reading.citations
 
 
-class UnavailableModel(OfflineDecider):
-    """Decides so many times, then never again."""
-
-    def __init__(self, decisions: int) -> None:
-        super().__init__()
-        self.left = decisions
-
-    async def decide(
-        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
-    ) -> DecisionResult[D]:
-        if not self.left:
-            raise ModelUnavailableError("It does not answer.")
-        self.left -= 1
-        return await super().decide(task, budget, on_token)
-
-
 # A model that is gone at the last decision is an error, since nobody knows what it would have said;
 # the error has the cost of the whole question so far.
 @every_baseline
-async def test_unavailable_model(name: str, settings: Settings, tmp_path: Path) -> None:
+async def test_unavailable_model(
+    name: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide, left = OfflineDecider.decide, 1_000
+
+    async def counting(self: OfflineDecider, *arguments: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise ModelUnavailableError("It does not answer.")
+        return await decide(self, *arguments)
+
+    monkeypatch.setattr(OfflineDecider, "decide", counting)
     elsewhere = in_home(settings, tmp_path / "other")
-    counting = UnavailableModel(1_000)
-    await Subject(name, DOCUMENTS, elsewhere, counting).read()
-    decisions = 999 - counting.left
+    await Subject(name, DOCUMENTS, elsewhere, OfflineDecider()).read()
+    decisions = left = 1_000 - left
 
     with pytest.raises(ModelUnavailableError) as gone:
-        await Subject(name, DOCUMENTS, settings, UnavailableModel(decisions)).read()
+        await Subject(name, DOCUMENTS, settings, OfflineDecider()).read()
 
-    assert gone.value.spent.calls == decisions
+    assert gone.value.spent.calls == decisions - 1

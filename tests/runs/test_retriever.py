@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from graphreader.agent.decisions import Answer
 from graphreader.agent.tasks import AnswerTask, ChunkTask, FactsTask, InitialNodesTask
-from graphreader.errors import GraphReaderError, UsageError, WindowError
+from graphreader.errors import GraphReaderError, UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.settings import Settings
@@ -93,26 +93,6 @@ def test_what_an_exploration_found(reader: GraphReader, ring: str) -> None:
     assert both.metadata["key_elements"] == ["Beta", "Gamma"]
 
 
-# Facts that nobody could be shown were not looked at: where the decision on them fails, there are
-# none of that path.
-def test_facts_that_were_not_shown(neo4j: Settings, ring: str) -> None:
-    def only_of_gamma(task: FactsTask) -> Any:
-        if task.node == "Beta":
-            raise WindowError("There is no room.")
-        return first_chunk(task)
-
-    script = {**SCRIPT, FactsTask: only_of_gamma}
-    decider = world.scripted(world.RING_FACTS, script)
-    with world.reader(neo4j, ring, decider, initial_nodes=2) as reader:
-        documents = GraphReaderRetriever(reader=reader).invoke(QUESTION)
-
-    assert seen(documents) == [
-        ("chunk", 1, [2], False),
-        ("atomic_fact", 1, [2], False),
-        ("atomic_fact", 2, [2], False),
-    ]
-
-
 # Awaiting gives the same, also where many ask at once and in another loop than the first.
 def test_awaited(reader: GraphReader) -> None:
     retriever = GraphReaderRetriever(reader=reader)
@@ -122,18 +102,13 @@ def test_awaited(reader: GraphReader) -> None:
     assert asyncio.run(retriever.abatch([QUESTION] * 2)) == [expected] * 2
 
 
-# Only so many as are wanted, and no facts where none are wanted. The mode is the run's: the fast
-# one goes two paths.
-def test_options(neo4j: Settings, ring: str, reader: GraphReader) -> None:
-    script = {**SCRIPT, InitialNodesTask: world.nodes("Beta", "Gamma", "Delta", "Eta", "Zeta")}
-    with world.reader(neo4j, ring, world.scripted(world.RING_FACTS, script)) as five:
-        fast = GraphReaderRetriever(reader=five, mode="fast").invoke(QUESTION)
+# Only so many as are wanted, and no facts where none are wanted.
+def test_options(reader: GraphReader) -> None:
     chunks = GraphReaderRetriever(reader=reader, facts=False).invoke(QUESTION)
     three = GraphReaderRetriever(reader=reader, k=3).invoke(QUESTION)
 
     assert [kind for kind, *_ in seen(chunks)] == ["chunk", "chunk"]
     assert [chunk for _, chunk, *_ in seen(three)] == [0, 0, 1]
-    assert {path for _, _, paths, _ in seen(fast) for path in paths} == {1, 2}
     with pytest.raises(ValidationError):
         GraphReaderRetriever(reader=reader, k=0)
     with pytest.raises(ValidationError):

@@ -107,16 +107,6 @@ def test_read_by_several_paths(circle: Circle) -> None:
     assert reading.tokens_read == texts + sum(count(inverse(a, b)) for a, b in MEETINGS)
 
 
-# Facts alone are read, each once, but make no document read.
-def test_facts_alone(circle: Circle) -> None:
-    reading, decider = circle.read(FACTS_ALONE)
-
-    assert not chunks_shown(decider)
-    assert reading.documents_read == ()
-    assert set(reading.facts_read) == facts_shown(decider)
-    assert reading.tokens_read == sum(count(fact) for fact in set(reading.facts_read)) > 0
-
-
 # A run that broke off knows what it was shown before, and so does a new run that begins at a step
 # of another one: it is counted as if nothing had happened.
 @pytest.mark.parametrize(("at", "number"), [(FactsRead, 2), (ChunkRead, 5)])
