@@ -132,20 +132,6 @@ async def test_cut_off_deletes_are_finished(connection: Connection, writer: Grap
     assert await sizes(writer) == (0, 0, 0, 0)
 
 
-# What is written into a document that was deleted meanwhile leaves nothing behind.
-async def test_deleted_while_reading(writer: GraphWriter) -> None:
-    of = document(writer.corpus, "gone")
-    (chunk,) = chunks(of, ["a"])
-    await writer.begin_documents([of], 2000)
-    await delete(writer, "gone")
-    await writer.write_chunks([read(of, chunk, ALBUM)])
-    await writer.arrange(version_of(of, 1), [chunk])
-    await writer.settle()
-
-    assert await writer.complete([version_of(of, 1)]) == set()
-    assert await sizes(writer) == (0, 0, 0, 0)
-
-
 # Writers side by side, whose documents name the same key elements, do not lose anything.
 @both_versions
 async def test_writers_side_by_side(writer: GraphWriter) -> None:

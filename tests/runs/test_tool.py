@@ -68,11 +68,9 @@ def test_in_an_agent(reader: GraphReader) -> None:
     assert message.artifact.run == reader.runs()[0].id
 
 
-# The same awaited, with the steps of the agent kept: they know nothing of those of the run, whether
-# runs are kept or not. A saver gives the reading back in plain types. Two agents may ask at once.
-@pytest.mark.parametrize("kept_runs", [0, 10])
-async def test_awaited(reader: GraphReader, kept_runs: int) -> None:
-    reader.context.resources.settings.kept_runs = kept_runs
+# The same awaited, with the steps of the agent kept: they know nothing of those of the run. A saver
+# gives the reading back in plain types. Two agents may ask at once.
+async def test_awaited(reader: GraphReader) -> None:
     saver, tool = InMemorySaver(), reader.as_tool()
     agent = create_agent(asks_once(), [tool], checkpointer=saver)
     config: Any = {"configurable": {"thread_id": "one"}, "recursion_limit": 4}

@@ -1,7 +1,6 @@
 """Two corpora of one database, with the same titles, names and sentences: they never mix."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 from zlib import crc32
@@ -52,16 +51,11 @@ def read_on(task: ChunkTask) -> Any:
     return world.chunk(function, f"{task.notebook} {' '.join(said)}".strip(), said)
 
 
-def everywhere() -> ScriptedDecider:
-    """Reads all that it is led to."""
-    return world.scripted(
-        {},
-        {
-            ExtractionTask: extract,
-            ChunkTask: read_on,
-            NeighborTask: lambda task: world.neighbor(1),
-        },
-    )
+EVERYWHERE: dict[Any, Any] = {
+    ExtractionTask: extract,
+    ChunkTask: read_on,
+    NeighborTask: lambda task: world.neighbor(1),
+}
 
 
 def documents(of: dict[str, list[str]]) -> list[Document]:
@@ -86,7 +80,7 @@ def said_in(of: dict[str, list[str]]) -> set[str]:
 # Whatever two corpora hold, a run over the one never shows, reads, notes or cites anything of the
 # other: no sentence that only stands there, no name, no id of any of its nodes.
 @settings(
-    max_examples=3,
+    max_examples=2,
     deadline=None,
     phases=(Phase.generate,),  # a smaller example would take minutes to find
     suppress_health_check=list(HealthCheck),
@@ -97,7 +91,7 @@ def test_they_never_mix(
 ) -> None:
     name = f"test-{uuid4().hex[:12]}"
     corpora = {name: one, f"{name}-2": other}
-    deciders = {corpus: everywhere() for corpus in corpora}
+    deciders = {corpus: world.scripted({}, EVERYWHERE) for corpus in corpora}
     readers = {
         corpus: world.reader(neo4j, corpus, decider, window=8192)
         for corpus, decider in deciders.items()
@@ -122,13 +116,8 @@ def test_they_never_mix(
         names = set(NAME.findall(" ".join(only_there)))
         unknown = names - set(NAME.findall(" ".join(said_in(corpora[corpus]))))
         assert [one for one in (*ids[foreign], *only_there, *unknown) if one in text] == []
-        _check_reading(events, corpora[corpus])
-
-
-def _check_reading(events: Sequence[Event], held: dict[str, list[str]]) -> None:
-    """The run did look around: it cites its own corpus, and goes all the way of it."""
-    last = events[-1]
-    assert isinstance(last, QuestionAnswered)
-    assert last.reading.citations
-    assert all(cited.quote in said_in(held) for cited in last.reading.citations)
-    assert all(cited.document in held for cited in last.reading.citations)
+        last = events[-1]
+        assert isinstance(last, QuestionAnswered)
+        assert last.reading.citations
+        assert all(cited.quote in said_in(corpora[corpus]) for cited in last.reading.citations)
+        assert all(cited.document in corpora[corpus] for cited in last.reading.citations)
