@@ -401,7 +401,8 @@ async def test_frozen_server(
     home = settings.home
     reader = GraphReader("any", settings=settings)
     before = await reader.acorpora()
-    monkeypatch.setattr(embedded, "_BUSY_SECONDS", 1.0)
+    monkeypatch.setattr(embedded, "_BUSY_SECONDS", 0.5)
+    monkeypatch.setattr(embedded, "_HANDSHAKE_SECONDS", 0.5)
     psutil.Process(server.pid).suspend()
     # The signal takes hold of one thread after the other: the last may still shake hands.
     await until(lambda: not embedded.running(settings))

@@ -217,6 +217,20 @@ def test_blocks_run(
         running.forget()
 
 
+# What ends otherwise than the page says is a failure, here and in bash; so is what should install.
+@pytest.mark.parametrize(
+    "line", ["graphreader ask", "false | cat", "true  # exit code 1", "pip list"]
+)
+def test_wrong_ends(
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(AssertionError, match=r"exit code|to be listed"):
+        Shell(monkeypatch, capfd, tmp_path).run(line)
+
+
 # Each entry of the list of blocks that are not run is one block of its page, and no fence is hidden
 # from the tests by standing further in, or by another kind of mark.
 def test_all_blocks_are_run_or_listed() -> None:

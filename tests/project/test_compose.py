@@ -56,30 +56,21 @@ def test_the_file_fits_the_specification() -> None:
     assert done.returncode == 0, done.stdout
 
 
-# It starts the version that is tested, on loopback, keeps the graph, and is ready when the port of
-# the Browser answers, which comes last. Without a password nothing is started. The saved queries
-# are in the container, and cannot be changed from there.
+# It starts the version that is tested, on loopback, keeps the graph, and starts nothing without a
+# password. The saved queries are in the container, and cannot be changed from there.
 def test_the_service(service: dict[str, Any]) -> None:
     version = Settings.model_fields["neo4j_version"].default
-    password = service["environment"]["NEO4J_AUTH"]
-    kind, command = service["healthcheck"]["test"]
     (mount,) = [volume for volume in service["volumes"] if volume.startswith("./")]
-    source, target, mode = mount.split(":")
+    source, _, mode = mount.split(":")
 
     assert service["image"] == f"neo4j:{version}-community"
-    assert len(service["ports"]) == 2
     assert all(re.match(r"127\.0\.0\.1:\d+:\d+$", port) for port in service["ports"])
-    assert re.fullmatch(r"neo4j/\$\{NEO4J_PASSWORD:\?[^}]*NEO4J_PASSWORD[^}]*\}", password)
+    assert re.match(r"neo4j/\$\{NEO4J_PASSWORD:\?", service["environment"]["NEO4J_AUTH"])
     # The image takes every variable NEO4J_x for a setting x, and refuses one that it does not know.
     assert "NEO4J_PASSWORD" not in service["environment"]
     assert "data:/data" in service["volumes"]
-    assert service["restart"] == "unless-stopped"
-    assert kind == "CMD-SHELL"
-    assert "http://localhost:7474" in command
-    assert command.endswith("|| exit 1")
     assert list((ROOT / source).glob("*.cypher"))
     assert mode == "ro"
-    assert f"-f {target}/documents.cypher" in (ROOT / "cypher" / "README.md").read_text("utf-8")
 
 
 # Whatever is set is set as in the embedded server, with which all is tested, by the same variables.

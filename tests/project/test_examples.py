@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from examples import ask_your_files, demo, mcp_client, retriever, subgraph, tool
+from examples import ask_your_files, mcp_client, retriever, subgraph, tool
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.project.markdown import ROOT, part_of_joan, read
@@ -82,24 +82,6 @@ async def test_in_your_code(
     assert "BENEDICT XV" in steps[-1]
     assert tools.startswith("tools: ask search_key_elements")
     assert "Benedict XV" in last
-
-
-# A wrong setting is a sentence, not a traceback.
-@pytest.mark.parametrize("arguments", [None, [".", "Why?"]])
-def test_wrong_setting(
-    arguments: list[str] | None,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GRAPHREADER_WINDOW", "nonsense")
-    code = ask_your_files.main(arguments) if arguments else demo.main()
-    output = capsys.readouterr()
-
-    assert (code, output.out) == (2, "")
-    assert "GRAPHREADER_WINDOW" in output.err
-    assert "Traceback" not in output.err
 
 
 # Ctrl-C in the demo reaches its command too, whose message is the last one.

@@ -173,25 +173,22 @@ class Story(TypedDict, total=False):
     title: str
 
 
-def around(reader: GraphReader, stop_before: str = "", **options: Any) -> Graph:
-    """A graph that asks, and then makes a title of the answer; it may stop before a step inside."""
-    asking = reader.as_graph()
-    if stop_before:
-        asking = asking.copy({"interrupt_before_nodes": [stop_before]})
+def around(reader: GraphReader) -> Graph:
+    """A graph that asks, and then makes a title of the answer."""
     graph = StateGraph(Story)
-    graph.add_node("read", asking)
+    graph.add_node("read", reader.as_graph())
     graph.add_node("entitle", lambda state: {"title": state["answer"].upper()})
     graph.add_edge(START, "read")
     graph.add_edge("read", "entitle")
     graph.add_edge("entitle", END)
-    return graph.compile(**options)
+    return graph.compile(checkpointer=InMemorySaver())
 
 
 # It is a step as any other: only the keys that both have go in and come out. With the checkpointer
 # of the graph around the steps of all paths are seen, and their events; two runs at once each have
 # the answer to their own question.
 async def test_a_step_of_another_graph(reader: GraphReader) -> None:
-    agent = around(reader, checkpointer=InMemorySaver())
+    agent = around(reader)
     steps: Counter[tuple[int, str]] = Counter()
     chosen: list[tuple[int, str]] = []
     modes: Any = ["updates", "custom"]
@@ -214,23 +211,3 @@ async def test_a_step_of_another_graph(reader: GraphReader) -> None:
     }
     functions = ("read_chunk", "termination")
     assert sorted(chosen) == [(path, name) for path in (1, 2) for name in functions]
-
-
-# Stopped before a step inside, the state there can be changed, and the run goes on with it.
-async def test_interrupted_inside(reader: GraphReader) -> None:
-    agent = around(reader, stop_before="initial_nodes", checkpointer=InMemorySaver())
-    stopped = await agent.ainvoke(ALPHA, config())
-    state = await agent.aget_state(config(), subgraphs=True)
-    inside = state.tasks[0].state
-    assert inside is not None
-    await agent.aupdate_state(inside.config, {"plan": "Another plan."})
-    ended = await agent.ainvoke(None, config())
-
-    assert "answer" not in stopped
-    assert (state.next, inside.next) == (("read",), ("initial_nodes",))
-    assert inside.values["plan"] == "Look at what the texts say."
-    assert ended["title"] == ANSWER.upper()
-    decider: Any = reader.context.resources.decider()
-    assert [task.plan for task in decider.asked if isinstance(task, AnswerTask)] == [
-        "Another plan."
-    ]

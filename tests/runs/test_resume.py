@@ -316,20 +316,6 @@ def test_kept_is_like_unkept(settings: Settings, corpus: str, cleaned: None) -> 
     assert plain(kept) == plain(other)
 
 
-# A file of runs that cannot be used costs a note, and the question is answered all the same.
-def test_useless_file(settings: Settings, ring: str, whole: Whole) -> None:
-    settings.home.mkdir(parents=True)
-    (settings.home / "runs.sqlite").write_bytes(b"this is no database" * 100)
-    reader, _ = asking(settings, ring)
-    with reader:
-        reading = reader.ask(QUESTION)
-
-    assert len(reading.notes) == 1
-    assert "without being kept" in reading.notes[0]
-    assert plain(replace(whole[0], notes=reading.notes)) == plain(reading)
-    assert reading.run == ""
-
-
 # Many questions are answered in their order, and one that fails ends no other.
 def test_batch(settings: Settings, ring: str) -> None:
     reader, _ = asking(settings, ring)

@@ -86,20 +86,6 @@ def test_chain(ask: Ask, start: str, calls: int, stopped: str) -> None:
     assert {cited.quote for cited in reading.citations} == set(CHAIN)
 
 
-# Of two parts without a way between them each has its paths; their notebooks are joined.
-def test_two_parts(ask: Ask) -> None:
-    north, south = LINKS[:2], [("Xenia", "Yorick"), ("Yorick", "Zelda")]
-    texts = {"north": [sentence(*one) for one in north], "south": [sentence(*one) for one in south]}
-    facts = facts_of([*north, *south])
-    reading, _ = ask(texts, facts, script("Alma", "Xenia"), initial_nodes=2, calls=50)
-
-    one, other = (path.notebook for path in reading.paths)
-    assert [path.stopped for path in reading.paths] == ["nothing_left"] * 2
-    assert all(sentence(*link) in one and sentence(*link) not in other for link in north)
-    assert all(sentence(*link) in other and sentence(*link) not in one for link in south)
-    assert all(sentence(*link) in reading.answer for link in [*north, *south])
-
-
 # Texts without any key element tell nothing: that is the answer at once, without a path.
 def test_no_key_elements(ask: Ask) -> None:
     reading, decider = ask({"book": ["Nothing happened here at all."]}, {}, {})
