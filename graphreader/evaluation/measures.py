@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from graphreader.baselines.read_agent.reader import TASK_AWARE
 from graphreader.errors import UsageError
@@ -55,43 +55,31 @@ _OTHER_PHASES = {*BUILDING, "rate"}
 """Phases that are no part of the cost of a question."""
 
 
-class _FileModel(BaseModel):
-    """Part of a file that a later version may have extended: unknown keys are ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Line(_FileModel):
-    """A line of a file. Of several lines with the same `KEY` fields the last counts."""
-
-    KEY: ClassVar[tuple[str, ...]]
-
-
-class StagedCall(_FileModel):
+class StagedCall(BaseModel):
     """A call of an exploration function, with the stage of the exploration."""
 
     name: str
     stage: Stage
 
 
-class PathCalls(_FileModel):
+class PathCalls(BaseModel):
     """The calls of one path; `calls` is their number."""
 
     calls: int = 0
     functions: tuple[StagedCall, ...] = ()
 
 
-class FactCounts(_FileModel):
+class FactCounts(BaseModel):
     """Supporting facts in a text: (covered, all) by their words, (covered, relevant) by a rater."""
 
     strings: tuple[int, int] | None = None
     rated: tuple[int, int] | None = None
 
 
-class ReadingLine(_Line):
-    """A line of `readings.jsonl`. Scores and shares are 0 to 1; later keys have defaults."""
+class ReadingLine(BaseModel):
+    """A line of `readings.jsonl`. Of several lines with the same `KEY` the last counts."""
 
-    KEY = ("dataset", "id", "length", "reader", "model", "repeat")
+    KEY: ClassVar = ("dataset", "id", "length", "reader", "model", "repeat")
 
     id: str
     dataset: str
@@ -128,10 +116,10 @@ class ReadingLine(_Line):
     error: str | None = None
 
 
-class EqualBudgetLine(_Line):
+class EqualBudgetLine(BaseModel):
     """A line of `equal_reading.jsonl`: a ranking cut off at the tokens that a reader read."""
 
-    KEY = (*ReadingLine.KEY, "against")
+    KEY: ClassVar = (*ReadingLine.KEY, "against")
 
     id: str
     dataset: str
@@ -147,78 +135,52 @@ class EqualBudgetLine(_Line):
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The contents of an evaluation's folder; `notes` are shown below the main table."""
+    """The contents of an evaluation's folder; `run` is that of `run.json`."""
 
-    lines: tuple[ReadingLine, ...]
-    equal: tuple[EqualBudgetLine, ...]
+    lines: Sequence[ReadingLine]
+    equal: Sequence[EqualBudgetLine]
     run: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
 
 
 def read_results(folder: Path) -> Results:
     """Read an evaluation's folder. Raises UsageError, which names the file and its fault."""
-    if not (folder / READINGS).is_file():
-        raise UsageError(
-            f"There is no {READINGS} in {folder}: name a folder that `graphreader evaluate --out` "
-            "made."
-        )
-    try:
-        lines = _read_lines(folder / READINGS, ReadingLine)
-        equal = _read_lines(folder / EQUAL_READING, EqualBudgetLine)
-        run = _read_run(folder / RUN)
-    except OSError as error:
-        raise UsageError(f"{error.filename} cannot be read ({error.strerror}).") from error
+    lines = _read_lines(folder / READINGS, ReadingLine)
     if not lines:
-        raise UsageError(f"{folder / READINGS} is empty: nothing has been evaluated yet.")
-    return Results(lines, equal, run, tuple(str(note) for note in run.get("notes") or ()))
+        raise UsageError(
+            f"There are no readings in {folder / READINGS}: name a folder that "
+            "`graphreader evaluate --out` filled."
+        )
+    run = folder / RUN
+    return Results(
+        lines,
+        _read_lines(folder / EQUAL_READING, EqualBudgetLine),
+        json.loads(run.read_bytes()) if run.is_file() else {},
+    )
 
 
-_LineKind = TypeVar("_LineKind", bound=_Line)
+L = TypeVar("L", ReadingLine, EqualBudgetLine)
 
 
-def _read_lines(path: Path, kind: type[_LineKind]) -> tuple[_LineKind, ...]:
+def _read_lines(path: Path, kind: type[L]) -> list[L]:
     """The lines of a file that may be missing. A last line that is cut off is ignored."""
-    lines: dict[tuple[object, ...], _LineKind] = {}
+    lines: dict[tuple[object, ...], L] = {}
     text = path.read_bytes() if path.is_file() else b""
     for number, written in enumerate(text.splitlines(keepends=True), 1):
-        if not written.strip():
-            continue
         try:
             line = kind.model_validate_json(written)
         except ValidationError as error:
             if not written.endswith(b"\n"):
                 break
             raise UsageError(
-                f"{path}, line {number}: {_fault(error)}; take the line out, or evaluate again."
+                f"{path}, line {number}: {error.errors()[0]['msg']} "
+                f"{error.errors()[0]['loc']}: take the line out, or evaluate again."
             ) from None
         lines[tuple(getattr(line, name) for name in kind.KEY)] = line
-    return tuple(lines.values())
+    return list(lines.values())
 
 
-def _fault(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    field = ".".join(map(str, first["loc"]))
-    if first["type"] == "json_invalid" or not field:
-        return "it is not JSON" if first["type"] == "json_invalid" else "it is no JSON object"
-    return f"{field} is missing" if first["type"] == "missing" else f"{field} makes no sense"
-
-
-def _read_run(path: Path) -> Mapping[str, Any]:
-    """The object in `run.json`; empty if there is no such file, for no figure depends on it."""
-    if not path.is_file():
-        return {}
-    try:
-        run = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        run = None
-    if not isinstance(run, dict):
-        raise UsageError(f"{path} is no JSON object: take it away, or evaluate again.")
-    return run
-
-
-def readings_frame(lines: Iterable[ReadingLine]) -> "DataFrame":
+def readings_frame(lines: Sequence[ReadingLine]) -> "DataFrame":
     """The DataFrame of readings. Raises UsageError, which names the extra, without pandas."""
-    lines = list(lines)
     pandas = import_extra("pandas", "A report")
     ids = [line.id for line in lines]
     numbers = [{**_scores(line), **_amounts(line)} for line in lines]
@@ -227,20 +189,17 @@ def readings_frame(lines: Iterable[ReadingLine]) -> "DataFrame":
 
 
 def equal_budget_frame(
-    equal: Iterable[EqualBudgetLine], lines: Iterable[ReadingLine]
+    equal: Sequence[EqualBudgetLine], lines: Sequence[ReadingLine]
 ) -> "DataFrame":
     """The DataFrame of rankings at an equal token budget, with the FCR of each."""
-    gold = {
-        (line.dataset, line.length, line.reader, line.id): line.gold_documents for line in lines
-    }
-    equal = list(equal)
-    columns = ("dataset", "length", "reader", "against", "tokens_read", "k")
-    rows = [{name: getattr(one, name) for name in columns} for one in equal]
+    gold = {(one.dataset, one.length, one.reader, one.id): one.gold_documents for one in lines}
+    names = ("dataset", "length", "reader", "against", "tokens_read", "k")
+    rows = [{name: getattr(one, name) for name in names} for one in equal]
     for row, one in zip(rows, equal, strict=True):
-        key = (one.dataset, one.length, one.against, one.id)
-        row["FCR"] = evidence.fcr(one.documents_read, gold.get(key, ()))
+        relevant = gold.get((one.dataset, one.length, one.against, one.id), ())
+        row["FCR"] = evidence.fcr(one.documents_read, relevant)
     frame = import_extra("pandas", "A report").DataFrame(
-        rows, index=[one.id for one in equal], columns=[*columns, "FCR"]
+        rows, index=[one.id for one in equal], columns=[*names, "FCR"]
     )
     return frame.astype({"FCR": float})
 
@@ -311,11 +270,11 @@ def _amounts(line: ReadingLine) -> dict[str, float | None]:
         "Dollars": cost.dollars,
         "Building a text": line.building.tokens if line.building else None,
         **{name: line.phases.get(phase, Usage()).tokens for phase, name in PHASES.items()},
-        "Compression, gists": number(compression, "gists"),
-        "Compression, at the question": number(compression, "final_query"),
+        "Compression, gists": compression.get("gists"),
+        "Compression, at the question": compression.get("final_query"),
         "Pages looked up": line.pages_looked_up,
     }
-    sizes = {name: number(line.graph or {}, key) for key, name in _GRAPH_SIZES.items()}
+    sizes = {name: (line.graph or {}).get(key) for key, name in _GRAPH_SIZES.items()}
     if line.error is not None:
         amounts = dict.fromkeys(amounts)
     return {**amounts, "record_tokens": line.record_tokens or None, **sizes}
@@ -330,12 +289,6 @@ def _question_cost(line: ReadingLine) -> Usage:
     other = _OTHER_PHASES - {"gist"} if line.reader.endswith(TASK_AWARE) else _OTHER_PHASES
     spent = [usage for phase, usage in line.phases.items() if phase not in other]
     return sum(spent, Usage()) if spent else line.usage
-
-
-def number(values: Mapping[str, Any], key: str) -> float | None:
-    """A number of a mapping that another part wrote; None if it has no such number."""
-    value = values.get(key)
-    return float(value) if isinstance(value, int | float) else None
 
 
 def with_options(group: "DataFrame") -> Collection[str]:
@@ -421,26 +374,24 @@ def questions(group: "DataFrame", name: str = "") -> int:
 _READER_ORDER = (
     *("rag-bm25", "rag-embedding", "rag-pages-bm25", "rag-pages-embedding", "full-text"),
     *("chunk-read", "gistmem", "read-agent-p", "read-agent-s", "search-agent", "graphreader"),
+    "golden",
 )
 
 
 def reader_position(reader: str) -> tuple[int, str, tuple[int, ...]]:
     """A key to sort readers by: retrieval, full text, ReadAgent, agents, GraphReader, golden."""
-    numbers = tuple(int(digits[:9]) for digits in re.findall(r"\d+", reader))
-    if reader == GOLDEN:
-        return len(_READER_ORDER) + 1, reader, numbers
-    kind = max((name for name in _READER_ORDER if reader.startswith(name)), key=len, default="")
-    position = _READER_ORDER.index(kind) if kind else len(_READER_ORDER)
+    kinds = (at for at, kind in enumerate(_READER_ORDER) if reader.startswith(kind))
+    numbers = tuple(map(int, re.findall(r"\d+", reader)))
     # The paper's mode stands before the default, next to the paper's figures.
-    return position, "" if reader == PAPER else re.sub(r"\d+", "", reader), numbers
+    name = "" if reader == PAPER else re.sub(r"\d+", "", reader)
+    return next(kinds, len(_READER_ORDER)), name, numbers
 
 
-def length_position(length: str) -> tuple[int, str]:
-    """A key to sort lengths by; native texts come first."""
-    match = re.fullmatch(r"(\d{1,9})(k?)", length)
-    if length == NATIVE or not match:
-        return -1, length
-    return int(match[1]) * (1000 if match[2] else 1), length
+def length_position(length: str) -> int:
+    """The tokens of a length such as 64k; native texts come first."""
+    if length == NATIVE:
+        return 0
+    return int(length.removesuffix("k")) * (1000 if length.endswith("k") else 1)
 
 
 _POSITIONS: Mapping[str, Callable[[Any], Any]] = {

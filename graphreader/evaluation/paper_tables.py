@@ -11,7 +11,6 @@ import json
 import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
 from operator import eq
@@ -28,7 +27,6 @@ from graphreader.evaluation.measures import (
     length_position,
     main_measure,
     mean,
-    number,
     page_reader,
     question_means,
     question_scores,
@@ -52,7 +50,6 @@ from graphreader.evaluation.tables import (
     Column,
     MakeRows,
     Prepare,
-    Section,
     Table,
     TableRow,
     TableSpec,
@@ -80,19 +77,21 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any])
         "equal_reading": partial(_equal_reading_rows, equal),
         "datasets": partial(_dataset_rows, run),
     }
+    samples = paper_figures()["samples"]
+    other_samples = [bool(paper_set(one)) and one not in samples for one in frame["dataset"]]
+    frame = frame.assign(other_sample=other_samples)
     tables = []
     for name, declared in _declarations()["tables"].items():
         columns = [*map(_column, declared["columns"])]
         if name in ("score_by_length", "recall_by_length"):
             columns += _length_columns(frame)
-        notes = [_NOTES.get(str(note), note) for note in declared["notes"]]
         spec = TableSpec(
-            **{**declared, "name": name, "columns": tuple(columns), "notes": notes},
+            **{**declared, "name": name, "columns": tuple(columns)},
             prepare=_PREPARE.get(name, lambda section: section),
             rows=rows.get(name, _rows_and_printed),
         )
         if table := make_table(spec, frame):
-            tables.append(_with_mean_changes(table) if name == "ablations" else table)
+            tables.append(table)
     return tables
 
 
@@ -206,44 +205,6 @@ def _score_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     return sorted([*group_rows(spec, section), *printed], key=position)
 
 
-def _options_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
-    for section in sections:
-        chosen, whole = questions(section[section["options"]]), questions(section)
-        if 0 < chosen < whole:
-            yield (
-                f"{value(section, 'set')}: accuracy over {chosen:,} questions with options, EM, "
-                f"F1, F1* and ROUGE over {whole - chosen:,} without; LR-1 and LR-2 over all."
-            )
-
-
-def _samples_note(sections: Sequence["DataFrame"], table: Table) -> Iterable[str]:
-    """The sets that are of the same origin as the paper's, but other samples."""
-    names = sorted({value(one, "dataset") for one in sections})
-    samples = paper_figures()["samples"]
-    others = [name for name in names if paper_set(name) and name not in samples]
-    if others and table.has_paper_rows:
-        yield (
-            "The paper read LongBench's samples, whose texts are other ones than those of "
-            f"{', '.join(others)} here (table 1): its figures are a bearing, no comparison."
-        )
-
-
-def _failed_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
-    if failed := sum(int(one["failed"].sum()) for one in sections):
-        readings = "1 reading" if failed == 1 else f"{failed:,} readings"
-        yield f"{readings} failed: unanswered, with scores of 0."
-
-
-def _uneven_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
-    uneven = [
-        value(section, "set")
-        for section in sections
-        if len({frozenset(one.index) for one in grouped(section, "reader", "model")}) > 1
-    ]
-    if uneven:
-        yield f"Not all readers were asked the same questions: {'; '.join(uneven)}."
-
-
 # ------------------------------------------------------------------ lengths (figures 1 and 5)
 
 
@@ -252,8 +213,7 @@ def _length_columns(frame: "DataFrame") -> Iterable[Column]:
     readings = frame[~frame["study"]]
     several = readings.groupby("dataset")["length"].transform("nunique") > 1
     for length in sorted(set(readings["length"][several]), key=length_position):
-        missing = _column("LR-1").missing if length.startswith("LR-") else ""
-        yield Column(length, "percent", _score_at_length, ranked=True, missing=missing)
+        yield Column(length, "percent", _score_at_length, ranked=True)
 
 
 def _recall_measure(section: "DataFrame") -> str:
@@ -358,35 +318,11 @@ def _equal_reading_rows(equal: "DataFrame", _: TableSpec, section: "DataFrame") 
 def _with_jsr(section: "DataFrame") -> "DataFrame":
     """With JSR: 1 where all gold documents were read and the answer is right, else 0.
 
-    A reading that failed is not right; if it is not known what is right, JSR is not measured.
+    Right is what the raters call exact; without raters the right option, or an exact match.
     """
-    right = section[_right_measure(section)[0]].mask(section["failed"], 0.0)
+    measure = "LR-1" if section["LR-1"].notna().any() else "Accuracy or EM"
+    right = section[measure].mask(section["failed"], 0.0)
     return section.assign(JSR=(section["FCR"] * (right == 1)).where(right.notna()))
-
-
-def _right_measure(section: "DataFrame") -> tuple[str, str]:
-    """The column that says which answers are right, and its name for people.
-
-    LR-1 if raters were asked, else the right option where there are options and EM elsewhere.
-    """
-    if section["LR-1"].notna().any():
-        return "LR-1", "LR-1 (the raters call it exact)"
-    chosen = section.loc[~section["failed"], "Accuracy"].notna()
-    names = ["the right option"] if chosen.any() else []
-    names += ["an exact match (EM)"] if not chosen.all() or not names else []
-    return "Accuracy or EM", f"{' or '.join(names)}, for no rater was asked"
-
-
-def _jsr_note(sections: Sequence["DataFrame"], _: Table) -> Iterable[str]:
-    """The definition of JSR, with the measure of a right answer in each set."""
-    measures: dict[str, list[str]] = {}
-    for section in sections:
-        measures.setdefault(_right_measure(section)[1], []).append(value(section, "set"))
-    by = "; ".join(
-        f"by {measure}" + (f", in {', '.join(names)}" if len(measures) > 1 else "")
-        for measure, names in measures.items()
-    )
-    yield f"JSR: those of them that were answered rightly as well, {by}."
 
 
 def _texts_of_recall(section: "DataFrame") -> "DataFrame":
@@ -406,16 +342,15 @@ def _texts_of_recall(section: "DataFrame") -> "DataFrame":
 def _fact_recall(group: "DataFrame", name: str) -> Cell:
     """The recall of a column such as "SF-wise, rated", over the readings that have counts."""
     way, _, kind = name.partition(", ")
-    counts = group["counts"].map(lambda one: one.rated if kind == "rated" else one.strings)
-    counts = counts[[bool(pair and pair[1]) for pair in counts]]
-    n = questions(counts)
-    covered, relevant = ([pair[at] for pair in counts] for at in (0, 1))
-    share: float | None = None
-    if n and way == "SF-wise":
-        share = sum(covered) / sum(relevant)
-    elif n:
-        share = sum(map(eq, covered, relevant)) / len(counts)
-    return Cell(share, n=n if 0 < n < questions(group) else None)
+    pairs = group["counts"].map(lambda one: one.rated if kind == "rated" else one.strings)
+    pairs = pairs[[bool(pair and pair[1]) for pair in pairs]]
+    if pairs.empty:
+        return Cell()
+    covered, relevant = zip(*pairs, strict=True)
+    sample_wise = sum(map(eq, covered, relevant)) / len(pairs)
+    share = sum(covered) / sum(relevant) if way == "SF-wise" else sample_wise
+    n = questions(pairs)
+    return Cell(share, n=n if n < questions(group) else None)
 
 
 # ------------------------------------------------------------------ ablations (table 4)
@@ -427,44 +362,26 @@ _UNCHANGED = (DEFAULT, PAPER)
 def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     """GraphReader with all its parts, and below it the readers that lack one."""
     rows = []
-    for group in grouped(section, "model"):
+    for group in grouped(
+        section[section["is_ablation"] | section["reader"].isin(_UNCHANGED)], "model"
+    ):
         readers = {value(one, "reader"): one for one in grouped(group, "reader")}
         base = next((name for name in _UNCHANGED if name in readers), None)
-        ablated = [name for name, one in readers.items() if value(one, "is_ablation")]
-        measure = main_measure(group[group["reader"].isin([base, *ablated])])
+        measure = main_measure(group)
         before = question_scores(readers[base], measure) if base else {}
-        shown = {*_UNCHANGED, *ablated} if ablated else set()
-        for reader, readings in readers.items():
-            if reader not in shown:
-                continue
-            comparison = compare(question_scores(readings, measure), before)
+        for reader, readings in readers.items() if group["is_ablation"].any() else ():
             cells: dict[str, CellValue] = {}
-            if comparison and reader in ablated:
+            comparison = compare(question_scores(readings, measure), before)
+            if comparison and reader not in _UNCHANGED:
                 cells = {"Change": comparison.difference, "Change of": measure}
             rows.append(group_row(spec.columns, readings, **cells))
     printed = printed_rows("ablations", _paper_section(section)) if rows else []
-    lr_1 = [one["LR-1"].number or 0.0 for one in printed]
+    whole = printed[0]["LR-1"].number or 0.0 if printed else 0.0
     changed = (
-        one.with_cells({"Change": round(score - lr_1[0], 6), "Change of": "LR-1"})
-        for one, score in zip(printed[1:], lr_1[1:], strict=True)
+        one.with_cells({"Change": (one["LR-1"].number or 0.0) - whole, "Change of": "LR-1"})
+        for one in printed[1:]
     )
     return [*rows, *printed[:1], *changed]
-
-
-def _with_mean_changes(table: Table) -> Table:
-    """With a last section, the mean changes of our rows over the datasets, if there are several."""
-    names = ("Reader", "Model", "Change of")
-    changes: dict[tuple[CellValue, ...], list[float]] = {}
-    for one in table.own_rows:
-        if (change := one["Change"].number) is not None:
-            changes.setdefault(tuple(one[name].value for name in names), []).append(change)
-    if len(table.sections) < 2 or not changes:
-        return table
-    means = [
-        row({**dict(zip(names, key, strict=True)), "Change": statistics.fmean(lost)})
-        for key, lost in changes.items()
-    ]
-    return replace(table, sections=(*table.sections, Section("Mean over these", tuple(means))))
 
 
 # ------------------------------------------------------------------ function calls (table 7)
@@ -517,18 +434,14 @@ def _with_sizes(run: Mapping[str, Any], section: "DataFrame") -> "DataFrame":
 
     Native texts are counted in GPT-4's encoding, as in the paper, if `run` has these counts.
     """
-    sets = run.get("datasets")
-    dataset, length = value(section, "dataset"), value(section, "length")
-    for one in sets if isinstance(sets, list) and length == NATIVE else ():
-        if isinstance(one, dict) and (one.get("dataset"), one.get("length")) == (dataset, length):
-            mean_tokens, most = number(one, "average_tokens"), number(one, "max_tokens")
-            return section.assign(**{"Avg. tokens": mean_tokens, "Max. tokens": most})
+    place = value(section, "dataset"), value(section, "length")
+    for one in run.get("datasets", ()) if place[1] == NATIVE else ():
+        if (one["dataset"], one["length"]) == place:
+            sizes = {"Avg. tokens": one["average_tokens"], "Max. tokens": one["max_tokens"]}
+            return section.assign(**sizes)
     tokens = last_of_question(section, "record_tokens")
-    sizes = {
-        "Avg. tokens": average(tokens, "record_tokens"),
-        "Max. tokens": int(tokens["record_tokens"].max()) if len(tokens) else None,
-    }
-    return section.assign(**sizes)
+    mean_tokens, most = average(tokens, "record_tokens"), _greatest(tokens, "record_tokens")
+    return section.assign(**{"Avg. tokens": mean_tokens, "Max. tokens": most})
 
 
 def _dataset_rows(run: Mapping[str, Any], spec: TableSpec, section: "DataFrame") -> list[TableRow]:
@@ -578,33 +491,33 @@ def _spread_rows(_: TableSpec, section: "DataFrame") -> list[TableRow]:
     """The spread over repeats of each reader and model, and over the models of each reader."""
     rows = []
     for group in grouped(section, "reader"):
-        models = {value(one, "model"): one for one in grouped(group, "model")}
-        runs = [("repeats", model, one, "repeat") for model, one in models.items()]
-        for over, model, readings, column in (*runs, ("models", ", ".join(models), group, "model")):
+        repeats = [("repeats", one, "repeat") for one in grouped(group, "model")]
+        for over, readings, column in (*repeats, ("models", group, "model")):
             if readings[column].nunique() > 1:
-                cells = {"Over": over, "Model": model or None, **_spread_cells(readings, column)}
-                rows.append(row(cells))
+                rows.append(_spread_row(over, readings, column))
     return rows
 
 
-def _spread_cells(readings: "DataFrame", column: str) -> dict[str, CellValue]:
-    """The cells of runs that differ in a column; a mean is that of a whole run."""
+def _spread_row(over: str, readings: "DataFrame", column: str) -> TableRow:
+    """The row of runs that differ in a column; a mean is that of a whole run."""
     runs = [run for _, run in readings.groupby(column, sort=False)]
     measure = main_measure(readings)
-    scores = [question_scores(run, measure).values() for run in runs]
-    fcrs = [question_means(run, "FCR").values() for run in runs]
     cells: dict[str, CellValue] = {
         **{"Reader": value(readings, "reader"), "Window": _window(readings, "window")},
+        **{"Model": ", ".join(sorted(set(readings["model"]))) or None, "Over": over},
         **{"Runs": len(runs), "Score": measure},
     }
-    for of, mean_name, prefix in ((scores, "Mean", "Standard"), (fcrs, "FCR", "FCR, standard")):
-        means = [statistics.fmean(one) for one in of if one]
-        if means:
-            cells[mean_name] = statistics.fmean(means)
-            cells |= {"Least": min(means), "Most": max(means)} if of is scores else {}
-        if len(means) > 1:
-            cells[f"{prefix} deviation"] = statistics.stdev(means)
-    return cells
+    scores = [
+        statistics.fmean(one.values()) for run in runs if (one := question_scores(run, measure))
+    ]
+    fcrs = [statistics.fmean(one.values()) for run in runs if (one := question_means(run, "FCR"))]
+    if scores:
+        cells |= {"Mean": statistics.fmean(scores), "Least": min(scores), "Most": max(scores)}
+        cells["Standard deviation"] = statistics.stdev(scores) if len(scores) > 1 else None
+    if fcrs:
+        cells["FCR"] = statistics.fmean(fcrs)
+        cells["FCR, standard deviation"] = statistics.stdev(fcrs) if len(fcrs) > 1 else None
+    return row(cells)
 
 
 # ------------------------------------------------------------------ names in the declarations
@@ -655,11 +568,4 @@ _ROWS: Mapping[str, MakeRows] = {
     "functions": _call_rows,
     "read_agent": _read_agent_rows,
     "spread": _spread_rows,
-}
-_NOTES: Mapping[str, Callable[[Sequence["DataFrame"], Table], Iterable[str]]] = {
-    "{options}": _options_note,
-    "{samples}": _samples_note,
-    "{failed}": _failed_note,
-    "{uneven}": _uneven_note,
-    "{jsr}": _jsr_note,
 }

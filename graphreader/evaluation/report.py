@@ -14,7 +14,7 @@ from typing import Any
 
 from graphreader.errors import UsageError
 from graphreader.evaluation.measures import (
-    DEFAULT,
+    ReadingLine,
     Results,
     equal_budget_frame,
     read_results,
@@ -55,7 +55,7 @@ def write_report(folder: Path) -> Report:
     An earlier report's files of the same name are replaced. Raises UsageError where there is no
     evaluation, or one whose lines cannot be read, and without pandas.
     """
-    results = merge_same_reader(read_results(folder))
+    results = read_results(folder)
     tables = tuple(all_tables(results))
     out = folder / REPORT
     out.mkdir(exist_ok=True)
@@ -64,17 +64,16 @@ def write_report(folder: Path) -> Report:
         plots = draw_plots(tables, out)
     except UsageError as error:  # matplotlib is an extra
         plots, notes = [], [f"No plots: {error}."]
-    pictures = [path.name for path in plots if path.suffix == ".svg"]
     warnings = dict.fromkeys(table.warning for table in tables if table.warning)
+    commands = dict.fromkeys(results.run.get("commands", ()))
     lead = [
-        *map(escape_markdown, warnings),
-        escape_markdown(_summary(results)),
-        *_command_block(results.run),
+        *map(escape_markdown, (*warnings, _summary(results.lines))),
+        *(["\n".join(["Made by:", "", *(f"    {one}" for one in commands)])] if commands else []),
         *map(escape_markdown, notes),
     ]
     content = {"run": results.run, "tables": [as_json(table) for table in tables]}
     texts = {
-        "report.md": as_markdown("Evaluation", lead, tables, pictures),
+        "report.md": as_markdown(lead, tables, {path.stem for path in plots}),
         "report.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n",
         **{f"{table.name}.csv": as_csv(table) for table in tables},
     }
@@ -89,31 +88,21 @@ def all_tables(results: Results) -> list[Table]:
     frame = readings_frame(results.lines)
     equal = equal_budget_frame(results.equal, results.lines)
     tables = paper_tables(frame, equal, results.run)
-    if tables[0].name == "scores":
-        tables[0] = replace(tables[0], notes=(*tables[0].notes, *results.notes))
+    notes = results.run.get("notes", ())
+    tables[0] = replace(tables[0], notes=(*tables[0].notes, *notes))
     warning = _offline_warning({line.model for line in results.lines})
-    return [
-        replace(table, warning=warning) if _compares_readers(table) else table for table in tables
-    ]
+    for at, table in enumerate(tables):
+        if table.name in _WITH_PAPER_NOTE or (table.has_paper_rows and table.name != "datasets"):
+            tables[at] = replace(table, warning=warning)
+    return tables
 
 
 _WITH_PAPER_NOTE = ("initial_nodes", "chunk_size", "recall_by_length")
 """Tables whose notes say in words what a figure of the paper shows."""
 
 
-_READER_INDEPENDENT = ("datasets",)
-"""Tables that do not depend on the model."""
-
-
-def _compares_readers(table: Table) -> bool:
-    """Whether figures of readers are shown with those of a paper."""
-    if table.name in _READER_INDEPENDENT:
-        return False
-    return table.has_paper_rows or table.name in _WITH_PAPER_NOTE
-
-
 def _offline_warning(models: Collection[str]) -> str:
-    """The warning above such figures; empty if models answered everywhere."""
+    """The warning above tables with figures of a paper; empty if models answered everywhere."""
     if OFFLINE not in models:
         return ""
     where = "here" if len(models) == 1 else f'where the model is "{OFFLINE}"'
@@ -123,45 +112,8 @@ def _offline_warning(models: Collection[str]) -> str:
     )
 
 
-def merge_same_reader(results: Results) -> Results:
-    """Give `graphreader` and the mode that it was asked in one name, and add a note.
-
-    `graphreader` has the mode of the settings. If that is the paper's, and nothing of it is set
-    otherwise, `graphreader-paper` has the same arguments: their readings of a question are two of
-    one reader.
-    """
-    mode = _default_mode(results.run)
-    same = f"{DEFAULT}-{mode}"
-    readers = {line.reader for line in results.lines}
-    if not mode or DEFAULT not in readers:
-        return results
-    note = f"{DEFAULT} was asked with the very arguments of {same}"
-    if same not in readers:
-        return replace(results, notes=(*results.notes, f"{note}: it is that reader."))
-    lines = (
-        line.model_copy(update={"reader": DEFAULT}) if line.reader == same else line
-        for line in results.lines
-    )
-    equal = (
-        line.model_copy(update={"against": DEFAULT}) if line.against == same else line
-        for line in results.equal
-    )
-    note = f"{note}: they are one reader, and its readings of a question are averaged."
-    return replace(results, lines=tuple(lines), equal=tuple(equal), notes=(*results.notes, note))
-
-
-def _default_mode(run: Mapping[str, Any]) -> str:
-    """The mode in which `graphreader` was asked; empty if parts of it were set otherwise."""
-    fixed = run.get("fixed")
-    settings = fixed if isinstance(fixed, dict) else {}
-    if settings.get("initial_nodes") is not None or settings.get("calls") is not None:
-        return ""
-    return str(settings.get("mode") or "")
-
-
-def _summary(results: Results) -> str:
+def _summary(lines: Sequence[ReadingLine]) -> str:
     """How many readings, questions, readers and models there are."""
-    lines = results.lines
     questions = {(line.dataset, line.id) for line in lines}
     counts = (
         f"{_count(len(lines), 'reading')} of {_count(len(questions), 'question')} by "
@@ -175,18 +127,9 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _command_block(run: Mapping[str, Any]) -> Sequence[str]:
-    """A block of the different commands that filled the folder; none if they are not known."""
-    known = run.get("commands")
-    commands = known if isinstance(known, list) else []
-    lines = dict.fromkeys(" ".join(one.split()) for one in commands if isinstance(one, str))
-    return ["\n".join(["Made by:", "", *(f"    {one}" for one in lines)])] if lines else []
-
-
 # ------------------------------------------------------------------ Markdown, CSV, JSON
 
 _PARTS = ("low", "high", "n")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(table: Table) -> str:
@@ -205,8 +148,7 @@ def as_csv(table: Table) -> str:
             values = (_rounded(getattr(row[name], part)) for name, part in columns)
             lines.append((section.title, _source(row), *values))
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerows(map(_escape_formula, line) for line in lines)
+    csv.writer(file, lineterminator="\n").writerows(lines)
     return file.getvalue()
 
 
@@ -249,16 +191,7 @@ def _rounded(value: float | str | None) -> float | str | None:
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _escape_formula(value: Any) -> Any:
-    """A text in one line, quoted if a spreadsheet would take it for a formula."""
-    if not isinstance(value, str):
-        return value
-    text = " ".join(value.split())
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&@]|(?<=:)/(?=/)|(?<=www)\.)")
-"""Characters of Markdown, and those that GitHub turns into links or mentions."""
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&@])")
 
 
 def escape_markdown(text: str) -> str:
@@ -266,16 +199,13 @@ def escape_markdown(text: str) -> str:
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
-def as_markdown(
-    title: str, lead: Sequence[str], tables: Iterable[Table], pictures: Iterable[str]
-) -> str:
-    """The whole report. A picture, a file beside it, follows the table of the same name."""
-    files = {name.rpartition("/")[2].partition(".")[0]: name for name in pictures}
-    parts = [f"# {escape_markdown(title)}", *lead]
+def as_markdown(lead: Sequence[str], tables: Iterable[Table], pictures: Collection[str]) -> str:
+    """The whole report. A picture, an SVG of a table's name, follows the table."""
+    parts = ["# Evaluation", *lead]
     for table in tables:
         parts += _table_parts(table)
-        if table.name in files:
-            parts.append(f"![{escape_markdown(table.title)}]({files[table.name]})")
+        if table.name in pictures:
+            parts.append(f"![{escape_markdown(table.title)}]({table.name}.svg)")
     return "\n\n".join(parts) + "\n"
 
 

@@ -220,7 +220,7 @@ class TableSpec:
     name: str
     title: str
     columns: tuple[Column, ...]
-    notes: Sequence["Note"]
+    notes: Sequence[str | Mapping[str, Any]]
     prepare: "Prepare"
     rows: "MakeRows"
     readings: Mapping[str, Any] = field(default_factory=lambda: {"study": False})
@@ -229,9 +229,6 @@ class TableSpec:
     by: Sequence[str] = ("reader", "model")
 
 
-Note = str | Mapping[str, Any] | Callable[[Sequence["DataFrame"], Table], Iterable[str]]
-"""A sentence; one that is shown `when` there are such readings; or a function of the sections."""
-
 Prepare = Callable[["DataFrame"], "DataFrame"]
 MakeRows = Callable[[TableSpec, "DataFrame"], list[TableRow]]
 
@@ -239,16 +236,15 @@ MakeRows = Callable[[TableSpec, "DataFrame"], list[TableRow]]
 def make_table(spec: TableSpec, frame: "DataFrame") -> Table | None:
     """The table of these readings; None if it has no row."""
     readings = _select(frame, spec.readings)
-    prepared = (spec.prepare(one) for one in grouped(readings, *spec.sections))
-    sections = [one for one in prepared if len(one)]
     rows: dict[str, list[TableRow]] = {}
-    for section in sections:
-        if made := spec.rows(spec, section):
+    for group in grouped(readings, *spec.sections):
+        section = spec.prepare(group)
+        if len(section) and (made := spec.rows(spec, section)):
             title = spec.section_title.format_map(section.iloc[0])
             rows.setdefault(title, []).extend(made)
     filled = tuple(Section(title, tuple(its)) for title, its in rows.items())
     table = Table(spec.name, spec.title, spec.columns, filled)
-    return replace(table, notes=tuple(_notes(spec, sections, readings, table))) if rows else None
+    return replace(table, notes=tuple(_notes(spec, readings, table))) if rows else None
 
 
 def _select(readings: "DataFrame", values: Mapping[str, Any]) -> "DataFrame":
@@ -259,19 +255,14 @@ def _select(readings: "DataFrame", values: Mapping[str, Any]) -> "DataFrame":
     return readings if mask.all() else readings[mask]
 
 
-def _notes(
-    spec: TableSpec, sections: Sequence["DataFrame"], readings: "DataFrame", table: Table
-) -> Iterable[str]:
+def _notes(spec: TableSpec, readings: "DataFrame", table: Table) -> Iterable[str]:
+    """The sentences, and the texts whose `when` is met by the readings or by rows of a paper."""
     for note in spec.notes:
         if isinstance(note, str):
             yield note
-        elif callable(note):
-            yield from note(sections, table)
-        elif (
-            table.has_paper_rows
-            if note["when"] == "paper"
-            else len(_select(readings, note["when"]))
-        ):
+        elif note["when"] == "paper":
+            yield from [note["text"]] if table.has_paper_rows else []
+        elif len(_select(readings, note["when"])):
             yield note["text"]
 
 
