@@ -168,7 +168,7 @@ def _retrieval(spec: ReaderSpec) -> Reader:
 
 
 def _full_text(spec: ReaderSpec) -> Reader:
-    return FullText(spec.material.documents, spec.model, spec.match["policy"] or "head")
+    return FullText(spec.material.documents, spec.model)
 
 
 def _chunk_reader(spec: ReaderSpec) -> Reader:
@@ -214,12 +214,7 @@ _BY, _K = r"(?P<by>bm25|embedding)", r"(?P<k>[1-9]\d?)"
 
 KINDS: tuple[ReaderKind, ...] = (
     ReaderKind(rf"rag-{_BY}-{_K}", ("rag-bm25-3", "rag-embedding-3"), _retrieval),
-    ReaderKind(
-        r"full-text(?:-(?P<policy>middle|refuse))?",
-        ("full-text", "full-text-middle", "full-text-refuse"),
-        _full_text,
-        uses_long_window=True,
-    ),
+    ReaderKind("full-text", ("full-text",), _full_text, uses_long_window=True),
     ReaderKind(r"chunk-read(?P<notes>-notes)?", ("chunk-read", "chunk-read-notes"), _chunk_reader),
     ReaderKind(
         rf"read-agent-(?P<strategy>[ps])(?:-(?P<pages>[1-9]\d?))?(?P<task_aware>{TASK_AWARE})?",

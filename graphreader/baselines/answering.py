@@ -29,7 +29,6 @@ from graphreader.baselines.tasks import (
     show_excerpts,
 )
 from graphreader.documents import Document
-from graphreader.errors import WindowError
 from graphreader.ingestion.chunking import chunk_spans
 from graphreader.reading import Reading
 from graphreader.text.sentences import line_spans
@@ -49,25 +48,21 @@ def excerpts_of(passages: Iterable[TextPassage], *, by_title: bool = False) -> l
 
 
 async def answer_from(
-    session: QuestionSession,
-    excerpts: Sequence[Excerpt],
-    *,
-    full_text: bool = False,
-    whole: bool = False,
+    session: QuestionSession, excerpts: Sequence[Excerpt], *, full_text: bool = False
 ) -> Reading:
     """The reading of `excerpts`, ranked best first; without any it is unanswered.
 
     `full_text` uses that prompt instead of the one for retrieved passages. Excerpts that do not fit
     the window are left out, and a note counts them: here by their own tokens, then by the decider,
-    which measures the whole prompt. With `whole` none is left out. Raises DecisionError.
+    which measures the whole prompt. Raises DecisionError.
     """
     if not excerpts:
         return session.unanswered(NO_TEXT)
-    shown = tuple(excerpts if whole else _within(session.window, excerpts))
+    shown = tuple(_within(session.window, excerpts))
     kind: type[TextTask[Any]] = FullTextTask if full_text else PassagesTask
     if session.options:
         kind = FullTextChoiceTask if full_text else PassagesChoiceTask
-    result = await session.decide(kind(session.question, shown, session.options, whole))
+    result = await session.decide(kind(session.question, shown, session.options))
     kept = sorted(shown[: result.task.choices], key=lambda one: one.place)
     if len(kept) < len(excerpts):
         session.notes.append(
@@ -99,51 +94,20 @@ def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
 class FullText(BaselineReader):
     """Answers from all documents, one after the other in their order.
 
-    `policy` says what happens to a text larger than the window. "head" shows the longest head
-    of whole paragraphs that fits (table 3); "middle" shows head and tail and leaves paragraphs in
-    the middle out; "refuse" shows nothing: the reading is unanswered, and its note says why. A
-    single paragraph that is larger than the window is cut at the ends of sentences.
+    Of a text larger than the window the longest head of whole paragraphs is shown (table 3). A
+    paragraph that is itself larger is cut at the ends of sentences.
     """
 
-    def __init__(
-        self, documents: Sequence[Document], model: ReaderModel, policy: str = "head"
-    ) -> None:
-        super().__init__("full-text" if policy == "head" else f"full-text-{policy}", model)
-        self._policy = policy
-        self._paragraphs = [
-            paragraph for one in documents for paragraph in _paragraphs(one, self.window)
-        ]
+    name = "full-text"
+
+    def __init__(self, documents: Sequence[Document], model: ReaderModel) -> None:
+        super().__init__(self.name, model)
+        paragraphs = (part for one in documents for part in _paragraphs(one, self.window))
+        self._excerpts = excerpts_of(paragraphs, by_title=True)
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Answer from what the policy shows. Raises DecisionError."""
-        excerpts = excerpts_of(self._paragraphs, by_title=True)
-        if self._policy != "refuse":
-            ranked = [excerpts[at] for at in self._ranking()]
-            return await answer_from(session, ranked, full_text=True)
-        size = sum(paragraph.tokens for paragraph in self._paragraphs)
-        if size <= self.window:
-            try:
-                return await answer_from(session, excerpts, full_text=True, whole=True)
-            except WindowError:
-                pass  # with the prompt it is too large
-        return session.unanswered(
-            f"The text has {size:,} tokens, which do not fit into the window of {self.window:,}: "
-            "nothing was read.",
-            passages=self._paragraphs,
-        )
-
-    def _ranking(self) -> list[int]:
-        """The paragraphs' indexes in the order in which they are shown while there is room.
-
-        The rank is the tokens between a paragraph and the beginning; with "middle", or the end.
-        """
-        ends = list(accumulate(paragraph.tokens for paragraph in self._paragraphs))
-
-        def rank(at: int) -> int:
-            start = ends[at] - self._paragraphs[at].tokens
-            return min(start, ends[-1] - ends[at]) if self._policy == "middle" else start
-
-        return sorted(range(len(ends)), key=rank)
+        """Answer from what fits. Raises DecisionError."""
+        return await answer_from(session, self._excerpts, full_text=True)
 
 
 def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
@@ -153,12 +117,11 @@ def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
     index = 0
     for start, end in pairwise(starts):
         part = text[start:end]
-        size = tokens.count(part)
-        spans = [(0, len(part), size)]
-        if size > window:
+        spans = [(0, len(part), tokens.count(part))]
+        if spans[0][2] > window:
             spans = list(chunk_spans(part, max(64, window // _PIECES)))
-        for begin, behind, piece_size in spans if part.strip() else ():
-            yield TextPassage(document, index, start + begin, part[begin:behind], piece_size)
+        for begin, behind, size in spans if part.strip() else ():
+            yield TextPassage(document, index, start + begin, part[begin:behind], size)
             index += 1
 
 

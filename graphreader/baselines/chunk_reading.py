@@ -134,11 +134,9 @@ class NotesReadTask(ReadingTask[NotesRead]):
 class ChunkReader(BaselineReader):
     """Reads one chunk after the other until one answers the question.
 
-    `with_notes` takes a brief summary along from chunk to chunk, so several can answer (figure 17);
-    without, each chunk is read by itself (figure 16). A chunk for which the decider gives no usable
-    reply is skipped with a note. Where the budget is used up, the reading is unanswered, with a
-    note; it is an error only if no chunk was read. An unavailable model is always an error, since
-    its answer is not known.
+    `with_notes` takes a brief summary along from chunk to chunk (figure 17); without, each chunk is
+    read by itself (figure 16). A chunk without a usable reply is skipped with a note. Where the
+    budget is used up, the reading is unanswered, with a note; an error if no chunk was read.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import warnings
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -57,17 +57,24 @@ class BM25:
 
     def __init__(self, passages: Sequence[TextPassage]) -> None:
         self.passages = passages
-        self._index: Any = None
 
     async def ranked(self, question: str) -> list[TextPassage]:
         """All passages, the likeliest first; those without a common word last."""
-        if self._index is None:
-            self._index = _build_index([bm25_terms(_titled(one)) for one in self.passages])
         vocabulary = self._index.vocab_dict if self._index else {}
         query = [term for term in bm25_terms(question) if term in vocabulary]
-        if self._index is None or not query:
+        if not query:
             return list(self.passages)
         return _sort_by(self._index.get_scores(query), self.passages)
+
+    @cached_property
+    def _index(self) -> Any:
+        """An index of the passages, made at the first question; None if they have no word."""
+        texts = [bm25_terms(one.titled) for one in self.passages]
+        if not any(texts):
+            return None
+        index = _bm25s().BM25(k1=K1, b=B, method="lucene")
+        index.index(texts, show_progress=False)
+        return index
 
 
 class EmbeddingRanking:
@@ -75,7 +82,7 @@ class EmbeddingRanking:
 
     def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
         self.passages = passages
-        self._index = VectorIndex([_titled(one) for one in passages], embedder)
+        self._index = VectorIndex([one.titled for one in passages], embedder)
 
     async def ranked(self, question: str) -> list[TextPassage]:
         """All passages, the likeliest first. Raises DecisionError where nothing is embedded."""
@@ -118,20 +125,6 @@ def bm25_terms(text: str) -> list[str]:
     words = (folded for word in words_of(text) if (folded := fold(word)) not in _stop_words())
     signs = (sign for run in HAN_RUN.findall(text) for sign in run)
     return [*(term_of(word) for word in words if word), *han_pairs(text), *signs]
-
-
-def _titled(passage: TextPassage) -> str:
-    """A passage as it is ranked: its document's title, then its text."""
-    return f"{passage.document.title}\n{passage.text}"
-
-
-def _build_index(texts: list[list[str]]) -> Any:
-    """An index of the texts; None if they have no word."""
-    if not any(texts):
-        return None
-    index = _bm25s().BM25(k1=K1, b=B, method="lucene")
-    index.index(texts, show_progress=False)
-    return index
 
 
 def _sort_by(scores: NDArray[np.floating], passages: Sequence[TextPassage]) -> list[TextPassage]:
@@ -182,11 +175,9 @@ class Retrieval(BaselineReader):
 
 
 def top_1_tokens(model: ReaderModel) -> int:
-    """The tokens of a chunk of which one fills the window: 3,800, or what fits.
+    """The tokens of a chunk of which one fills the window: 3,800, or what the prompt leaves.
 
-    In a window of 4,096 tokens a language model's prompt, the schema of its reply and the question
-    leave less than 3,800. Without a model there is no prompt. Raises WindowError where the window
-    does not even hold the prompt.
+    Raises WindowError where the window does not even hold the prompt.
     """
     empty = (Excerpt("", "", 0),)
     tasks = PassagesTask("", empty), PassagesChoiceTask("", empty, ("",))

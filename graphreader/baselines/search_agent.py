@@ -1,11 +1,8 @@
-"""An agent that searches chunks step by step, in the manner of A-RAG (Du et al. 2026).
+"""An agent that searches chunks step by step, after A-RAG (Du et al. 2026, arXiv 2602.03442).
 
-As in A-RAG (arXiv 2602.03442), a search shows only numbers and snippets of chunks, and reading a
-chunk shows it whole, once. Keywords count by how often a chunk has them, times their length; a
-question in words counts by the most similar sentence of a chunk. A-RAG keeps all results in a
-window of 128,000 tokens. Here they must fit a small one: the latest result is shown as it came; of
-earlier ones the actions with the chunks' numbers, the labels of unread chunks, and the agent's
-notes.
+A search shows numbers and snippets of chunks, and reading a chunk shows it whole, once. Unlike
+A-RAG's window of 128,000 tokens a small one holds the latest result alone as it came; of earlier
+ones the actions with the chunks' numbers, the labels of unread chunks, and the agent's notes.
 """
 
 import re
@@ -115,8 +112,8 @@ class SearchAction:
 class SearchStepTask(Task[SearchStep]):
     """Choose the next step. Its choices are the latest result, best first, then `waiting` chunks.
 
-    `waiting` are unread chunks of earlier results, without text, the latest first; `unread` are the
-    numbers that can be read, `steps` how many more steps there can be after this one.
+    `waiting` are unread chunks of earlier results, the latest first; `unread` are the numbers that
+    can be read, `steps` how many more steps there can be after this one.
     """
 
     prompt = "search_step"
@@ -154,7 +151,12 @@ class SearchStepTask(Task[SearchStep]):
         if length > NOTES_TOKENS:
             return f"The notes have {length} tokens: write them anew with at most 200 words."
         if decision.function == "read_chunk":
-            return self._reading_problem(decision.chunks)
+            unread = sorted(self.unread)
+            return (
+                None
+                if self.unread.intersection(decision.chunks)
+                else f"read_chunk needs numbers of chunks that are not read yet, out of {unread}."
+            )
         if decision.function == "answer":
             has_read = any(action.function == "read_chunk" for action in self.actions)
             return "Read a chunk before you answer." if self.unread and not has_read else None
@@ -163,16 +165,6 @@ class SearchStepTask(Task[SearchStep]):
         if self.was_searched(decision.function, decision.argument):
             return "That was searched for already: search for something else, read, or answer."
         return None
-
-    def _reading_problem(self, chunks: Sequence[int]) -> str | None:
-        if self.unread.intersection(chunks):
-            return None
-        unread = sorted(self.unread)
-        return (
-            f"read_chunk needs numbers of chunks that are not read yet, out of {unread}."
-            if unread
-            else "There is no chunk that is not read yet: search for something else, or answer."
-        )
 
     def was_searched(self, function: str, argument: str) -> bool:
         """Whether the same search was made before."""
@@ -205,7 +197,7 @@ class ChunkIndex:
 
     def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
         self.passages = passages
-        self._texts = [f"{one.document.title}\n{one.text}".casefold() for one in passages]
+        self._texts = [one.titled.casefold() for one in passages]
         self._sentences = [
             (at, passage.text[start:end])
             for at, passage in enumerate(passages)
@@ -322,7 +314,7 @@ class _Search:
     def excerpts(self) -> list[Excerpt]:
         """The notes, the chunks that the agent named for the answer, then the other read ones.
 
-        The latest of these come first. Chunks keep the numbers that the notes use.
+        Chunks keep the numbers that the notes use.
         """
         last_result = self.chunks(hit.number for hit in self.result if hit.in_full)
         read = list(dict.fromkeys([*self.read, *last_result]))
@@ -347,10 +339,8 @@ class _Search:
 class SearchAgent(BaselineReader):
     """Chooses at each step to search by words, to search by meaning, to read chunks or to answer.
 
-    It takes at most `max_calls` steps. Then, or where the budget is used up or a step gives no
-    usable reply, it answers from what it has read, with its notes: first the chunks that it named
-    for the answer, then the latest ones, as many as the window holds. A chunk is shown in full
-    once.
+    After `max_calls` steps, or where the budget is used up or a step gives no usable reply, it
+    answers from what it has read, with its notes. A chunk is shown in full once.
     """
 
     def __init__(
@@ -367,10 +357,7 @@ class SearchAgent(BaselineReader):
         self._max_calls = max_calls
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Search, and answer. Raises DecisionError where nothing was read, or there is no answer.
-
-        An unavailable service is an error as well, since it cuts the search short.
-        """
+        """Search, and answer. Raises DecisionError where nothing was read or answered."""
         search = _Search(self._index)
         try:
             if self._index.passages:

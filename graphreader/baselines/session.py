@@ -1,7 +1,4 @@
-"""The common parts of readers without a graph: passages of documents, the session of a question.
-
-A session takes decisions, counts their cost and the shown passages, and makes the reading.
-"""
+"""The common parts of readers without a graph: passages of documents, the session of a question."""
 
 import time
 from abc import ABC, abstractmethod
@@ -41,6 +38,11 @@ class TextPassage:
     def label(self) -> str:
         """Its name in prompts."""
         return f"{self.document.title}, chunk {self.index}"
+
+    @property
+    def titled(self) -> str:
+        """Its document's title, then its text: by both it is searched."""
+        return f"{self.document.title}\n{self.text}"
 
 
 def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
@@ -167,10 +169,7 @@ class BaselineReader(ABC):
         self.model = model
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Answer the question, or choose one of the options.
-
-        Raises DecisionError, and UsageError if the question is empty.
-        """
+        """Answer, or choose one of the options. Raises DecisionError and UsageError."""
         check_question(question)
         return await self.read(QuestionSession(self.name, self.model, question, options))
 
@@ -183,10 +182,10 @@ def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[C
     """The citations of the quotes, each once, from the first passage that contains it."""
     citations: dict[Citation, None] = {}
     for quote in quotes:
-        located = ((passage, spans_of(quote, passage.text)) for passage in passages)
-        passage, spans = next(((one, spans) for one, spans in located if spans), (None, []))
-        if passage is not None:
-            citations.update((_citation(passage, *span), None) for span in spans)
+        for passage in passages:
+            if spans := spans_of(quote, passage.text):
+                citations |= {_citation(passage, *span): None for span in spans}
+                break
     return list(citations)
 
 

@@ -1,14 +1,9 @@
-"""Answering from text that is shown in one prompt: retrieved passages, or the whole text.
+"""Answering from text that is shown in one prompt: retrieved passages, or the whole text."""
 
-Passages are ranked, best first. Where a window cannot hold them all, the last ones are left out;
-none is cut.
-"""
-
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -18,7 +13,6 @@ from graphreader.usage import Phase
 
 _GAP = "\n[...]\n"
 _MARKS = " .:,[]()\"'“”‘’。：、，（）［］【】「」"
-_NUMBERED = re.compile(r"(?P<number>\d{1,3})(?P<rest>.*)")
 
 
 class TextAnswer(Decision):
@@ -68,10 +62,9 @@ def answer_problem(decision: TextAnswer | TextChoice, options: Sequence[str]) ->
 class Excerpt:
     """Some text with the label of its source; excerpts are shown in the order of `place`.
 
-    Excerpts of one label and document that follow each other are shown as one text. `number` is the
-    one by which a reader already knows it; else excerpts are counted. A place below 0 is that of a
-    reader's own notes, which have no number. `passage` is the slice of a document that can be cited
-    for it, if there is one.
+    Excerpts of one source that follow each other are shown as one text. `number` is the one by
+    which a reader already knows it; else excerpts are counted. A place below 0 is that of a
+    reader's own notes, which have no number. `passage` is the slice of a document to cite for it.
     """
 
     label: str
@@ -88,17 +81,14 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class TextTask(Task[A]):
-    """A question about excerpts, ranked best first; they are its choices.
-
-    With `options` one of them is to be chosen. A `whole` task leaves no excerpt out.
-    """
+    """A question about excerpts, ranked best first; with `options` one of them is to be chosen."""
 
     phase: ClassVar[Phase] = "answer"
     reply_tokens: ClassVar[int] = 1000
+    ranked: ClassVar[str] = "excerpts"
     question: str
     excerpts: tuple[Excerpt, ...]
     options: tuple[str, ...] = ()
-    whole: bool = False
 
     def values(self) -> dict[str, str]:
         """The texts, the question, and the options if there are any."""
@@ -107,17 +97,8 @@ class TextTask(Task[A]):
 
     @property
     def fewest(self) -> int:
-        """One, or all of a whole task."""
-        return len(self.excerpts) if self.whole else min(1, len(self.excerpts))
-
-    @property
-    def choices(self) -> int:
-        """The number of excerpts."""
-        return len(self.excerpts)
-
-    def keeping(self, number: int) -> Self:
-        """The task with the best excerpts alone."""
-        return replace(self, excerpts=self.excerpts[:number])
+        """At least one excerpt is shown."""
+        return min(1, len(self.excerpts))
 
     def problem(self, decision: A) -> str | None:
         """See `answer_problem`."""
@@ -175,21 +156,12 @@ def show_excerpts(excerpts: Iterable[Excerpt]) -> str:
 
 
 def option_number(answer: str, options: Sequence[str]) -> int | None:
-    """The number, from 1, of the option that an answer names by words, by number or by both."""
-    bare = _strip_marks(answer)
-    choices = [_strip_marks(option) for option in options]
+    """The number, from 1, of the option that an answer names by its number or by its words."""
+    bare, *choices = (folded(one).strip(_MARKS).casefold() for one in (answer, *options))
     if bare in choices:
         return choices.index(bare) + 1
-    match = _NUMBERED.fullmatch(bare)
-    number = int(match["number"]) if match else 0
-    if match is None or not 1 <= number <= len(options):
-        return None
-    return number if _strip_marks(match["rest"]) in ("", choices[number - 1]) else None
-
-
-def _strip_marks(words: str) -> str:
-    """The words in one line and in lower case, without the punctuation around them."""
-    return folded(words).strip(_MARKS).casefold()
+    number = int(bare) if bare.isdecimal() else 0
+    return number if 1 <= number <= len(options) else None
 
 
 def _show_run(run: Sequence[Excerpt], number: int) -> str:

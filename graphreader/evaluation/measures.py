@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
 
 from graphreader.baselines.read_agent.reader import TASK_AWARE
 from graphreader.errors import UsageError
@@ -21,8 +20,8 @@ from graphreader.evaluation.metrics import evidence
 from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.metrics.evidence import Interval, mean_interval
 from graphreader.evaluation.results import EQUAL_READING, READINGS, RUN
-from graphreader.evaluation.scoring import Stage
 from graphreader.evaluation.variants import SWEEP_NAME, is_study
+from graphreader.files import Line
 from graphreader.usage import BUILDING, Usage
 
 if TYPE_CHECKING:
@@ -55,96 +54,18 @@ _OTHER_PHASES = {*BUILDING, "rate"}
 """Phases that are no part of the cost of a question."""
 
 
-class StagedCall(BaseModel):
-    """A call of an exploration function, with the stage of the exploration."""
-
-    name: str
-    stage: Stage
-
-
-class PathCalls(BaseModel):
-    """The calls of one path; `calls` is their number."""
-
-    calls: int = 0
-    functions: tuple[StagedCall, ...] = ()
-
-
-class FactCounts(BaseModel):
-    """Supporting facts in a text: (covered, all) by their words, (covered, relevant) by a rater."""
-
-    strings: tuple[int, int] | None = None
-    rated: tuple[int, int] | None = None
-
-
-class ReadingLine(BaseModel):
-    """A line of `readings.jsonl`. Of several lines with the same `KEY` the last counts."""
-
-    KEY: ClassVar = ("dataset", "id", "length", "reader", "model", "repeat")
-
-    id: str
-    dataset: str
-    reader: str
-    length: str
-    answered: bool
-    em: float | None
-    f1: float | None
-    documents_read: tuple[int, ...]
-    documents_cited: tuple[int, ...]
-    tokens_read: int
-    usage: Usage
-    seconds: float
-    model: str = ""
-    repeat: int = 0
-    window: int = 0
-    subset: str = ""
-    f1_star: float | None = None
-    rouge: Mapping[str, float] | None = None
-    choice: bool | None = None
-    rating: Literal["exact", "partial", "no"] | None = None
-    recall: FactCounts | None = None
-    facts_recall: FactCounts | None = None
-    chunk_recall: float | None = None
-    gold_documents: tuple[int, ...] = ()
-    record_tokens: int = 0
-    documents: int = 0
-    phases: Mapping[str, Usage] = Field(default_factory=dict)
-    building: Usage | None = None
-    paths: tuple[PathCalls, ...] | None = None
-    graph: Mapping[str, Any] | None = None
-    compression: Mapping[str, Any] | None = None
-    pages_looked_up: int | None = None
-    error: str | None = None
-
-
-class EqualBudgetLine(BaseModel):
-    """A line of `equal_reading.jsonl`: a ranking cut off at the tokens that a reader read."""
-
-    KEY: ClassVar = (*ReadingLine.KEY, "against")
-
-    id: str
-    dataset: str
-    length: str
-    reader: str
-    against: str
-    documents_read: tuple[int, ...]
-    tokens_read: int
-    k: int = 0
-    model: str = ""
-    repeat: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The contents of an evaluation's folder; `run` is that of `run.json`."""
+    """The lines of an evaluation's files, and the content of `run.json`."""
 
-    lines: Sequence[ReadingLine]
-    equal: Sequence[EqualBudgetLine]
+    lines: Sequence[Line]
+    equal: Sequence[Line]
     run: Mapping[str, Any]
 
 
 def read_results(folder: Path) -> Results:
     """Read an evaluation's folder. Raises UsageError, which names the file and its fault."""
-    lines = _read_lines(folder / READINGS, ReadingLine)
+    lines = _read_lines(folder / READINGS)
     if not lines:
         raise UsageError(
             f"There are no readings in {folder / READINGS}: name a folder that "
@@ -153,142 +74,145 @@ def read_results(folder: Path) -> Results:
     run = folder / RUN
     return Results(
         lines,
-        _read_lines(folder / EQUAL_READING, EqualBudgetLine),
+        _read_lines(folder / EQUAL_READING),
         json.loads(run.read_bytes()) if run.is_file() else {},
     )
 
 
-L = TypeVar("L", ReadingLine, EqualBudgetLine)
+_KEY = ("dataset", "id", "length", "reader", "model", "repeat", "against")
 
 
-def _read_lines(path: Path, kind: type[L]) -> list[L]:
-    """The lines of a file that may be missing. A last line that is cut off is ignored."""
-    lines: dict[tuple[object, ...], L] = {}
+def _read_lines(path: Path) -> list[Line]:
+    """The lines of a file that may be missing; of several lines with the same key the last one.
+
+    A last line that is cut off is ignored.
+    """
+    lines: dict[tuple[object, ...], Line] = {}
     text = path.read_bytes() if path.is_file() else b""
     for number, written in enumerate(text.splitlines(keepends=True), 1):
         try:
-            line = kind.model_validate_json(written)
-        except ValidationError as error:
+            line = json.loads(written)
+        except ValueError:
             if not written.endswith(b"\n"):
                 break
             raise UsageError(
-                f"{path}, line {number}: {error.errors()[0]['msg']} "
-                f"{error.errors()[0]['loc']}: take the line out, or evaluate again."
+                f"{path}, line {number} is not JSON: take it out, or evaluate again."
             ) from None
-        lines[tuple(getattr(line, name) for name in kind.KEY)] = line
+        lines[tuple(line.get(name) for name in _KEY)] = line
     return list(lines.values())
 
 
-def readings_frame(lines: Sequence[ReadingLine]) -> "DataFrame":
+def readings_frame(lines: Sequence[Line]) -> "DataFrame":
     """The DataFrame of readings. Raises UsageError, which names the extra, without pandas."""
     pandas = import_extra("pandas", "A report")
-    ids = [line.id for line in lines]
+    ids = [line["id"] for line in lines]
     numbers = [{**_scores(line), **_amounts(line)} for line in lines]
     properties = pandas.DataFrame([_properties(line) for line in lines], index=ids)
     return pandas.concat([properties, pandas.DataFrame(numbers, index=ids, dtype=float)], axis=1)
 
 
-def equal_budget_frame(
-    equal: Sequence[EqualBudgetLine], lines: Sequence[ReadingLine]
-) -> "DataFrame":
+def equal_budget_frame(equal: Sequence[Line]) -> "DataFrame":
     """The DataFrame of rankings at an equal token budget, with the FCR of each."""
-    gold = {(one.dataset, one.length, one.reader, one.id): one.gold_documents for one in lines}
     names = ("dataset", "length", "reader", "against", "tokens_read", "k")
-    rows = [{name: getattr(one, name) for name in names} for one in equal]
-    for row, one in zip(rows, equal, strict=True):
-        relevant = gold.get((one.dataset, one.length, one.against, one.id), ())
-        row["FCR"] = evidence.fcr(one.documents_read, relevant)
-    frame = import_extra("pandas", "A report").DataFrame(
-        rows, index=[one.id for one in equal], columns=[*names, "FCR"]
+    fcrs = [evidence.fcr(one["documents_read"], one["gold_documents"]) for one in equal]
+    return import_extra("pandas", "A report").DataFrame(
+        {**{name: [one[name] for one in equal] for name in names}, "FCR": fcrs},
+        index=[one["id"] for one in equal],
     )
-    return frame.astype({"FCR": float})
 
 
-_KEYS = ("dataset", "length", "reader", "model", "repeat", "subset", "window")
+_KEYS: Mapping[str, Any] = {
+    **{"dataset": "", "length": NATIVE, "reader": "", "model": "", "repeat": 0},
+    **{"subset": "", "window": 0, "recall": None, "facts_recall": None},
+}
+"""Keys of a line that are columns, with the value of a missing one."""
 
 
-def _properties(line: ReadingLine) -> dict[str, Any]:
+def _properties(line: Line) -> dict[str, Any]:
     """The columns by which readings are grouped and filtered, and their nested parts."""
-    sweep = re.match(SWEEP_NAME, line.reader)
+    reader = line["reader"]
+    sweep = re.match(SWEEP_NAME, reader)
+    failed = line["error"] is not None
     return {
-        **{name: getattr(line, name) for name in _KEYS},
-        "set": set_name(line.dataset, line.length),
-        "reads_pages": bool(page_reader(line.reader)),
+        **{name: line.get(name, default) for name, default in _KEYS.items()},
+        "set": set_name(line["dataset"], line["length"]),
+        "reads_pages": bool(page_reader(reader)),
         "sweep": sweep[1] if sweep else "",
         "number": int(sweep[2]) if sweep else 0,
         "options": False,
-        "study": is_study(line.reader),
-        "failed": line.error is not None,
-        "unanswered": line.error is not None and line.em is not None,  # though it has an answer
-        "is_ablation": is_study(line.reader) and not sweep,
-        "chosen": line.choice is not None,
-        "gold": bool(line.gold_documents),
-        "unpriced": bool(line.usage.unpriced),
-        "graph": bool(line.graph),
-        "called": bool(line.paths),
-        "paths": line.paths or (),
-        "recall": line.recall,
-        "facts_recall": line.facts_recall,
+        "study": is_study(reader),
+        "failed": failed,
+        "unanswered": failed and line["em"] is not None,  # though it has an answer
+        "is_ablation": is_study(reader) and not sweep,
+        "chosen": line.get("choice") is not None,
+        "gold": bool(line["gold_documents"]),
+        "unpriced": bool(line["usage"].get("unpriced")),
+        "graph": bool(line.get("graph")),
+        "called": bool(line.get("paths")),
+        "paths": line.get("paths") or (),
     }
 
 
-def _scores(line: ReadingLine) -> dict[str, float | None]:
+def _scores(line: Line) -> dict[str, float | None]:
     """Shares of 0 to 1 that tables show, by the names of their columns."""
-    choice, rouge, gold = line.choice, line.rouge or {}, line.gold_documents
-    counts = line.recall or FactCounts()
+    choice, rouge = line.get("choice"), line.get("rouge") or {}
+    gold, rating = line["gold_documents"], line.get("rating")
+    counts = line.get("recall") or {}
     return {
-        "Answered": line.answered,
-        "LR-1": None if line.rating is None else line.rating == "exact",
-        "LR-2": None if line.rating is None else line.rating != "no",
-        "EM": line.em,
-        "F1": line.f1,
-        "F1*": line.f1_star,
+        "Answered": line["answered"],
+        "LR-1": None if rating is None else rating == "exact",
+        "LR-2": None if rating is None else rating != "no",
+        "EM": line["em"],
+        "F1": line["f1"],
+        "F1*": line.get("f1_star"),
         "Accuracy": choice,
-        "Accuracy or EM": line.em if choice is None else choice,
-        "Accuracy or F1": line.f1 if choice is None else choice,
+        "Accuracy or EM": line["em"] if choice is None else choice,
+        "Accuracy or F1": line["f1"] if choice is None else choice,
         **{f"ROUGE-{kind}": rouge.get(kind) for kind in ("1", "2", "L")},
-        "Document recall": evidence.document_recall(line.documents_read, gold),
-        "Chunk recall": line.chunk_recall,
-        "FCR": evidence.fcr(line.documents_read, gold),
-        "Citation precision": evidence.citation_precision(line.documents_cited, gold),
-        "recall, rated": _quotient(counts.rated),
-        "recall, by words": _quotient(counts.strings),
+        "Document recall": evidence.document_recall(line["documents_read"], gold),
+        "Chunk recall": line.get("chunk_recall"),
+        "FCR": evidence.fcr(line["documents_read"], gold),
+        "Citation precision": evidence.citation_precision(line["documents_cited"], gold),
+        "recall, rated": _quotient(counts.get("rated")),
+        "recall, by words": _quotient(counts.get("strings")),
     }
 
 
-def _amounts(line: ReadingLine) -> dict[str, float | None]:
+def _amounts(line: Line) -> dict[str, float | None]:
     """Tokens, seconds and so on, by the names of their columns; none of a reading that failed."""
-    compression = line.compression or {}
-    cost = _question_cost(line)
+    compression, size = line.get("compression") or {}, line.get("record_tokens") or None
+    building = Usage(**line.get("building") or {})
+    phases = {phase: Usage(**usage) for phase, usage in line.get("phases", {}).items()}
+    cost = _question_cost(line, phases)
     amounts = {
-        "Tokens read": line.tokens_read,
-        "Of the record": line.tokens_read / line.record_tokens if line.record_tokens else None,
-        "Context": line.record_tokens or None,
-        "Seconds": line.seconds,
+        "Tokens read": line["tokens_read"],
+        "Of the record": line["tokens_read"] / size if size else None,
+        "Context": size,
+        "Seconds": line["seconds"],
         "Tokens a question": cost.tokens,
         "Calls": cost.calls,
         "Dollars": cost.dollars,
-        "Building a text": line.building.tokens if line.building else None,
-        **{name: line.phases.get(phase, Usage()).tokens for phase, name in PHASES.items()},
+        "Building a text": building.tokens if line.get("building") else None,
+        **{name: phases.get(phase, Usage()).tokens for phase, name in PHASES.items()},
         "Compression, gists": compression.get("gists"),
         "Compression, at the question": compression.get("final_query"),
-        "Pages looked up": line.pages_looked_up,
+        "Pages looked up": line.get("pages_looked_up"),
     }
-    sizes = {name: (line.graph or {}).get(key) for key, name in _GRAPH_SIZES.items()}
-    if line.error is not None:
+    if line["error"] is not None:
         amounts = dict.fromkeys(amounts)
-    return {**amounts, "record_tokens": line.record_tokens or None, **sizes}
+    sizes = {name: (line.get("graph") or {}).get(key) for key, name in _GRAPH_SIZES.items()}
+    return {**amounts, "record_tokens": size, **sizes}
 
 
-def _quotient(counts: tuple[int, int] | None) -> float | None:
+def _quotient(counts: Sequence[int] | None) -> float | None:
     return counts[0] / counts[1] if counts and counts[1] else None
 
 
-def _question_cost(line: ReadingLine) -> Usage:
+def _question_cost(line: Line, phases: Mapping[str, Usage]) -> Usage:
     """The usage of all phases but rating and building; task-aware gists belong to the question."""
-    other = _OTHER_PHASES - {"gist"} if line.reader.endswith(TASK_AWARE) else _OTHER_PHASES
-    spent = [usage for phase, usage in line.phases.items() if phase not in other]
-    return sum(spent, Usage()) if spent else line.usage
+    other = _OTHER_PHASES - {"gist"} if line["reader"].endswith(TASK_AWARE) else _OTHER_PHASES
+    spent = [usage for phase, usage in phases.items() if phase not in other]
+    return sum(spent, Usage()) if spent else Usage(**line["usage"])
 
 
 def with_options(group: "DataFrame") -> Collection[str]:

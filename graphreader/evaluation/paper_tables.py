@@ -342,7 +342,7 @@ def _texts_of_recall(section: "DataFrame") -> "DataFrame":
 def _fact_recall(group: "DataFrame", name: str) -> Cell:
     """The recall of a column such as "SF-wise, rated", over the readings that have counts."""
     way, _, kind = name.partition(", ")
-    pairs = group["counts"].map(lambda one: one.rated if kind == "rated" else one.strings)
+    pairs = group["counts"].map(lambda one: one.get("rated" if kind == "rated" else "strings"))
     pairs = pairs[[bool(pair and pair[1]) for pair in pairs]]
     if pairs.empty:
         return Cell()
@@ -402,8 +402,8 @@ def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     rows = []
     for group in grouped(section, "reader", "model"):
         paths = [path for paths in group["paths"] for path in paths]
-        calls = [(call.stage, call.name) for path in paths for call in path.functions]
-        numbers = [path.calls for path in paths]
+        calls = [(call["stage"], call["name"]) for path in paths for call in path["functions"]]
+        numbers = [path["calls"] for path in paths]
         first: dict[str, CellValue] = {
             "Calls a path": statistics.fmean(numbers),
             "Calls a question": sum(numbers) / len(group),

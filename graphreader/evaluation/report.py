@@ -14,7 +14,6 @@ from typing import Any
 
 from graphreader.errors import UsageError
 from graphreader.evaluation.measures import (
-    ReadingLine,
     Results,
     equal_budget_frame,
     read_results,
@@ -34,7 +33,7 @@ from graphreader.evaluation.tables import (
     format_cell,
     visible_columns,
 )
-from graphreader.files import atomic_write
+from graphreader.files import Line, atomic_write
 from graphreader.settings import OFFLINE
 
 REPORT = "report"
@@ -86,11 +85,11 @@ def write_report(folder: Path) -> Report:
 def all_tables(results: Results) -> list[Table]:
     """The tables that these results fill, the main one first."""
     frame = readings_frame(results.lines)
-    equal = equal_budget_frame(results.equal, results.lines)
+    equal = equal_budget_frame(results.equal)
     tables = paper_tables(frame, equal, results.run)
     notes = results.run.get("notes", ())
     tables[0] = replace(tables[0], notes=(*tables[0].notes, *notes))
-    warning = _offline_warning({line.model for line in results.lines})
+    warning = _offline_warning({line["model"] for line in results.lines})
     for at, table in enumerate(tables):
         if table.name in _WITH_PAPER_NOTE or (table.has_paper_rows and table.name != "datasets"):
             tables[at] = replace(table, warning=warning)
@@ -112,14 +111,15 @@ def _offline_warning(models: Collection[str]) -> str:
     )
 
 
-def _summary(lines: Sequence[ReadingLine]) -> str:
+def _summary(lines: Sequence[Line]) -> str:
     """How many readings, questions, readers and models there are."""
-    questions = {(line.dataset, line.id) for line in lines}
+    questions = {(line["dataset"], line["id"]) for line in lines}
+    readers = {line["reader"] for line in lines}
     counts = (
         f"{_count(len(lines), 'reading')} of {_count(len(questions), 'question')} by "
-        f"{_count(len({line.reader for line in lines}), 'reader')}"
+        f"{_count(len(readers), 'reader')}"
     )
-    models = ", ".join(sorted({line.model for line in lines if line.model}))
+    models = ", ".join(sorted({line["model"] for line in lines if line["model"]}))
     return f"{counts}; models: {models}." if models else f"{counts}."
 
 

@@ -8,13 +8,14 @@ rewrite them after an intended change:
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphreader.evaluation.measures import EqualBudgetLine, ReadingLine, Results
+from graphreader.evaluation.measures import Results
 from graphreader.evaluation.report import all_tables
 from graphreader.evaluation.tables import Table
+from graphreader.files import Line
 
 EVALUATED = Path(__file__).parent / "evaluated"
 
@@ -26,34 +27,37 @@ def copy_evaluation(stored: Path, folder: Path) -> Path:
     return folder
 
 
-def as_line(**values: Any) -> str:
+def reading(**values: Any) -> dict[str, Any]:
     """One line of `readings.jsonl`."""
     line = {
         "id": "q1",
         "dataset": "musique",
         "reader": "graphreader",
         "length": "native",
-        "answer": "Bologna",
+        "model": "",
+        "repeat": 0,
         "answered": True,
         "em": 1.0,
         "f1": 1.0,
         "documents_read": [],
         "documents_cited": [],
+        "gold_documents": [],
         "tokens_read": 100,
         "usage": {"calls": 0, "input_tokens": 0, "output_tokens": 0},
         "seconds": 1.0,
+        "error": None,
     }
-    return json.dumps({**line, **values})
+    return line | values
 
 
-def reading(**values: Any) -> ReadingLine:
-    """The line as the tables read it."""
-    return ReadingLine.model_validate_json(as_line(**values))
+def as_line(**values: Any) -> str:
+    """The line as text."""
+    return json.dumps(reading(**values))
 
 
-def tables(*lines: ReadingLine, equal: Iterable[EqualBudgetLine] = ()) -> dict[str, Table]:
+def tables(*lines: Line, equal: Sequence[Line] = ()) -> dict[str, Table]:
     """The tables of these lines, by their names."""
-    return {table.name: table for table in all_tables(Results(lines, tuple(equal), {}))}
+    return {table.name: table for table in all_tables(Results(lines, equal, {}))}
 
 
 def cells(table: Table, *columns: str, paper: bool = False) -> list[list[object]]:

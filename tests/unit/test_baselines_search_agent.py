@@ -106,13 +106,6 @@ async def test_semantic_search() -> None:
     assert len(hits) == 3
 
 
-# Only chunks of the same document are adjacent to a chunk.
-def test_adjacent() -> None:
-    some = chunks("One ox ate hay.\n\nTwo ox ate hay.\n\nThree ox ate hay.", "Alone.", limit=8)
-
-    assert [some.adjacent(at) for at in range(4)] == [[1], [0, 2], [1], []]
-
-
 # Search, read, search again, read, answer: each step sees the latest result and its own notes.
 async def test_steps() -> None:
     notes = "Ida wrote it [2]."

@@ -283,7 +283,9 @@ def test_order() -> None:
 # What cannot be in a printed table is printed, and a note says so: a sum that is not 100, and an
 # LR-2 below LR-1. LongBench's samples are the paper's very sets; others get a note.
 def test_notes_on_the_paper() -> None:
-    calls = tables(reading(dataset="longbench-hotpotqa", paths=[{"calls": 1}]))["functions"]
+    calls = tables(reading(dataset="longbench-hotpotqa", paths=[{"calls": 1, "functions": []}]))[
+        "functions"
+    ]
     scores = tables(reading(dataset="hotpotwikiqa-mixup", length="128k"))["scores"]
     other = tables(reading(dataset="musique"), reading(dataset="longbench-musique"))["scores"]
     printed = cells(calls, "Stage", "Of its stage", paper=True)

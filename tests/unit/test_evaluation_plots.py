@@ -1,17 +1,18 @@
 """The marks of the pictures, and that words have room; the look is for eyes to judge."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.figure
 from matplotlib.text import Text
 
-from graphreader.evaluation.measures import EqualBudgetLine, ReadingLine
 from graphreader.evaluation.plots import Panel, draw_plots, draw_table, panels
+from graphreader.files import Line
 from tests.unit.evaluated_report import reading, tables
 
 
-def panel(table: str, *lines: ReadingLine, equal: tuple[EqualBudgetLine, ...] = ()) -> Panel:
+def panel(table: str, *lines: Line, equal: Sequence[Line] = ()) -> Panel:
     """The only panel of a table."""
     (only,) = panels(tables(*lines, equal=equal)[table])
     return only
@@ -48,14 +49,12 @@ def test_lines() -> None:
 
 # A reader stands once above all retrieval that read as much.
 def test_equal_reading() -> None:
-    fields = {"id": "q1", "dataset": "musique", "length": "native", "against": "graphreader"}
-    equal = tuple(
-        EqualBudgetLine(**fields, reader=name, documents_read=(0,), tokens_read=1)
-        for name in ("bm25", "embedding")
-    )
-    lines = [reading(gold_documents=[0], documents_read=[0])]
+    gold = {"gold_documents": [0], "documents_read": [0]}
+    equal = [
+        reading(**gold, reader=name, against="graphreader", k=1) for name in ("bm25", "embedding")
+    ]
 
-    assert [dot.name for dot in panel("equal_reading", *lines, equal=equal).marks] == [
+    assert [dot.name for dot in panel("equal_reading", reading(**gold), equal=equal).marks] == [
         "graphreader",
         "bm25, as much as graphreader",
         "embedding, as much as graphreader",

@@ -94,15 +94,6 @@ def test_tags_of_the_text() -> None:
     assert "<0> to <1>" in str(task.problem(task.decision(pause=3)))
 
 
-# A text without any newline is cut between its sentences, and not in one giant page.
-async def test_no_newlines() -> None:
-    text = " ".join(f"This is the sentence number {n} of them." for n in range(40))
-    pages = await paged(text, Pagination(20, 50))
-
-    assert len(pages) > 6
-    assert all(page.startswith("This is") and page.strip().endswith("them.") for page in pages)
-
-
 # A paragraph that does not fit is cut between sentences; one that does is never cut.
 async def test_long_paragraph() -> None:
     text = "A short one.\n\n" + "It goes on and on here. " * 10 + "\n\nThe end of it is here."

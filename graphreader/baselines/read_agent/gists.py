@@ -1,16 +1,14 @@
 """The gist memory: pages are chosen, each is shortened to a gist, and both are kept (section 3.1).
 
-Documents are paginated and pages shortened side by side, each independent of the others. A decision
-is kept at once, so that none is paid for twice. Where a decider gives no usable decision, a page
-ends at the last point that was shown, and the page itself is its gist; a note says so, and the next
-reading tries again.
+A decision is kept at once, so that none is paid for twice. Where a decider gives no usable one, a
+page ends at the last point that was shown, and the page itself is its gist; a note says so, and
+the next reading tries again.
 """
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -28,9 +26,8 @@ from graphreader.sync import bounded_gather
 from graphreader.usage import Phase, Usage
 
 _FAILURES: Mapping[Phase, str] = {
-    "paginate": "No pause could be chosen for {0:,} of the pages: there it was taken where "
-    "the page was full.",
-    "gist": "{0:,} of the pages could not be shortened: they stand for their gists.",
+    "paginate": "Some pauses could not be chosen: there a page ends where it is full.",
+    "gist": "Some pages could not be shortened: they stand for their gists.",
 }
 D = TypeVar("D", bound=Decision)
 
@@ -53,8 +50,7 @@ class GistMemory:
     def compression(self, looked_up: Collection[int] = ()) -> float:
         """The share by which the memory is shorter than the texts, from 0 to 1 (section 4).
 
-        The pages of these numbers are in the places of their gists, as at the final query. Words
-        are counted, without page tags. The paper gives it in percent.
+        The pages of these numbers are in the places of their gists, as at the final query.
         """
         kept = sum(words[n not in looked_up] for n, words in enumerate(self._words, 1))
         return 1 - kept / self.words if self.words else 0.0
@@ -89,42 +85,27 @@ class GistMemory:
         return zip(self.pages, self.gists, strict=True)
 
 
-class GistCache:
-    """Pauses and gists of one text, each in a JSON file of its own in `folder`; None: no cache.
+def _read_kept(folder: Path | None, name: str, key: str) -> Any:
+    """The value under `key` in a file of a folder of decisions; None without a readable file."""
+    try:
+        return json.loads((folder / f"{name}.json").read_bytes()).get(key) if folder else None
+    except (OSError, ValueError):
+        return None
 
-    The folder's name is made of the text, the sizes of pages, the decider, the version of the
-    prompt, and the question of a gist for a task. So an edited text gets new gists, and a reading
-    that was killed goes on at the next page. A file is whole or missing: two processes that read
-    the same text at once may both pay, but neither spoils the other's work.
-    """
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-
-    def get(self, name: str, key: str, kind: type[Any]) -> Any:
-        """The value under `key` in the file of that name, if it is of that kind; else None."""
-        if self._folder is None:
-            return None
-        try:
-            value = json.loads((self._folder / f"{name}.json").read_bytes())[key]
-        except (OSError, ValueError, LookupError, TypeError):
-            return None
-        return value if type(value) is kind else None
-
-    def put(self, name: str, values: dict[str, Any]) -> None:
-        """Write a file; it is on the disk when this returns. Raises OSError."""
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with atomic_write(self._folder / f"{name}.json") as file:
-                file.write(json.dumps(values, ensure_ascii=False).encode(errors="surrogatepass"))
+def _keep(folder: Path | None, name: str, values: Mapping[str, Any]) -> None:
+    """Write such a file: it is on the disk, whole, when this returns."""
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_write(folder / f"{name}.json") as file:
+            file.write(json.dumps(values).encode())
 
 
 class GistBuilder:
     """Makes the pages and gists of documents, each once, with one decider.
 
-    `home` is the folder of the caches; None: nothing is kept on the disk. `building` is the cost of
-    all pages and gists so far, also where building failed in the end. The sessions of the methods
-    count the cost and get notes about failures.
+    `home` is the folder of the caches, None for none. `building` is the cost of all pages and gists
+    so far. The sessions of the methods count the cost and get notes about failures.
     """
 
     def __init__(
@@ -139,7 +120,6 @@ class GistBuilder:
         self._decider = decider
         self._pagination = pagination or Pagination()
         self._home = home
-        self._failures: Counter[Phase] = Counter()
         self._pages: tuple[TextPassage, ...] | None = None
         self._memories: dict[str, GistMemory] = {}
         self._lock = asyncio.Lock()
@@ -164,82 +144,71 @@ class GistBuilder:
         return self._memories[question]
 
     async def _make_pages(self, session: QuestionSession) -> tuple[TextPassage, ...]:
-        documents = {document.text: document for document in self._documents}
         pages: dict[str, list[TextPassage]] = {}
 
         async def work(document: Document) -> None:
-            cache = self._cache(document.text, PauseTask, "pauses")
+            folder = self._folder(document.text, PauseTask, "pauses")
 
             async def choose(stretch: Stretch) -> int:
-                return await self._choose_pause(document.text, stretch, cache, session)
+                return await self._choose_pause(document.text, stretch, folder, session)
 
-            pages[document.text] = await paginate(document, self._pagination, choose)
+            pages[document.id] = await paginate(document, self._pagination, choose)
 
-        self._failures.clear()
-        await bounded_gather(documents.values(), work, self._decider.concurrency)
-        self._note_failures(session, "paginate")
-        return tuple(
-            replace(page, document=document)
-            for document in self._documents
-            for page in pages[document.text]
-        )
+        await bounded_gather(self._documents, work, self._decider.concurrency)
+        return tuple(page for document in self._documents for page in pages[document.id])
 
     async def _choose_pause(
-        self, text: str, stretch: Stretch, cache: GistCache, session: QuestionSession
+        self, text: str, stretch: Stretch, folder: Path | None, session: QuestionSession
     ) -> int:
         name = f"pause-{stretch.start}"
-        kept = cache.get(name, "end", int)
-        if kept in stretch.points:
+        if (kept := _read_kept(folder, name, "end")) in stretch.points:
             return int(kept)
         pause = await self._decide(stretch.task(text), session)
         if pause is None:
             return stretch.points[-1]
         end = stretch.points[pause.pause]
-        await self._keep(cache, name, {"end": end}, session)
+        await asyncio.to_thread(_keep, folder, name, {"end": end})
         return end
 
     async def _make_gists(
         self, pages: Sequence[TextPassage], session: QuestionSession, question: str
     ) -> tuple[str, ...]:
         kind = GistForTask if question else GistTask
-        texts = dict.fromkeys(page.document.text for page in pages)
-        caches = {text: self._cache(text, kind, "gists", question) for text in texts}
+        texts = {page.document.text for page in pages}
+        folders = {text: self._folder(text, kind, "gists", question) for text in texts}
         gists: dict[str, str] = {}
 
         async def work(page: TextPassage) -> None:
-            cache = caches[page.document.text]
-            gist = await self._make_gist(page, question, cache, session)
+            folder = folders[page.document.text]
+            gist = await self._make_gist(page, question, folder, session)
             gists[page.text] = gist if words_in(gist) < words_in(page.text) else page.text
 
-        self._failures.clear()
-        distinct: dict[str, TextPassage] = {}
-        for page in pages:
-            distinct.setdefault(page.text, page)
+        distinct = {page.text: page for page in pages}
         await bounded_gather(distinct.values(), work, self._decider.concurrency)
-        self._note_failures(session, "gist")
         return tuple(gists[page.text] for page in pages)
 
     async def _make_gist(
-        self, page: TextPassage, question: str, cache: GistCache, session: QuestionSession
+        self, page: TextPassage, question: str, folder: Path | None, session: QuestionSession
     ) -> str:
         name = f"gist-{page.start}-{page.start + len(page.text)}"
-        gist = cache.get(name, "gist", str)
-        if gist is None:
+        if (gist := _read_kept(folder, name, "gist")) is None:
             task = GistForTask(page.text, question) if question else GistTask(page.text)
             decision = await self._decide(task, session)
             if decision is None:
                 return page.text
             gist = decision.gist.strip()
-            await self._keep(cache, name, {"gist": gist}, session)
+            await asyncio.to_thread(_keep, folder, name, {"gist": gist})
         return str(gist)
 
-    def _cache(self, text: str, task: type[Task[Any]], *kind: str) -> GistCache:
-        """The cache of decisions of that task about the text, as long as its prompt is the same.
+    def _folder(self, text: str, task: type[Task[Any]], *kind: str) -> Path | None:
+        """The folder of decisions of that task about the text; None: nothing is kept.
 
-        A changed prompt of another task, such as that of the answer, leaves it valid.
+        Its name is made of the text, the sizes of pages, the decider, the version of the task's
+        prompt, and the question of a gist for a task. So an edited text gets new gists, and a
+        reading that was killed goes on at the next page.
         """
         if self._home is None:
-            return GistCache(None)
+            return None
         decider, prompts = self._decider, self._decider.prompts
         if isinstance(decider, LanguageModelDecider):
             prompts = decider.prompts_of(task)
@@ -247,18 +216,7 @@ class GistBuilder:
         sizes = (self._pagination.min_words, self._pagination.max_words)
         parts = (sha, *sizes, decider.name, prompts, *kind)
         name = sha256(json.dumps([str(part) for part in parts]).encode()).hexdigest()[:32]
-        return GistCache(self._home / name[:2] / name)
-
-    async def _keep(
-        self, cache: GistCache, name: str, values: dict[str, Any], session: QuestionSession
-    ) -> None:
-        """Write to the cache; a note says if that fails."""
-        try:
-            await asyncio.to_thread(cache.put, name, values)
-        except OSError as error:
-            reason = f"Gists cannot be kept in {self._home} ({error.strerror})"
-            if not any(note.startswith(reason) for note in session.notes):
-                session.notes.append(f"{reason}: they are made anew next time.")
+        return self._home / name[:2] / name
 
     async def _decide(self, task: Task[D], session: QuestionSession) -> D | None:
         """The decision; None where the decider gives none that can be used."""
@@ -275,12 +233,9 @@ class GistBuilder:
             if not isinstance(error, ReplyError):
                 error.spent = session.usage
                 raise
-            self._failures[task.phase] += 1
+            if _FAILURES[task.phase] not in session.notes:
+                session.notes.append(_FAILURES[task.phase])
             return None
         self.building += result.usage
         session.count(result.usage, task.phase)
         return result.decision
-
-    def _note_failures(self, session: QuestionSession, phase: Phase) -> None:
-        if number := self._failures[phase]:
-            session.notes.append(_FAILURES[phase].format(number))

@@ -1,14 +1,10 @@
 """Episode pagination: a document is cut into pages where a reader would pause (section 3.1).
 
 From the last pause on, up to `max_words` are shown, with numbered tags at the ends of paragraphs
-from `min_words` on; the decider chooses one of them. If no paragraph ends there, the tags are
-between sentences; if no sentence ends either, the page ends at the last word that fits. A rest that
-fits into a page, or a single tag, needs no decision. No page crosses
-documents; joined, the pages of a document give it back.
-
-Words are separated by white space, as the paper counts them. In Chinese and Japanese each character
-is a word, punctuation is not. A run of more than 40 characters, such as a
-long address, counts a word for each 40, so that no page is without end.
+from `min_words` on, or between sentences if no paragraph ends there; the decider chooses a tag. A
+rest that fits into a page, or a single tag, needs no decision. Joined, the pages of a document give
+it back. Words are counted by white space, as in the paper; in Chinese and Japanese a character is
+a word, and a run without end counts a word for each 40 characters.
 """
 
 import re
@@ -91,10 +87,7 @@ class Pauses:
 async def paginate(
     document: Document, pagination: Pagination, choose: Callable[[Stretch], Awaitable[int]]
 ) -> list[TextPassage]:
-    """The pages of a document; none if it is only white space.
-
-    `choose` chooses one of several points of a stretch.
-    """
+    """The pages of a document; `choose` chooses one of several points of a stretch."""
     text = document.text
     if not text.strip():
         return []
@@ -118,9 +111,8 @@ _ABOVE_64K = 96_000  # tokens
 def preset_for(length: int | None) -> Pagination:
     """The sizes that the papers used for a context of so many tokens; None: its native length.
 
-    Those of ReadAgent, also for LongBench and for all texts of native length, however long they
-    are; larger ones for LV-Eval, so that the gists fit the window (GraphReader paper, appendix D):
-    one size for 16k, 32k and 64k tokens, and one for more.
+    Those of ReadAgent for LongBench and all texts of native length; larger ones for LV-Eval, so
+    that the gists fit the window (GraphReader paper, appendix D).
     """
     if length is None or length < _SHORTEST_LV_EVAL:
         return Pagination(280, 600)

@@ -68,9 +68,8 @@ class ReadAgent(PageReader):
     """Answers from a gist memory of its documents and the pages that it looks up in it.
 
     The memory is made once, at the first question or by `memory`; `task_aware` makes its gists
-    for each question. The cost of making it is in the reading's phases `paginate` and `gist`, and
-    in `building`. Pages are looked up one by one (ReadAgent-S), or with `in_parallel` all at once
-    (ReadAgent-P), `max_pages` at most; with 0 the gists alone are the memory (GistMem).
+    for each question. Pages are looked up one by one (ReadAgent-S), or with `in_parallel` all at
+    once (ReadAgent-P), `max_pages` at most; with 0 the gists alone are the memory (GistMem).
     """
 
     def __init__(
@@ -89,10 +88,7 @@ class ReadAgent(PageReader):
         self._in_parallel = in_parallel
 
     async def memory(self) -> GistMemory:
-        """The gist memory for all questions; made once, or read from the cache.
-
-        Raises DecisionError.
-        """
+        """The gist memory for all questions. Raises DecisionError."""
         return await self.builder.memory(self._building_session())
 
     async def read(self, session: QuestionSession) -> Reading:
@@ -131,10 +127,7 @@ class ReadAgent(PageReader):
             step = NextPageTask(session.question, pages, left, read=read, options=options)
             decision, shown = await self._decide(session, memory, step)
             if len(shown.read) < len(read):
-                session.notes.append(
-                    "A page that was looked up does not fit the window: no further one was read."
-                )
-                return
+                return  # a page that was looked up does not fit: no further one can be read
             if decision.page in read or not 1 <= decision.page <= len(pages):
                 return
             looked_up.append(decision.page)
@@ -154,10 +147,9 @@ class ReadAgent(PageReader):
         for gist in memory.gists:
             session.coverage.derived(gist)
         if left_out := len(looked_up) - len(shown.read):
-            pages = "One page that was looked up does"
-            if left_out > 1:
-                pages = f"{left_out} pages looked up do"
-            session.notes.append(f"{pages} not fit the window: the gist stood in its place.")
+            session.notes.append(
+                f"{left_out} of the pages looked up did not fit the window: there stood the gists."
+            )
         # Quotes are looked for in the pages that were looked up, then in all others.
         texts = [memory.pages[number - 1].text.strip() for number in sorted(shown.read)]
         return session.reading(
@@ -172,8 +164,8 @@ class ReadAgent(PageReader):
     async def _decide(self, session: QuestionSession, memory: GistMemory, task: T) -> tuple[Any, T]:
         """The decision and the task as it was shown. Raises WindowError with what to do.
 
-        The task shows as many pages in full as fit into the window with the gists; a decider with a
-        model also measures the whole prompt. The budget reserves the tokens of the answer.
+        The task shows as many pages in full as fit into the window with the gists. The budget
+        reserves the tokens of the answer.
         """
         too_large = WindowError(
             f"The gist memory of {len(memory.pages):,} pages does not fit ReadAgent's window of "
@@ -196,10 +188,7 @@ class ReadAgent(PageReader):
 
 
 class GistMemRetrieval(ReadAgent):
-    """Gist memory plus retrieval (table 8): the `k` pages that a ranking puts first are looked up.
-
-    The ranking's index is made once, at the first question.
-    """
+    """Gist memory plus retrieval (table 8): looks up the `k` pages that a ranking puts first."""
 
     def __init__(
         self, name: str, builder: GistBuilder, model: ReaderModel, rank_pages: RankPages, k: int
@@ -228,10 +217,7 @@ class PagesRetrieval(PageReader):
         self._ranking: Ranking | None = None
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Rank, and answer from the best. Raises DecisionError.
-
-        The cost of making the pages is in the reading's phase `paginate`, too.
-        """
+        """Rank, and answer from the best. Raises DecisionError."""
         pages = await self.builder.pages(session)
         if self._ranking is None:
             self._ranking = self._rank_pages([page for page in pages if page.text.strip()])

@@ -1,13 +1,12 @@
 """The tasks of ReadAgent (paper, section 3): pauses, gists, pages to look up, the answer.
 
-Pages are numbered from 1, through all documents, and only shown numbers can be chosen. In the
-memory each page has its tag and its place: its gist, or the page itself where it was looked up.
+Pages are numbered from 1, through all documents, and only shown numbers can be chosen.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self, TypeVar
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -129,9 +128,10 @@ class MemoryTask(Task[D]):
     """A decision over the gist memory.
 
     `read` are the numbers of the pages shown in full, in the order in which they were looked up.
-    They are its `choices`: a page that does not fit the window is shown as its gist again.
+    A page that does not fit the window is shown as its gist again.
     """
 
+    ranked: ClassVar[str] = "read"
     question: str
     memory: tuple[MemoryPage, ...]
     read: tuple[int, ...] = field(default=(), kw_only=True)
@@ -154,15 +154,6 @@ class MemoryTask(Task[D]):
         pages = enumerate(self.memory, 1)
         numbers = [n for n, page in pages if n in self.read or page.gist == page.text]
         return {"read": ", ".join(map(str, numbers)) or "none"}
-
-    @property
-    def choices(self) -> int:
-        """The number of pages in full."""
-        return len(self.read)
-
-    def keeping(self, number: int) -> Self:
-        """The task with the pages that were looked up first."""
-        return replace(self, read=self.read[:number])
 
     def _shown(self, number: int, page: MemoryPage) -> str:
         words = _PAGE_TAG.sub("‹", page.text if number in self.read else page.gist).strip()
