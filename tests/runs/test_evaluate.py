@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from graphreader.evaluation.measures import ReadingLine
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.runs import world
@@ -16,6 +15,13 @@ from tests.runs.openai_server import OpenAIServer
 from tests.terminal import Terminal
 
 TOWNS = ["Toronto", "Paris", "Oslo", "Rome", "Lima", "Cairo"]
+
+READ_BY_TABLES = {
+    *("model", "repeat", "window", "subset", "f1_star", "rouge", "choice", "rating", "recall"),
+    *("facts_recall", "chunk_recall", "record_tokens", "phases", "building", "paths", "graph"),
+    *("compression", "pages_looked_up"),
+}
+"""Keys of a line that tables take as empty where they are missing."""
 
 
 def think(body: Body) -> dict[str, Any]:
@@ -102,7 +108,7 @@ def test_samples(terminal: Terminal) -> None:
 
     lines = lines_of(terminal.folder / "o")
     assert ended.code == 0, ended.err
-    assert all(line.keys() >= ReadingLine.model_fields.keys() for line in lines)
+    assert all(line.keys() >= READ_BY_TABLES for line in lines)
     assert len({about(line) for line in lines}) == len(lines) == 3 * 3
     assert {line["rating"] for line in lines} == {None}
     golden = [line for line in lines if line["reader"] == "golden"]
