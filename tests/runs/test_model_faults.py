@@ -1,7 +1,6 @@
 """What models and their services do wrong, over HTTP, from the files to the answer."""
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.runs import chronicle, digest, mind
 from tests.runs.openai_faults import FAULTS, QUOTA, Body, Fault
-from tests.runs.openai_server import OpenAIServer, Request
+from tests.runs.openai_server import OpenAIServer
 from tests.terminal import Terminal, environment_of
 
 CHUNKS, MANY = 4, 12
@@ -32,114 +31,6 @@ def terminal_of(
         return terminal
 
     return make
-
-
-class OnceEach:
-    """The first request for every kind of decision meets the fault, once it is `on`."""
-
-    def __init__(self, fault: Fault) -> None:
-        self.on = False
-        self.struck: set[str] = set()
-        self._fault = fault
-        self._lock = threading.Lock()
-
-    def __call__(self, body: Body, before: int) -> Fault | None:
-        with self._lock:
-            decision = mind.decision_of(body)
-            if decision in self.struck or not self.on:
-                return None
-            self.struck.add(decision)
-            return self._fault
-
-
-def replies(requests: Sequence[Request]) -> list[Request]:
-    """The requests to which the service replied something, good or bad: what is paid."""
-    return [
-        one
-        for one in requests
-        if one.fault.status == 200 and not one.fault.hang and not one.fault.drop
-    ]
-
-
-# Whatever goes wrong once at every kind of decision: all is read, the question is answered, every
-# reply is counted and none that was good is asked for again.
-@pytest.mark.parametrize("name", ["429 Retry-After", "drop", "stall", "unknown numbers", "think"])
-def test_each_fault(name: str, neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    script = OnceEach(FAULTS[name])
-    with OpenAIServer(mind.think, script=script) as server:
-        given = chronicle.settings(neo4j, server, tmp_path / "home", timeout=3.0)
-        with GraphReader(corpus, settings=given) as reader:
-            if name == "stall":  # a service that never replied is not asked again after one
-                reader.ingest(chronicle.write(tmp_path / "before", 1, first=50))
-                reader.ask(chronicle.question(50))
-            script.on, began = True, len(server.requests)
-            report = reader.ingest(chronicle.write(tmp_path / "texts", CHUNKS))
-            building = len(server.requests)
-            reading = reader.ask(QUESTION)
-
-    assert report.complete, report
-    assert (report.documents[0].chunks, report.facts) == (CHUNKS, 6 * CHUNKS)
-    chronicle.check_answer(reading, 2)
-    assert not [path for path in reading.paths if path.error]
-    assert script.struck >= {
-        "Extraction", "RationalPlan", "InitialNodes", "FactsDecision", "ChunkDecision", "Answer",
-    }  # fmt: skip
-    assert server.asked_again() == []
-    for usage, requests in (
-        (report.usage, server.requests[began:building]),
-        (reading.usage, server.requests[building:]),
-    ):
-        paid = replies(requests)
-        assert (usage.calls, usage.input_tokens) == (len(paid), 100 * len(paid))
-
-
-# A refusal is not argued with: the chunk is kept for the next run; plan, nodes and answer take
-# their defaults, a path ends, and the reading says so.
-def test_refusals(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    with OpenAIServer(mind.think, script=refuse) as server:
-        given = chronicle.settings(neo4j, server, tmp_path / "home")
-        with GraphReader(corpus, settings=given) as reader:
-            texts = chronicle.write(tmp_path / "texts", CHUNKS)
-            first = reader.ingest(texts)
-            server.script = None
-            asked = len(server.requests)
-            again = reader.ingest(texts)
-            asked_again = server.requests[asked:]
-            server.script = refuse
-            refused = reader.ask(QUESTION)
-            server.script = lambda body, before: refuse(body, before, "InitialNodes")
-            without_nodes = reader.ask(QUESTION)
-
-    (document,) = first.documents
-    assert (document.status, asked) == ("incomplete", CHUNKS)
-    assert [one.chunk for one in document.failed] == [1]
-    assert "refuses" in document.failed[0].reason
-    assert again.complete
-    assert [mind.passage(one.body) for one in asked_again] == [chronicle.paragraph(1)]
-    assert (refused.answered, refused.plan) == (False, QUESTION)
-    assert chronicle.meeting(2) in refused.answer
-    assert "no answer was put together" in refused.analysis
-    assert [path.initial_node for path in refused.paths if path.stopped == "error"] == ["Bert14"]
-    no_plan, stopped = refused.notes
-    assert no_plan.startswith("There is no plan, the question served as one")
-    assert "stopped early" in stopped
-    (note,) = without_nodes.notes
-    assert note.startswith("The initial nodes were taken in the order of the searches")
-    assert len(without_nodes.paths) == 5
-    assert server.asked_again() == []
-
-
-def refuse(body: Body, before: int, *what: str) -> Fault | None:
-    """Refuses one chunk, one node, the plan and the answer; or else what is named."""
-    decision, text = mind.decision_of(body), body["messages"][1]["content"]
-    refused = {
-        "Extraction": "Anna1 " in text,
-        "FactsDecision": "Current node: Bert14\n" in text,
-    }.get(decision, True)
-    return FAULTS["refused"] if refused and decision in (what or _REFUSED) else None
-
-
-_REFUSED = ("Extraction", "RationalPlan", "FactsDecision", "Answer")
 
 
 # A quota that is used up ends the run at once: a sentence, exit code 1, and what was read is kept.

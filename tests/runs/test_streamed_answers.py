@@ -1,7 +1,6 @@
 """Answers that are streamed while a model writes them, by the real OpenAI client over HTTP."""
 
 import asyncio
-import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -149,19 +148,6 @@ async def test_unusable_reply() -> None:
     assert [piece for piece, begins in ear.pieces if begins] == ["Ali", TEXT[: len("Da")]]
     assert ear.text == TEXT
     assert decided.usage.calls == 2
-
-
-# A reply that is cut off is known as such, in each form, and asked for again, briefer.
-@pytest.mark.parametrize("refuses", [[], ["response_format"]])
-async def test_cut_off(refuses: list[str]) -> None:
-    half = Fault(content=json.dumps(REPLY)[:-20], finish_reason="length")
-    ear = Ear()
-    with OpenAIServer(lambda _: REPLY, refuses=refuses, faults=[half]) as server:
-        decided = await ask(server, ear)
-
-    assert "too long" in server.chats[-1]["messages"][-1]["content"]
-    assert (decided.usage.calls, decided.usage.input_tokens) == (2, 200)
-    assert ear.text == TEXT
 
 
 # Only answers are streamed, and only where somebody listens.

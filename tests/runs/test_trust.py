@@ -113,16 +113,3 @@ def test_without_an_answer(events: list[Any], answer: str) -> None:
     assert [one for one in events if isinstance(one, AnswerToken)] == [
         AnswerToken(reading.answer, begins=True)
     ]
-
-
-# Without a model each quoted sentence is a claim that rests on itself.
-def test_offline(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    texts = world.write_files(tmp_path, {"letters": [LETTERS]})
-    with world.reader(neo4j, corpus, None) as reader:
-        reader.ingest(texts)
-        reading = reader.ask(QUESTION)
-        reader.delete(everything=True)
-
-    assert reading.answered
-    assert [claim.text for claim in reading.claims] == [one.quote for one in reading.citations]
-    assert all(claim.supported for claim in reading.claims)

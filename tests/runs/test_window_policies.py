@@ -20,7 +20,7 @@ from graphreader.agent.tasks import (
     JoinTask,
     NeighborTask,
 )
-from graphreader.errors import ReplyError, WindowError
+from graphreader.errors import WindowError
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
@@ -120,19 +120,6 @@ def test_long_notebooks_are_condensed(ask: Ask) -> None:
     assert reading.paths[0].notebook == "Hub met many."
     assert reading.phases["explore"].calls == reading.paths[0].usage.calls
     assert reading.paths[0].usage.calls == reading.paths[0].calls + 1
-
-
-# Where it cannot be condensed the path ends with all that it noted.
-def test_nothing_of_a_long_notebook_is_lost(ask: Ask) -> None:
-    def useless(task: Any) -> Any:
-        raise ReplyError("The model does not make sense.")
-
-    reading, _ = ask(
-        {FactsTask: lambda task: world.facts("read_chunk", [1], LONG), CondenseTask: useless}
-    )
-
-    assert (reading.paths[0].stopped, reading.paths[0].calls) == ("error", 1)
-    assert reading.paths[0].notebook == LONG
 
 
 def first_persons(task: InitialNodesTask) -> InitialNodes:

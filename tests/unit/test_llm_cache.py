@@ -178,23 +178,6 @@ async def test_no_place(tmp_path: Path) -> None:
     await cache.aclose()
 
 
-# On a full disk what was kept before is still found, and the file is whole afterwards.
-@pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
-async def test_a_full_disk(cache: ReplyCache, path: Path) -> None:
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))"
-    with writer(path, "one", 60, before=limit) as process:
-        printed = process.communicate(timeout=30)[0].splitlines()
-    kept = [await cache.get(f"one {number}") is not None for number in range(60)]
-    refused = ["cannot be written" in line for line in printed]
-
-    assert process.returncode == 0
-    assert len(printed) == 60
-    assert kept == [not one for one in refused]
-    assert 0 < sum(kept) < 60
-    assert await cache.get("one 0") == "reply 0"
-    assert cache.trouble is None
-
-
 # A program that holds the file for long delays a run once, not with every reply.
 async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache_module, "_LOCK_SECONDS", 0.2)
@@ -225,21 +208,6 @@ async def test_cancelled_and_closed(cache: ReplyCache, path: Path) -> None:
     assert [type(one) for one in results] == [asyncio.CancelledError] * 20
     assert not path.with_name("replies.sqlite-wal").exists()
     assert None not in [await cache.get(str(number)) for number in range(20)]
-
-
-# Counting says how many, of which models, how large and how old.
-async def test_stats(cache: ReplyCache, path: Path) -> None:
-    before = time.time()
-    for number in range(30):
-        await cache.put(str(number), "x" * 1000, model="one" if number % 3 else "two")
-    counted = cache.stats()
-
-    assert counted.replies == 30
-    assert list(counted.models.items()) == [("one", 20), ("two", 10)]
-    assert counted.bytes == sum(one.stat().st_size for one in path.parent.iterdir())
-    assert counted.oldest is not None
-    assert counted.newest is not None
-    assert before <= counted.oldest <= counted.newest <= time.time()
 
 
 PLAN = PlanTask("Who?")

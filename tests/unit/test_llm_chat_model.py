@@ -154,16 +154,6 @@ async def test_few_initial_nodes(second: Any) -> None:
     assert "names 1 of the listed nodes: name at least 10" in model.requests[1].user
 
 
-# A plan so long that later prompts could not hold it is sent back.
-async def test_long_plan() -> None:
-    decider, model = decider_of(Failing({"plan": "First look for the year. " * 60}))
-
-    decided = await decider.decide(PLAN)
-
-    assert decided.decision.plan == "Compare the dates."
-    assert "shorten it to at most five sentences" in model.requests[1].user
-
-
 # Content that a provider filters is refused, and not sent again.
 async def test_filtered_content() -> None:
     message = "The response was filtered due to the content management policy"
@@ -223,7 +213,6 @@ def test_around_the_object(around: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Analyze: it is so. Final answer: Danny.",
         'The answer is {"answer": "Danny"}',
         '{"answer": ["Danny"]}',
     ],

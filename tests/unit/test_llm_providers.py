@@ -14,7 +14,6 @@ from graphreader.errors import SettingsError
 from graphreader.ingestion.extraction import Extraction
 from graphreader.llm import providers
 from graphreader.llm.providers import (
-    PROVIDERS,
     Option,
     ProviderAdapter,
     base_url,
@@ -24,7 +23,7 @@ from graphreader.llm.providers import (
     provider_and_model,
     secrets_of,
 )
-from graphreader.llm.structured_output import ReplyForm, schema_of
+from graphreader.llm.structured_output import ReplyForm
 from graphreader.models import open_decider, open_embedder
 from graphreader.settings import Settings
 
@@ -72,15 +71,6 @@ def test_extras() -> None:
         provider, _ = provider_and_model(f"{names.get(extra, extra)}:x", SETTING)
         assert [re.split(r"[<>=]", one)[0] for one in extras[extra]] == [provider.package]
     assert any(one.startswith("langchain-openai") for one in PROJECT["project"]["dependencies"])
-
-
-# Names are LangChain's; the model's own may hold colons; unknown providers follow its habits.
-def test_names() -> None:
-    upstage, _ = provider_and_model("upstage_ai:x", SETTING)
-
-    assert provider_and_model("Ollama:qwen3:8b", SETTING) == (PROVIDERS["ollama"], "qwen3:8b")
-    assert provider_and_model("google-genai:x", SETTING)[0] is PROVIDERS["google_genai"]
-    assert (upstage.key, upstage.package) == ("UPSTAGE_AI_API_KEY", "langchain-upstage-ai")
 
 
 # What is no provider:model, and what cannot be opened, names the variable in which it stands.
@@ -213,21 +203,10 @@ def test_options_of_a_request(url: str, name: str, other: str, form: ReplyForm) 
     assert neither[name] == 321
 
 
-# Only OpenAI gets strict tools.
-@pytest.mark.parametrize(("name", "strict"), [(GPT, True), (QWEN, False)])
-def test_tools(name: str, strict: bool) -> None:
-    (offered,) = bound(name, "tool").kwargs["tools"]
-
-    assert offered["function"]["name"] == "Extraction"
-    assert offered["function"]["parameters"] == schema_of(Extraction)
-    assert offered["function"].get("strict", False) is strict
-
-
 # The first form is the best that the model may support; nothing is known of other servers' models.
 @pytest.mark.parametrize(
     ("name", "url", "profile", "form"),
     [
-        (GPT, None, None, "schema"),
         (GPT, None, {"structured_output": False}, "tool"),
         ("openai:x", None, {"structured_output": False, "tool_calling": False}, "text"),
         ("openai:x", OWN, {"structured_output": False}, "schema"),
@@ -240,9 +219,3 @@ def test_first_form(name: str, url: str | None, profile: Any, form: ReplyForm) -
         client = client.model_copy(update={"profile": profile})
 
     assert ProviderAdapter(name.partition(":")[0], client).form == form
-
-
-# A model that accepts no temperature, as LangChain knows, gets none.
-def test_known_temperature() -> None:
-    assert "temperature" not in body("anthropic:claude-sonnet-5-5")
-    assert body(CLAUDE)["temperature"] == 0.2

@@ -82,32 +82,6 @@ def test_cut_inside_a_group() -> None:
         assert task.keeping(number).choices == number
 
 
-# What a chunk's prompt leaves out is the oldest actions and the last chunks of the queue, counted.
-def test_chunk_prompt_says_what_is_left_out() -> None:
-    actions = tuple(f"action {n}" for n in range(10))
-    task = ChunkTask("Who?", "", actions, "", "D", "l", "t", queued=("a", "b", "c", "d"))
-
-    some, none = task.keeping(5).values(), task.keeping(0).values()
-
-    assert some["actions"] == "(8 earlier actions are not shown.)\n- action 8\n- action 9"
-    assert some["around"] == "Waiting to be read: a; b; c; 1 more chunks."
-    assert none["actions"] == "(10 earlier actions are not shown.)"
-    assert none["around"] == "Waiting to be read: 4 chunks."
-    assert task.values()["actions"].count("\n") == 9
-
-
-# Where something is left out, the prompt says how much stands on the next page; else it does not.
-@pytest.mark.parametrize("task", MANY[1:3], ids=lambda task: type(task).__name__)
-def test_next_pages_are_offered(task: Any) -> None:
-    fitted = fit(task, "schema", 4096)
-    whole = fit(task, "schema", 10**6)
-
-    assert fitted.task.remaining == task.own_choices - fitted.task.own_choices > 0
-    assert f"{fitted.task.remaining} further" in str(fitted.messages[1].text)
-    assert "on the next page" in str(fitted.messages[1].text)
-    assert "next page" not in str(whole.messages[1].text)
-
-
 # Everything that is sent is counted, in the encoding that is asked for: text, framing, schema.
 @pytest.mark.parametrize(
     ("form", "encoding"),

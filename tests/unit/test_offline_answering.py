@@ -6,7 +6,7 @@ import pytest
 
 from graphreader.agent.decisions import Answer
 from graphreader.agent.tasks import AnswerTask, Evidence
-from graphreader.baselines.chunk_reading import SUMMARY_TOKENS, ChunkReadTask, NotesReadTask
+from graphreader.baselines.chunk_reading import SUMMARY_TOKENS, NotesReadTask
 from graphreader.baselines.search_agent import NOTES_TOKENS, Hit, SearchAction, SearchStepTask
 from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask, PassagesTask
 from graphreader.offline.decider import OfflineDecider
@@ -50,7 +50,6 @@ def quotes(*texts: str) -> list[Evidence]:
     ("question", "evidence", "cited"),
     [
         ("When was the lighthouse of Port Wessel lit?", TOWN, [4]),
-        ("Which queen visited the mines of Varn?", TOWN, [3]),
         ("林雨桐是哪一年出生的？", COUNTY, [2]),
         (
             "When did Queen Odile visit Varn?",
@@ -101,9 +100,7 @@ async def test_answered(question: str, evidence: list[Evidence], cited: list[int
     [
         ("What is the weather in Norland?", TOWN, "missing in all: weather."),
         ("Who is the husband of Ilse Holt?", TOWN, "husband."),
-        ("Which airport is nearest to Port Wessel?", TOWN, ""),
         ("When did Napoleon visit the salt mines?", TOWN, "Napoleon."),
-        ("When did Queen Victoria visit Varn?", TOWN, "Victoria."),
         (
             "When did Napoleon visit Varn?",
             [*TOWN, *quotes("Norland: Napoleon bought salt from the mines of Varn.")],
@@ -115,9 +112,7 @@ async def test_answered(question: str, evidence: list[Evidence], cited: list[int
             "",
         ),
         ("Who is Ilse Holt?", [], ""),
-        ("What is it?", TOWN, ""),
         ("临河县的天气怎么样？", COUNTY, "缺少：天气。"),
-        ("西班牙的首都在哪里？", COUNTY, ""),
     ],
 )
 async def test_not_answered(question: str, evidence: list[Evidence], missing: str) -> None:
@@ -165,20 +160,6 @@ async def test_chooses() -> None:
     assert task.problem(decision) is None
 
 
-# A chunk is answerable exactly if an answer can be put together of it.
-async def test_reads_alone() -> None:
-    question = "Where did Ida Karhu grow up?"
-    found = (await DECIDER.decide(ChunkReadTask(question, "Ida", GREW_UP))).decision
-    missed = (await DECIDER.decide(ChunkReadTask(question, "Bread", NOISE))).decision
-    chosen = (
-        await DECIDER.decide(ChunkReadTask(question, "Ida", GREW_UP, ("Oslo", "Turku")))
-    ).decision
-
-    assert (found.function, found.quotes) == ("answerable", ["Ida Karhu grew up in Turku."])
-    assert (missed.function, missed.answer) == ("unanswerable", "")
-    assert (chosen.function, chosen.answer) == ("answerable", "2")
-
-
 # What one chunk told goes along in the summary and counts with the next one.
 async def test_reads_with_notes() -> None:
     first = (await DECIDER.decide(NotesReadTask(WHERE, "The Glass Road", AUTHOR))).decision
@@ -191,23 +172,19 @@ async def test_reads_with_notes() -> None:
     assert all(quote in GREW_UP for quote in second.quotes)
 
 
-# Summary and notes keep their limits, in Chinese as well.
+# Summary and notes keep their limits.
 async def test_limits() -> None:
-    english = " ".join(f"Ida Karhu grew up beside {n} roads of glass in Turku." for n in range(90))
-    chinese = "".join(f"伊达在图尔库长大，那里有{n}条玻璃路，很长很长。" for n in range(90))
-    for question, text in ((WHERE, english), ("伊达在哪里长大？", chinese)):
-        summary = notes = ""
-        for part in range(12):
-            excerpt = text[part * 60 : part * 60 + 900]
-            read = NotesReadTask(question, f"T{part}", excerpt, (), summary)
-            step = SearchStepTask(
-                question, notes, (SearchAction("read_chunk", "", (part,)),),
-                (Hit(part, f"T{part}", excerpt, in_full=True),), (), frozenset(), 5,
-            )  # fmt: skip
-            summary = (await DECIDER.decide(read)).decision.summary
-            notes = (await DECIDER.decide(step)).decision.notes
-            assert 0 < count(summary) <= SUMMARY_TOKENS
-            assert 0 < count(notes) <= NOTES_TOKENS
+    text = "".join(f"伊达在图尔库长大，那里有{n}条玻璃路，很长很长。" for n in range(90))
+    question, summary, notes = "伊达在哪里长大？", "", ""
+    for part in range(12):
+        excerpt = text[part * 60 : part * 60 + 900]
+        read = NotesReadTask(question, f"T{part}", excerpt, (), summary)
+        action, hit = SearchAction("read_chunk", "", (part,)), Hit(part, "T", excerpt, in_full=True)
+        step = SearchStepTask(question, notes, (action,), (hit,), (), frozenset(), 5)
+        summary = (await DECIDER.decide(read)).decision.summary
+        notes = (await DECIDER.decide(step)).decision.notes
+        assert 0 < count(summary) <= SUMMARY_TOKENS
+        assert 0 < count(notes) <= NOTES_TOKENS
 
 
 # The search begins with the question's names, reads what it finds, follows names, and answers when

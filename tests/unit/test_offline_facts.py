@@ -115,12 +115,6 @@ async def test_long_sentences() -> None:
     assert " ".join(facts) == text
 
 
-# Text without any word gives no fact.
-@pytest.mark.parametrize("text", ["", " \n ", "!!! ... ---"])
-async def test_nothing(text: str) -> None:
-    assert await facts_of(text) == []
-
-
 # Text that would make a careless pattern backtrack is read in good time.
 @pytest.mark.parametrize("text", ["A " * 4000, "A-" * 4000, "“" * 4000, "中·" * 3000, "1," * 4000])
 async def test_odd_text_is_quick(text: str) -> None:

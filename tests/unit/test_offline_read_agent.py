@@ -62,14 +62,6 @@ async def test_gist() -> None:
     assert gist == " ".join(sentence for sentence in sentences if sentence in gist)
 
 
-# A page of one sentence is its own gist; a Chinese gist has no spaces.
-async def test_gists_of_few_sentences() -> None:
-    chinese = "天地玄黄，宇宙洪荒。" * 2 + "他来了。"
-
-    assert (await decide(GistTask("One sentence alone."))).gist == "One sentence alone."
-    assert " " not in (await decide(GistTask(chinese))).gist
-
-
 # With the question at hand a gist keeps what has to do with it.
 async def test_gist_for_task() -> None:
     names = ("Adams", "Baker", "Clark", "Davis", "Evans", "Frank", "Green", "Hills", "Irons")

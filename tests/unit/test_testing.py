@@ -1,5 +1,5 @@
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage
 
 from graphreader.agent.decisions import FactsDecision, RationalPlan
 from graphreader.agent.tasks import FactGroup, FactsTask, PlanTask
@@ -9,25 +9,6 @@ from graphreader.llm.protocols import Decider
 from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused, ScriptedDecider
 
 FACTS = FactsTask("Who?", "Look.", (), "", "Danny", (FactGroup("chunk 1", ("Danny won.",)),))
-
-
-# The model's reply is a function of the request, in the form that was bound.
-async def test_reply_has_the_bound_form() -> None:
-    model = FunctionChatModel(function=lambda request: {"plan": request.user + request.decision})
-    described = structured_output.tool(RationalPlan)
-
-    plain = await model.ainvoke([HumanMessage("a")])
-    formed = await model.bind(
-        response_format=structured_output.response_format(RationalPlan)
-    ).ainvoke("b")
-    called = await model.bind_tools([described], tool_choice="RationalPlan").ainvoke("c")
-
-    assert plain.content == '{"plan": "a"}'
-    assert formed.content == '{"plan": "bRationalPlan"}'
-    assert called.content == ""
-    assert called.tool_calls[0]["args"] == {"plan": "cRationalPlan"}
-    assert [request.user for request in model.requests] == ["a", "b", "c"]
-    assert model.requests[1].schema == structured_output.schema_of(RationalPlan)
 
 
 # Functions may be coroutine functions, and give strings, messages, decisions or exceptions.
