@@ -86,7 +86,7 @@ def import_extra(module: str, feature: str) -> Any:
     except ImportError as error:
         raise UsageError(
             f"{feature} needs the package {module.partition('.')[0].replace('_', '-')}: "
-            "pip install 'graphreader[evaluate]'"
+            'in the checkout run pip install -e ".[evaluate]"'
         ) from error
 
 
