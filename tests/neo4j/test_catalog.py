@@ -17,7 +17,6 @@ from graphreader.store.catalog import (
     run_subgraph,
 )
 from graphreader.store.connection import Connection
-from graphreader.store.key_elements import KeyElementMerges, StoredMerge
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 from tests.neo4j.texts import document, node_ids, read, write
 from tests.servers import both_versions
@@ -168,17 +167,3 @@ async def test_run_subgraph(connection: Connection, writer: GraphWriter) -> None
     assert [one.one for one in graph.edges if cy in (one.one, one.other)] == [chunks[1].id]
     assert len(graph.edges) == 5
     assert await run_subgraph(connection, "another", asked) == RunSubgraph()
-
-
-# What was merged stands for what it went into, with its name and its edges; that comes once, also
-# where both are asked for, and the ids that were asked for still lead there.
-async def test_run_subgraph_of_merged(connection: Connection, writer: GraphWriter) -> None:
-    await write(writer, "a", [("One.", {"Ada met Bo.": ["Ada", "Bo"], "Ada L.": ["Ada Lund"]})])
-    known = await node_ids(writer)
-    ada, lund, bo = known["Ada"], known["Ada Lund"], known["Bo"]
-    await KeyElementMerges(connection, writer.corpus).merge([StoredMerge(ada, lund, "semantic")])
-    graph = await run_subgraph(connection, writer.corpus, [bo, ada, lund])
-
-    assert [(node.id, node.name) for node in graph.elements] == [(bo, "Bo"), (lund, "Ada Lund")]
-    assert graph.merged == {ada: lund}
-    assert edge(graph, lund, bo).facts == 1

@@ -7,7 +7,6 @@ import pytest
 from graphreader.offline.embedder import OfflineEmbedder, embedding_of
 from graphreader.store.connection import Connection, Row, statement
 from graphreader.store.explorer import (
-    COMPARED,
     FACTS_OF_A_NODE,
     GraphExplorer,
 )
@@ -222,22 +221,6 @@ async def test_nothing_is_scanned(writer: GraphWriter, profiling: Profiling) -> 
     assert any("IndexSeek" in step for step in profiling.steps)
 
 
-# A profile has all wordings, folded, and the ids of the facts, unless these are too many.
-async def test_profiles_tell_nodes_apart(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    both = {"Danko JONES sings with Ann.": ["Danko JONES", "Ann"]}
-    (first,) = await write(writer, "t", [("x ", {**both, "Danko Jones.": ["Danko Jones"]})])
-    await write(writer, "u", [("z", about("hub", COMPARED + 1))])
-    node = await node_ids(writer)
-    (danko,) = (node[name] for name in node if name.casefold() == "danko jones")
-    found = await explorer.profiles([danko, node["Ann"], node["hub"], "no such id"])
-
-    assert set(found) == {danko, node["Ann"], node["hub"]}
-    assert found[danko].aliases == {"danko jones"}
-    (common,) = (found[danko].facts or frozenset()) & (found[node["Ann"]].facts or frozenset())
-    assert common == read(document(writer.corpus, "t"), first, both).facts[0].id
-    assert found[node["hub"]].facts is None
-
-
 # A vector finds the nearest names of its own corpus, also beside a corpus that is much larger.
 @both_versions
 async def test_vectors_search_one_corpus(
@@ -380,19 +363,6 @@ async def test_document_called_like_a_node(writer: GraphWriter) -> None:
     assert found.unlisted == 0
     near = {one.node.name for one in await neighbors(explorer, node)}
     assert near == {"directed", "Ann B. Lee", "sings"}
-
-
-# What was noted of the chunks read last is a neighbor, though no fact names it beside the node.
-async def test_noted_neighbors(writer: GraphWriter) -> None:
-    told: Facts = {"Ann sang.": ["Ann", "sang"], "Bo and Cy came.": ["Bo", "Cy"]}
-    (chunk,) = await write(writer, "s", [("x", told)])
-    explorer = GraphExplorer(writer.connection, writer.corpus)
-    node = (await node_ids(writer))["Ann"]
-
-    found = await explorer.neighbors(node, [], [chunk.id], [], None, 100, "Bo came.")
-    assert {one.node.name for one in found} == {"sang", "Bo"}
-    found = await explorer.neighbors(node, [], [], [], None, 100, "Bo came.")
-    assert {one.node.name for one in found} == {"sang"}
 
 
 # What is drawn depends on keys alone: in another corpus of the same texts it is the same. Nodes

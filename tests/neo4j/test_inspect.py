@@ -88,23 +88,6 @@ async def test_the_chain(connection: Connection, example: GraphReader) -> None:
     assert missing["failed_chunks"] == missing["without_embedding"] == missing["to_be_settled"] == 0
 
 
-# What an answer rests on is shown with its documents, and the facts by which paths came there. What
-# no run has reached is no fact of a chunk that one has read.
-async def test_why_and_unreached(connection: Connection, example: GraphReader) -> None:
-    why, unreached = await rows(connection, "why"), await rows(connection, "unreached")
-    async with connection._driver.session() as session:
-        result = await session.run(
-            "MATCH (:Run {corpus: $corpus})-[:STEP]->(c:Chunk) RETURN collect(c.index) AS read",
-            corpus=CORPUS,
-        )
-        read = (await result.data())[0]["read"]
-
-    assert all(row["k"] and row["d"]["title"] == "joan_of_arc" for row in why)
-    assert any("Benedict XV" in fact["text"] for row in why for fact in row["shown"])
-    assert read
-    assert not {row["chunk"] for row in unreached} & set(read)
-
-
 # The drawing of the graph has the labels and properties that a graph really has.
 async def test_the_graph_is_drawn_as_it_is(connection: Connection, example: GraphReader) -> None:
     drawn = {

@@ -3,12 +3,12 @@
 import asyncio
 
 from graphreader.documents import Document
-from graphreader.store.catalog import Catalog, DocumentStatus
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import StoredChunk
-from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
-from tests.neo4j.texts import by_words, chunks, document, node_ids, read, write
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
+from tests.neo4j.texts import by_words, document, node_ids, write
 from tests.servers import both_versions
 
 ALBUM = {"Never Too Loud is an album by Danko Jones.": ["Never Too Loud", "album", "Danko Jones"]}
@@ -59,44 +59,6 @@ async def test_documents_are_written(writer: GraphWriter, explorer: GraphExplore
     assert [chunk.text for chunk in linked] == texts
     assert linked[0].previous is None
     assert (linked[1].document, linked[1].index, linked[1].start) == ("four", 1, 4)
-
-
-# Arranging a document anew removes the chunks that it no longer has, with their facts.
-async def test_stale_chunks_go(writer: GraphWriter, explorer: GraphExplorer) -> None:
-    made = await write(writer, "one", [("a ", ALBUM), ("b ", BAND), ("c", ALBUM)])
-    of = document(writer.corpus, "one")
-    left = chunks(of, ["a ", "c"])
-    stale = await writer.arrange(version_of(of, 2), left)
-    await Deleter(writer.connection, writer.corpus).delete_chunks(stale)
-    await writer.settle()
-
-    assert [chunk.text for chunk in await chain(explorer, left[0].id)] == ["a ", "c"]
-    assert await explorer.chunk(made[1].id) is None
-    assert set(await node_ids(writer)) == {"Never Too Loud", "album", "Danko Jones"}
-
-
-# A chunk that failed counts as missing until it has been read, and its document as incomplete.
-async def test_failed_chunks_are_missing(connection: Connection, writer: GraphWriter) -> None:
-    of = document(writer.corpus, "one")
-    good, bad = chunks(of, ["a ", "b"])
-    status = DocumentStatus(connection, writer.corpus)
-    reads = [read(of, good, ALBUM), ReadChunk(bad, error="no reply")]
-    await writer.write_chunks(reads, [of], 2000)
-    await writer.arrange(version_of(of, 2), [good, bad])
-    complete = await writer.complete([version_of(of, 2)])
-    (before,) = await Catalog(connection).documents(writer.corpus)
-    failed = await status.failed_chunks(of.id)
-    await writer.write_chunks([read(of, bad, BAND)])
-    (after,) = await Catalog(connection).documents(writer.corpus)
-
-    assert complete == set()
-    assert (before.status, before.failed, before.chunks, after.failed) == ("incomplete", 1, 2, 0)
-    assert failed
-    assert (failed.document.title, failed.failed) == ("one", (bad,))
-    assert await status.failed_chunks(of.id) is None
-    assert await writer.complete([version_of(of, 2)]) == {of.id}
-    (last,) = await Catalog(connection).documents(writer.corpus)
-    assert last.status == "complete"
 
 
 # The most frequent wording names a key element, and all wordings are its aliases. A deleted

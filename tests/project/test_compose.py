@@ -91,17 +91,3 @@ def test_settings_are_those_of_the_embedded_server(
         assert all(own.fullmatch(name) for name in embedded.keys() - composed.keys())
     assert larger[1]["server.memory.heap.max_size"] == "700m"
     assert larger[1]["server.memory.pagecache.size"] == "300m"
-
-
-# A driver finds it at the address that .env.example names, which also has all that it asks of .env.
-def test_the_example_of_an_environment_goes_with_it(service: dict[str, Any]) -> None:
-    example = (ROOT / ".env.example").read_text(encoding="utf-8")
-    given = dict(re.findall(r"^#(\w+)=(.*)$", example, re.MULTILINE))
-    wanted = dict(VARIABLE.findall(FILE.read_text(encoding="utf-8")))
-    addresses = [port.split(":") for port in service["ports"]]
-
-    assert given["NEO4J_URI"] in [f"bolt://localhost:{outside}" for _, outside, _ in addresses]
-    assert {inside for _, _, inside in addresses} == {"7474", "7687"}
-    assert wanted.keys() <= given.keys()
-    for name, default in wanted.items():
-        assert default.startswith("?") or given[name] == default.removeprefix("-")

@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -10,45 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from examples import ask_your_files, mcp_client, retriever, subgraph, tool
+from examples import mcp_client, retriever, subgraph, tool
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
-from tests.project.markdown import ROOT, part_of_joan, read
+from tests.project.markdown import ROOT, part_of_joan
 from tests.runs.world import at_home
 from tests.terminal import SilentService, wait_for
 
 TEACHER = "Who taught the founder of the school?"
-
-
-# The example program reads a file or a folder, answers, cites, and says what it could not answer;
-# the texts of the README's question answer it.
-def test_ask_your_files(
-    neo4j: Settings,
-    corpus: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    at_home(neo4j, monkeypatch, tmp_path)
-    shutil.copytree(ROOT / "examples" / "mybooks", tmp_path / "books")
-    first = ask_your_files.main(
-        ["books/teacher.txt", "Where was Vera Holm born?", "--corpus", corpus]
-    )
-    before = capsys.readouterr()
-    code = ask_your_files.main(
-        ["books", TEACHER, "What is the weather in Spain?", "--corpus", corpus]
-    )
-    output = capsys.readouterr()
-    with GraphReader(corpus) as reader:
-        reader.delete(everything=True)
-
-    assert (first, code) == (0, 3)
-    assert "read: " in before.err
-    assert "[teacher, chunk " in before.out
-    assert "[school, chunk 0] Emil Rask studied painting with Vera Holm" in output.out
-    assert "The texts do not tell." in output.out
-    assert "unchanged: " in output.err
-    assert TEACHER in read("README.md")
 
 
 # The programs of the page "In your code" print what they find: passages, an answer with its quotes,

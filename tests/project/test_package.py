@@ -5,13 +5,12 @@ import re
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.project.markdown import ROOT, read
+from tests.project.markdown import ROOT
 
 PACKAGE = ROOT / "graphreader"
 
@@ -57,16 +56,6 @@ def test_the_wheel_is_whole(wheel: zipfile.ZipFile) -> None:
         assert wheel.read(name) == path.read_bytes(), name
 
 
-# The licence is in the wheel, and the command is installed with it.
-def test_the_wheel_says_what_it_is(wheel: zipfile.ZipFile) -> None:
-    about = {name.partition(".dist-info/")[2]: wheel.read(name) for name in wheel.namelist()}
-
-    assert about["licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
-    assert b"graphreader = graphreader.cli.main:main" in about["entry_points.txt"]
-    assert b"License-Expression: MIT" in about["METADATA"]
-    assert b"# GraphReader" in about["METADATA"]
-
-
 # The ranks of the tokens are those that OpenAI publishes.
 def test_the_ranks_are_the_published_ones() -> None:
     ranks = (PACKAGE / "tiktoken_ranks" / "o200k_base.tiktoken").read_bytes()
@@ -87,13 +76,3 @@ def test_files_name_no_machine(sdist: Path) -> None:
             match = secret.search(path.read_text(encoding="utf-8"))
 
             assert not match, f"{path.relative_to(sdist)} says {match[0]}"
-
-
-# The version stands in one place, and the newest changes on top of the changelog.
-def test_the_changelog_begins_with_what_is_unreleased() -> None:
-    version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
-    headings = re.findall(r"^## (.+)$", read("CHANGELOG.md"), re.MULTILINE)
-
-    assert headings[0] == "[Unreleased]"
-    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", one) for one in headings[1:])
-    assert not [path for path in PACKAGE.rglob("*.py") if version in path.read_text("utf-8")]

@@ -38,16 +38,6 @@ def test_the_answer_comes_from_what_there_is(neo4j: Settings, ring: str) -> None
     assert set(reading.phases) == {"plan", "select", "explore", "answer"}
 
 
-# A budget for nothing but the answer finds nothing, and does not say that the texts do not tell.
-def test_too_small_a_budget(neo4j: Settings, ring: str) -> None:
-    reading = ask(neo4j, ring, 1)
-
-    assert not reading.answered
-    assert "budget" in reading.answer
-    assert reading.usage.calls == 0
-    assert len(reading.paths) == 5
-
-
 # Reading in stops asking, keeps what it has, and the same command reads on with a new budget.
 def test_ingest_reads_on(neo4j: Settings, corpus: str, tmp_path: Path, cleaned: None) -> None:
     texts = world.write_files(tmp_path, {"ring": world.RING})

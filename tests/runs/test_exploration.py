@@ -4,6 +4,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -316,3 +317,16 @@ def test_quotes_are_checked(ask: Ask) -> None:
     text = "\n\n".join(world.padded(sentence) for sentence in world.RING) + "\n"
     for one in reading.citations:
         assert one.quote == text[one.start : one.end] == world.RING[one.chunk]
+
+
+# Texts without any key element tell nothing: that is the answer at once, without a path.
+def test_no_key_elements(neo4j: Settings, corpus: str, cleaned: None, tmp_path: Path) -> None:
+    decider = world.scripted({}, {})
+    with world.reader(neo4j, corpus, decider) as reader:
+        reader.ingest(world.write_files(tmp_path, {"book": ["Nothing happened here at all."]}))
+        reading = reader.ask("Who?")
+
+    assert (reading.answer, reading.answered) == ("The texts do not tell.", False)
+    assert (reading.paths, reading.citations) == ((), ())
+    assert reading.notes
+    assert InitialNodesTask not in map(type, decider.asked)

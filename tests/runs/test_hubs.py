@@ -13,9 +13,7 @@ from uuid import uuid4
 import pytest
 
 from graphreader import tokens
-from graphreader.agent.ranking import FACTS_PER_PAGE
 from graphreader.graph_reader import GraphReader
-from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.retry import ModelService
 from graphreader.offline.embedder import OfflineEmbedder
@@ -121,16 +119,14 @@ def mind(notes: bool) -> Any:
     return think
 
 
-def asking(
-    given: Settings, corpus: str, model: FunctionChatModel, window: int = WINDOW
-) -> GraphReader:
+def asking(given: Settings, corpus: str, model: FunctionChatModel) -> GraphReader:
     """A reader whose model has a small window and goes one path."""
     decider = LanguageModelDecider(
         model,
         ModelService("fake:model"),
-        window=window,
+        window=WINDOW,
     )
-    changed = given.model_copy(update={"initial_nodes": 1, "window": window})
+    changed = given.model_copy(update={"initial_nodes": 1, "window": WINDOW})
     return GraphReader(corpus, settings=changed, decider=decider)
 
 
@@ -161,21 +157,3 @@ def test_the_rare_bridge(neo4j: Settings, city: str, notes: bool) -> None:
         words = sum(tokens.count(str(message.text)) for message in request.messages)
         assert words + tokens.count(json.dumps(request.schema)) <= WINDOW
     assert re.search(r"5,?000|4,?9\d\d", facts)
-
-
-# Facts that the window had no room for were not looked at: neither who watches nor a retriever is
-# given any but those that stood in the prompt, each with its place.
-def test_only_what_was_shown(neo4j: Settings, city: str) -> None:
-    model = FunctionChatModel(function=mind(notes=True))
-    with asking(neo4j, city, model, window=3000) as reader:
-        found = GraphReaderRetriever(reader=reader).invoke(QUESTION)
-    prompt = next(one.user for one in model.requests if one.decision == "FactsDecision")
-    shown = set(re.findall(r"^- (.*? came to Paris in \d+ days\.)", prompt, re.MULTILINE))
-    of_paris = {one.page_content: one for one in found if one.metadata["document"] == "city"}
-
-    assert 20 < len(shown) < FACTS_PER_PAGE - 20
-    assert set(of_paris) == {*shown, BRIDGE}
-    for n in range(FACTS - 1):
-        fact = f"Visitor{n // FACTS_OF_A_VISITOR} came to Paris in {n} days."
-        if fact in of_paris:
-            assert of_paris[fact].metadata["chunk"] == n // A_CHUNK

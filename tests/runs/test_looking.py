@@ -5,7 +5,6 @@ import pytest
 
 from graphreader.errors import (
     ReplyError,
-    UnknownCorpusError,
     UnknownDocumentError,
     UnknownKeyElementError,
     UsageError,
@@ -112,14 +111,3 @@ class Mute:
 def test_search_without_vectors(neo4j: Settings, ring: str, name: str) -> None:
     with GraphReader(ring, settings=neo4j, embedder=Mute(name)) as reader:
         assert [one.name for one in reader.search("Alpha")] == ["Alpha"]
-
-
-# What is not in the database is not looked into, and no other corpus either.
-def test_corpora_keep_apart(reader: GraphReader, ring: str) -> None:
-    element = reader.facts("Alpha").element
-    (document,) = reader.documents()
-    other = reader.at(f"{ring}-other")
-    with pytest.raises(UnknownCorpusError):
-        other.facts(element.id)
-    with pytest.raises(UnknownCorpusError):
-        other.passages([(document.id, 0)])

@@ -282,20 +282,6 @@ def test_under_way(settings: Settings, ring: str) -> None:
         assert [run.status for run in reader.runs()] == ["running"]
 
 
-# An unfinished run shows how far it has come, without any database.
-def test_unfinished_is_shown(settings: Settings, ring: str) -> None:
-    reader, _ = asking(settings, ring)
-    with reader:
-        run = broken_off(reader, NoteTaken, 2)
-    nowhere = settings.model_copy(update={"neo4j_uri": "bolt://127.0.0.1:1"})
-    with GraphReader(settings=nowhere) as reader:
-        shown = reader.run(run)
-
-    assert (shown.summary.status, shown.reading) == ("interrupted", None)
-    assert {type(event) for event in shown.events} >= {PlanMade, NodesChosen, FunctionChosen}
-    assert shown.steps == {1: "rational_plan", 2: "initial_nodes", 3: "path"}
-
-
 # With nothing to be kept there is no file, and nothing to resume. To keep a run changes nothing in
 # it, also where a decider is shown less than the first choices.
 def test_kept_is_like_unkept(settings: Settings, corpus: str, cleaned: None) -> None:

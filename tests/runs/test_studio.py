@@ -17,7 +17,7 @@ from scripts import studio as script
 from tests.runs import chronicle, mind
 from tests.runs.openai_server import OpenAIServer
 from tests.runs.studio_server import SCRIPT, StudioServer
-from tests.terminal import SilentService, closed_port, environment_of
+from tests.terminal import SilentService, environment_of
 
 TRACING_KEY = "lsv2-4711"
 QUESTION = {"question": "Whom did Alpha meet?"}
@@ -272,24 +272,3 @@ def test_the_command(studio: StudioServer, monkeypatch: pytest.MonkeyPatch) -> N
     assert code == 0
     assert studio.said.endswith("Stopped.\n")
     assert "Traceback" not in studio.said.removeprefix(said)
-
-
-# Where the server is not installed, or a setting makes no sense, the command says what to do.
-@pytest.mark.parametrize(
-    ("missing", "variables", "told"),
-    [
-        ("langgraph_api", {}, r"pip install -e \"\.\[studio\]\" in"),
-        ("", {"NEO4J_URI": "bolt://localhost:1"}, r"NEO4J_PASSWORD is not: set both\.$"),
-    ],
-)
-def test_what_it_needs(
-    monkeypatch: pytest.MonkeyPatch, missing: str, variables: Mapping[str, str], told: str
-) -> None:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "argv", ["studio", "--port", str(closed_port())])
-    monkeypatch.setattr(script, "find_spec", lambda name: name != missing)
-    with pytest.raises(SystemExit) as ended:
-        script.main()
-
-    assert re.search(told, str(ended.value))
