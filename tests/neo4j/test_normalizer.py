@@ -16,6 +16,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.key_elements import SimilarElement, SimilarityPairs
 from graphreader.store.writer import Deleter, GraphWriter
 from tests.neo4j.texts import Facts, by_vector, by_words, document, node_ids, write
+from tests.servers import both_versions
 
 BAND: Facts = {
     "Danko Jones is a Canadian band.": ["Danko Jones", "Canadian", "band"],
@@ -124,6 +125,7 @@ async def test_forms_of_a_place_are_one(
 
 # A dry run changes nothing but says what the run does, and a second run finds nothing to do. Taking
 # everything back gives the graph that extraction wrote, to the last property.
+@both_versions
 async def test_undo_gives_the_base_graph_back(connection: Connection, writer: GraphWriter) -> None:
     normalizer = await put_all(writer)
     before = await graph(connection, writer.corpus)
@@ -281,6 +283,7 @@ async def test_runs_side_by_side(connection: Connection, writer: GraphWriter) ->
 
 
 # All that are alike are found, also where they are many, and where another corpus has the same.
+@both_versions
 async def test_a_crowd_is_alike(
     connection: Connection, writer: GraphWriter, other: GraphWriter
 ) -> None:
@@ -303,6 +306,7 @@ async def test_a_crowd_is_alike(
 
 
 # Comparing all vectors here finds the same pairs as searching the index for each key element.
+@both_versions
 async def test_gathered_vectors(connection: Connection, writer: GraphWriter) -> None:
     names = [
         f"{word}{end}" for word in ("bridge", "harbour master", "old mill") for end in ("", "s")
