@@ -43,11 +43,9 @@ from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, NormalizationReport, Progress, no_progress
 from graphreader.ingestion.transfer import (
     Export,
-    TransferProgress,
     TransferReport,
     export_corpus,
     import_corpus,
-    no_transfer_progress,
 )
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
@@ -417,22 +415,12 @@ class GraphReader:
             await Normalizer(connection, corpus, stages).run(progress=progress)
         return corpora
 
-    async def aexport(
-        self,
-        target: str | PathLike[str] | BinaryIO,
-        *,
-        progress: TransferProgress = no_transfer_progress,
-    ) -> TransferReport:
+    async def aexport(self, target: str | PathLike[str] | BinaryIO) -> TransferReport:
         """Write the whole corpus, with its vectors, into one file of JSON Lines, or into none."""
         connection = await self._resources.connection()
-        return await export_corpus(connection, self._corpus, target, progress)
+        return await export_corpus(connection, self._corpus, target)
 
-    async def aimport_corpus(
-        self,
-        source: str | PathLike[str] | Export,
-        *,
-        progress: TransferProgress = no_transfer_progress,
-    ) -> TransferReport:
+    async def aimport_corpus(self, source: str | PathLike[str] | Export) -> TransferReport:
         """Import an exported corpus of any name into this one, without a model.
 
         Present documents stay; an imported document whose text differs from the present one is
@@ -440,7 +428,7 @@ class GraphReader:
         """
         connection = await self._resources.connection()
         stages = self._resources.settings.stages
-        return await import_corpus(connection, self._corpus, source, stages, progress)
+        return await import_corpus(connection, self._corpus, source, stages)
 
     # Looking into the corpus. A key element is named by its id, its name or any of its wordings,
     # a document by its id, its path or its title. Unknown names raise UnknownKeyElementError and

@@ -10,11 +10,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.console import Console
@@ -151,7 +150,6 @@ def _ask_question(
 def _ask_other_reader(
     name: str, question: str, corpus: str, as_json: bool, options: dict[str, Any]
 ) -> None:
-    """Print another reader's answer from the texts of the corpus."""
     with spinner("Opening the readers"):
         import_driver()
         from graphreader import readers
@@ -170,26 +168,17 @@ def _ask_other_reader(
 # The questions of a file
 
 
-@dataclass(frozen=True, slots=True)
-class FileQuestion:
+class FileQuestion(NamedTuple):
     """One question of a file; its `id` is the number of its line where the line gives none."""
 
     id: str | int
     question: str
 
-    def run_id(self, *scope: str) -> str:
-        """The id of the run that answers it: the same for the same question in the same scope."""
-        key = json.dumps([*scope, self.id, self.question])
-        return sha256(key.encode()).hexdigest()[:12]
-
 
 def _ask_file(
     file: str, out: str | None, corpus: str, keep_run: bool, options: Mapping[str, Any]
 ) -> None:
-    """Answer the questions of a file; exit with 1 if any of them failed.
-
-    The answers go to the file `out`, which a later run continues, or to stdout.
-    """
+    """Answer the questions of a file into another one, or to stdout; exit with 1 if any failed."""
     questions = read_questions(file)
     if out is not None and out != STDIN:
         progress = _ask_into_file(AnswerFile(out, corpus), questions, keep_run, options)
@@ -213,8 +202,9 @@ def _ask_into_file(
     """Answer the questions that the file has no answer to yet."""
     left = answers.unanswered(questions)
     progress = AskProgress(len(questions), before=len(questions) - len(left))
-    scope = (answers.corpus, options["mode"] or "", str(answers.path))
-    runs = [question.run_id(*scope) for question in left]
+    # The same question of the same command has the same run, which is resumed.
+    keys = [[answers.corpus, options["mode"] or "", str(answers.path), *one] for one in left]
+    runs = [sha256(json.dumps(key).encode()).hexdigest()[:12] for key in keys]
     try:
         if left:
             with open_reader(answers.corpus, **options) as reader:
@@ -236,7 +226,6 @@ def _ask_into_file(
 
 
 def _append(file: IO[bytes], line: Mapping[str, Any]) -> None:
-    """Write one answer; it survives the end of this process when this returns."""
     text = json.dumps(line, ensure_ascii=False)
     file.write(text.encode("utf-8", "replace") + b"\n")
     file.flush()
@@ -408,8 +397,6 @@ class AnswerFile:
 
         if not self.path.exists():
             return questions
-        if not self.path.is_file():
-            raise UsageError(f"{self.path} is not a file: name another --out.")
         asked = {str(question.id): question.question for question in questions}
         data = self.path.read_bytes()
         answers: dict[str, bytes] = {}

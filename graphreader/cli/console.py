@@ -48,6 +48,11 @@ def print_json(value: Mapping[str, Any]) -> None:
     print(dumps(value, ensure_ascii=not is_utf8))
 
 
+def print_result(value: Mapping[str, Any], text: str, *, json: bool) -> None:
+    """Print the value for a program, or the text for a person."""
+    print_json(value) if json else print(text)
+
+
 def print_error(message: str) -> None:
     """Print a message on stderr."""
     print(without_controls(message), file=sys.stderr)
@@ -262,7 +267,7 @@ def literal(text: str, style: str = "") -> Text:
 
 def literal_line(text: str, style: str = "") -> Text:
     """The same in one line, so that no part of a name looks like a line of the program."""
-    return literal(text.replace("\n", " "), style)
+    return Text(single_line(text), style)
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -16,6 +16,7 @@ from graphreader.cli.console import (
     plural,
     print_error,
     print_json,
+    print_result,
     print_table,
     single_line,
     spinner,
@@ -160,10 +161,8 @@ def delete(
         confirm_or_exit(f"Delete the whole corpus {corpus!r}?", yes, "Nothing was deleted.")
     with open_reader(corpus) as reader:
         deleted = reader.delete(document, everything=everything)
-    if json:
-        print_json({"corpus": corpus, "deleted": deleted})
-    else:
-        print(f"{corpus}: {plural(deleted, 'document')} deleted.")
+    text = f"{corpus}: {plural(deleted, 'document')} deleted."
+    print_result({"corpus": corpus, "deleted": deleted}, text, json=json)
 
 
 def reindex(
@@ -173,10 +172,7 @@ def reindex(
     """Embed the key elements again with the configured embeddings. No text is read again."""
     with open_reader(corpus) as reader, IngestProgress("reindex") as progress:
         counts = reader.reindex(progress=progress)
-    if json:
-        print_json({"embedded": counts})
-    else:
-        print(f"Embedded again: {', '.join(counts)}.")
+    print_result({"embedded": counts}, f"Embedded again: {', '.join(counts)}.", json=json)
 
 
 def normalize(
@@ -209,14 +205,12 @@ def normalize(
 def _print_normalization(result: "NormalizationReport") -> None:
     """What changed, then the new merges, or all merges if none is new."""
     print(f"{result.corpus}: {_changes(result)}")
-    new = [merge for merge in result.merges if merge.element.id in result.merged]
-    merges = new or result.merges
-    if merges:
-        rows = [
-            (a.name, b.name, one.stage, f"{a.facts:,}", f"{one.score:.3f}")
-            for one in merges[:_LISTED]
-            for a, b in [(one.element, one.into)]
-        ]
+    merges = [one for one in result.merges if one.element.id in result.merged] or result.merges
+    rows = []
+    for one in merges[:_LISTED]:
+        source, facts = one.element, f"{one.element.facts:,}"
+        rows.append((source.name, one.into.name, one.stage, facts, f"{one.score:.3f}"))
+    if rows:
         columns = ("Key element", "Merged into", "By", "Facts", "Score")
         print_table(rows, *columns, right=("Facts", "Score"))
     if len(merges) > _LISTED:

@@ -49,10 +49,8 @@ if TYPE_CHECKING:
 
 INGEST_EXAMPLES = (
     "graphreader ingest notes.md",
-    "graphreader ingest books/ letters/ --corpus library",
     'graphreader ingest books/ --include "*.epub" --exclude drafts',
     "graphreader ingest - --id notes < notes.txt",
-    "graphreader ingest books/ --corpus library --dry-run",
     "graphreader ingest --retry-failed --corpus library",
 )
 ESTIMATE_EXAMPLES = (

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +13,7 @@ from graphreader.cli.console import (
     local_time,
     plural,
     print_json,
+    print_result,
     print_table,
     wide_console,
 )
@@ -40,15 +40,11 @@ LIST_EXAMPLES = (
     "graphreader runs list --json | jq -r '.runs[] | select(.status == \"failed\") | .id'",
 )
 SHOW_EXAMPLES = (
-    "graphreader runs show 4f2a",
     "graphreader runs show 4f2a --json | jq .reading.claims",
     "graphreader runs show 4f2a --report report.html",
 )
 RESUME_EXAMPLES = ("graphreader runs resume 4f2a", "graphreader runs resume 4f2a --from 3")
-DELETE_EXAMPLES = (
-    "graphreader runs delete 4f2a 9c01",
-    "graphreader runs delete --before 2026-01-01 --yes",
-)
+DELETE_EXAMPLES = ("graphreader runs delete 4f2a 9c01", "graphreader runs delete --all --yes")
 
 _STATUS_STYLES: "dict[Status, str]" = {
     "running": "cyan",
@@ -154,28 +150,14 @@ def resume_run(
 def delete_runs(
     runs: Annotated[list[str] | None, typer.Argument(help="Ids of runs.", metavar="RUN")] = None,
     everything: Annotated[bool, flag("--all", help="Delete all runs.")] = False,
-    before: Annotated[
-        datetime | None,
-        typer.Option(
-            formats=["%Y-%m-%d"],
-            help="Delete the runs that were last active before this day.",
-            metavar="YYYY-MM-DD",
-        ),
-    ] = None,
     yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Delete runs with their steps and decisions. Active runs stay."""
-    if bool(runs) + everything + (before is not None) != 1:
-        raise UsageError("Name runs, or use --all, or --before with a day.")
-    if not runs:
-        which = f"the runs that were last active before {before:%Y-%m-%d}" if before else "all runs"
-        confirm_or_exit(f"Delete {which}?", yes, "Nothing was deleted.")
+    if bool(runs) == everything:
+        raise UsageError("Name runs, or use --all.")
+    if everything:
+        confirm_or_exit("Delete all kept runs?", yes, "Nothing was deleted.")
     with open_reader("default", graph=False) as reader:
-        deleted = reader.delete_runs(
-            *(runs or ()), everything=everything, before=before.timestamp() if before else None
-        )
-    if json:
-        print_json({"deleted": deleted})
-    else:
-        print(f"{plural(deleted, 'run')} deleted.")
+        deleted = reader.delete_runs(*(runs or ()), everything=everything)
+    print_result({"deleted": deleted}, f"{plural(deleted, 'run')} deleted.", json=json)

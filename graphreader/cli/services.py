@@ -20,6 +20,7 @@ from graphreader.cli.console import (
     plural,
     print_error,
     print_json,
+    print_result,
     print_table,
     wide_console,
 )
@@ -78,7 +79,6 @@ def doctor(json: JsonFlag = False) -> None:
 def _check(
     name: str, check: "Callable[[Settings], Coroutine[Any, Any, str]]", settings: "Settings"
 ) -> dict[str, Any]:
-    """The result of one check; if it is not `ok`, the message says what to do."""
     import asyncio
 
     try:
@@ -182,8 +182,7 @@ def browser(
     if json:
         print_json(access)
     else:
-        note = " (the usual place; NEO4J_URI is set)" if settings.neo4j_uri else ""
-        print(f"Neo4j Browser    {access['browser']}{note}")
+        print(f"Neo4j Browser    {access['browser']}")
         print(f"  Connect URL    {access['uri']}")
         print(f"  Username       {access['username']}")
         print(f"  Password       {access.get('password') or 'the one in NEO4J_PASSWORD'}")
@@ -206,10 +205,8 @@ def stop_neo4j(json: JsonFlag = False) -> None:
     from graphreader.store.embedded import server
 
     stopped = server.stop(read_settings())
-    if json:
-        print_json({"stopped": stopped})
-    else:
-        print("Neo4j is stopped." if stopped else "No embedded Neo4j was running.")
+    text = "Neo4j is stopped." if stopped else "No embedded Neo4j was running."
+    print_result({"stopped": stopped}, text, json=json)
 
 
 def neo4j_status(json: JsonFlag = False) -> None:
@@ -253,12 +250,8 @@ def cache_stats(json: JsonFlag = False) -> None:
     cache = _reply_cache()
     counts = cache.stats()
     if json:
-        values = asdict(counts)
-        for name in ("oldest", "newest"):
-            if values[name] is not None:
-                moment = datetime.fromtimestamp(values[name], UTC)
-                values[name] = moment.isoformat(timespec="seconds")
-        print_json({"path": str(cache.path), **values})
+        times = {"oldest": _iso_time(counts.oldest), "newest": _iso_time(counts.newest)}
+        print_json({"path": str(cache.path), **asdict(counts), **times})
     elif not counts.replies:
         print(f"No replies are kept in {cache.path}.")
     else:
@@ -273,16 +266,18 @@ def cache_stats(json: JsonFlag = False) -> None:
         print_table([*rows.items()], "", "value", right=("value",), header=False)
 
 
+def _iso_time(moment: float | None) -> str | None:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds") if moment else None
+
+
 def clear_cache(yes: YesFlag = False, json: JsonFlag = False) -> None:
     """Delete all cached replies. The graph and its corpora stay as they are."""
     cache = _reply_cache()
     question = "Delete all cached replies, and pay for repeated requests again?"
     confirm_or_exit(question, yes, "Nothing was cleared.")
     cleared = cache.clear()
-    if json:
-        print_json({"path": str(cache.path), "cleared": cleared})
-    else:
-        print(f"{plural(cleared, 'reply', 'replies')} cleared.")
+    text = f"{plural(cleared, 'reply', 'replies')} cleared."
+    print_result({"path": str(cache.path), "cleared": cleared}, text, json=json)
 
 
 def _reply_cache() -> "ReplyCache":

@@ -111,8 +111,8 @@ class DocumentJob:
 
 _Jobs = AsyncGenerator[DocumentJob | DocumentReport]
 
-_Loaded = tuple[Document | Refused | None, int | None]
-"""A document or refusal, and with the last one of a source its size."""
+_Loaded = tuple[Document | Refused | None, bool]
+"""A document or refusal, and whether it is the last one of a source."""
 
 
 class Pipeline:
@@ -201,14 +201,14 @@ class Pipeline:
 
     async def _source_jobs(self, sources: Sequence[Source]) -> _Jobs:
         """A job for each document; a report for those where nothing is to be done."""
-        self._progress(SourceCount(len(sources), sum(source.size for source in sources)))
+        self._progress(SourceCount(len(sources)))
         queue: asyncio.Queue[_Loaded | Exception | None] = asyncio.Queue(LOADED_AHEAD)
         loading = asyncio.create_task(self._load(sources, queue))
         try:
             while loaded := await _next_loaded(queue):
                 ids = [one.id for one, _ in loaded if isinstance(one, Document)]
                 states = await self._status.of(ids)
-                for document, size in loaded:
+                for document, is_last in loaded:
                     job = await self._job(document, states) if document else None
                     if isinstance(job, DocumentJob):
                         tokens = sum(chunk.tokens for chunk in job.missing)
@@ -216,8 +216,8 @@ class Pipeline:
                         self._progress(
                             DocumentStart(job.document.title, job.chunks, missing, tokens)
                         )
-                    if size is not None:
-                        self._progress(SourceEnd(size))
+                    if is_last:
+                        self._progress(SourceEnd())
                     if job:
                         yield job
         finally:
@@ -232,9 +232,9 @@ class Pipeline:
                 documents = source.documents(self._writer.corpus)
                 last = await asyncio.to_thread(next, documents, None)
                 while last and (document := await asyncio.to_thread(next, documents, None)):
-                    await queue.put((last, None))
+                    await queue.put((last, False))
                     last = document
-                await queue.put((last, source.size))
+                await queue.put((last, True))
             await queue.put(None)
         except Exception as error:  # raised where the queue is read
             await queue.put(error)
@@ -294,10 +294,10 @@ class Pipeline:
     async def _retry_jobs(self) -> _Jobs:
         """A job for each document with chunks that failed."""
         documents = await self._status.failed()
-        self._progress(SourceCount(len(documents), 0))
+        self._progress(SourceCount(len(documents)))
         for one in documents:
             self._progress(DocumentStart(one.title, one.failed, one.failed, one.tokens))
-            self._progress(SourceEnd(0))
+            self._progress(SourceEnd())
         for one in documents:
             if record := await self._status.failed_chunks(one.id):
                 yield DocumentJob(

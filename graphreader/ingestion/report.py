@@ -166,10 +166,9 @@ def _as_dict(report: DocumentReport) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SourceCount:
-    """The number of sources to read, and their size in bytes as far as it is known."""
+    """The number of sources to read."""
 
     sources: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +200,7 @@ class DocumentEnd:
 
 @dataclass(frozen=True, slots=True)
 class SourceEnd:
-    """All documents of a source are loaded; `size` is its part of the size in SourceCount."""
-
-    size: int
+    """All documents of a source are loaded."""
 
 
 @dataclass(frozen=True, slots=True)

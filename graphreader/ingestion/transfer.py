@@ -13,7 +13,7 @@ import json
 import shlex
 from array import array
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
@@ -138,18 +138,10 @@ class TransferReport:
         return asdict(self)
 
 
-TransferProgress = Callable[[TransferReport], None]
-
-
-def no_transfer_progress(report: TransferReport) -> None:
-    """Ignore the progress."""
-
-
 async def export_corpus(
     connection: Connection,
     corpus: str,
     target: str | PathLike[str] | BinaryIO,
-    progress: TransferProgress = no_transfer_progress,
 ) -> TransferReport:
     """Write a whole corpus to a file, which appears only once it is complete.
 
@@ -163,7 +155,6 @@ async def export_corpus(
         out.write(_line(header))
         async for line in _exported_lines(connection, report):
             await asyncio.to_thread(out.write, _line(line))  # it may be a pipe with a slow reader
-            progress(report)
     return report
 
 
@@ -312,7 +303,6 @@ async def import_corpus(
     corpus: str,
     source: str | PathLike[str] | Export,
     stages: Collection[str],
-    progress: TransferProgress = no_transfer_progress,
 ) -> TransferReport:
     """Read an exported corpus into the corpus of this name, and normalize it by `stages`.
 
@@ -324,7 +314,7 @@ async def import_corpus(
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
         await schema.prepare(connection, export.header.dimension)
-        return await _Importer(connection, corpus).run(export, stages, progress)
+        return await _Importer(connection, corpus).run(export, stages)
 
 
 class _Importer:
@@ -338,9 +328,7 @@ class _Importer:
         self._report = TransferReport(corpus)
         self._versions: list[DocumentVersion] = []
 
-    async def run(
-        self, export: Export, stages: Collection[str], progress: TransferProgress
-    ) -> TransferReport:
+    async def run(self, export: Export, stages: Collection[str]) -> TransferReport:
         await self._deleter.finish_deletes()
         fields = {"decider", "prompts", "embedding", "dimension"}
         await self._writer.begin_corpus(**export.header.model_dump(include=fields))
@@ -350,7 +338,6 @@ class _Importer:
             await self._import_key_elements(
                 [one for one in batch if isinstance(one, KeyElementRecord)]
             )
-            progress(self._report)
         await Normalizer(self._connection, self._corpus, stages).run()
         versions = self._versions
         if await self._writer.unembedded():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.ingestion.transfer import export_corpus, no_transfer_progress
+from graphreader.ingestion.transfer import export_corpus
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
@@ -146,7 +146,7 @@ async def test_a_run_changes_nothing_else(
 
     async def seen() -> list[Any]:
         export = io.BytesIO()
-        await export_corpus(connection, writer.corpus, export, no_transfer_progress)
+        await export_corpus(connection, writer.corpus, export)
         return [
             await query(connection, nodes, corpus=writer.corpus),
             await explorer.busiest_nodes(50),

@@ -12,6 +12,7 @@ from rich.text import Text
 from graphreader.cli.console import (
     configure_output,
     confirm,
+    cost_text,
     duration,
     money,
     pace,
@@ -20,6 +21,7 @@ from graphreader.cli.console import (
     print_table,
     rounded,
 )
+from graphreader.usage import Usage
 from tests.terminal import Keyboard
 
 
@@ -70,6 +72,16 @@ def test_text_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
         (money(12345.678), "$12,345.68"),
         *((", ".join(pace(0.1, left)), "") for left in (None, 0, -9)),
         (", ".join(pace(0.1, 9)), "6.0 a minute, about 1 min 30 s left"),
+        (cost_text(Usage(18)), "18 calls"),
+        (
+            cost_text(Usage(3, 1000, 234, estimated=1, dollars=0.5)),
+            "3 calls, about 1,234 tokens, about $0.5000",
+        ),
+        (
+            cost_text(Usage(3, 1000, 234, dollars=0.5, unpriced=1)),
+            "3 calls, 1,234 tokens, at least $0.5000",
+        ),
+        (cost_text(Usage(reused=12)), "0 calls, 12 from the cache"),
         (duration(0.2), "1 s"),
         (duration(60), "1 min"),
         (duration(87.2), "1 min 27 s"),

@@ -100,7 +100,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 EVENTS: list[IngestEvent] = [
-    SourceCount(4, 4000),
+    SourceCount(4),
     DocumentEnd(REFUSED),
     DocumentStart("life [1]", 12, 3),
     ChunkProgress("life [1]", 2, 20),
@@ -110,7 +110,7 @@ EVENTS: list[IngestEvent] = [
     DocumentEnd(ODD),
     EmbeddingProgress(7, 30),
     EmbeddingProgress(30, 30),
-    *[SourceEnd(1000)] * 4,
+    *[SourceEnd()] * 4,
     NormalizationStage("semantic"),
 ]
 LINES = [
@@ -147,13 +147,13 @@ def test_a_short_log(
 def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     with IngestProgress(clock=clock.now) as progress:
-        progress(SourceCount(2, 0))
+        progress(SourceCount(2))
         progress(DocumentStart("life", 400, 400, 160_000))
-        progress(SourceEnd(0))
+        progress(SourceEnd())
         for _ in range(80):
             clock.go_on(1)
             progress(ChunkProgress("life", 4, 80, 1600))
-        progress(SourceEnd(0))
+        progress(SourceEnd())
         for _ in range(20):
             clock.go_on(3)
             progress(ChunkProgress("life", 4, 80, 1600))

@@ -26,7 +26,6 @@ from graphreader.agent.events import (
 )
 from graphreader.agent.run_store import RunSummary
 from graphreader.cli import console as console_module
-from graphreader.cli.console import cost_text
 from graphreader.cli.main import Interrupted
 from graphreader.cli.runs import _print_runs
 from graphreader.cli.watch import print_run, watch
@@ -79,10 +78,9 @@ def events(reading: Reading = READING) -> Iterator[Event]:
     yield QuestionAnswered(reading)
 
 
-def shown(width: int, terminal: bool = False, reading: Reading = READING) -> str:
+def shown(width: int, reading: Reading = READING) -> str:
     file = io.StringIO()
-    console = Console(file=file, width=width, force_terminal=terminal, color_system=None)
-    assert watch(events(reading), console) is reading
+    assert watch(events(reading), Console(file=file, width=width)) is reading
     return file.getvalue()
 
 
@@ -112,31 +110,6 @@ def test_in_a_pipe(width: int) -> None:
     assert flat.endswith("No language [model] is in use.")
 
 
-# In a terminal the live lines go away: what stays is what a pipe gets.
-def test_in_a_terminal() -> None:
-    text = shown(80, terminal=True)
-
-    assert text.count("Citations ──") == 1
-    last = text.rindex("\x1b[1A")  # the last line of the live part that is taken back
-    assert text[last:].count("read_neighbor_node(Domrémy)") == 4
-    assert "\x1b[?25h" in text  # the cursor is shown again
-
-
-# The cost has what is known of it, and is marked where it is an estimate.
-@pytest.mark.parametrize(
-    ("usage", "text"),
-    [
-        (Usage(18), "18 calls"),
-        (Usage(3, 1000, 234, estimated=1, dollars=0.5), "3 calls, about 1,234 tokens, about $0.5"),
-        (Usage(3, 1000, 234, dollars=0.5, unpriced=1), "3 calls, 1,234 tokens, at least $0.5000"),
-        (Usage(3, 1000, 234, unpriced=3), "3 calls, 1,234 tokens"),
-        (Usage(reused=12), "0 calls, 12 from the cache"),
-    ],
-)
-def test_cost(usage: Usage, text: str) -> None:
-    assert cost_text(usage).startswith(text)
-
-
 # What else a reading may be: not answered, ended by a budget (which is said once), kept as a run.
 def test_other_readings() -> None:
     spent = "The budget of this run is used up."
@@ -150,42 +123,37 @@ def test_other_readings() -> None:
     assert "graphreader runs show 'my run 1'\n" in ended
 
 
-class Screen(io.StringIO):
-    """A terminal that can tell what lives on it just now."""
-
-    def frame(self, console: Console) -> str:
-        """Its live part, as it is drawn last."""
-        self.seek(0)
-        self.truncate()
-        assert console._live_stack
-        console._live_stack[-1].refresh()
-        return self.getvalue()
-
-
 def frames(happens: list[Event]) -> list[str]:
-    """What is seen in a terminal after each event, once the initial nodes stand."""
-    screen = Screen()
+    """The live display after each event, once the initial nodes are chosen."""
+    screen = io.StringIO()
     console = Console(file=screen, width=80, force_terminal=True, color_system=None)
     seen: list[str] = []
 
-    def told() -> Iterator[Event]:
+    def stream() -> Iterator[Event]:
         yield NodesChosen(NODES[:2])
         for event in happens:
             yield event
-            seen.append(screen.frame(console))
+            screen.seek(0)
+            screen.truncate()
+            console._live_stack[-1].refresh()
+            seen.append(screen.getvalue())
         yield QuestionAnswered(READING)
 
-    watch(told(), console)
+    watch(stream(), console)
+    # What stays is what a pipe gets, and the cursor.
+    assert screen.getvalue().count("Citations ──") == 1
+    assert "\x1b[?25h" in screen.getvalue()
     return seen
 
 
 # Each path shows what it does just now, and below that what it noted last. The answer grows as it
 # is written; one that is begun again stands alone.
 def test_live_frames() -> None:
-    facts = ("A fact.", "Another one.")
     shown = frames(
         [
-            FactsRead(1, "Joan [of] Arc", facts, ("life, chunk 0", "life, chunk 3")),
+            FactsRead(
+                1, "Joan [of] Arc", ("A fact.", "B."), ("life, chunk 0", "life, chunk 3")
+            ),
             FunctionChosen(1, "Joan of Arc", CALLS[0]),
             ChunkRead(1, "Joan of Arc", "life", "d1", 3),
             NoteTaken(1, "- She had visions.\n- She was [canonized] in 1920.\n"),
@@ -200,13 +168,10 @@ def test_live_frames() -> None:
 
     assert "looks at 2 facts of Joan [of] Arc  life, chunk 0; life" in shown[0]
     assert "1  Joan of Arc  1  read_chunk(life, chunk 0; life, chunk 3" in shown[1]
-    assert "reads life, chunk 3" in shown[2]
-    assert "She was [canonized] in 1920." in shown[3]
     assert "reads life, chunk 3" in shown[3]
+    assert "She was [canonized] in 1920." in shown[3]
     assert "looks at neighbors: pope, Rome" in shown[4]
     assert "1  Joan of Arc  1  done" in shown[5]
-    assert "She was [canonized] in 1920." in shown[5]
-    assert all("2  圣女贞德     0  …" in frame for frame in shown[:6])
     assert "Exploring" in shown[5]
     assert "Answering" in shown[6]
     assert "In the [year] 1919." in shown[8]
@@ -214,8 +179,8 @@ def test_live_frames() -> None:
     assert "1919" not in shown[9]
 
 
-# What the answer states is followed by the numbers of its citations, and marked where none supports
-# it; a claim in other words stands below, and what the documents dispute, with both of them.
+# A claim in the answer is followed by the numbers of its citations, or marked as unsupported; a
+# claim in other words and contradictions stand below.
 def test_claims() -> None:
     second = Citation("letters", "d2", 0, 0, 9, "In 1919.")
     reading = replace(
@@ -226,7 +191,6 @@ def test_claims() -> None:
             Claim("In 1920.", (1, 2)),
             Claim("By a [pope].", ()),
             Claim("It was spring.", (1,)),
-            Claim("It rained."),
         ),
         contradictions=(Contradiction("The year is 1920 or 1919.", (1, 2)),),
     )
@@ -234,7 +198,6 @@ def test_claims() -> None:
     text = " ".join(shown(200, reading=reading).split())
 
     assert "In 1920. [1, 2] By a [pope]. [unsupported] In May. - It was spring. [1]" in text
-    assert "- It rained. [unsupported]" in text
     assert (
         "- The texts differ: The year is 1920 or 1919. [1, 2] (life, chunk 3 against letters, "
         "chunk 0)" in text
@@ -245,81 +208,58 @@ HOSTILE = "odd\x1b]0;owned\x07\x1b[2J\x9b31m\r\x7f\u202egnp.exe\u2066"
 OBEYED = set("\x1b\x07\x9b\r\x7f\u202e\u2066")
 
 
-def hostile_events() -> Iterator[Event]:
+def hostile_events() -> list[Event]:
     """A run in which every text is written by an enemy."""
     call = FunctionCall("read_chunk", HOSTILE, HOSTILE, HOSTILE)
-    yield PlanMade(HOSTILE, (HOSTILE,))
-    yield NodesChosen((HOSTILE,))
-    yield FactsRead(1, HOSTILE, (HOSTILE,), (HOSTILE,))
-    yield ChunkRead(1, HOSTILE, HOSTILE, "d", 1)
-    yield NoteTaken(1, HOSTILE)
-    yield NeighborsSeen(1, HOSTILE, (HOSTILE,))
-    yield FunctionChosen(1, HOSTILE, call)
-    yield AnswerToken(HOSTILE, True)
-    citation = Citation(HOSTILE, "d", 1, 0, 9, HOSTILE, 7, HOSTILE)
-    yield QuestionAnswered(
-        Reading(
-            question=HOSTILE,
-            answer=f"{HOSTILE} and more",
-            analysis=HOSTILE,
-            answered=True,
-            corpus="c",
-            plan=HOSTILE,
-            citations=(citation,),
-            paths=(Path(HOSTILE, HOSTILE, 1, "error", HOSTILE, (call,)),),
-            claims=(Claim(HOSTILE, (1,)), Claim(f"{HOSTILE}, said otherwise", (1,))),
-            contradictions=(Contradiction(HOSTILE, (1,)),),
-            decider=HOSTILE,
-            notes=(HOSTILE,),
-            run=HOSTILE,
-        )
+    reading = Reading(
+        question=HOSTILE,
+        answer=f"{HOSTILE} and more",
+        analysis=HOSTILE,
+        answered=True,
+        corpus="c",
+        plan=HOSTILE,
+        citations=(Citation(HOSTILE, "d", 1, 0, 9, HOSTILE, 7, HOSTILE),),
+        paths=(Path(HOSTILE, HOSTILE, 1, "error", HOSTILE, (call,)),),
+        claims=(Claim(HOSTILE, (1,)), Claim(f"{HOSTILE}, said otherwise", (1,))),
+        contradictions=(Contradiction(HOSTILE, (1,)),),
+        decider=HOSTILE,
+        notes=(HOSTILE,),
+        run=HOSTILE,
     )
+    return [
+        PlanMade(HOSTILE, (HOSTILE,)),
+        NodesChosen((HOSTILE,)),
+        FactsRead(1, HOSTILE, (HOSTILE,), (HOSTILE,)),
+        ChunkRead(1, HOSTILE, HOSTILE, "d", 1),
+        NoteTaken(1, HOSTILE),
+        NeighborsSeen(1, HOSTILE, (HOSTILE,)),
+        FunctionChosen(1, HOSTILE, call),
+        AnswerToken(HOSTILE, True),
+        QuestionAnswered(reading),
+    ]
 
 
 # Nothing that a text, a model or a person wrote moves, names or clears the terminal: not in the
-# output of a run, nor in its live display, nor in a kept run.
-def test_hostile_texts() -> None:
-    file = io.StringIO()
-    watch(hostile_events(), Console(file=file, width=400))
-    happens = [
-        one
-        for one in hostile_events()
-        if not isinstance(one, PlanMade | NodesChosen | QuestionAnswered)
-    ]
-    shown = frames(happens)
+# output of a run, nor in its live display, nor in a kept run or the list of runs.
+def test_hostile_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = hostile_events()
+    out = [io.StringIO() for _ in range(3)]
+    consoles = [Console(file=file, width=400) for file in out]
+    watch(events, consoles[0])
     summary = RunSummary(HOSTILE, HOSTILE, HOSTILE, "failed", 1.0, 2.0, "offline", error=HOSTILE)
     ended = PathEnded(1, "error", HOSTILE, HOSTILE)
-    kept = KeptRun(summary, (*list(hostile_events())[:-1], ended), None, {1: "plan"})
-    kept_file = io.StringIO()
-    print_run(Console(file=kept_file, width=400), kept)
-    text = file.getvalue() + kept_file.getvalue() + listed(summary, width=400)
+    print_run(consoles[1], KeptRun(summary, (*events[:-1], ended), None, {1: "plan"}))
+    monkeypatch.setattr(console_module, "wide_console", lambda: consoles[2])
+    _print_runs([summary])
+    texts = [file.getvalue() for file in out]
+    shown = frames(events[2:-1])
 
-    assert not OBEYED & set(text)
-    assert (file.getvalue().count("owned"), kept_file.getvalue().count("owned")) == (15, 13)
-    assert "gnp.exe  [1] and more" in text
+    assert not OBEYED & set("".join(texts))
+    assert [text.count("owned") for text in texts] == [15, 13, 3]
+    assert "gnp.exe  [1] and more" in texts[0]
     assert all("owned" in frame for frame in shown)
     assert not any((OBEYED - set("\x1b\r")) & set(frame) for frame in shown)
     assert not any("\x1b]0" in frame for frame in shown)
-
-
-def listed(*runs: RunSummary, width: int) -> str:
-    """What `runs list` prints in a terminal of this width."""
-    file = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(console_module, "wide_console", lambda: Console(file=file, width=width))
-        _print_runs(runs)
-    return file.getvalue()
-
-
-# A listed run keeps its id whole, also in a narrow terminal and one that looks like markup; a long
-# question is cut.
-def test_listed_runs() -> None:
-    run = RunSummary("98e01db5c7aa", "books", "Who? " * 30, "interrupted", 1.0, 2.0, "offline")
-    text = listed(run, replace(run, id="q[/x]"), width=80)
-
-    cells = ("98e01db5c7aa", "1970-01-01 ", "interrupted", "books", "Who?", "q[/x]")
-    assert all(cell in text for cell in cells)
-    assert text.count("Who?") < 50
 
 
 # An interrupted run that is kept says how to go on with it.

@@ -31,7 +31,6 @@ def test_folders(tmp_path: Path) -> None:
 
     assert [one.source for one in documents(tmp_path)] == [str(one.resolve()) for one in texts]
     assert [one.title for one in documents(*again)] == ["z", "a", "c", "e"]
-    assert [source.size for source in sources_of([tmp_path])] == [15, 15, 15, 15]
 
 
 # Patterns are matched against the path in the folder, and hold for everything below a folder.

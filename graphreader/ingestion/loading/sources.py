@@ -57,15 +57,13 @@ T = TypeVar("T", bound=Thing)
 class Source:
     """Something that is read in one go.
 
-    `read` gives its documents for a corpus. `size` is in bytes, as far as it is known without
-    reading. Where it cannot be read, the refusal has the `title` and `name`, and its reason calls
-    the source `shown`, else by its name.
+    `read` gives its documents for a corpus. Where it cannot be read, the refusal has the `title`
+    and `name`, and its reason calls the source `shown`, else by its name.
     """
 
     title: str
     name: str
     read: Callable[[str], Iterable[Document | Refused]]
-    size: int = 0
     shown: str = ""
 
     def documents(self, corpus: str) -> Iterator[Document | Refused]:
@@ -140,7 +138,7 @@ def _file(path: Path) -> Source:
             return read_json_lines(path, corpus)
         return [load(path, corpus)]
 
-    return Source(path.stem, str(path), read, path.stat().st_size if path.exists() else 0)
+    return Source(path.stem, str(path), read)
 
 
 def _standard_input(id_: str) -> Source:
@@ -168,7 +166,7 @@ def _langchain(document: LangChainDocument, name: str) -> Source:
         content = Content(document.page_content, metadata=metadata)
         return [document_of(content, title, corpus, name)]
 
-    return Source(title, name, read, len(document.page_content or ""))
+    return Source(title, name, read)
 
 
 def _langchain_name(document: LangChainDocument) -> str:
