@@ -151,9 +151,7 @@ def frames(happens: list[Event]) -> list[str]:
 def test_live_frames() -> None:
     shown = frames(
         [
-            FactsRead(
-                1, "Joan [of] Arc", ("A fact.", "B."), ("life, chunk 0", "life, chunk 3")
-            ),
+            FactsRead(1, "Joan [of] Arc", ("A fact.", "B."), ("life, chunk 0", "life, chunk 3")),
             FunctionChosen(1, "Joan of Arc", CALLS[0]),
             ChunkRead(1, "Joan of Arc", "life", "d1", 3),
             NoteTaken(1, "- She had visions.\n- She was [canonized] in 1920.\n"),
