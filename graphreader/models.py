@@ -1,7 +1,4 @@
-"""Opens the deciders and embedders that the settings ask for; the embedder that asks a model.
-
-Importing this module imports LangChain, which is slow: only code that opens a model does so.
-"""
+"""Opens the deciders and embedders of the settings. The import of LangChain is slow."""
 
 import asyncio
 import logging
@@ -47,10 +44,7 @@ logger = logging.getLogger("graphreader.llm")
 
 
 def open_decider(settings: Settings, purpose: Purpose = "ask") -> Decider:
-    """The decider that reads texts ("build"), or that explores and answers. Sends no request yet.
-
-    Raises SettingsError where a model, a package or a key is missing, or a file cannot be used.
-    """
+    """The decider that reads texts, or that explores and answers. Raises SettingsError."""
     if purpose == "build":
         return _open_phase(settings, "extract", keep_replies=settings.keep_replies != "off")
     keep_replies = settings.keep_replies == "all"
@@ -220,7 +214,7 @@ def _storable(vector: Sequence[float]) -> list[float]:
 class ModelRegistry:
     """The deciders, one a window, and the embedder of the settings, opened when first needed.
 
-    A `decider` or an `embedder` that is passed in replaces them and is not closed here.
+    What is passed in replaces them and is not closed here.
     """
 
     def __init__(

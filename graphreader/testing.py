@@ -38,11 +38,7 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request to the model.
-
-    `decision` is the name of the decision class and `schema` its JSON schema; both are empty
-    without a bound `response_format` or tool. `options` are all bound arguments.
-    """
+    """A request; `decision` and `schema` are those of a bound form, `options` all arguments."""
 
     messages: Sequence[BaseMessage]
     decision: str
@@ -157,9 +153,8 @@ Script = Mapping[type[Task[Any]], Callable[[Any], Decision | Awaitable[Decision]
 class ScriptedDecider:
     """A decider made of functions, keyed by the class of task; they may be coroutine functions.
 
-    `asked` keeps all tasks in order. A decision that is invalid for its task (`task.problem`) is a
-    ReplyError, as from a model that repeats it. An exception of a function is raised. A task
-    without a function is a mistake of the test: LookupError.
+    `asked` keeps all tasks in order. An invalid decision is a ReplyError, a task without a function
+    a LookupError.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted", notice: str = "") -> None:

@@ -70,10 +70,7 @@ def key_of(*parts: str) -> str:
 
 
 class ReplyCache:
-    """The replies in one file. The file is made by the first `put`, not by this constructor.
-
-    SQLite runs in a thread of its own. `trouble` is a sentence once the file could not be used.
-    """
+    """The replies in one file, which the first `put` makes; `trouble` says what went wrong."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser()
@@ -129,10 +126,7 @@ class ReplyCache:
         )
 
     def clear(self) -> int:
-        """Delete all replies, also while others write; returns their number. Raises CacheError.
-
-        A file that is damaged, or that a newer version made, is removed and counts as 0.
-        """
+        """Delete all replies, or a damaged file; returns their number. Raises CacheError."""
         try:
             if not self.path.exists():
                 return 0
@@ -205,10 +199,9 @@ class DecisionCache:
     async def get_or_ask(
         self, task: Task[D], texts: Sequence[str], ask: Callable[[], Awaitable[DecisionResult[D]]]
     ) -> DecisionResult[D]:
-        """The kept decision, which cost nothing, else the result of `ask`, which is kept then.
+        """The kept decision, which costs nothing, else the result of `ask`, which is kept then.
 
-        `texts` is everything that the task may show. Of equal decisions at the same time, another
-        one is requested only if the first fails or is cancelled.
+        `texts` is everything that the task may show.
         """
         schema = json.dumps(schema_of(task.decision), sort_keys=True)
         key = key_of(self._model, *self._options, task.prompt, schema, *texts)
@@ -232,10 +225,7 @@ def decision_record(result: DecisionResult[Any]) -> dict[str, Any]:
 
 
 def restore_decision(task: Task[D], record: Any) -> DecisionResult[D] | None:
-    """The decision of such a record, with the choices that were shown for it.
-
-    None if it is no record, or one that does not suit the task (any more).
-    """
+    """The decision of such a record with the choices shown for it; None where it does not suit."""
     try:
         shown = record["shown"]
         if shown != task.choices:

@@ -75,9 +75,9 @@ class _Capabilities:
     def adapt(
         self, failure: Failure, form: ReplyForm, without: frozenset[Option], *, streamed: bool
     ) -> bool:
-        """Change how requests are made after a rejected one; False: there is no other way.
+        """Change how requests are made after a rejected one, made as the last arguments say.
 
-        Several decisions may meet the same rejection: the last arguments say how this one was made.
+        False: there is no other way.
         """
         if failure.kind == "rejected" and streamed and "stream" in str(failure).lower():
             self.streams = False  # the form may be rejected only together with streaming
@@ -107,8 +107,7 @@ class LanguageModelDecider:
     """Takes decisions by asking a chat model, in the event loop in which it is first used.
 
     `window` is the largest prompt in tokens of `encoding`, with the framing of its messages and the
-    schema or tool. `provider` is LangChain's name of the client's provider. With a `cache`, replies
-    are kept and used again. `name` and `concurrency` are the service's.
+    schema or tool. `provider` is LangChain's name. `name` and `concurrency` are the service's.
     """
 
     def __init__(
@@ -138,10 +137,9 @@ class LanguageModelDecider:
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """Ask the model, once or twice as a rule (see the module), unless a kept reply serves.
+        """Ask the model, unless a kept reply serves; the usage counts every reply, without seconds.
 
-        The usage counts every reply; its `seconds` stay 0, since the wall clock of the whole
-        reading counts. Raises DecisionError, whose `spent` is the cost of the replies.
+        Raises DecisionError, whose `spent` is the cost of the replies.
         """
         ask = partial(self._ask, task, budget or Budget(), on_token)
         if self._cache is None:
@@ -328,11 +326,7 @@ class LanguageModelDecider:
 
 
 class _Request:
-    """One request; with `on_token` its reply is streamed, and the pieces of its `answer` passed on.
-
-    After a stream that broke off, the reply is requested in one piece: the network may be unable to
-    hold a stream.
-    """
+    """One request; with `on_token` its reply is streamed, and the answer passed on in pieces."""
 
     def __init__(
         self, client: Any, messages: Sequence[BaseMessage], on_token: TokenCallback | None
@@ -342,11 +336,7 @@ class _Request:
         self._on_token = on_token
 
     async def send(self) -> AIMessage:
-        """Send the request, or send it again.
-
-        Raises ConnectionError where the stream ends before the reply does, NotImplementedError
-        where the service does not stream.
-        """
+        """Send the request; after a stream that broke off, again for a reply in one piece."""
         chunks: list[Any] = []
         try:
             if self._on_token is None:
@@ -382,10 +372,7 @@ class _Request:
 
 
 class GrowingAnswer:
-    """The text of `answer` in a JSON object, read while the object is written.
-
-    Reasoning, words before the object and replies that are no JSON are not passed on.
-    """
+    """The text of `answer` in a reply's JSON object, read while the object is written."""
 
     def __init__(self) -> None:
         self._content = ""

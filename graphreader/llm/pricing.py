@@ -18,12 +18,9 @@ from graphreader.settings import OFFLINE, Settings
 
 # LangChain's names of providers, and those of the table.
 _PROVIDERS = {
-    "anthropic_bedrock": "aws",
-    "azure_ai": "azure",
     "azure_openai": "azure",
     "bedrock": "aws",
     "bedrock_converse": "aws",
-    "google_anthropic_vertex": "google",
     "google_genai": "google",
     "google_vertexai": "google",
     "mistralai": "mistral",
@@ -69,8 +66,7 @@ class Prices:
     ) -> float | None:
         """Dollars of one request to the model `name` ("provider:model"); None: not known.
 
-        `cached_tokens` are the input tokens from the provider's prompt cache. The first call may
-        wait for the table (0.5 s), unless `load_table` was called before.
+        `cached_tokens` are the input tokens from the provider's prompt cache.
         """
         if name == OFFLINE:
             return 0.0

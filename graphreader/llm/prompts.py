@@ -54,7 +54,7 @@ class Prompt:
 class Prompts:
     """The prompts of all tasks: the package's, replaced by files of the same name in `folder`.
 
-    `version` is eight characters that change with the text that is sent. Raises SettingsError.
+    `version` changes with the text that is sent. Raises SettingsError.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

@@ -1,7 +1,4 @@
-"""The interfaces between readers and models: Task, Decision, Decider, Embedder and Budget.
-
-A reader hands a typed `Task` to a `Decider`, a language model or rules, and gets a `Decision`.
-"""
+"""The interfaces between readers and models: Task, Decision, Decider, Embedder and Budget."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -151,10 +148,7 @@ def names(items: Sequence[str]) -> str:
 
 
 def labelled(word: str, items: Sequence[str]) -> str:
-    """The items, each after its label: "Notebook 1: ..." and so on.
-
-    Further lines of an item are indented, so that none looks like another item.
-    """
+    """The items, each after its label ("Notebook 1: ..."), with further lines indented."""
     texts = [item.replace("\n", "\n  ") or "(empty)" for item in items]
     return "\n".join(f"{word} {number}: {text}" for number, text in enumerate(texts, 1))
 
@@ -202,11 +196,10 @@ class Decider(Protocol):
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """Take one decision that is valid for the task (`task.problem(decision)` is None).
+        """Take one decision that is valid for the task. Raises DecisionError and BudgetError.
 
         `on_token` may receive the pieces of `Answer.answer` while a model writes it: perhaps none,
-        perhaps some that the final decision does not contain. Raises DecisionError where no
-        decision can be had, and BudgetError before a request that the budget does not allow.
+        perhaps some that the final decision does not contain.
         """
 
     def measure(self, task: Task[Any]) -> int:
@@ -217,10 +210,9 @@ class Decider(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose cosine is their similarity.
+    """Turns texts into vectors, none all zeros, whose cosine is their similarity.
 
-    `name` is what a corpus records ("offline-1", "openai:text-embedding-3-small"); `dimension` is
-    the length of every vector. No vector is all zeros: Neo4j refuses such.
+    `name` is what a corpus records ("offline-1", "openai:text-embedding-3-small").
     """
 
     name: str

@@ -41,7 +41,6 @@ class Provider:
     base_url: str = ""
 
 
-_GOOGLE_CLOUD = "GOOGLE_APPLICATION_CREDENTIALS"
 PROVIDERS = {
     name: Provider(name, key, f"langchain-{package}", *base_url)
     for name, key, package, *base_url in (
@@ -51,15 +50,10 @@ PROVIDERS = {
         ("ollama", "OLLAMA_API_KEY", "ollama", "OLLAMA_HOST"),
         ("google_genai", "GOOGLE_API_KEY", "google-genai"),
         ("mistralai", "MISTRAL_API_KEY", "mistralai"),
-        ("anthropic_bedrock", "AWS_ACCESS_KEY_ID", "aws"),
         ("bedrock", "AWS_ACCESS_KEY_ID", "aws"),
         ("bedrock_converse", "AWS_ACCESS_KEY_ID", "aws"),
-        ("google_anthropic_vertex", _GOOGLE_CLOUD, "google-vertexai"),
-        ("google_vertexai", _GOOGLE_CLOUD, "google-vertexai"),
+        ("google_vertexai", "GOOGLE_APPLICATION_CREDENTIALS", "google-vertexai"),
         ("huggingface", "HUGGINGFACEHUB_API_TOKEN", "huggingface"),
-        ("ibm", "WATSONX_APIKEY", "ibm"),
-        ("perplexity", "PPLX_API_KEY", "perplexity"),
-        ("nvidia", "NVIDIA_API_KEY", "nvidia-ai-endpoints"),
     )
 }
 """The providers that differ from LangChain's habits in anything."""
@@ -84,10 +78,7 @@ def provider_and_model(name: str, setting: str) -> tuple[Provider, str]:
 
 
 def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatModel:
-    """The client of the model `name`, with temperature and seed where it takes them.
-
-    `setting` is the variable that configures it, for messages. Raises SettingsError.
-    """
+    """The client of `name`, which the variable `setting` configures. Raises SettingsError."""
     provider, model = provider_and_model(name, setting)
     options = _common_options(settings, provider)
     options |= {"temperature": settings.temperature, "disable_streaming": True}
@@ -264,10 +255,7 @@ _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
 
 
 class ProviderAdapter:
-    """Turns a decision into the parameters of one client; `provider` is LangChain's name of it.
-
-    `form` is the reply form to try first, by LangChain's profile of the model, if there is one.
-    """
+    """Turns a decision into the parameters of a client; `form` is the reply form to try first."""
 
     def __init__(self, provider: str, client: BaseChatModel) -> None:
         self.client = client
@@ -296,10 +284,7 @@ class ProviderAdapter:
         without: Collection[Option] = (),
         streamed: bool = False,
     ) -> Runnable[Any, AIMessage]:
-        """The client, set to reply with the decision in the form, in at most `limit` tokens.
-
-        `without` are the options that the service has rejected.
-        """
+        """The client, set to reply in the form in at most `limit` tokens, `without` options."""
         without = self._unsupported.union(without)
         changes: dict[str, Any] = {
             self._fields[option]: None

@@ -116,10 +116,7 @@ class Failure:
 
 
 class RequestRejected(Exception):
-    """The service rejects a part of the request: an option, the reply form, streaming, the content.
-
-    Not an error yet: the caller may send another request. It never leaves this package.
-    """
+    """The service rejects a part of the request: the caller may send another one."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(str(failure))
@@ -127,12 +124,11 @@ class RequestRejected(Exception):
 
 
 class ModelService:
-    """Calls one provider.
+    """Calls one provider, after a health check of its base URL `url`, if that is known.
 
-    `url` is its base URL, for the health check; None: no check is made. `name` is the configured
-    "provider:model"; `setting`, `key` and `base` are the variables of the model, the provider's
-    key and its base URL, for messages. `concurrency` tells callers how many of them may be busy at
-    once; the limit itself is the process's. `secrets` are removed from the service's words.
+    `name` is the configured "provider:model"; `setting`, `key` and `base` are the variables of the
+    model, the key and the base URL, for messages. `concurrency` tells callers how many of them may
+    be busy at once. `secrets` are removed from the service's words.
     """
 
     def __init__(
@@ -162,8 +158,7 @@ class ModelService:
     async def call(self, request: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
         """The result of `request`, which sends one request and is repeated where that may help.
 
-        `tokens` is an estimate of prompt and reply; a reply that reports its usage corrects it.
-        Raises RequestRejected, ModelRefusedError, ModelUnavailableError or WindowError.
+        `tokens` estimates prompt and reply. Raises RequestRejected or a DecisionError.
         """
         limiter, clock = rate_limiter(), asyncio.get_running_loop().time
         begin, failures, waited = clock(), list[Failure](), 0.0
@@ -272,10 +267,8 @@ class ModelService:
 async def check_health(url: str, variable: str = "") -> None:
     """Return once anything answers at the base URL, be it an error.
 
-    No API key is sent and nothing of the response is used, so certificates are not verified here;
-    the provider's client does that for every request. `variable` is the setting that holds the
-    URL, for messages. Raises ModelUnavailableError where nothing answers within
-    HEALTH_CHECK_TIMEOUT.
+    No API key is sent, so certificates are not verified. `variable` is the setting of the URL, for
+    messages. Raises ModelUnavailableError after HEALTH_CHECK_TIMEOUT.
     """
     seconds = HEALTH_CHECK_TIMEOUT
     try:
@@ -331,8 +324,7 @@ _BUGS = (LookupError, TypeError, AttributeError, NameError, AssertionError, Arit
 def classify(error: Exception, secrets: Collection[str] = ()) -> Failure:
     """Classify an exception of a model's or an embedder's client: by HTTP status, then by class.
 
-    The message is the service's own words in one line of at most 200 characters, without
-    `secrets`.
+    The message is the service's own words in at most 200 characters, without `secrets`.
     """
     status = next((one for one in map(_status, _causes(error)) if one is not None), None)
     text = _message(error)

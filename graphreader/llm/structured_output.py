@@ -107,10 +107,7 @@ def without_reasoning(text: str) -> str:
 
 
 def object_start(text: str) -> int | None:
-    """Where the JSON object of a reply starts; None: not in the text so far.
-
-    Reasoning that has ended, or a code fence, may precede it.
-    """
+    """Where the JSON object of a reply starts, after reasoning or a code fence; None: not yet."""
     ends = [mark.end() for mark in _REASONING_END.finditer(text)]
     start = _OBJECT_START.match(text, ends[-1] if ends else 0)
     return start.end() - 1 if start else None
@@ -157,7 +154,7 @@ class UnusableReply(ReplyError):
 def read(message: "AIMessage", task: Task[D]) -> D:
     """The decision in the message; the last one that fits, where there are several.
 
-    Raises UnusableReply. Whether the decision suits its task is not checked here.
+    Raises UnusableReply. Whether it suits its task is not checked here.
     """
     misfit = ""
     for fields in _candidates(message, task.decision):

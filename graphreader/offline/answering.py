@@ -82,10 +82,8 @@ _ANALYSES = {  # with an answer, without one, the word for nothing, the separato
 class _Quote:
     """A quote with how well it supports each term of the question by itself.
 
-    `own_terms` are the question's terms in the quote, `terms` with those in its document's title;
-    `names` and `title_names` are names that the question lacks. `is_anchored`: it is about a name
-    of the question, or about a rare word where there is none. `is_of_kind`: it has what the
-    question asks for, such as a date.
+    `own_terms` are the question's terms in it, `terms` with those in its title; the names are new
+    to the question. `is_anchored`: it is about a name, or else a rare word, of the question.
     """
 
     number: int
@@ -186,10 +184,7 @@ def read_chunk_alone(task: ChunkReadTask) -> ChunkRead:
 
 
 def read_chunk_with_notes(task: NotesReadTask) -> NotesRead:
-    """The same with the summary's sentences; the best sentences of both are the new summary.
-
-    A chunk without a sentence worth noting changes nothing.
-    """
+    """The same with the summary's sentences; the best sentences of both are the new summary."""
     question = parse_question(task.question)
     chunk = [Excerpt(task.label, task.text, 0)]
     new = _worth_noting(scored_sentences(chunk, question), question)
@@ -210,11 +205,7 @@ def read_chunk_with_notes(task: NotesReadTask) -> NotesRead:
 
 
 def choose_search_step(task: SearchStepTask) -> SearchStep:
-    """Read the results of the latest search, then search for leads of the notes; then answer.
-
-    It ends when the notes cover the question, when nothing is left to search for, or after eight
-    chunks.
-    """
+    """Read the results of the latest search, then search for leads of the notes; then answer."""
     question = parse_question(task.question)
     notes = _add_notes(task.notes, _sentences_of_hits(task, question), question, NOTES_TOKENS)
     texts = [text for text, _ in _parse_notes(notes)]
@@ -234,10 +225,7 @@ def choose_search_step(task: SearchStepTask) -> SearchStep:
 
 
 def scored_sentences(excerpts: Iterable[Excerpt], question: ParsedQuestion) -> list[ScoredSentence]:
-    """All sentences that share a term with the question or whose title does, the best first.
-
-    A sentence that begins with a pronoun goes with the one before it, if it adds something.
-    """
+    """All sentences that share a term with the question or whose title does, the best first."""
     sentences = []
     for excerpt in excerpts:
         title = title_terms(excerpt.label)

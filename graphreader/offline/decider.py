@@ -1,7 +1,4 @@
-"""The decider that needs no language model, no network and no key.
-
-A rule, one function for each class of task, takes the place of the model.
-"""
+"""The decider without a language model, network or key: a rule for each class of task."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -55,10 +52,8 @@ RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
 class OfflineDecider:
     """Decides by weighted word overlap and by following names; answers by quoting.
 
-    It draws no conclusions, does not calculate, and understands a paraphrase only by a short list
-    of near synonyms. The same task always gets the same decision. With a `window` it sees only what
-    a model's prompt of that many tokens would show, and its usage has these `input_tokens`, marked
-    as estimated, which a budget in tokens does not count.
+    With a `window` it sees only what a model's prompt of that many tokens would show, and its usage
+    has these `input_tokens`, marked as estimated, which a budget in tokens does not count.
     """
 
     name = "offline"
@@ -76,10 +71,7 @@ class OfflineDecider:
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """Take one decision; it is always valid for the task. It costs a call and no tokens.
-
-        Raises WindowError for a prompt that does not fit the window.
-        """
+        """Take one decision, which costs a call and no tokens. Raises WindowError."""
         usage = Usage(calls=1)
         if self._window is not None:
             fitted = self._fit(task, self._window)

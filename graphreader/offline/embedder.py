@@ -12,11 +12,7 @@ WORD, STEM, PART = 1.0, 2.0, 0.5  # weights
 
 
 class OfflineEmbedder:
-    """Vectors that are near where texts share words, stems or parts of words.
-
-    Meaning counts only as far as spelling shows it: "Canada" is near "Canadian", "car" is not
-    near "automobile". The same on every machine; length 1; never all zeros, also for "".
-    """
+    """Vectors of length 1 that are near where texts share words, stems or parts of words."""
 
     name = "offline-1"
     dimension = DIMENSION

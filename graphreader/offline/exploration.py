@@ -57,10 +57,7 @@ NextFunction = Literal["search_more", "read_previous_chunk", "read_subsequent_ch
 
 
 def choose_initial_nodes(task: tasks.InitialNodesTask) -> decisions.InitialNodes:
-    """Names of the question first, then its other words.
-
-    Diverse: of nodes that share the same words with the question, the first keeps its full score.
-    """
+    """Names of the question first, then its other words; nodes with the same words count less."""
     question = parse_question(task.question)
     scores = {n: _node_score(node, question) for n, node in enumerate(task.nodes, 1)}
     times: Counter[frozenset[str]] = Counter()
@@ -81,9 +78,8 @@ def choose_initial_nodes(task: tasks.InitialNodesTask) -> decisions.InitialNodes
 def limit_facts(task: tasks.FactsTask) -> tasks.FactsTask:
     """The facts that this reader looks at: of the first groups the titles, and the facts of one.
 
-    The facts are those of the chunk that is going to be read, so they cost no further reading.
-    Where no title and no word known to be in the chunks promises enough, one fact is shown, which
-    may still lead on.
+    These are of the chunk that is going to be read. Where nothing promises enough, one fact is
+    shown, which may still lead on.
     """
     unpromising = (n for n, group in enumerate(task.groups) if group.promise < PROMISING)
     number = min(MOST_GROUPS, max(1, next(unpromising, len(task.groups))))
@@ -133,10 +129,9 @@ def read_chunk(task: tasks.ChunkTask) -> decisions.ChunkDecision:
 
 
 def choose_neighbor(task: tasks.NeighborTask) -> decisions.NeighborDecision:
-    """The neighbor with the best score, if it is enough; none that the path visited.
+    """The unvisited neighbor with the best score, if it is enough.
 
-    Names that the notes add to the question score best, then the question's own names, then its
-    other words.
+    New names in the notes score best, then the question's names, then its other words.
     """
     question = parse_question(task.question)
     visits = [action for action in task.actions if "read_neighbor_node(" in action]
@@ -161,10 +156,7 @@ def choose_neighbor(task: tasks.NeighborTask) -> decisions.NeighborDecision:
 
 
 def condense(task: tasks.CondenseTask) -> decisions.Condensed:
-    """One short notebook: the sentences that share most with question and plan, each once.
-
-    They stay in their first order. A sentence of several notebooks says of how many.
-    """
+    """One notebook: the sentences that share most with question and plan, with their votes."""
     votes = _votes(task.notebooks)
     question, plan_terms = parse_question(task.question), terms_of(task.plan)
 
@@ -307,11 +299,7 @@ def _position(task: tasks.FactsTask) -> _Position:
 
 
 def _best_chunk(task: tasks.FactsTask, groups: Sequence[tasks.FactGroup]) -> int | None:
-    """The index of the unread chunk with the best score, if it is enough to read it.
-
-    Reading is what costs. A chunk with only a word or two of the question is not read, unless its
-    title or a lead points to it.
-    """
+    """The index of the unread chunk with the best score, if it is enough to read it."""
     position = _position(task)
     scores = {n: _chunk_score(group, position) for n, group in enumerate(groups) if not group.read}
     starts_at_name = position.is_first and position.is_question_name
@@ -352,11 +340,7 @@ def _chunk_score(group: tasks.FactGroup, position: _Position) -> float:
 
 
 def _can_be_relevant(terms: frozenset[str], position: _Position) -> bool:
-    """Whether a chunk to which neither its title nor a lead points can be about the question.
-
-    It cannot where the path went on by a mere word of the question. Where it started at one, most
-    of the question must stand in the chunk. In Chinese, where few names show, nothing is excluded.
-    """
+    """Whether a chunk to which neither its title nor a lead points can be about the question."""
     question = position.question
     is_subject = not question.names or position.is_question_name
     if question.language == "zh" or (position.is_first and is_subject):

@@ -51,11 +51,7 @@ _DEFINITION = re.compile(r"\b(?:is|was) (?:an?|the|one of the) .*", re.DOTALL)
 
 
 def facts_of(text: str) -> list[ExtractedFact]:
-    """The sentences of `text` as facts, in order; headings only where there is nothing else.
-
-    White space becomes single spaces, so hard-wrapped text reads well. Every key element occurs in
-    its fact.
-    """
+    """The sentences of `text` as facts, in order; headings only where there is nothing else."""
     sentences = [" ".join(text[start:end].split()) for start, end in sentence_spans(text)]
     statements = [sentence for sentence in sentences if not _is_heading(sentence)] or sentences
     recurring = recurring_han(text)
@@ -68,10 +64,7 @@ def facts_of(text: str) -> list[ExtractedFact]:
 
 
 def _resolve_pronouns(sentences: Iterable[str]) -> Iterator[str]:
-    """The sentences in order, a first He, She or It replaced by its name where that is safe.
-
-    A text that has named nobody else so far needs less proof than one that has.
-    """
+    """The sentences in order, a first He, She or It replaced by its name where that is safe."""
     previous = name_before = pronoun_before = ""
     for number, sentence in enumerate(sentences):
         match = _PRONOUN.match(sentence)

@@ -1,7 +1,4 @@
-"""A question taken apart: its terms with weights, its names, the kind of answer it asks for.
-
-The rational plan is made of the same parts.
-"""
+"""A question taken apart: its terms with weights, its names, the kind of answer it asks for."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -59,9 +56,8 @@ _HEADED = re.compile(r"(?i)(?:what|who) (?:is|are|was|were) the\b")
 class QuestionTerm:
     """One term that an answer must be supported by, and the question's word for it.
 
-    `is_anchor`: it says what the question is about, a name or, in a question without one, a rare
-    word. `is_required`: the question can hardly be answered without it. `synonyms` can stand for
-    it.
+    `is_anchor`: it says what the question is about, a name or, without one, a rare word.
+    `is_required`: the question can hardly be answered without it.
     """
 
     term: str
@@ -105,10 +101,7 @@ class ParsedQuestion:
 
     @property
     def only_attribute(self) -> str:
-        """The one term that is asked about the names ("When did A visit B?"), or "".
-
-        Then a sentence without it is no part of the answer, whichever names it contains.
-        """
+        """The one term that is asked about the names ("When did A visit B?"), or ""."""
         return self._required[0] if self.names and len(self._required) == 1 else ""
 
     @property
@@ -145,11 +138,7 @@ def parse_question(question: str) -> ParsedQuestion:
 
 
 def plan(question: str) -> RationalPlan:
-    """The rational plan: what to look for, about what, and how to get from one to the other.
-
-    The names are key elements of their own; the attributes are one more, or in Chinese, where names
-    hardly show, one each.
-    """
+    """The rational plan. Its needs are the names and the attributes (in Chinese one by one)."""
     parsed = parse_question(question)
     is_chinese = parsed.language == "zh"
     attributes = parsed.attributes if is_chinese else (" ".join(parsed.attributes),)

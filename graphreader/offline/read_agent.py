@@ -1,7 +1,4 @@
-"""ReadAgent's decisions without a model: by shared words, with gists of whole sentences.
-
-The reader's own tasks are in `baselines.read_agent.tasks`.
-"""
+"""ReadAgent's decisions without a model: by shared words, with gists of whole sentences."""
 
 import math
 import re
@@ -60,11 +57,7 @@ def choose_pause(task: tasks.PauseTask) -> tasks.PausePoint:
 
 
 def make_gist(task: tasks.GistTask) -> tasks.Gist:
-    """About a fifth of the page: its most informative sentences, whole and in their order.
-
-    A sentence is scored by what the sentences chosen before lack, so that an odd fact is not lost
-    among many similar ones.
-    """
+    """About a fifth of the page: the sentences that add most to those chosen, in their order."""
     question = parse_question(task.question) if isinstance(task, tasks.GistForTask) else None
     sentences = [folded(task.text[start:end]) for start, end in sentence_spans(task.text)]
     terms = [terms_of(sentence) for sentence in sentences]
@@ -143,10 +136,7 @@ class _MemoryPages:
 
     @cached_property
     def _supports(self) -> list[tuple[float, list[float]]]:
-        """The weight of each term of the question among these pages, and each page's support.
-
-        A term that every gist has does not distinguish them.
-        """
+        """The weight of each term of the question among these pages, and each page's support."""
         supports = []
         for term in self._question.terms:
             support = [term.support(terms) for terms in self._terms]
@@ -204,10 +194,7 @@ def _is_heading(text: str) -> bool:
 
 
 def _take_best(score: Callable[[int], float], lengths: Sequence[int]) -> Iterator[int]:
-    """Sentences until a gist is full, each time the one with the best score by then.
-
-    The first one can be longer than a gist should be, up to half of the page.
-    """
+    """Sentences until a gist is full, the best first; the first can be up to half of the page."""
     left = GIST_SHARE * sum(lengths)
     longest = LONGEST_FIRST * sum(lengths)
     scores = dict.fromkeys(range(len(lengths)), 0.0)

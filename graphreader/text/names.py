@@ -60,9 +60,7 @@ _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
 def names_of(text: str) -> list[str]:
     """Runs of capitalised words ("Siege of Orléans"), titles, Chinese names with a middle dot.
 
-    White space must be single spaces. Stop words at the ends of a run are left out ("The", "In"),
-    initials stay ("D. Rao"). A capitalised first word of a sentence counts as a name unless it is a
-    stop word.
+    White space must be single spaces. Stop words at the ends of a run are left out ("The", "In").
     """
     runs = chain.from_iterable(_names_in_run(match.group()) for match in _NAME.finditer(text))
     return list(dict.fromkeys(chain(runs, _DOTTED.findall(text), titles_of(text))))
@@ -87,8 +85,7 @@ def numbers_of(text: str) -> list[str]:
 def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[str]:
     """The key elements of an atomic fact, at most 12: names, dates, numbers, then rarer words.
 
-    `recurring` are the runs of Han characters that `recurring_han` finds in the whole text; they
-    are probably words.
+    `recurring` are the probable words that `recurring_han` finds in the whole text.
     """
     dates = dates_of(fact)
     rest = _mask(fact, dates)

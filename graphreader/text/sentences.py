@@ -1,8 +1,7 @@
 """Sentence and line boundaries of English and Chinese text, found by rules.
 
 White space, the closing punctuation, the word before it and the word after it decide; nothing is
-learned and no grammar is parsed. A dialogue's "Go!" Anna shouted stays whole only for the usual
-verbs of saying, and a name such as "Yahoo! News" is cut.
+learned and no grammar is parsed.
 """
 
 import re
@@ -41,9 +40,8 @@ _FIRST_WORDS = word_list("first_words")
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """The sentences of `text` in order, each without the white space around it.
+    """The sentences of `text` in order; only white space lies between two spans.
 
-    Only white space lies between two spans (a byte order mark may stand before the first).
     A blank line always ends a sentence; a line break does where the text is not hard-wrapped.
     Headings, list items and lines of other signs are sentences of their own.
     """
@@ -51,10 +49,7 @@ def sentence_spans(text: str) -> list[Span]:
 
 
 def line_spans(text: str) -> list[Span]:
-    """The logical lines, without the white space around them; hard-wrapped lines are joined.
-
-    No sentence runs from one of them into the next.
-    """
+    """The logical lines without white space around them; no sentence runs into the next one."""
     lines = _lines(text)
     width = _wrap_width(text, lines)
     joined: list[Span] = []
@@ -74,8 +69,7 @@ def line_spans(text: str) -> list[Span]:
 def language_of(text: str) -> Literal["en", "zh"]:
     """The language: "zh" where Chinese characters outnumber the words of other scripts.
 
-    Looks at 60,000 characters at most. Kana and hangul count one by one, so that a Japanese text
-    is not taken for Chinese. Any text that is not Chinese is treated as English.
+    Kana and hangul count one by one. Any text that is not Chinese is treated as English.
     """
     sample = text[:60_000]
     han = len(re.findall(f"[{_HAN}]", sample))
@@ -95,10 +89,7 @@ def _lines(text: str) -> list[Span]:
 
 
 def _wrap_width(text: str, lines: list[Span]) -> int | None:
-    """The column at which the text is hard-wrapped, or None.
-
-    In wrapped text the next line's first word would hardly ever have fitted on the line.
-    """
+    """The column at which the text is hard-wrapped, or None."""
     sample = lines[:4000]
     pairs = [(a, b) for a, b in pairwise(sample) if a[0] < a[1] and b[0] < b[1]]
     if len(pairs) < 4:

@@ -122,10 +122,7 @@ def synonyms_of(term: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def terms_of(text: str) -> frozenset[str]:
-    """The terms by which `text` is compared: stems of its content words, pairs of Han characters.
-
-    Numbers stay exact ("1,000" is "1000"). A single Han character between other signs counts.
-    """
+    """The terms by which `text` is compared: stems of content words, pairs of Han characters."""
     words = (fold(word) for word in words_of(text))
     stems = (term_of(word) for word in words if _has_content(word))
     return frozenset(chain(stems, han_pairs(text)))
