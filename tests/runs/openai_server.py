@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
-from types import TracebackType
 from typing import Any
 
 from graphreader.llm.protocols import Decider
@@ -112,14 +111,9 @@ class OpenAIServer(Loopback):
                 answered.add(request.prompt)
         return again
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.closing.set()
-        super().__exit__(kind, error, trace)
+        super().__exit__()
 
     @contextmanager
     def taken(self, body: Body, connection: socket.socket) -> Iterator[Request]:

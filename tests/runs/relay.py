@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -40,12 +39,7 @@ class Relay:
         self._do(self._open())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.cut()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -5,16 +5,6 @@ from graphreader.llm.protocols import Budget
 from graphreader.usage import Usage
 
 
-# The call that would be one too many is refused, before it is made.
-def test_calls() -> None:
-    budget = Budget(max_calls=2)
-    budget.take(10, "extract")
-    budget.take(10, "extract")
-
-    with pytest.raises(BudgetError, match="max_calls is 2"):
-        budget.take(10, "extract")
-
-
 # A reservation counts at once; what a request did not need is given back, all of it if it failed.
 def test_reservations() -> None:
     budget = Budget(max_calls=3, max_tokens=1000)
