@@ -7,7 +7,7 @@ there. `Pipeline._read` connects the stages.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,8 +30,8 @@ from graphreader.ingestion.report import (
     SourceCount,
     SourceEnd,
     log_document_end,
-    log_document_start,
     log_ingest,
+    logger,
     no_progress,
 )
 from graphreader.llm.protocols import Budget, Decider, Embedder
@@ -39,8 +39,8 @@ from graphreader.store.catalog import DocumentState, DocumentStatus
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk, metadata_of
 from graphreader.usage import Usage
 
-LOADED_AHEAD = 8
-"""Documents that are loaded before they are extracted, and looked up at once."""
+LOADED_AT_ONCE, CHARACTERS_AT_ONCE = 8, 50_000
+"""Bounds of the documents that are loaded and looked up together."""
 
 CHUNKS_PER_WRITE = 50
 WRITERS = 2
@@ -202,42 +202,20 @@ class Pipeline:
     async def _source_jobs(self, sources: Sequence[Source]) -> _Jobs:
         """A job for each document; a report for those where nothing is to be done."""
         self._progress(SourceCount(len(sources)))
-        queue: asyncio.Queue[_Loaded | Exception | None] = asyncio.Queue(LOADED_AHEAD)
-        loading = asyncio.create_task(self._load(sources, queue))
-        try:
-            while loaded := await _next_loaded(queue):
-                ids = [one.id for one, _ in loaded if isinstance(one, Document)]
-                states = await self._status.of(ids)
-                for document, is_last in loaded:
-                    job = await self._job(document, states) if document else None
-                    if isinstance(job, DocumentJob):
-                        tokens = sum(chunk.tokens for chunk in job.missing)
-                        missing = len(job.missing)
-                        self._progress(
-                            DocumentStart(job.document.title, job.chunks, missing, tokens)
-                        )
-                    if is_last:
-                        self._progress(SourceEnd())
-                    if job:
-                        yield job
-        finally:
-            loading.cancel()
-
-    async def _load(
-        self, sources: Sequence[Source], queue: "asyncio.Queue[_Loaded | Exception | None]"
-    ) -> None:
-        """Load documents in a thread; hold one back to know the last one of a source."""
-        try:
-            for source in sources:
-                documents = source.documents(self._writer.corpus)
-                last = await asyncio.to_thread(next, documents, None)
-                while last and (document := await asyncio.to_thread(next, documents, None)):
-                    await queue.put((last, False))
-                    last = document
-                await queue.put((last, True))
-            await queue.put(None)
-        except Exception as error:  # raised where the queue is read
-            await queue.put(error)
+        loaded = _loaded(sources, self._writer.corpus)
+        while batch := await asyncio.to_thread(_next_batch, loaded):
+            ids = [one.id for one, _ in batch if isinstance(one, Document)]
+            states = await self._status.of(ids)
+            for document, is_last in batch:
+                job = await self._job(document, states) if document else None
+                if isinstance(job, DocumentJob):
+                    tokens = sum(chunk.tokens for chunk in job.missing)
+                    missing = len(job.missing)
+                    self._progress(DocumentStart(job.document.title, job.chunks, missing, tokens))
+                if is_last:
+                    self._progress(SourceEnd())
+                if job:
+                    yield job
 
     async def _job(
         self, document: Document | Refused, states: Mapping[str, DocumentState]
@@ -298,7 +276,6 @@ class Pipeline:
         for one in documents:
             self._progress(DocumentStart(one.title, one.failed, one.failed, one.tokens))
             self._progress(SourceEnd())
-        for one in documents:
             if record := await self._status.failed_chunks(one.id):
                 yield DocumentJob(
                     record.document,
@@ -318,9 +295,13 @@ class Pipeline:
             self._progress(DocumentEnd(job))
             return
         document = job.document
-        log_document_start(
-            document.id, document.title, document.source, job.chunks, len(job.missing)
+        logger.info(
+            "Document %s begins: %d of its %d chunks to read",
+            document.id,
+            len(job.missing),
+            job.chunks,
         )
+        logger.debug("Document %s is %r of %s", document.id, document.title, document.source)
         job.report_index = len(self._reports)
         self._reports.append(None)
         if not job.missing:
@@ -427,17 +408,27 @@ class Pipeline:
         job.finished.set()
 
 
-async def _next_loaded(queue: "asyncio.Queue[_Loaded | Exception | None]") -> list[_Loaded]:
-    """All that is loaded by now, at least one; nothing at the end. Raises an error of loading."""
-    items = [await queue.get()]
-    while not queue.empty() and items[-1] is not None:
-        items.append(queue.get_nowait())
-    if items[-1] is None and len(items) > 1:
-        queue.put_nowait(None)
-    for item in items:
-        if isinstance(item, Exception):
-            raise item
-    return [item for item in items if isinstance(item, tuple)]
+def _loaded(sources: Sequence[Source], corpus: str) -> Iterator[_Loaded]:
+    """Load the documents, each held back until it is known whether it is a source's last one."""
+    for source in sources:
+        documents = source.documents(corpus)
+        last = next(documents, None)
+        for document in documents:
+            yield last, False
+            last = document
+        yield last, True
+
+
+def _next_batch(loaded: Iterator[_Loaded]) -> list[_Loaded]:
+    """The next documents: some small ones, or a large one."""
+    batch: list[_Loaded] = []
+    characters = 0
+    for document, is_last in loaded:
+        batch.append((document, is_last))
+        characters += len(document.text) if isinstance(document, Document) else 0
+        if len(batch) == LOADED_AT_ONCE or characters > CHARACTERS_AT_ONCE:
+            break
+    return batch
 
 
 def _first_error(error: BaseException) -> BaseException:

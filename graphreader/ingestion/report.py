@@ -6,7 +6,7 @@ Log messages have ids and counts; titles and texts appear at DEBUG only.
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from graphreader.documents import Skipped
@@ -68,17 +68,6 @@ class NormalizationReport:
     def changed(self) -> bool:
         """Whether the graph is (or would be) different from before."""
         return bool(self.merged or self.parted or self.moved)
-
-    def and_then(self, later: "NormalizationReport") -> "NormalizationReport":
-        """Both reports as one, where `later` is of another look at the same corpus."""
-        hold = {one.element.id for one in later.merges}
-        return replace(
-            later,
-            compared=self.compared + later.compared,
-            merged=(self.merged | later.merged) & hold,
-            parted=(self.parted | later.parted) - hold,
-            moved=self.moved + later.moved,
-        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types. Keys may be added in later versions; none is ever removed."""
@@ -235,52 +224,26 @@ def no_progress(event: IngestEvent) -> None:
     """Ignore progress events."""
 
 
-def log_document_start(id_: str, title: str, source: str, chunks: int, missing: int) -> None:
-    """Log that a document begins; `missing` of its `chunks` are to be extracted."""
-    logger.info("Document %s begins: %d of its %d chunks to read", id_, missing, chunks)
-    logger.debug("Document %s is %r of %s", id_, title, source)
-
-
 def log_document_end(report: DocumentReport) -> None:
     """Log the outcome for a document."""
     level = {"read": logging.INFO, "unchanged": logging.DEBUG}.get(report.status, logging.WARNING)
-    logger.log(
-        level,
-        "Document %s is %s: %d chunks, %d read anew, %d facts, %d chunks without facts",
-        report.id or "-",
-        report.status,
-        report.chunks,
-        report.asked,
-        report.facts,
-        len(report.failed),
+    outcome = (
+        "Document %(id)s is %(status)s: %(chunks)d chunks, %(asked)d extracted, %(facts)d facts"
     )
+    logger.log(level, outcome, asdict(report))
     if report.error:
         logger.debug("Problem with %r of %s: %s", report.title, report.source, report.error)
 
 
 def log_ingest(report: IngestReport) -> None:
     """Log the outcome of a call."""
-    usage, statuses = report.usage, Counter(one.status for one in report.documents)
+    statuses = Counter(one.status for one in report.documents).most_common()
     logger.info(
-        "Reading into corpus %r by %s ends after %.1f s: documents: %s; %d facts, %d calls, "
-        "%d tokens, %d kept replies",
+        "Reading into corpus %r by %s ends after %.1f s: documents: %s; %d facts, %d calls",
         report.corpus,
         report.decider,
-        usage.seconds,
-        ", ".join(f"{number} {status}" for status, number in statuses.most_common()) or "none",
+        report.usage.seconds,
+        ", ".join(f"{number} {status}" for status, number in statuses) or "none",
         report.facts,
-        usage.calls,
-        usage.tokens,
-        usage.reused,
-    )
-
-
-def log_normalization(report: NormalizationReport) -> None:
-    """Log the outcome of a normalization."""
-    logger.info(
-        "Corpus %r is normalized (%s): %d key elements merged, %d parted",
-        report.corpus,
-        ", ".join(report.stages) or "no stage",
-        len(report.merged),
-        len(report.parted),
+        report.usage.calls,
     )

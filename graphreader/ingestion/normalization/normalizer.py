@@ -20,16 +20,13 @@ from graphreader.ingestion.report import (
     NormalizationReport,
     NormalizationStage,
     Progress,
-    log_normalization,
+    logger,
     no_progress,
 )
 from graphreader.settings import STAGES
 from graphreader.store.connection import Connection, Row
 from graphreader.store.key_elements import KeyElementMerges, SimilarityPairs, StoredMerge
 from graphreader.store.writer import GraphWriter
-
-ROUNDS = 5
-"""How often a changed graph is normalized again, at most: other processes may write meanwhile."""
 
 COMPARED_AT_ONCE = 1000
 """Key elements whose neighbors are searched in one statement."""
@@ -63,17 +60,16 @@ class Normalizer:
 
         An interrupted run leaves a graph that can be asked; the next run completes it.
         """
-        if dry_run:
-            return await self._normalize_once(progress, write=False)
-        report = NormalizationReport(self._corpus, self._stages)
-        for _ in range(ROUNDS):
-            latest = await self._normalize_once(progress, write=True)
-            report = report.and_then(latest)
-            if not latest.changed:
-                break
-        else:
+        report = await self._normalize(progress, write=not dry_run)
+        if not dry_run:
             await self._writer.settle()
-        log_normalization(report)
+            logger.info(
+                "Corpus %r is normalized (%s): %d key elements merged, %d parted",
+                self._corpus,
+                ", ".join(self._stages) or "no stage",
+                len(report.merged),
+                len(report.parted),
+            )
         return report
 
     async def undo(
@@ -83,7 +79,7 @@ class Normalizer:
         bare = Normalizer(self._connection, self._corpus, ())
         return await bare.run(dry_run=dry_run, progress=progress)
 
-    async def _normalize_once(self, progress: Progress, *, write: bool) -> NormalizationReport:
+    async def _normalize(self, progress: Progress, *, write: bool) -> NormalizationReport:
         """Compare the merges that should exist with those that do; write the difference."""
         if write:
             await self._writer.settle()
