@@ -1,8 +1,7 @@
 """Estimates the cost of an ingest, and of a question after it; nothing is sent or written.
 
-The numbers of chunks and calls and the tokens of prompts are exact: texts are loaded and cut, and
-prompts rendered and counted, as an ingest does. The tokens of replies are estimated. Not included:
-cached replies, which cost nothing; repeated requests; and dividing a chunk whose reply is too long.
+Chunks, calls and the tokens of prompts are exact, as texts are cut and prompts rendered; the tokens
+of replies are estimated. Not included: cached replies, retries, chunks whose reply is too long.
 """
 
 import asyncio
@@ -26,8 +25,7 @@ from graphreader.usage import Phase
 REPLY_BASE, REPLY_RATIO = 100, 1.2
 """Tokens of an extraction's reply: a base, and more for each token of the chunk.
 
-Measured on the replies of a language model to fifteen chunks of 40 to 1,400 tokens in English and
-Chinese, with 44 tokens per fact. From 770 tokens of a chunk on the reply has its maximum length."""
+Measured on fifteen chunks of 40 to 1,400 tokens in English and Chinese, with 44 tokens per fact."""
 
 ELEMENTS_RATIO = 0.15
 """Tokens of new key elements, which are embedded, for each token of the replies.
@@ -38,10 +36,7 @@ TYPICAL_CALLS = 3.5
 """Function calls of a path (paper, table 7: 3.0 to 3.9 on average)."""
 
 TYPICAL_INPUT, TYPICAL_OUTPUT = 2450, 130
-"""Tokens of one decision on a question.
-
-Together they make the 52.8k tokens of a question (paper, table 5) for its 20.5 decisions. The
-output is the average of a language model's replies to seventy such prompts."""
+"""Tokens of one decision on a question: 52.8k (paper, table 5) for its 20.5 decisions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +50,16 @@ class Spending:
 
     def __add__(self, other: "Spending") -> "Spending":
         """Add two spendings."""
-        return Spending(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            _sum(self.dollars, other.dollars),
-        )
+        dollars = _sum(self.dollars, other.dollars)
+        sent = self.input_tokens + other.input_tokens
+        received = self.output_tokens + other.output_tokens
+        return Spending(self.calls + other.calls, sent, received, dollars)
 
     def times(self, number: float) -> "Spending":
         """Multiply a spending; calls and tokens are rounded."""
-        return Spending(
-            round(number * self.calls),
-            round(number * self.input_tokens),
-            round(number * self.output_tokens),
-            None if self.dollars is None else number * self.dollars,
-        )
+        tokens = round(number * self.input_tokens), round(number * self.output_tokens)
+        dollars = None if self.dollars is None else number * self.dollars
+        return Spending(round(number * self.calls), *tokens, dollars)
 
 
 def _sum(one: float | None, other: float | None) -> float | None:
@@ -129,10 +119,9 @@ async def estimate(
             chunks += number
             missing += len(texts)
             for text in texts:
-                if text.strip():  # a blank chunk is not sent
-                    reading += await asyncio.to_thread(
-                        _extraction, document, text, measurer, prices
-                    )
+                # A blank chunk is not sent.
+                if text.strip():
+                    reading += await asyncio.to_thread(_call_of, document, text, measurer, prices)
     calls, window = settings.path_calls, settings.window
     typical = min(TYPICAL_CALLS, calls), min(TYPICAL_INPUT, window), TYPICAL_OUTPUT
     return Estimate(
@@ -167,7 +156,7 @@ async def _missing_chunks(
     return len(chunks), [chunk.text for chunk in chunks if chunk.id not in extracted]
 
 
-def _extraction(document: Document, text: str, measurer: Measurer, prices: Prices) -> Spending:
+def _call_of(document: Document, text: str, measurer: Measurer, prices: Prices) -> Spending:
     """One call, or several where the prompt exceeds the window."""
     task = ExtractionTask(document.title, text)
     try:
@@ -176,7 +165,7 @@ def _extraction(document: Document, text: str, measurer: Measurer, prices: Price
         parts = divide(document, text)
         if len(parts) < 2:
             return Spending()  # it is not sent: the chunk will fail
-        return sum((_extraction(document, part, measurer, prices) for part in parts), Spending())
+        return sum((_call_of(document, part, measurer, prices) for part in parts), Spending())
     if not sent:
         return Spending(calls=1)
     received = min(round(REPLY_BASE + REPLY_RATIO * count(text)), task.reply_tokens)
@@ -194,10 +183,7 @@ def _embedding(reading: Spending, settings: Settings, prices: Prices) -> Spendin
 def _question(
     path_calls: float, sent: int, received: int | None, settings: Settings, prices: Prices
 ) -> Spending:
-    """Plan, initial nodes, the calls of all paths, and the answer.
-
-    Each prompt has `sent` tokens, each reply `received`, or its maximum where that is None.
-    """
+    """Plan, initial nodes, the calls of all paths, and the answer; `received` None: the maximum."""
     decisions: list[tuple[Phase, int, int]] = [
         ("plan", PlanTask.reply_tokens, 1),
         ("select", InitialNodesTask.reply_tokens, 1),

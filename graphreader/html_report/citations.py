@@ -22,7 +22,7 @@ CONTEXT_SHOWN = 700
 SHORTEST_FOLD = 300
 """Fewer characters than this are shown."""
 
-_BREAKS = ("\n", ". ", "。", " ")
+_ENDS = ("\n", ". ", "。")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,7 @@ class CitedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PassagePiece:
-    """A part of a chunk: plain, folded away, or quoted by citations.
-
-    `begins` are those citations whose quote begins here.
-    """
+    """A part of a chunk; `begins` are the citations whose quote begins here."""
 
     kind: Literal["plain", "folded", "quoted"]
     text: str
@@ -172,9 +169,14 @@ def _pieces(text: str, quotes: Sequence[tuple[int, int, int]]) -> Iterable[Passa
 
 
 def _fold(text: str, after_quote: bool, before_quote: bool) -> Iterable[PassagePiece]:
-    """A text without quotes: shown next to a quote, folded elsewhere."""
-    first = _end_of_beginning(text) if after_quote else 0
-    last = _start_of_end(text) if before_quote else len(text)
+    """A text without quotes: some sentences next to a quote are shown, the rest is folded."""
+    first, last = 0, len(text)
+    if after_quote:
+        beginning = text[:CONTEXT_SHOWN]
+        first = max(map(beginning.rfind, _ENDS)) + 1 or len(beginning)
+    if before_quote:
+        end = text[-CONTEXT_SHOWN:]
+        last -= len(end) - 1 - min((at for at in map(end.find, _ENDS) if at >= 0), default=-1)
     if last - first < SHORTEST_FOLD:
         yield PassagePiece("plain", text)
         return
@@ -183,25 +185,6 @@ def _fold(text: str, after_quote: bool, before_quote: bool) -> Iterable[PassageP
     yield PassagePiece("folded", text[first:last])
     if last < len(text):
         yield PassagePiece("plain", text[last:])
-
-
-def _end_of_beginning(text: str) -> int:
-    """The end of the beginning that is shown, if possible after a line or a sentence."""
-    for sign in _BREAKS:
-        at = text.rfind(sign, CONTEXT_SHOWN // 2, CONTEXT_SHOWN)
-        if at >= 0:
-            return len(text[: at + len(sign)].rstrip())
-    return min(CONTEXT_SHOWN, len(text))
-
-
-def _start_of_end(text: str) -> int:
-    """The start of the end that is shown, if possible at a line or a sentence."""
-    size = len(text)
-    for sign in _BREAKS:
-        at = text.find(sign, max(0, size - CONTEXT_SHOWN), max(0, size - CONTEXT_SHOWN // 2))
-        if at >= 0:
-            return size - len(text[at + len(sign) :].lstrip())
-    return max(0, size - CONTEXT_SHOWN)
 
 
 # Lone surrogates and most control characters, which no page may hold, and the characters that
@@ -217,9 +200,6 @@ def harmless(text: str) -> str:
 
 
 def language_attributes(text: str) -> Markup:
-    """The `dir` and `lang` attributes of an element that holds nothing but this text.
-
-    The page is in English; only Chinese is marked, other languages are not distinguished.
-    """
+    """The `dir` and `lang` attributes of an element that holds this text; Chinese is marked."""
     chinese = text.strip() and language_of(text) == "zh"
     return Markup(' dir="auto" lang="zh"') if chinese else Markup(' dir="auto"')

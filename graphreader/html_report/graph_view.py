@@ -1,7 +1,4 @@
-"""The part of the graph that a run visited: key elements, chunks, documents, and the paths.
-
-The drawing exists twice: as the `elements` of cytoscape.js, and as nodes for a list in words.
-"""
+"""The part of the graph that a run visited, for cytoscape.js and as a list in words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

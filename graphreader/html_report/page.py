@@ -39,11 +39,7 @@ _CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
 
 
 def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph) -> str:
-    """The whole page of a reading.
-
-    `passages` are the cited chunks that the graph still has, `subgraph` what it knows of the
-    `visited_ids` of both.
-    """
+    """The whole page of a reading with the cited chunks and the subgraph that the graph has."""
     style, script = _data("page.css"), _data("page.js")
     library = _data("cytoscape/cytoscape.min.js")
     lanes = timeline(reading.paths)
@@ -106,22 +102,16 @@ Target = str | os.PathLike[str]
 def check(target: Target) -> Path:
     """The path of a report's file. Raises UsageError if it cannot be written.
 
-    This tries a file in the same folder, so that no question is paid for whose report fails; a
-    present file stays as it is. A pipe is not opened, as that would wait for its reader, or end it.
+    So no question is paid for whose report fails. A pipe is not opened: that would wait for its
+    reader.
     """
     name = os.fspath(target)
-    if not name or name == "-":
-        raise UsageError("A report goes into a file: name one, such as report.html.")
     path = Path(os.path.expanduser(name))
     with _usage_errors(name):
-        if path.is_dir():
-            raise UsageError(f"{name} is a folder: name a file in it, such as report.html.")
-        real = Path(os.path.realpath(path))
-        if path.is_file():
-            with path.open("ab"):
-                pass
-        if path.is_file() or not path.exists():  # not for a pipe, which is written to directly
-            with NamedTemporaryFile(dir=real.parent, prefix=f".{real.name}."):
+        if not name or name == "-" or path.is_dir():
+            raise UsageError(f"A report goes into a file: {name!r} is none, name report.html.")
+        if path.is_file() or not path.exists():
+            with NamedTemporaryFile(dir=path.resolve().parent):
                 pass
     return path
 

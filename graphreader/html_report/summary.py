@@ -38,14 +38,11 @@ class TimelineStep:
     `short` is as much of the argument as fits a cell: for chunks their indexes.
     """
 
-    function: str
+    call: FunctionCall
     title: str
     icon: str
-    argument: str
     short: str
     has_chunks: bool
-    reason: str
-    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +51,9 @@ class TimelineLane:
 
     number: int
     colour: int
-    node: str
+    path: Path
     steps: tuple[TimelineStep, ...]
-    notebook: str
     ending: str
-    stopped: Stopped
-    error: str
 
 
 def path_colour(number: int) -> int:
@@ -73,31 +67,21 @@ def timeline(paths: Sequence[Path]) -> list[TimelineLane]:
         TimelineLane(
             number,
             path_colour(number),
-            path.initial_node,
-            tuple(_step(call) for call in path.functions),
-            path.notebook.strip(),
+            path,
+            tuple(map(_step, path.functions)),
             _ENDINGS[path.stopped],
-            path.stopped,
-            path.error or "",
         )
         for number, path in enumerate(paths, 1)
     ]
 
 
 def _step(call: FunctionCall) -> TimelineStep:
-    short = call.argument
+    short, has_chunks = call.argument, False
     if call.name in _CHUNK_FUNCTIONS:  # "title, chunk 3; title, chunk 5"
         short = ", ".join(part.rpartition("chunk ")[2] for part in call.argument.split("; "))
-    return TimelineStep(
-        call.name,
-        _FUNCTION_NAMES.get(call.name, call.name),
-        call.name if call.name in _FUNCTION_NAMES else "",
-        call.argument,
-        short,
-        call.name in _CHUNK_FUNCTIONS and "chunk " in call.argument,
-        call.rationale,
-        call.at,
-    )
+        has_chunks = "chunk " in call.argument
+    icon = call.name if call.name in _FUNCTION_NAMES else ""
+    return TimelineStep(call, _FUNCTION_NAMES.get(call.name, call.name), icon, short, has_chunks)
 
 
 _PHASES: dict[Phase, str] = {

@@ -1,13 +1,9 @@
 """Cuts a document into chunks: runs of whole paragraphs, at most L tokens (paper, section 3.2).
 
-`split` cuts a new text. The text becomes pieces of at most L tokens: paragraphs, or the lines,
-sentences, words, characters of a paragraph that is too long. Pieces are packed into chunks as long
-as possible, but a chunk rather ends before a heading, or else at the end of a paragraph, line or
-sentence in its last part, so that an edit moves few boundaries after it. Chunks do not overlap;
-joined, they give the text back. White space belongs to the chunk before it.
-
-`rechunk` cuts an edited text: a former chunk that still stands in it keeps its boundaries and its
-id, and so its facts. The text between kept chunks is cut as `split` does, however short it is.
+`split` packs paragraphs, or the lines, sentences, words, characters of one that is too long, into
+chunks as long as possible, which rather end before a heading, or else a paragraph, line or sentence
+in their last part. Joined, the chunks give the text back. White space belongs to the chunk before.
+`rechunk` cuts an edited text: a former chunk that still stands in it keeps its id, so its facts.
 """
 
 import re
@@ -26,7 +22,6 @@ from graphreader.store.catalog import ArrangedChunk
 from graphreader.text.sentences import line_spans, sentence_spans
 from graphreader.tokens import count
 
-SMALLEST_LIMIT = 8
 _EARLIEST_END = 0.6  # of the limit: from here on a better place to end beats a later one
 _MAX_TOKEN_LENGTH = 16  # characters; a text longer than this times the limit is not counted
 _LEVELS = 3  # lines, sentences, words
@@ -77,7 +72,7 @@ def split(document: Document, limit: int) -> list[Chunk]:
     """The chunks of a document, each of at most `limit` tokens and none empty.
 
     A chunk of white space only occurs where a run of white space is about as long as the limit.
-    Raises ValueError for a limit below 8, since one character may need that many tokens.
+    One character may need up to 8 tokens: no limit is below that.
     """
     return _chunks(document, chunk_spans(document.text, limit))
 
@@ -96,8 +91,6 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
 
 def chunk_spans(text: str, limit: int) -> Iterator[Span]:
     """The spans into which `split` cuts `text`, a whole document or a part of one."""
-    if limit < SMALLEST_LIMIT:
-        raise ValueError(f"a chunk needs a limit of at least {SMALLEST_LIMIT} tokens, not {limit}")
     pieces = _pieces(text, limit)
     sums = [0, *accumulate(piece.tokens for piece in pieces)]
     first = 0

@@ -30,9 +30,8 @@ class EmbeddingQueue:
     """Embeds new key elements in the order in which they come.
 
     A document that is handed over is marked as complete when the key elements that came before it
-    have vectors. Without an embedder no vectors are made. `on_failure` is called where the embedder
-    fails; from then on nothing is embedded or completed, and nothing is raised, so that extracted
-    chunks are still written.
+    have vectors. `on_failure` is called where the embedder fails; from then on nothing is embedded
+    or completed, and nothing is raised, so that extracted chunks are still written.
     """
 
     def __init__(

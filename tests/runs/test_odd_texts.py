@@ -10,7 +10,6 @@ from langchain_core.documents import Document
 
 from graphreader.agent.decisions import ChunkDecision
 from graphreader.agent.tasks import ChunkTask
-from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.reading import Reading
 from graphreader.settings import Settings
@@ -84,15 +83,4 @@ def test_odd_texts(neo4j: Settings, corpus: str, things: list[Path | Document]) 
     assert report.complete, report
     assert {one.status for one in again.documents} == {"unchanged"}
     soundness.check(neo4j, corpus, TEXTS, facts_of)
-    check_citations(reading)
-
-
-# Without a model the facts are others, but the texts are read completely, too.
-def test_offline(neo4j: Settings, corpus: str, things: list[Path | Document]) -> None:
-    with GraphReader(corpus, settings=world.settings(neo4j)) as reader:
-        report = reader.ingest(*things)
-        reading = reader.ask("Who met Bert in the town?")
-
-    assert report.complete
-    assert len(report.documents) == len(TEXTS)
     check_citations(reading)

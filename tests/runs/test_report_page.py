@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,7 +22,7 @@ from graphreader.html_report.page import render
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from tests.terminal import Terminal, environment_of
-from tests.unit.html_pages import long_run, parsed, run_of
+from tests.unit.html_pages import parsed, run_of
 
 QUESTION = "Which saints spoke to Joan of Arc, and which pope canonized her?"
 TEXT = Path(__file__).parents[2] / "examples" / "joan_of_arc.txt"
@@ -82,19 +82,6 @@ def test_commands(terminal: Terminal, neo4j: Settings, answered: Run, tmp_path: 
     assert broken.code == 2
     assert "`graphreader runs resume broken`" in broken.err
     assert not (tmp_path / "broken.html").exists()
-
-
-# What was deleted since is said to be gone; the quotes are there nevertheless.
-async def test_a_corpus_that_is_gone(neo4j: Settings, answered: Run, tmp_path: Path) -> None:
-    gone = tmp_path / "gone.html"
-    reading = replace(answered.reading, corpus=f"{answered.corpus}-gone")
-    reader = GraphReader(answered.corpus, settings=neo4j)
-    await reader.areport(reading, gone)
-    await reader.aclose()
-    page = parsed(gone.read_text(encoding="utf-8"))
-
-    assert "Nothing of what was touched is in the graph any more." in page.text
-    assert {one.text for one in page.all("mark")} == {one.quote for one in reading.citations}
 
 
 def chromium() -> str:
@@ -320,15 +307,3 @@ async def test_hostile_texts(browser: Browser, tmp_path: Path) -> None:
         await window.page.close()
 
     assert len(set(counts)) == 1
-
-
-# Fifty paths are drawn as far as they can be, and the page still opens quickly and fits a phone.
-async def test_a_long_run(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "long.html"
-    file.write_text(render(*long_run()), encoding="utf-8")
-    window = await Window.open(browser, file, width=PHONE)
-
-    assert await window.painted() > 1000
-    assert await window.page.evaluate("document.documentElement.scrollWidth") == PHONE
-    assert window.complaints == []
-    await window.page.close()

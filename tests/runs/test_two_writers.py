@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from graphreader.errors import ReplyError
 from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.ingestion.report import IngestReport
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import digest, soundness, world
-from tests.terminal import wait_for
 
 CHUNKS = 24
 FACT = re.compile(r"Anna\d+ met [^.]*\.")
@@ -77,60 +75,4 @@ def test_two_readers(neo4j: Settings, corpus: str, texts: Path) -> None:
 
     assert [report.complete for report in reports] == [True, True]
     assert digest.content(neo4j, corpus) == alone
-    soundness.check(neo4j, corpus, content_of(texts), facts_of)
-
-
-# A document that is deleted while two others read it in is gone or whole, never a part of it; the
-# others are whole, and what they share with it is counted right.
-def test_deleted_meanwhile(neo4j: Settings, corpus: str, texts: Path) -> None:
-    books = sorted(texts.iterdir())
-    with world.reader(neo4j, corpus, decider()) as reader:
-        reader.ingest(books[0])
-        with ThreadPoolExecutor() as pool:
-            ingesting = pool.submit(ingest_at_once, neo4j, corpus, books[1:3], books[1:2])
-            wait_for(lambda: chunks_of(neo4j, corpus, books[1].stem) >= 3)
-            deleted = [reader.delete("book0"), reader.delete("book1")]
-            ingesting.result()
-        titles = {one.title for one in reader.documents()}
-        soundness.check(
-            neo4j, corpus, {k: v for k, v in content_of(texts).items() if k in titles}, facts_of
-        )
-        again = reader.ingest(texts)
-
-    assert deleted == [1, 1]
-    assert {"book2"} <= titles <= {"book1", "book2"}
-    assert again.complete
-    soundness.check(neo4j, corpus, content_of(texts), facts_of)
-
-
-def chunks_of(neo4j: Settings, corpus: str, title: str) -> int:
-    """How many chunks of a document are in the graph."""
-    statement = "MATCH (:Document {corpus: $corpus, title: $title})-->(c:Chunk) RETURN c.id"
-    return len(digest.rows(neo4j, statement, corpus=corpus, title=title))
-
-
-# Two readers that ask again for the same failed chunks at once do not stand in each other's way.
-def test_retried_by_two(neo4j: Settings, corpus: str, texts: Path) -> None:
-    def refuse(task: ExtractionTask) -> Extraction:
-        raise ReplyError("The model does not make sense.")
-
-    with world.reader(neo4j, corpus, world.scripted({}, {ExtractionTask: refuse})) as reader:
-        failed = reader.ingest(texts)
-    begun: set[int] = set()
-
-    def retry(number: int) -> IngestReport:
-        async def extract(task: ExtractionTask) -> Extraction:
-            begun.add(number)
-            while len(begun) < 2:
-                await asyncio.sleep(0.001)
-            return world.extraction_of(facts_of(task.text))
-
-        with world.reader(neo4j, corpus, world.scripted({}, {ExtractionTask: extract})) as reader:
-            return reader.retry_failed()
-
-    with ThreadPoolExecutor() as pool:
-        reports = list(pool.map(retry, range(2)))
-
-    assert sum(len(one.failed) for one in failed.documents) == failed.asked_chunks > 0
-    assert [report.complete for report in reports] == [True, True]
     soundness.check(neo4j, corpus, content_of(texts), facts_of)

@@ -214,7 +214,7 @@ def test_drawing_library() -> None:
     [
         ("", "goes into a file"),
         ("-", "goes into a file"),
-        (".", "is a folder"),
+        (".", "goes into a file"),
         ("none/report.html", "No such file or directory"),
         ("file.txt/report.html", "Not a directory"),
         ("x" * 300, "too long"),

@@ -165,23 +165,6 @@ def test_long_paragraphs() -> None:
         assert all(chunk.tokens > 100 for chunk in chunks_of(text))
 
 
-# Chinese is cut at its sentences.
-def test_chinese() -> None:
-    text = "太宗甚喜，情愿出名借用。遂立了文书与判官，借他金银一库，着太尉尽行给散！" * 60
-    chunks = chunks_of(text)
-
-    assert len(chunks) > 5
-    assert all(chunk.text[-1] in "。！" for chunk in chunks)
-
-
-# A written sign of several characters is not cut.
-def test_signs_stay_whole() -> None:
-    family = "👩\u200d👩\u200d👧"
-
-    assert all(chunk.text.startswith("👩") for chunk in chunks_of(family * 200, 100))
-    assert all(chunk.text[0] == "e" for chunk in chunks_of("e\u0301" * 900, 100))
-
-
 # A heading begins a chunk rather than ending one.
 @pytest.mark.parametrize(
     "heading", ["CHAPTER {}", "## Part {}", "第{}回 灵根育孕源流出", "CHAP. {}."]
@@ -196,16 +179,6 @@ def test_headings(heading: str) -> None:
     assert [chunk.text for chunk in chunks] == [part + "\n\n" for part in parts[:-1]] + [parts[-1]]
 
 
-# Equal chunks in one document have different ids; equal texts in two documents share none.
-def test_equal_chunks() -> None:
-    text = "\n\n".join([paragraph(1)] * 20)
-    here = chunks_of(text, 50)
-    there = split(document_of(text, "elsewhere"), 50)
-
-    assert len({chunk.text for chunk in here[:-1]}) == 1
-    assert len({chunk.id for chunk in here + there}) == 2 * len(here)
-
-
 # Text without any white space, signs in a row, only line ends: nothing takes long or exceeds.
 @pytest.mark.parametrize("unit", ["a", "啊", "ab1,", "\n", " ", "Mr. ", "👩\u200d"])
 def test_hostile_text(unit: str) -> None:
@@ -217,17 +190,6 @@ def test_hostile_text(unit: str) -> None:
     assert len(chunks) <= count(text) / 1000 + 2
     edited = text.replace("x", "z")
     assert joined(rechunked(edited, chunks, 2000)) == edited
-
-
-# A limit that one character could exceed is refused.
-def test_tiny_limit() -> None:
-    with pytest.raises(ValueError, match="at least 8 tokens, not 7"):
-        chunks_of("Joan", 7)
-
-
-# White space without end, which tiktoken alone cannot count, is counted.
-def test_endless_space() -> None:
-    assert 7_000 < count(" " * 1_000_000) < 64_000
 
 
 # Of paragraphs changed, added and taken out, only the chunks that held them are cut anew.
@@ -275,18 +237,6 @@ def test_insertion_between(new: str) -> None:
 
         assert after[at].text == new
         assert ids(after[:at] + after[at + 1 :]) == ids(before)
-
-
-# Of parts that changed places the longer one keeps its chunks, and the edit in it makes one new.
-def test_moved() -> None:
-    before = book()
-    changed = before[2].text.replace("Letter", "Epistle", 1)
-    moved = joined(before[9:]) + joined(before[:9]).replace(before[2].text, changed)
-    after = rechunked(moved, before)
-
-    assert len(before) < 18
-    assert joined(after) == moved
-    assert set(ids(before[:9])) - set(ids(after)) == {before[2].id}
 
 
 # Equal chunks are matched in order: only as many are new as there are edits.

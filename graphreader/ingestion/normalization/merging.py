@@ -1,18 +1,11 @@
 """Decides which key elements are one thing: merge rules, similarity, association, groups.
 
-After InsTag (Lu et al. 2023). Its semantic step clusters PhraseBERT embeddings by DBSCAN with a
-distance of 0.05; here pairs with a cosine of at least 0.95 are candidates, whatever model made the
-embeddings, and the merge rules decide. Its association step finds pairs by FP-Growth with a support
-of 40 and a confidence of 99 %; for item sets of two that is a count of the facts that name both.
-
-An embedding that knows spelling finds "Austria" like "Australia", one that knows meaning finds
-"1914" like "1915" and "north" like "south". So a merge must be certain without it: one wording with
-other hyphens, accents or points, the British and American spelling of a common word, or forms of
-one place. Only for two single common words that do not look alike the embedding decides: "film",
-"movie". A word is common where it has no capital letter. English is known; other languages merge
-only by hyphens, points and accents.
-
-Nothing here reads the graph, and no result depends on the order of its input.
+After InsTag (Lu et al. 2023): pairs with a cosine of at least 0.95 are candidates, and pairs that
+occur together in at least 40 facts and 99 % of them. An embedding finds "Austria" like "Australia"
+or "north" like "south", so a merge must be certain without it: one wording with other hyphens,
+accents or points, British and American spelling, or forms of one place. Only for two single common
+words that do not look alike the embedding decides: "film", "movie". No result depends on the order
+of the input.
 """
 
 import re
@@ -77,8 +70,7 @@ def semantic_merges(
     """Return the merges of similar pairs (two ids of `elements`, a cosine), in the order of keys.
 
     Forms of one place merge too, with a score of 1. The head of a group is the place itself if it
-    is there, else the element with most facts. Pairs below the threshold and of unknown elements
-    are ignored.
+    is there, else the element with most facts.
     """
     pairs = [
         (elements[one], elements[other], score)
@@ -100,10 +92,7 @@ def semantic_merges(
 
 
 def association_merges(pairs: Iterable[tuple[Element, Element, int]]) -> list[Merge]:
-    """Return the merges of pairs with the number of facts that name both, in the order of keys.
-
-    Each pair stands once, either way around. In a group every two always occur together.
-    """
+    """Return the merges of pairs with the number of facts that name both, in the order of keys."""
     together = {
         frozenset((a.id, b.id)): (a, b, facts / max(a.facts, b.facts))
         for a, b, facts in pairs
@@ -184,10 +173,7 @@ def _by_key(merge: Merge) -> tuple[str, str]:
 
 
 def may_merge(a: Element, b: Element) -> bool:
-    """Whether two similar elements are one thing: forms of one place, or one wording.
-
-    Symmetric. It must be right for an embedding that knows only spelling.
-    """
+    """Whether two similar elements are one thing: forms of one place, or one wording."""
     if _place(a) and _place(a) == _place(b):
         return True
     if not (is_comparable(a.name, a.key) and is_comparable(b.name, b.key)):
@@ -199,7 +185,7 @@ def may_merge(a: Element, b: Element) -> bool:
 
 
 def may_associate(a: Element, b: Element) -> bool:
-    """Whether two elements that always occur together can be one thing; symmetric.
+    """Whether two elements that always occur together can be one thing.
 
     Numbers and dates cannot, nor antonyms. A name can only be one with an element that holds its
     words or whose words it holds ("Bennet", "Elizabeth Bennet"): couples occur together as well.
@@ -216,10 +202,7 @@ def may_associate(a: Element, b: Element) -> bool:
 
 
 def blocking_keys(key: str) -> frozenset[str]:
-    """Keys of which two elements share one wherever the merge rules may allow their merge.
-
-    So an element that shares none with any other one need not be compared at all.
-    """
+    """Keys of which two elements share one wherever the merge rules may allow their merge."""
     spellings = (
         strip_accents(space_hyphens(key)),
         *(" ".join(_american_words(way(key))) for way in (space_hyphens, join_hyphens)),
@@ -309,10 +292,7 @@ def _american_words(key: str) -> list[str]:
 
 
 def are_antonyms(one: str, other: str) -> bool:
-    """Whether two lower-case English words exclude each other, or one negates the other.
-
-    Embeddings find "north" like "south", because both stand in the same places of texts.
-    """
+    """Whether two lower-case English words exclude each other, or one negates the other."""
     longer, shorter = sorted((one, other), key=len, reverse=True)
     if longer != shorter and longer in {negation + shorter for negation in _NEGATIONS}:
         return True

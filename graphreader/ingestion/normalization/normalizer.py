@@ -1,8 +1,7 @@
 """Takes the graph of a corpus to its normal form, and back (paper, section 3.2; Lu et al. 2023).
 
-The normal form follows from the base graph, which extraction wrote, and from the stages that are
-switched on. One run computes the merges that should exist, reads those that do, and writes the
-difference. Interrupted runs, new or deleted texts and other stages are all such differences.
+One run computes the merges that should exist by the base graph, which extraction wrote, and by the
+stages that are switched on, reads those that do, and writes the difference.
 """
 
 from array import array
@@ -71,13 +70,6 @@ class Normalizer:
                 len(report.parted),
             )
         return report
-
-    async def undo(
-        self, *, dry_run: bool = False, progress: Progress = no_progress
-    ) -> NormalizationReport:
-        """Undo every merge, which restores exactly the base graph."""
-        bare = Normalizer(self._connection, self._corpus, ())
-        return await bare.run(dry_run=dry_run, progress=progress)
 
     async def _normalize(self, progress: Progress, *, write: bool) -> NormalizationReport:
         """Compare the merges that should exist with those that do; write the difference."""

@@ -1,18 +1,10 @@
 """Gives the wordings of one key element one key, by rules alone (paper, section 3.2).
 
-Unicode forms, case, white space, surrounding punctuation, the possessive, the article before two or
-more words, the plural of an English word, the infinitive of a regular verb, the points of an
-abbreviation, the commas of a number: nothing that needs meaning. So "Joan of Arc" and "the Maid of
-Orléans" stay two, as do "run" and "ran", "The Who" and "who", traditional and simplified Chinese.
-Where a rule is in doubt it does nothing: two nodes for one thing cost little, one node for two
-things gives wrong answers. This is the rule aggregation of InsTag (Lu et al. 2023), which stems.
-
-Further functions bring one way of writing a key to another one, for the merge rules: hyphens,
-points, accents, British and American spelling. Only what is certain is listed: "programme", "tyre",
-"cheque" and "storey" are not, because their American spellings are words of their own.
-
-Word lists are in english.txt. Keys have no case, so names cannot be told by their capital letters:
-those whose stem is another name (Williams, Adams) or a word (Mars, Wells) are listed as well.
+The rule aggregation of InsTag (Lu et al. 2023): Unicode forms, case, white space, punctuation,
+possessives, articles, plurals, infinitives, the points of abbreviations, the commas of numbers. A
+rule in doubt does nothing: one node for two things gives wrong answers. The functions on hyphens,
+accents and spelling serve the merge rules. Word lists are in english.txt, also of names that look
+like plurals (Adams, Wells), since keys have no case.
 """
 
 import re
@@ -62,9 +54,7 @@ def clean_surface(surface: str) -> str:
 def normalize(surface: str) -> str:
     """Return the key that all wordings of one key element share; empty where nothing is left.
 
-    At most 200 characters. A key is its own key: `normalize(normalize(x)) == normalize(x)`. Case
-    is no part of it, so lists tell plurals from names such as "Paris", and only in words of a to z;
-    Chinese and other scripts keep every character.
+    A key is its own key: `normalize(normalize(x)) == normalize(x)`.
     """
     key = clean_surface(surface).lower()
     for _ in range(LONGEST):
