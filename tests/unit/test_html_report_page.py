@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 import threading
 from itertools import pairwise
 from pathlib import Path as File
@@ -24,17 +23,10 @@ from tests.unit.html_pages import Element, long_run, parsed, run_of
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
-    "</style><style>*{display:none}</style>",
-    "</title><h1>another</h1>",
     '"><img src=x onerror=alert(1)>',
-    "' onmouseover='alert(1)' x='",
-    "<!-- <script> -->",
     "]]><![CDATA[<b>",
-    "</details></blockquote></main></body></html><iframe src=//x>",
     "&lt;b&gt;&quot;&#60;script&#62;&amp",
     "{{ 7 * 7 }} {% raw %} {# x #} ${x} $question",
-    "javascript:alert(1)//<a href=javascript:alert(1)>",
-    "<svg/onload=alert(1)> <math><mtext></p><b>",
     "<\u2028\u2029/script\x00>\x1b]0;x\x07",
 )
 NOTHING = Reading("Who?", "Nobody knows.", "", False, "c", "Look.", decider="offline")
@@ -208,48 +200,27 @@ def test_drawing_library() -> None:
     assert "Permission is hereby granted" in (folder / "LICENSE").read_text(encoding="utf-8")
 
 
-# A file that cannot be written is refused in a sentence, and nothing is left behind.
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("", "goes into a file"),
+# A file that cannot be written is refused in a sentence; one that can stays as it is while it is
+# checked, and `~` is the person's home. A named pipe is not opened: that would wait for its reader.
+def test_checked_files(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.html").write_text("earlier")
+    os.mkfifo(tmp_path / "pipe")
+    for name, sentence in (
         ("-", "goes into a file"),
         (".", "goes into a file"),
         ("none/report.html", "No such file or directory"),
-        ("file.txt/report.html", "Not a directory"),
-        ("x" * 300, "too long"),
-        ("odd\0.html", "null"),
-    ],
-)
-def test_refused_files(
-    tmp_path: File, monkeypatch: pytest.MonkeyPatch, name: str, sentence: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file.txt").write_text("x")
-
-    with pytest.raises(UsageError, match=sentence):
-        check(name)
-
-    assert os.listdir(tmp_path) == ["file.txt"]
-
-
-# A file that can be written stays as it is while it is checked; `~` is the person's home.
-def test_checked_files(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "old.html").write_text("earlier")
-
-    assert check("~/old.html") == tmp_path / "old.html"
-    assert check(tmp_path / "new.html") == tmp_path / "new.html"
-    assert [one.read_text() for one in tmp_path.iterdir()] == ["earlier"]
-
-
-# A named pipe is not opened by the check: that would wait for its reader, or end it.
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes in folders")
-def test_pipes(tmp_path: File) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    checking = threading.Thread(target=check, args=(tmp_path / "pipe",), daemon=True)
+        ("old.html/report.html", "Not a directory"),
+    ):
+        with pytest.raises(UsageError, match=sentence):
+            check(name)
+    checking = threading.Thread(target=check, args=("pipe",), daemon=True)
     checking.start()
     checking.join(10)
 
     assert not checking.is_alive()
-    assert os.listdir(tmp_path) == ["pipe"]
+    assert check("~/old.html") == tmp_path / "old.html"
+    assert check(tmp_path / "new.html") == tmp_path / "new.html"
+    assert (tmp_path / "old.html").read_text() == "earlier"
+    assert sorted(os.listdir(tmp_path)) == ["old.html", "pipe"]
