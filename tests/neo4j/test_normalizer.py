@@ -13,9 +13,9 @@ from graphreader.settings import STAGES
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.key_elements import SimilarElement, SimilarityPairs
+from graphreader.store.key_elements import SimilarityPairs
 from graphreader.store.writer import Deleter, GraphWriter
-from tests.neo4j.texts import Facts, by_vector, by_words, document, node_ids, write
+from tests.neo4j.texts import Facts, by_vector, by_words, document, write
 from tests.servers import both_versions
 
 BAND: Facts = {
@@ -238,23 +238,20 @@ async def test_a_run_that_was_cut_off(
     assert await graph(connection, writer.corpus) == base
 
 
-# What always occurs together, in at least 40 facts, becomes one; in 39 facts it stays two.
-@pytest.mark.parametrize(("facts", "merged"), [(40, True), (39, False)])
-async def test_what_always_occurs_together(
-    connection: Connection, writer: GraphWriter, facts: int, merged: bool
-) -> None:
+# What always occurs together, in at least 40 facts, becomes one.
+async def test_what_always_occurs_together(connection: Connection, writer: GraphWriter) -> None:
     together: Facts = {
         f"The quick verdict of judge{n}x was a ruling.": ["verdict", "ruling", f"judge{n}x"]
-        for n in range(facts)
+        for n in range(40)
     }
     await put(writer, "court", together)
     await put(writer, "other", {f"A bench and a lamp{n}x.": ["bench"] for n in range(50)})
     report = await Normalizer(connection, writer.corpus, ("association",)).run()
 
     found = {(one.element.name, one.into.name, one.stage) for one in report.merges}
-    assert found == ({("verdict", "ruling", "association")} if merged else set())
+    assert found == {("verdict", "ruling", "association")}
     facts_of = await named(connection, writer.corpus)
-    assert len(facts_of["ruling"]) == facts
+    assert len(facts_of["ruling"]) == 40
 
 
 # Another corpus with the same words is neither looked at nor touched.
@@ -291,25 +288,3 @@ async def test_a_crowd_is_alike(
         id_: everybody - {id_} for id_ in everybody
     }
     assert min(one.score for others in alike.values() for one in others) > 0.999
-
-
-# Comparing all vectors here finds the same pairs as searching the index for each key element.
-@both_versions
-async def test_gathered_vectors(connection: Connection, writer: GraphWriter) -> None:
-    names = [
-        f"{word}{end}" for word in ("bridge", "harbour master", "old mill") for end in ("", "s")
-    ]
-    facts = {f"{name} {n}.": [name, f"{name} {n}"] for n, name in enumerate(names)}
-    await put(writer, "one", facts)
-    searching, gathered = (SimilarityPairs(connection, writer.corpus) for _ in range(2))
-    ids = [*(await node_ids(writer)).values()]
-    await gathered.load_vectors()
-    wanted, found = await searching.similar_to(ids, 0.6), await gathered.similar_to(ids, 0.6)
-
-    def pairs(alike: dict[str, list[SimilarElement]]) -> dict[tuple[str, str], float]:
-        return {(id_, one.id): one.score for id_, others in alike.items() for one in others}
-
-    assert pairs(found).keys() == pairs(wanted).keys()
-    assert len(pairs(found)) >= len(names)
-    assert pairs(found) == pytest.approx(pairs(wanted), abs=1e-6)
-    assert {one.name for one in found[ids[0]]} == {one.name for one in wanted[ids[0]]}

@@ -13,7 +13,7 @@ from graphreader.errors import (
     StoreError,
 )
 from graphreader.graph_reader import GraphReader
-from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.ingestion.report import FailedChunk
 from graphreader.settings import Settings
 from graphreader.store.writer import GraphWriter
@@ -117,33 +117,6 @@ def test_a_model_goes_away(neo4j: Settings, corpus: str, texts: Path) -> None:
     assert report.documents[0].status == "read"
     assert len(asked(healthy)) == 12 - 6
     assert (stats.facts, stats.key_elements, stats.chunks) == (12, 24, 12)
-
-
-# Bad extractions do no harm: every fact has a key element, and none comes twice.
-def test_bad_extractions(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    long = "x" * 50_000
-
-    def extract(task: ExtractionTask) -> Extraction:
-        return Extraction(
-            facts=[
-                ExtractedFact(fact="...", key_elements=["", "  ", "...", "\ud800"]),
-                ExtractedFact(fact="", key_elements=["nothing"]),
-                ExtractedFact(
-                    fact=f"City\ud800 \n of {long}.", key_elements=["City", "city", long]
-                ),
-                ExtractedFact(fact=f"City of {long}.", key_elements=["again"]),
-            ]
-        )
-
-    world.write_files(tmp_path, {"one": SENTENCES[:1]})
-    decider = world.scripted(FACTS, {ExtractionTask: extract})
-    with world.reader(neo4j, corpus, decider) as reader:
-        report = reader.ingest(tmp_path)
-        stats = reader.stats()
-
-    assert (stats.facts, stats.key_elements) == (1, 2)
-    assert {len(name) for name, _ in stats.busiest} == {4, 200}
-    assert report.dropped == 4  # of the fact without words, and of the wording without letters
 
 
 # The decider that extracted the facts is recorded: another one that reads on or answers says so.

@@ -245,26 +245,6 @@ async def test_the_drawing(browser: Browser, answered: Run) -> None:
     await page.close()
 
 
-# On a phone a finger scrolls the page over the drawing, too.
-async def test_a_finger(browser: Browser, answered: Run) -> None:
-    window = await Window.open(browser, answered.page, width=PHONE, has_touch=True, is_mobile=True)
-    page = window.page
-    await page.locator("#canvas").scroll_into_view_if_needed()
-    box = await page.locator("#canvas").bounding_box()
-    devtools = await page.context.new_cdp_session(page)
-    assert box
-    before = await page.evaluate("scrollY")
-    touches = [[{"x": box["x"] + 100, "y": box["y"] + 230 - 15 * step}] for step in range(11)]
-    for kind, points in zip(["touchStart", *["touchMove"] * 10], touches, strict=True):
-        await devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    await devtools.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    await page.wait_for_function("before => scrollY > before", arg=before, timeout=5000)
-    after = await page.evaluate("scrollY")
-
-    assert after > before
-    await page.close()
-
-
 # Without JavaScript all but the drawing is there, in words. On paper all that is folded is open, in
 # light colours, without what can only be clicked.
 async def test_without_javascript_and_on_paper(browser: Browser, answered: Run) -> None:

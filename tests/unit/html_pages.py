@@ -1,25 +1,16 @@
 """Runs to report, and the HTML pages of reports as trees of elements."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 from graphreader.html_report.graph_view import MOST_NODES, visited_ids
+from graphreader.html_report.summary import _FUNCTION_NAMES
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunChunk, RunSubgraph
 from graphreader.store.records import Node, Passage
 from graphreader.usage import Usage
 
-FUNCTIONS = (
-    "read_chunk",
-    "next_page",
-    "search_more",
-    "read_previous_chunk",
-    "read_subsequent_chunk",
-    "stop_and_read_neighbor",
-    "read_neighbor_node",
-    "termination",
-)
 VOID = {"meta", "link", "br", "hr", "img", "input", "base"}
 
 
@@ -96,7 +87,9 @@ def parsed(page: str) -> Element:
 
 def run_of(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
     """A run in which every text is this one, with its chunks and its part of the graph."""
-    functions = tuple(FunctionCall(name, text, text, text, "k1") for name in (*FUNCTIONS, text))
+    functions = tuple(
+        FunctionCall(name, text, text, text, "k1") for name in (*_FUNCTION_NAMES, text)
+    )
     functions = (*functions, FunctionCall("search_more", "", "", text, "c1"))
     paths = (
         Path(text, text, 10, "termination", None, functions, Usage(10, 50, 5), "k1"),
@@ -137,7 +130,6 @@ def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
         Passage(f"c{n}", "A long book", "d", "book.txt", n, n * 9000, n * 9000 + len(words), words)
         for n in range(40)
     ]
-    reason = "These chunks tell of the siege, which the question asks for. " * 4
     paths = tuple(
         Path(
             f"Node {n}",
@@ -145,7 +137,7 @@ def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
             10,
             "call_limit",
             functions=tuple(
-                FunctionCall("read_neighbor_node", f"Node {n}", reason, f"Node {n}", f"k{n}-{step}")
+                FunctionCall("read_neighbor_node", f"Node {n}", "Why.", f"Node {n}", f"k{n}-{step}")
                 for step in range(10)
             ),
             node_id=f"k{n}-0",
@@ -162,10 +154,6 @@ def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
     subgraph = RunSubgraph(
         tuple(Node(one, f"Node {one}") for one in ids if one.startswith("k")),
         tuple(RunChunk(one.id, one.chunk, one.document, "d") for one in passages),
-        tuple(Edge(one, other, 1, reason) for one, other in _pairs(ids)),
+        tuple(Edge(one, other, 1, "Why.") for one, other in pairwise(ids)),
     )
     return reading, passages, subgraph
-
-
-def _pairs(ids: Sequence[str]) -> list[tuple[str, str]]:
-    return [(one, other) for n, one in enumerate(ids) for other in ids[n + 1 : n + 9]]

@@ -89,18 +89,6 @@ async def test_reading(write: Callable[..., Path]) -> None:
     assert long.reading.output_tokens == long.reading.calls * ExtractionTask.reply_tokens
 
 
-# A chunk of white space is a chunk, but it is not sent.
-async def test_white_space(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("Vera Holm was born." + "\n \n" * 900 + "She taught.", encoding="utf-8")
-    chunks = split(load(file, "c"), 200)
-
-    result = await estimated(file)
-
-    sent = [chunk for chunk in chunks if chunk.text.strip()]
-    assert result.missing == len(chunks) > len(sent) == result.reading.calls
-
-
 # A chunk whose prompt is too large is read in parts, as it will be.
 async def test_too_large_for_the_window(write: Callable[..., Path]) -> None:
     measurer = FixedInstructions(window=INSTRUCTIONS + 120)

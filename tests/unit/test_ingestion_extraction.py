@@ -70,26 +70,37 @@ async def test_dense_chunks_are_divided(error: type[ReplyError | WindowError]) -
     assert result.read.error is None
 
 
-# A small text is not divided; the chunk fails with all that it has cost.
-async def test_small_chunks_are_not_divided() -> None:
-    result, decider = await extracted(limited(0, CutOffError), SENTENCES[0])
-
-    assert (result.read.error, result.read.facts) == ("That is too much.", ())
-    assert result.usage == Usage(1, 500, 1024)
-    assert len(decider.asked) == 1
-
-
-# A half that fails leaves the whole chunk without facts, so that it is asked again.
-async def test_half_a_chunk_is_none() -> None:
+# A small text is not divided, and a half that fails leaves the whole chunk without facts; the chunk
+# fails with all that it has cost.
+async def test_failing_chunks() -> None:
     def second_half_fails(task: ExtractionTask) -> Extraction:
         if SENTENCES[0] not in task.text:
             raise ReplyError("That makes no sense.")
         return limited(40, CutOffError)(task)
 
-    result, _ = await extracted(second_half_fails)
+    small, decider = await extracted(limited(0, CutOffError), SENTENCES[0])
+    half, _ = await extracted(second_half_fails)
 
-    assert (result.read.error, result.read.facts) == ("That makes no sense.", ())
-    assert result.usage.calls == 2
+    assert (small.read.error, small.read.facts) == ("That is too much.", ())
+    assert (small.usage, len(decider.asked)) == (Usage(1, 500, 1024), 1)
+    assert (half.read.error, half.read.facts) == ("That makes no sense.", ())
+    assert half.usage.calls == 2
+
+
+# Facts without words, equal ones, lone surrogates and endless wordings do no harm.
+async def test_bad_extractions() -> None:
+    long = "x" * 50_000
+    facts = [
+        fact("...", "", "  ", "...", "\ud800"),
+        fact("", "nothing"),
+        fact(f"City\ud800 \n of {long}.", "City", "city", long),
+        fact(f"City of {long}.", "again"),
+    ]
+    result, _ = await extracted(lambda task: Extraction(facts=facts))
+
+    (only,) = result.read.facts
+    assert only.text == f"City of {long}."
+    assert [len(one.surface) for one in only.key_elements] == [4, 200]
 
 
 # Where the budget is used up, the chunk waits for another run.
