@@ -24,6 +24,7 @@ from graphreader.store.connection import Connection, Row
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 from tests.neo4j.conftest import DIMENSION
 from tests.runs.digest import content
+from tests.servers import both_versions
 
 LIMIT = 12
 REFRAIN = "And nobody knew why it was.\n\n"
@@ -137,6 +138,7 @@ async def full(connection: Connection, corpus: str) -> AsyncIterator[GraphWriter
 
 # What was exported, deleted and imported is the same graph with the merges of normalization; a copy
 # under another name has the same lines.
+@both_versions
 async def test_there_and_back(connection: Connection, full: GraphWriter, other: str) -> None:
     before = graph(connection, full.corpus)
     data = await exported(connection, full.corpus)
