@@ -64,9 +64,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-# ------------------------------------------------------------------ declared tables
-
-
 def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any]) -> list[Table]:
     """The tables that have something to show, the main one first.
 
@@ -362,9 +359,8 @@ _UNCHANGED = (DEFAULT, PAPER)
 def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     """GraphReader with all its parts, and below it the readers that lack one."""
     rows = []
-    for group in grouped(
-        section[section["is_ablation"] | section["reader"].isin(_UNCHANGED)], "model"
-    ):
+    compared = section["is_ablation"] | section["reader"].isin(_UNCHANGED)
+    for group in grouped(section[compared], "model"):
         readers = {value(one, "reader"): one for one in grouped(group, "reader")}
         base = next((name for name in _UNCHANGED if name in readers), None)
         measure = main_measure(group)
@@ -394,7 +390,7 @@ FUNCTIONS: Mapping[Stage, tuple[str, Sequence[str]]] = {
     ),
     "neighbors": ("Exploring neighbors", ("read_neighbor_node", "termination")),
 }
-"""The paper's stages and functions. `next_page` is ours, and counts in none of its shares."""
+"""The paper's stages and functions. `next_page` is ours, and is not counted."""
 
 
 def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
@@ -415,14 +411,11 @@ def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
         for stage in STAGES:
             title, names = FUNCTIONS[stage]
             first["Of all calls"] = sums[stage] / sum(sums.values()) if any(sums.values()) else None
-            for name in (*names, "next_page"):
-                count = calls.count((stage, name))
-                if name in names or count:
-                    share = count / sums[stage] if sums[stage] else None
-                    label = f"{name} (ours, beside)" if name == "next_page" else name
-                    cells = {"Stage": title, "Function": label, "Of its stage": share, **first}
-                    rows.append(row(group_cells(spec.columns, group) | cells))
-                    first = {}
+            for name in names:
+                share = calls.count((stage, name)) / sums[stage] if sums[stage] else None
+                cells = {"Stage": title, "Function": name, "Of its stage": share, **first}
+                rows.append(row(group_cells(spec.columns, group) | cells))
+                first = {}
     return rows + printed_rows("functions", _paper_section(section))
 
 
@@ -484,9 +477,6 @@ def _read_agent_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     return group_rows(spec, section) + wanted
 
 
-# ------------------------------------------------------------------ spread
-
-
 def _spread_rows(_: TableSpec, section: "DataFrame") -> list[TableRow]:
     """The spread over repeats of each reader and model, and over the models of each reader."""
     rows = []
@@ -507,20 +497,16 @@ def _spread_row(over: str, readings: "DataFrame", column: str) -> TableRow:
         **{"Model": ", ".join(sorted(set(readings["model"]))) or None, "Over": over},
         **{"Runs": len(runs), "Score": measure},
     }
-    scores = [
-        statistics.fmean(one.values()) for run in runs if (one := question_scores(run, measure))
-    ]
-    fcrs = [statistics.fmean(one.values()) for run in runs if (one := question_means(run, "FCR"))]
-    if scores:
-        cells |= {"Mean": statistics.fmean(scores), "Least": min(scores), "Most": max(scores)}
-        cells["Standard deviation"] = statistics.stdev(scores) if len(scores) > 1 else None
-    if fcrs:
-        cells["FCR"] = statistics.fmean(fcrs)
-        cells["FCR, standard deviation"] = statistics.stdev(fcrs) if len(fcrs) > 1 else None
+    for values, of, name, deviation in (
+        (question_scores, measure, "Mean", "Standard deviation"),
+        (question_means, "FCR", "FCR", "FCR, standard deviation"),
+    ):
+        means = [statistics.fmean(one.values()) for run in runs if (one := values(run, of))]
+        if means:
+            cells[name] = statistics.fmean(means)
+            cells[deviation] = statistics.stdev(means) if len(means) > 1 else None
+            cells |= {"Least": min(means), "Most": max(means)} if name == "Mean" else {}
     return row(cells)
-
-
-# ------------------------------------------------------------------ names in the declarations
 
 
 def _window(group: "DataFrame", _: str) -> str | None:

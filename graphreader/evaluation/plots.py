@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graphreader.evaluation.measures import DEFAULT, NATIVE, PHASES
+from graphreader.evaluation.measures import DEFAULT, NATIVE
 from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.tables import Cell, Section, Table, TableRow
 from graphreader.files import atomic_write
@@ -29,7 +29,6 @@ _READER_COLOURS: Mapping[str, str] = {
 }
 """By the beginnings of their names; golden and other readers are grey."""
 
-_PHASE_COLOURS = dict(zip(PHASES.values(), (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY), strict=True))
 _SCORE_COLOURS: Mapping[str, str] = {"LR-1": ORANGE, "F1": BLUE, "FCR": GREEN}
 _MARKERS, _STROKES = "osD^vP", ("-", "--", "-.")
 
@@ -134,23 +133,6 @@ def _draw_lines(axes: Any, series: Sequence[Series], ticks: Mapping[int, str]) -
     _clear_axes(axes, "y")
 
 
-def _draw_bars(axes: Any, bars: Sequence[tuple[str, Mapping[str, float]]]) -> None:
-    """A bar a reader, made of the tokens of each phase, the sum at its end."""
-    rows = range(len(bars))
-    ends = [0.0] * len(bars)
-    for phase in bars[0][1]:
-        values = [phases[phase] for _, phases in bars]
-        style = {"color": _PHASE_COLOURS[phase], "height": 0.7, "edgecolor": "white"}
-        axes.barh(rows, values, left=list(ends), label=phase, **style)
-        ends = [end + value for end, value in zip(ends, values, strict=True)]
-    axes.bar_label(axes.containers[-1], [_thousands(end) for end in ends], padding=4, fontsize=8)
-    _name_rows(axes, [name for name, _ in bars])
-    axes.set_xlim(0, max(ends) * 1.12)
-    axes.xaxis.set_major_formatter(lambda value, _: _thousands(value))
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=8)
-    _clear_axes(axes, "x")
-
-
 def _name_rows(axes: Any, names: Sequence[str]) -> None:
     """The names at the left, the first on top."""
     axes.set_yticks(range(len(names)), list(map(_shorten, names)))
@@ -161,10 +143,6 @@ def _shorten(name: str) -> str:
     """The name, without its middle if it is too long."""
     half = _LONGEST // 2
     return name if len(name) <= _LONGEST else f"{name[:half]}…{name[-half + 1 :]}"
-
-
-def _thousands(value: float) -> str:
-    return f"{value / 1000:,.1f}k".replace(".0k", "k") if value >= 1000 else f"{value:,.0f}"
 
 
 def _clear_axes(axes: Any, grid: str) -> None:
@@ -283,19 +261,6 @@ def _sweep_panel(table: Table, section: Section) -> Panel | None:
     return _line_panel(section, lines, [f"{number:g}" for number in numbers], varied)
 
 
-def _cost_panel(table: Table, section: Section) -> Panel | None:
-    """Tokens a question, phase by phase."""
-    phases = [name for name in PHASES.values() if any(row[name].number for row in table.rows)]
-    bars = [
-        (_row_name(table, row), {name: row[name].number or 0.0 for name in phases})
-        for row in section.rows
-        if not row.paper and any(row[name].number for name in phases)
-    ]
-    title = f"{_shorten(section.title)}: tokens by phase"
-    height = _LINE * max(len(bars), len(phases))
-    return Panel(title, height, _draw_bars, bars) if bars else None
-
-
 _PANELS: dict[str, Callable[[Table, Section], Panel | None]] = {
     "scores": _main_score_panel,
     "evidence": partial(_score_panel, names=("FCR",)),
@@ -304,7 +269,6 @@ _PANELS: dict[str, Callable[[Table, Section], Panel | None]] = {
     "recall_by_length": _length_panel,
     "initial_nodes": _sweep_panel,
     "chunk_size": _sweep_panel,
-    "costs": _cost_panel,
 }
 
 

@@ -3,8 +3,6 @@
 Names of readers and datasets are data: they never become markup or a formula.
 """
 
-import csv
-import io
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +17,7 @@ from graphreader.evaluation.measures import (
     read_results,
     readings_frame,
 )
+from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.paper_tables import paper_tables
 from graphreader.evaluation.plots import draw_plots
 from graphreader.evaluation.tables import (
@@ -91,7 +90,8 @@ def all_tables(results: Results) -> list[Table]:
     tables[0] = replace(tables[0], notes=(*tables[0].notes, *notes))
     warning = _offline_warning({line["model"] for line in results.lines})
     for at, table in enumerate(tables):
-        if table.name in _WITH_PAPER_NOTE or (table.has_paper_rows and table.name != "datasets"):
+        beside_paper = table.name != "datasets" and any(row.paper for row in table.rows)
+        if beside_paper or table.name in _WITH_PAPER_NOTE:
             tables[at] = replace(table, warning=warning)
     return tables
 
@@ -130,48 +130,40 @@ def _count(number: int, noun: str) -> str:
 # ------------------------------------------------------------------ Markdown, CSV, JSON
 
 _PARTS = ("low", "high", "n")
+_COLUMN_PARTS = ("", *(f" {part}" for part in _PARTS))
 
 
 def as_csv(table: Table) -> str:
     """One line a row, with its section and source; intervals and n have columns of their own."""
-    columns = [
-        (column.name, part)
-        for column in table.columns
-        for part in ("value", *_PARTS)
-        if (column.missing and part == "value")
-        or any(getattr(row[column.name], part) is not None for row in table.rows)
-    ]
-    heads = [name if part == "value" else f"{name} {part}" for name, part in columns]
-    lines: list[Sequence[Any]] = [("section", "source", *heads)]
+    lines = []
     for section in table.sections:
         for row in section.rows:
-            values = (_rounded(getattr(row[name], part)) for name, part in columns)
-            lines.append((section.title, _source(row), *values))
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(lines)
-    return file.getvalue()
+            line: dict[str, Any] = {"section": section.title, "source": _source(row)}
+            for name, cell in row.cells.items():
+                line[name] = _rounded(cell.value)
+                line |= {f"{name} {part}": _rounded(getattr(cell, part)) for part in _PARTS}
+            lines.append(line)
+    names = (one.name for one in table.columns)
+    columns = ["section", "source", *(f"{name}{part}" for name in names for part in _COLUMN_PARTS)]
+    frame = import_extra("pandas", "A report").DataFrame(lines, columns=columns, dtype=object)
+    return str(frame.dropna(axis="columns", how="all").to_csv(index=False))
 
 
 def as_json(table: Table) -> Mapping[str, Any]:
     """Plain JSON types; a cell is its value, or an object of value, low, high and n."""
-    sections = [
-        {
-            "title": section.title,
-            "rows": [
-                {
-                    "source": _source(row),
-                    "cells": {one.name: _json_cell(row[one.name]) for one in table.columns},
-                }
-                for row in section.rows
-            ],
-        }
-        for section in table.sections
-    ]
+
+    def encoded(row: TableRow) -> Mapping[str, Any]:
+        cells = {column.name: _json_cell(row[column.name]) for column in table.columns}
+        return {"source": _source(row), "cells": cells}
+
     return {
         "name": table.name,
         "title": table.title,
         "warning": table.warning,
-        "sections": sections,
+        "sections": [
+            {"title": one.title, "rows": [encoded(row) for row in one.rows]}
+            for one in table.sections
+        ],
         "notes": footnotes(table),
     }
 
@@ -240,12 +232,8 @@ def _markdown_cell(row: TableRow, column: Column, best: tuple[float | None, floa
     text = escape_markdown(format_cell(cell, column.style))
     if row.paper:
         return f"*{text}*" if cell.value is not None else DASH
-    if not row.ranked or cell.number is None or best[0] is None:
-        return text
     value, space, rest = text.partition(" ")
-    rounded = round(cell.number, 3)
-    if rounded == best[0]:
-        value = f"**{value}**"
-    elif rounded == best[1]:
-        value = f"<ins>{value}</ins>"
+    if row.ranked and cell.number is not None and best[0] is not None:
+        marks = {best[1]: f"<ins>{value}</ins>", best[0]: f"**{value}**"}
+        value = marks.get(round(cell.number, 3), value)
     return f"{value}{space}{rest}"

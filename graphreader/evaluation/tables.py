@@ -1,7 +1,6 @@
 """Tables of an evaluation: how they are made of readings, and what people see of them.
 
-A table has sections of rows of cells. Shares are 0 to 1 in cells, and percent for people.
-`make_table` makes a table as its `TableSpec` says.
+Shares are 0 to 1 in cells, and percent for people.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,10 +56,9 @@ CellValue = Cell | Interval | float | str | None
 class Column:
     """A column. `ranked`: more is better, and the best of a section is in bold.
 
-    `aggregate` makes the cell of a group of readings, given the group and the name of the column
-    of the readings, which is `of` if it is not the column's name.
-    `missing` says why the column may be empty: it is shown all the same, with that note, where
-    others are left out. People see a `varied` one only if our rows differ in it.
+    `aggregate` makes the cell of a group of readings from their column `of`, or that of its name.
+    `missing` says why the column may be empty: it is shown all the same, with that note. People see
+    a `varied` one only if our rows differ in it.
     """
 
     name: str
@@ -134,11 +132,6 @@ class Table:
         """The rows that were measured here."""
         return [row for row in self.rows if not row.paper]
 
-    @property
-    def has_paper_rows(self) -> bool:
-        """Whether figures of a paper stand in the table."""
-        return any(row.paper for row in self.rows)
-
     def varies(self, column: str) -> bool:
         """Whether our rows have several values in a column."""
         return len({row[column].value for row in self.own_rows}) > 1
@@ -160,14 +153,11 @@ def visible_columns(table: Table, section: Section) -> list[Column]:
 def footnotes(table: Table) -> list[str]:
     """The table's notes, the reasons of empty columns, and the meaning of n; each once."""
     own = table.own_rows
-    reasons = [
-        column.missing
-        for column in table.columns
-        if column.missing and all(row[column.name].value is None for row in own)
-    ]
-    has_n = any(cell.n is not None for row in own for cell in row.cells.values())
-    n = ["n in brackets: over so many questions, not over all of the row."] if has_n else []
-    return list(dict.fromkeys((*table.notes, *reasons, *n)))
+    empty = [one for one in table.columns if all(row[one.name].value is None for row in own)]
+    notes = [*table.notes, *(column.missing for column in empty if column.missing)]
+    if any(cell.n is not None for row in own for cell in row.cells.values()):
+        notes.append("n in brackets: over so many questions, not over all of the row.")
+    return list(dict.fromkeys(notes))
 
 
 def best_values(section: Section, column: str) -> tuple[float | None, float | None]:
@@ -261,7 +251,7 @@ def _notes(spec: TableSpec, readings: "DataFrame", table: Table) -> Iterable[str
         if isinstance(note, str):
             yield note
         elif note["when"] == "paper":
-            yield from [note["text"]] if table.has_paper_rows else []
+            yield from [note["text"]] if len(table.rows) > len(table.own_rows) else []
         elif len(_select(readings, note["when"])):
             yield note["text"]
 

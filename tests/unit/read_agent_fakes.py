@@ -46,13 +46,11 @@ It was recorded in Los Angeles then."""
 """Six paragraphs of six or seven words: with 4 to 8 words a page each is a page of its own."""
 
 KINDS = {
-    "pause": PauseTask,
-    "gist": GistTask,
-    "gist_for_task": GistForTask,
-    "look_up": LookUpTask,
-    "next_page": NextPageTask,
-    "memory_answer": MemoryAnswerTask,
-    "memory_choice": MemoryChoiceTask,
+    kind.prompt: kind
+    for kind in (
+        *(PauseTask, GistTask, GistForTask, LookUpTask, NextPageTask),
+        *(MemoryAnswerTask, MemoryChoiceTask),
+    )
 }
 
 
@@ -109,10 +107,6 @@ def modelled(
 ) -> tuple[LanguageModelDecider, FunctionChatModel]:
     """A decider whose chat model is that function."""
     model = FunctionChatModel(function=function)
-    decider = LanguageModelDecider(
-        model,
-        ModelService("fake:model"),
-        window=window,
-        prompts=prompts,
-    )
+    service = ModelService("fake:model")
+    decider = LanguageModelDecider(model, service, window=window, prompts=prompts)
     return decider, model

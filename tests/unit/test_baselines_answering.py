@@ -10,7 +10,6 @@ from graphreader.baselines.retrieval import TOP_1_TOKENS, Retrieval, top_1_token
 from graphreader.baselines.session import ReaderModel, TextPassage, passages_of
 from graphreader.baselines.tasks import PassagesChoiceTask, PassagesTask, TextAnswer, TextChoice
 from graphreader.documents import Document
-from graphreader.errors import WindowError
 from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import FunctionChatModel, ScriptedDecider
 from graphreader.tokens import count
@@ -79,14 +78,6 @@ async def test_leaves_out_what_does_not_fit() -> None:
     assert unasked.documents_read == ("d0", "d1", "d2")
 
 
-# A passage that alone is too large for the prompt is an error that says what to do.
-async def test_one_passage_too_large() -> None:
-    some = passages_of([document(1, words("w", 900))], 4000)
-
-    with pytest.raises(WindowError, match="GRAPHREADER_WINDOW"):
-        await Retrieval("r", InOrder(some), model_of(2_000)[0], 1).aask("Where?")
-
-
 # The one chunk is as large as the window allows beside prompt and question, at most 3,800 tokens.
 @pytest.mark.parametrize("window", [4_096, 8_192])
 async def test_top_1_fills_the_window(window: int) -> None:
@@ -148,16 +139,6 @@ async def test_head() -> None:
     # one more paragraph would not fit
     size = reading.usage.input_tokens
     assert size <= 2_600 < size + count(f"Paragraph b{number - 30} tells of {words('b', 20)}.\n\n")
-
-
-# A paragraph larger than the window, such as a text without line breaks, is cut at sentences.
-async def test_text_without_line_breaks() -> None:
-    text = " ".join(f"Sentence {n} tells of {words('w', 20)}." for n in range(150))
-
-    shown, reading = await shown_by(4_096, text)
-
-    assert shown.partition("\n</texts>")[0].endswith(".")
-    assert 2_500 < reading.tokens_read < 4_096
 
 
 # Supporting facts are shown and cited where they stand; one that stands nowhere is shown, too.

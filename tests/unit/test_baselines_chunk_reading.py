@@ -50,20 +50,6 @@ async def test_stops_at_the_first_answerable_chunk() -> None:
     assert set(reading.phases) == {"read"}
 
 
-# If no chunk answers, the question is not answered, whatever single chunks may have held.
-async def test_none_is_unanswered() -> None:
-    hint = UNANSWERABLE.model_copy(update={"quotes": [SENTENCES[0]], "answer": "perhaps Oslo"})
-    decider = ScriptedDecider({ChunkReadTask: lambda task: hint})
-
-    reading = await ChunkReader(DOCUMENTS, model_of(decider)).aask("Where?")
-
-    assert not reading.answered
-    assert reading.answer == "The texts do not tell."
-    assert not reading.citations
-    assert reading.notes == ("No chunk answers the question.",)
-    assert len(reading.documents_read) == 4
-
-
 # The summary goes along, grows, and is evidence with the last chunk; quotes may be of both.
 async def test_summary_goes_along() -> None:
     summaries: list[str] = []

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking, bm25_terms
+from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking
 from graphreader.baselines.session import TextPassage
 from graphreader.documents import Document
 from graphreader.offline.embedder import OfflineEmbedder
@@ -77,24 +77,6 @@ async def test_equals_keep_their_order(question: str) -> None:
     some = passages([(f"Title {n}", "the same words") for n in range(40)])
 
     assert await BM25(some).ranked(question) == some
-
-
-# Nothing to rank, or texts without a single word, are no error.
-@every_ranking
-@pytest.mark.parametrize("texts", [[], [("", "...")]])
-async def test_nothing_to_rank(rank: Rank, texts: list[tuple[str, str]]) -> None:
-    some = passages(texts)
-
-    assert await rank(some).ranked("Who?") == some
-
-
-# Words are compared without case, endings and stop words, Chinese by characters and pairs; a word
-# counts as often as it stands there.
-def test_terms() -> None:
-    assert bm25_terms("The Directors of the GLASS") == bm25_terms("director glass")
-    assert bm25_terms("the and of") == []
-    assert len(bm25_terms("ox, Ox and ox")) == 3
-    assert sorted(bm25_terms("长江1998")) == sorted(["长", "江", "长江", "1998"])
 
 
 class Counting:

@@ -115,12 +115,9 @@ async def test_steps() -> None:
 
     first, second, third, fourth, fifth = steps_of(decider)
     assert (first.result, first.steps, first.actions) == ((), 14, ())
-    assert [hit.label for hit in second.result] == ["Page 0, chunk 0", "Page 1, chunk 0"]
-    assert second.result[0].text == "Ida wrote The Glass Road."
-    assert not second.result[0].in_full
+    assert second.result[0] == Hit(1, "Page 0, chunk 0", "Ida wrote The Glass Road.")
     assert third.result == (Hit(2, "Page 1, chunk 0", TEXTS[1], in_full=True),)
-    assert [hit.number for hit in third.waiting] == [1]
-    assert third.unread == {1}
+    assert ([hit.number for hit in third.waiting], third.unread) == ([1], {1})
     assert [(hit.number, hit.read) for hit in fourth.result] == [(1, False), (3, False)]
     assert fifth.notes == notes
     assert [action.shown() for action in fifth.actions] == [
@@ -131,8 +128,6 @@ async def test_steps() -> None:
     ]
     assert reading.answered
     assert reading.documents_read == ("d1", "d2")
-    calls = {phase: usage.calls for phase, usage in reading.phases.items()}
-    assert calls == {"read": 5, "answer": 1}
 
 
 # It answers from its notes, then the chunks that it named, then the others, the latest first; each
@@ -202,24 +197,14 @@ async def test_early_ends() -> None:
         await agent(scripted(IDA, read(2)), budget=lambda: Budget(max_calls=1)).aask("Where?")
 
 
-# An agent that never read anything has nothing to answer from.
-async def test_nothing_read() -> None:
-    reading = await agent(scripted(search("zebra"), answer())).aask("Where?")
-
-    assert not reading.answered
-    assert reading.usage.calls == 2
-
-
-# A search without words, the same search again and an answer from nothing cannot be carried out.
+# The same search again, one without words, an answer from nothing and a chunk that is not shown are
+# refused.
 def test_problems() -> None:
     done = (SearchAction("keyword_search", "Glass Road", (1, 2)),)
     task = SearchStepTask("Where?", "", done, (), (), frozenset({1, 2}), 3)
-
-    assert "already" in (task.problem(search("glass road")) or "")
-    assert task.problem(answer()) == "Read a chunk before you answer."
     long = answer(notes="word " * (NOTES_TOKENS + 1))
-    assert "at most 200 words" in (task.problem(long) or "")
-    for step in (search(" "), MEANING.model_copy(update={"query": ""}), read(3, 4)):
+
+    for step in (search("glass road"), search(" "), answer(), read(3, 4), long):
         assert task.problem(step) is not None
     for step in (search("glass", "road"), MEANING, read(4, 2)):
         assert task.problem(step) is None

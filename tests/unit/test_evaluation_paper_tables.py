@@ -5,13 +5,8 @@ from typing import Any
 import pytest
 
 from graphreader.evaluation.measures import length_position, reader_position, window_name
-from graphreader.evaluation.report import as_json, as_markdown
 from graphreader.evaluation.tables import (
-    Section,
-    best_values,
-    footnotes,
     format_cell,
-    row,
 )
 from tests.unit.evaluated_report import cells, reading, tables
 
@@ -108,13 +103,6 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
         ("Reader", "Of golden"),
         [["graphreader", 0.75], ["golden", 1], ["golden", 1]],
     ),
-    # Of next to nothing there is no share.
-    "share of a weak golden": (
-        "scores",
-        [*readings("graphreader", f1=[1.0, 0.05]), *readings("golden", f1=[1.0, 0.05])],
-        ("Of golden",),
-        [[None], [None]],
-    ),
     # Table 6: 3 of 5 facts, all of them of one of two questions; facts and notebook stand apart.
     "recall": (
         "recall",
@@ -148,8 +136,8 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
         ("Tokens a question", "Plan", "Paths", "Building a text", "Context", "Calls"),
         [[300, None, None, None, None, 1], [1300, 100, 1000, 5000, 20000, 3]],
     ),
-    # Table 7: of six calls two are at facts, three at chunks, one at neighbors; next_page counts
-    # beside. Two paths of one question: 3.5 calls a path, 7 a question.
+    # Table 7: of six calls two are at facts, three at chunks, one at neighbors; next_page does
+    # not count. Two paths of one question: 3.5 calls a path, 7 a question.
     "function calls": (
         "functions",
         [{"dataset": "mine", "paths": PATHS}],
@@ -163,7 +151,6 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
             [None, None, None, "termination", 1 / 3],
             [None, None, 1 / 6, "read_neighbor_node", 0],
             [None, None, None, "termination", 1],
-            [None, None, None, "next_page (ours, beside)", 1],
         ],
     ),
     # The differences are 0.6, 0.5, -0.1 and 0; of the 8 ways to set the signs of the first three 4
@@ -214,7 +201,6 @@ def test_counted_by_hand(name: str) -> None:
     [
         ({"em": 0.0, "rating": "exact"}, 1),
         ({"em": 1.0, "rating": "partial"}, 0),
-        ({"em": 1.0, "choice": False}, 0),
         ({"em": 0.0, "choice": True}, 1),
         ({"em": 1.0}, 1),
         ({"em": 1.0, "error": "gone"}, 0),
@@ -230,44 +216,23 @@ def test_right_answers(fields: Fields, right: int | None) -> None:
 # A rating that is missing while others are there is left out, and its row says of how many the mean
 # is; nothing else takes its place, also not in JSR. What failed is no missing rating.
 def test_missing_rating() -> None:
-    gold = {"gold_documents": [0], "documents_read": [0], "recall": {"strings": [1, 1]}}
+    gold = {"gold_documents": [0], "documents_read": [0]}
     lines = [
-        reading(id="a", rating="exact", **{**gold, "recall": {"strings": [1, 1], "rated": [1, 1]}}),
+        reading(id="a", rating="exact", **gold),
         reading(id="b", rating="no", **gold),
         reading(id="c", rating=None, em=1.0, **gold),
         reading(id="d", error="gone", em=0.0, gold_documents=[0]),
     ]
     made = tables(*lines, reading(id="a", reader="rag-bm25-1", rating="no"))
-    table = made["scores"]
-    (scored,), (evidence,), (recall,) = (
-        [one for one in made[name].own_rows if one["Reader"].value == "graphreader"]
-        for name in ("scores", "evidence", "recall")
-    )
+    (_, scored), (evidence,) = made["scores"].own_rows, made["evidence"].own_rows
 
     assert (scored["n"].value, scored["LR-1"].n, scored["EM"].n) == (4, 3, None)
     assert (scored["LR-1"].value, evidence["JSR"].value) == near((1 / 3, 1 / 3))
     assert (evidence["JSR"].n, evidence["FCR"].n) == (3, None)
-    assert (recall["SF-wise, rated"].n, recall["SF-wise, by words"].n) == (1, None)
     assert format_cell(scored["LR-1"], "percent").endswith("; n 3)")
-    assert any(note.startswith("n in brackets") for note in footnotes(table))
     assert cells(made["pairs"], "Measure") == [["LR-1"]]
     unrated = tables(*lines, reading(id="a", reader="full-text"))
     assert cells(unrated["pairs"], "Measure") == [["F1"]]
-
-
-# Tables without anything to show are left out.
-def test_left_out() -> None:
-    assert tables(reading()).keys() == {"scores", "datasets", "costs"}
-
-
-# Best and second best of ours are marked, by what is printed; papers and golden take no part.
-def test_best() -> None:
-    ours = [row({"x": value}) for value in (0.5, 0.61, 0.6104)]
-    others = [row({"x": 0.9}, paper=True), row({"x": 0.95}, ranked=False), row({"x": None})]
-
-    assert best_values(Section("", (*ours, *others)), "x") == (0.61, 0.5)
-    assert best_values(Section("", tuple(ours[:1])), "x") == (None, None)
-    assert best_values(Section("", tuple(ours[1:])), "x") == (None, None)
 
 
 # Readers stand in the papers' order, the paper's mode before our default, golden last.
@@ -280,22 +245,13 @@ def test_order() -> None:
     assert [window_name(one) for one in (4096, 128000, 2000, 0)] == ["4k", "128k", "2k", None]
 
 
-# What cannot be in a printed table is printed, and a note says so: a sum that is not 100, and an
-# LR-2 below LR-1. LongBench's samples are the paper's very sets; others get a note.
-def test_notes_on_the_paper() -> None:
-    calls = tables(reading(dataset="longbench-hotpotqa", paths=[{"calls": 1, "functions": []}]))[
-        "functions"
-    ]
-    scores = tables(reading(dataset="hotpotwikiqa-mixup", length="128k"))["scores"]
-    other = tables(reading(dataset="musique"), reading(dataset="longbench-musique"))["scores"]
-    printed = cells(calls, "Stage", "Of its stage", paper=True)
+# LongBench's samples are the paper's very sets; others get a note.
+def test_other_samples() -> None:
+    ours = tables(reading(dataset="longbench-musique"))["scores"]
+    other = tables(reading(dataset="musique"))["scores"]
 
-    assert [share for stage, share in printed if stage == "Exploring neighbors"] == [0.355, 0.655]
-    assert any("hotpotqa, neighbors: 101.0" in note for note in calls.notes)
-    assert cells(scores, "LR-1", "LR-2", paper=True)[0] == [0.1, 0.08]
-    assert any("cannot be less" in one for one in scores.notes)
+    assert not any("LongBench's samples" in one for one in ours.notes)
     assert any("LongBench's samples" in one for one in other.notes)
-    assert not any("LongBench's samples" in one for one in scores.notes)
 
 
 # Where a paper's figures stand beside those of no model, a table begins with a sentence that says
@@ -305,14 +261,10 @@ def test_offline_warning() -> None:
         reading(model="offline", gold_documents=[0]),
         reading(model="offline", reader="graphreader-nodes-3"),
     )
-    main = made["scores"]
+    mixed = tables(reading(model="offline"), reading(model="openai:x"))["scores"]
 
     assert {name for name, table in made.items() if table.warning} == {"scores", "initial_nodes"}
-    assert made.keys() > {"evidence", "datasets", "costs"}
-    assert main.warning.startswith("No language model answered here")
-    assert as_markdown([], [main], ()).splitlines()[4] == main.warning
-    assert as_json(main)["warning"] == main.warning
-    mixed = tables(reading(model="offline"), reading(model="openai:x"))["scores"]
+    assert made["scores"].warning.startswith("No language model answered here")
     assert mixed.warning.startswith('No language model answered where the model is "offline"')
     assert not tables(reading(model="openai:x"))["scores"].warning
     assert not tables(reading(model="offline", dataset="mine"))["scores"].warning

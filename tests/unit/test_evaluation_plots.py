@@ -47,20 +47,6 @@ def test_lines() -> None:
     assert (series[0].name, series[-1].name) == ("graphreader", "paper: GraphReader, 4k")
 
 
-# A reader stands once above all retrieval that read as much.
-def test_equal_reading() -> None:
-    gold = {"gold_documents": [0], "documents_read": [0]}
-    equal = [
-        reading(**gold, reader=name, against="graphreader", k=1) for name in ("bm25", "embedding")
-    ]
-
-    assert [dot.name for dot in panel("equal_reading", reading(**gold), equal=equal).marks] == [
-        "graphreader",
-        "bm25, as much as graphreader",
-        "embedding, as much as graphreader",
-    ]
-
-
 # A reader has the same colour in every picture, whichever others are there.
 def test_colours() -> None:
     def colours(table: str, *readers: str) -> dict[str, str]:
@@ -81,7 +67,6 @@ def test_colours() -> None:
 # However long names are, no word is cut at an edge of the picture or stands on another, in each
 # kind of picture.
 def test_room() -> None:
-    usage = {phase: {"calls": 1, "input_tokens": 10_000} for phase in ("plan", "explore", "answer")}
     lines = [
         reading(
             dataset="a dataset with a long name that goes on and on, longer than there is room for",
@@ -89,13 +74,12 @@ def test_room() -> None:
             model=f"provider:a-model-with-a-long-name-and-a-date-{number}",
             window=128_000,
             length=length,
-            phases=usage,
         )
         for number in range(7)
         for length in ("16k", "64k")
     ]
     made = tables(*lines)
-    for name in ("scores", "score_by_length", "costs"):
+    for name in ("scores", "score_by_length"):
         table = replace(made[name], warning="These figures are not to be compared. " * 5)
         figure = draw_table(matplotlib.figure, table)
         figure.draw_without_rendering()

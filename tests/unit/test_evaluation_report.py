@@ -47,7 +47,7 @@ def test_page(written: Report) -> None:
     pictures = {path.stem for path in written.files if path.suffix == ".png"}
 
     compare_page(page, EVALUATED / "report.md")
-    assert pictures >= {"scores", "evidence", "equal_reading", "score_by_length", "costs"}
+    assert pictures >= {"scores", "evidence", "equal_reading", "score_by_length"}
     for name in pictures:
         assert f"]({name}.svg)" in page
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")

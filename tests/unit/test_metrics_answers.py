@@ -19,7 +19,6 @@ from graphreader.evaluation.metrics.answers import (
     f1,
     f1_star,
     normalized,
-    overlap,
     rouge,
     units,
 )
@@ -52,9 +51,7 @@ def test_published_example() -> None:
         ("  The  Rock    n  Roll. ", "en", "rock n roll"),
         ("An apple, a pear, and THE plum!", "en", "apple pear and plum"),
         ("modern-day Italians", "en", "modernday italians"),
-        ("theory", "en", "theory"),
         ("1916–2003", "en", "1916–2003"),  # only ASCII punctuation goes
-        ("the", "en", ""),
         (" 《毕业 风暴》，ABC。", "zh", "《毕业风暴abc"),
         ("提莫·贝克曼（导演）", "zh", "提莫·贝克曼导演"),
     ],
@@ -70,14 +67,11 @@ def test_normal_form(text: str, language: str, normal: str) -> None:
     ("answer", "references", "language", "em", "f1_score"),
     [
         ("the tall Ann Lee", ["Bob", "Ann Lee"], "en", 0, 0.8),  # 2 of 3 and 2 of 2
-        ("Ann Lee", ["Bob"], "en", 0, 0),
         ("no no no", ["no"], "en", 0, 0.5),  # 1 of 3 and 1 of 1
         ("yes it is", ["yes"], "en", 0, 0.5),
-        ("no", ["yes"], "en", 0, 0),
         ("北京大学。", ["北京"], "zh", 0, 2 / 3),  # 2 of 4 and 2 of 2
         ("《北京大学》", ["《北京大学"], "zh", 1, 1),
         ("北京大学", ["北京", "北京 大学。"], "zh", 1, 1),
-        ("", ["Ann"], "en", 0, 0),
         ("The", ["a"], "en", 1, 0),
         ("Ann", [], "en", 0, 0),
     ],
@@ -124,15 +118,10 @@ BLACKLISTED = "was of in with for Ann"
         ("alpha", [SIX_EN], SIX_EN, "en", 0),
         ("北京，上海", [FIVE_ZH], FIVE_ZH, "zh", 4 / 7),
         ("北京", [FIVE_ZH], FIVE_ZH, "zh", 0),
-        ("was", ["was"], "was", "en", 0),
         (BLACKLISTED, [BLACKLISTED], BLACKLISTED, "en", 0),
-        ("was of Ann", ["was of Ann"], "Ann", "en", 1),
-        ("的", ["的"], None, "zh", 0),
         ("is", ["is it"], None, "en", 2 / 3),
-        ("is", ["is it"], "", "en", 2 / 3),
         ("北京", ["北京，上海，广州"], None, "zh", 0),
         ("Ann", ["Bob", "Ann"], None, "en", 0),
-        ("Bob", ["Bob", "Ann"], None, "en", 1),
         ("Bob", [], None, "en", 0),
     ],
 )
@@ -140,16 +129,6 @@ def test_f1_star(
     answer: str, references: list[str], keywords: str | None, language: str, score: float
 ) -> None:
     assert f1_star(answer, references, keywords, language) == pytest.approx(score)
-
-
-# Where F1* is 0 in the published cases, plain F1 is not. By hand: 6 of 18 words of the Chinese
-# answer are among the 11 of the reference, 12/29 (published is 14/29, one word in common more than
-# the printed texts have).
-def test_published_plain_f1() -> None:
-    chinese = overlap(answers.chinese_words(WRONG_DIRECTOR), answers.chinese_words(DIRECTOR))
-
-    assert f1(NO_YEAR, [MARTIN], "en") == pytest.approx(0.30769230769230765)
-    assert chinese == pytest.approx(12 / 29)
 
 
 # Words are cut first and normalized then; jieba prints and logs nothing while it starts.
@@ -192,12 +171,10 @@ CHINESE = ("北京大学", "清华大学", "北京", "复旦大学")
 @pytest.mark.parametrize(
     "answer",
     [
-        "B", "b", "(B)", "B.", "**B**", "[B]", "2", "(2)", "2.", "B)", "Option B", "option 2",
-        "(B) They dislike each other.", "B. They dislike each other", "B: They dislike each other",
-        "2. They dislike each other.", "The answer is B.", "The answer is (B).", "Answer: B",
-        "The correct answer is **B**, because they fight.", "I choose option B", "答案是B。",
-        "Final answer: 2", "Option B because they fight.", "The answer is B because of it.",
-        "The answer is 2 because they fight.", "It must be (B) since they fight.", "选项B",
+        "B", "b", "(B)", "**B**", "2", "2.", "B)", "Option B", "B. They dislike each other",
+        "2. They dislike each other.", "The answer is (B).", "Answer: B", "答案是B。", "选项B",
+        "The correct answer is **B**, because they fight.", "Option B because they fight.",
+        "The answer is 2 because they fight.", "It must be (B) since they fight.",
         "(B), because asa is afraid of Dorr is wrong; they dislike each other.",
     ],
 )  # fmt: skip
@@ -209,11 +186,9 @@ def test_labels(answer: str) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "", "I do not know.", "A or B", "(A) or (B)", "A. They dislike each other.", "(E)", "7",
+        "", "I do not know.", "(A) or (B)", "A. They dislike each other.", "(E)", "7",
         "They dislike each other, or they are strangers.", "A man who fears Dorr.",
-        "Options are hard to tell apart.", "The answer is a secret.",
-        "Option A or B", "Options A and C fit.", "The answer is A man.", "The answer is 2 years.",
-        "The answer is 2.5.",
+        "Options A and C fit.", "The answer is A man.", "The answer is 2 years.",
     ],
 )  # fmt: skip
 def test_unclear(answer: str) -> None:
@@ -228,13 +203,9 @@ def test_unclear(answer: str) -> None:
     [
         ("they dislike each other", STORY, 1),
         ("In the end, Asa is afraid of Dorr, as it seems.", STORY, 0),
-        ("The text suggests that they are strangers.", STORY, 2),
         ("2", YEARS, 2),
-        ("1", YEARS, 3),
-        ("It was in 1989.", YEARS, 1),
         ("(4)", YEARS, 3),
         ("It is the river bank.", NESTED, 1),
-        ("It is the river.", NESTED, 0),
         ("yes", ("Yes", "yes."), None),
         ("他毕业于北京大学。", CHINESE, 0),
         ("答案：B", CHINESE, 1),
@@ -250,11 +221,8 @@ def test_words(answer: str, options: tuple[str, ...], chosen: int | None) -> Non
 @pytest.mark.parametrize(
     ("answer", "references", "language", "scores"),
     [
-        ("testing", ["testing one two"], "en", (1 / 2, 0, 1 / 2)),
         ("testing one", ["testing one two"], "en", (4 / 5, 2 / 3, 4 / 5)),
-        ("testing two", ["testing one two"], "en", (4 / 5, 0, 4 / 5)),
         ("text first", ["first text", "first something"], "en", (1, 0, 1 / 2)),
-        ("", ["testing one two"], "en", (0, 0, 0)),
         ("testing", [], "en", (0, 0, 0)),
         ("a b c", ["c b a", "a b x y z"], "en", (1, 1 / 3, 1 / 2)),
         ("he discussed papers", ["discussing a paper"], "en", (0, 0, 0)),

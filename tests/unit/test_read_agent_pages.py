@@ -103,14 +103,6 @@ async def test_long_paragraph() -> None:
     assert [words_in(page) for page in pages] == [15, 18, 18, 18]
 
 
-# A sentence longer than a page is cut at a word, a word without end at a character.
-@pytest.mark.parametrize("text", ["word " * 100, "x" * 4_000, "天" * 100])
-async def test_endless(text: str) -> None:
-    pages = await paged(text, Pagination(5, 10))
-
-    assert [words_in(page) for page in pages] == [10] * 10
-
-
 # Chinese is counted by its characters without punctuation, and paused between sentences.
 async def test_chinese() -> None:
     assert words_in("天地玄黄，宇宙洪荒。") == 8

@@ -57,9 +57,8 @@ def f1(answer: str, references: Sequence[str], language: str) -> float:
 
     As SQuAD 1.1 and LongBench compute it: nothing in common is 0 also if both are empty (unlike
     SQuAD 2.0), and a yes or no that differs has no rule of its own (unlike HotpotQA's script). In
-    Chinese it is F1 of the characters, Latin letters and digits among them. LongBench's code
-    (`qa_f1_zh_score`) cuts Chinese into jieba's words first, as `f1_star` does, so that its figures
-    are a little lower.
+    Chinese it is F1 of the characters; LongBench's code (`qa_f1_zh_score`) cuts it into jieba's
+    words, as `f1_star` does, so that its figures are a little lower.
     """
     answered = units(answer, language)
     return max((overlap(answered, units(one, language)) for one in references), default=0.0)
@@ -139,21 +138,11 @@ _BLACKLIST_ZH = frozenset(
 def f1_star(answer: str, references: Sequence[str], keywords: str | None, language: str) -> float:
     """LV-Eval's F1*: F1 with the first reference, and 0 if too few keywords are in the answer.
 
-    `keywords` is LV-Eval's `answer_keywords`, None where it has none. jieba cuts Chinese ("zh")
-    into words; other languages are cut at spaces. Raises UsageError for Chinese without jieba.
-
-    This follows the published code (github.com/infinigence/LVEval, metrics.py and evaluation.py),
-    from which its README differs:
-
-    - README: the second stage takes the blacklisted words out and computes F1 of the rest. Code:
-      F1 is computed over all words; the blacklist only keeps words from counting as found keywords,
-      and they stay in the number of keywords by which those found are divided.
-    - README: the recall must exceed the threshold. Code: reaching it is enough.
-    - README: silent. Code: where a record has no keywords, a Chinese reference takes their place,
-      while an English answer has no gate at all.
-    - README: factrecall has answer keywords. Code: it is scored by plain F1, and dureader by
-      ROUGE-L.
-    - README: `answers` are all true answers. Code: only the first of them is compared with.
+    `keywords` is LV-Eval's `answer_keywords`, None where it has none. As in its published code,
+    from which its README differs: F1 is of all words (the blacklist only keeps words from counting
+    as found keywords); reaching the threshold is enough; without keywords a Chinese reference takes
+    their place, and an English answer has no gate; factrecall is scored by plain F1, and dureader
+    by ROUGE-L. Raises UsageError without jieba, which cuts Chinese ("zh").
     """
     if not references:
         return 0.0
@@ -193,8 +182,7 @@ def chosen_option(answer: str, options: Sequence[str]) -> int | None:
     An option may be named by its letter ("B", "(B)", "B. Words", "Option B", "The answer is: B"),
     by its number from 1 in the same places, or by its own words somewhere in the answer. An answer
     that is an option word for word goes before labels: an option may itself be a number. Several
-    labels, several options' words without a label, or a label with another option's words choose
-    nothing.
+    labels, or a label with another option's words, choose nothing.
     """
     # The Chinese normal form keeps the articles: "A" may be a letter.
     whole = normalized(answer, "zh")
@@ -226,17 +214,11 @@ def _labels(answer: str, number: int) -> set[int]:
 def _quoted_options(answered: str, options: Sequence[str], language: str) -> set[int]:
     """The indexes of options whose words stand in the answer, not within a longer such option."""
     edge = "" if language == "zh" else " "
+    edged = [f"{edge}{one}{edge}" for one in options]
     text = f"{edge}{answered}{edge}"
-    quoted = [i for i, one in enumerate(options) if one and f"{edge}{one}{edge}" in text]
-    return {
-        index
-        for index in quoted
-        if not any(
-            options[index] != options[other]
-            and f"{edge}{options[index]}{edge}" in f"{edge}{options[other]}{edge}"
-            for other in quoted
-        )
-    }
+    quoted = {at for at, one in enumerate(options) if one and edged[at] in text}
+    words = {edged[at] for at in quoted}
+    return {at for at in quoted if not any(edged[at] in one for one in words - {edged[at]})}
 
 
 class _ChineseTokenizer:

@@ -1,11 +1,7 @@
 """Metrics of the evidence that a reader found, and how sure the mean of a metric is.
 
-Evidence is measured without a model, by gold documents and by strings. Each function measures one
-reading, and a table shows the mean over readings. None says that nothing can be measured, because
-the dataset names no evidence or nothing was cited: such readings are left out of the mean.
-
-Intervals and tests draw questions as if they were independent; several questions about one text
-are not quite. The same values always give the same interval.
+Each function measures one reading; None says that nothing can be measured. Intervals and tests draw
+questions as if they were independent; the same values always give the same interval.
 """
 
 import re
@@ -53,8 +49,7 @@ def fact_recall(
 ) -> FactRecall | None:
     """How many facts the evidence covers: supporting sentences, and texts of gold documents.
 
-    `documents` are texts without a named sentence: one is covered if one of its sentences is. None
-    without any fact.
+    `documents` are texts without a named sentence: one is covered if one of its sentences is.
     """
     text = EvidenceText(evidence, language)
     covered = [text.covers(one) for one in sentences]
@@ -89,8 +84,7 @@ class EvidenceText:
 
     It covers a sentence that it has word for word (case, punctuation and white space do not count),
     and a sentence of which two neighboring sentences of the text have most of the content words
-    (`_SHARE`). Content words are all but a short list of function words, without stems or synonyms:
-    a free paraphrase is missed. In Chinese they are pairs of neighboring characters.
+    (`_SHARE`): all but a short list of function words; in Chinese pairs of neighboring characters.
     """
 
     def __init__(self, text: str, language: str) -> None:
@@ -106,11 +100,7 @@ class EvidenceText:
         return line in self._words or self._has_content(self._content(sentence))
 
     def covers_any_sentence(self, document: str) -> bool:
-        """Whether the text covers a sentence of the document.
-
-        Sentences with fewer than `_MIN_CONTENT_WORDS` content words count only if there are no
-        others.
-        """
+        """Whether the text covers a sentence of the document, if possible not a very short one."""
         sentences = [document[start:end] for start, end in sentence_spans(document)]
         long = [one for one in sentences if len(self._content(one)) >= _MIN_CONTENT_WORDS]
         return any(self.covers(one) for one in long or sentences)
@@ -178,8 +168,7 @@ class Comparison:
 def mean_interval(values: Iterable[float | None]) -> Interval | None:
     """The mean and its 95 % interval by the percentile bootstrap; None without values.
 
-    None among the values is left out. `scipy.stats.bootstrap` draws the same samples, but refuses a
-    single value and takes two seconds to import.
+    `scipy.stats.bootstrap` draws the same samples, but takes two seconds to import.
     """
     known = np.array([value for value in values if value is not None], dtype=float)
     if not len(known):
