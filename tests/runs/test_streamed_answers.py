@@ -1,6 +1,5 @@
 """Answers that are streamed while a model writes them, by the real OpenAI client over HTTP."""
 
-import asyncio
 import threading
 from pathlib import Path
 from typing import Any
@@ -159,20 +158,6 @@ async def test_what_is_streamed() -> None:
             await decider.decide(TASK, Budget(), Ear())
 
     assert streamed(server) == [False, False, True]
-
-
-# A decision that is kept, or asked for by somebody else just now, is not heard; it only comes.
-async def test_kept(tmp_path: Path) -> None:
-    ears = [Ear(), Ear(), Ear()]
-    with OpenAIServer(lambda _: REPLY, piece=3) as server:
-        async with opened(server, keep_replies="all", home=tmp_path) as decider:
-            await asyncio.gather(*(decider.decide(TASK, None, ear) for ear in ears[:2]))
-            kept = await decider.decide(TASK, None, ears[2])
-
-    assert kept.decision.answer == TEXT
-    assert kept.usage.reused == 1
-    assert [ear.text for ear in ears] == [TEXT, "", ""]
-    assert len(server.chats) == 1
 
 
 # From files to an answer: a stream of events has the answer as it is written, once; a mere question

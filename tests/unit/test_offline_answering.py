@@ -52,11 +52,6 @@ def quotes(*texts: str) -> list[Evidence]:
         ("When was the lighthouse of Port Wessel lit?", TOWN, [4]),
         ("林雨桐是哪一年出生的？", COUNTY, [2]),
         (
-            "When did Queen Odile visit Varn?",
-            [*TOWN, *quotes("Norland: Napoleon bought salt from the mines of Varn.")],
-            [3],
-        ),
-        (
             "Where was the author of The Salt Road born?",
             quotes(
                 "Harbours: The Blue Pier is a novel about rowing.",
@@ -74,11 +69,6 @@ def quotes(*texts: str) -> list[Evidence]:
                 "C: Ilse Holt was defeated in the siege of Kiel.",
             ),
             [1, 3],
-        ),
-        (
-            "Where was Ilse Holt born?",
-            quotes("Ilse Holt: She was born in 1690 in Kiel.", "Tom: He was born in Varn."),
-            [1],
         ),
     ],
 )
