@@ -235,10 +235,6 @@ OPTIONS: tuple[Option, ...] = tuple(_FIELDS)
 _STRICT_TOOLS = {"openai", "azure_openai"}  # others refuse `strict`, or need another URL for it
 
 
-def _openai_schema(decision: type[Decision]) -> dict[str, Any]:
-    return {"response_format": response_format(decision)}
-
-
 _LIKE_OPENAI = "azure_openai deepseek fireworks groq mistralai openai openrouter together xai"
 # How a JSON schema is passed to the providers whose clients support one.
 _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
@@ -250,7 +246,7 @@ _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
         "response_json_schema": schema_of(decision),
     },
     "ollama": lambda decision: {"format": schema_of(decision)},
-    **dict.fromkeys(_LIKE_OPENAI.split(), _openai_schema),
+    **dict.fromkeys(_LIKE_OPENAI.split(), lambda one: {"response_format": response_format(one)}),
 }
 
 
@@ -306,7 +302,7 @@ class ProviderAdapter:
                 changes[self._fields["limit"]] = limit
         client = self.client.model_copy(update=changes) if changes else self.client
         if form == "schema":
-            schema = _SCHEMA_OPTIONS.get(self._provider, _openai_schema)
+            schema = _SCHEMA_OPTIONS.get(self._provider, _SCHEMA_OPTIONS["openai"])
             return client.bind(**schema(decision), **parameters)
         if form == "text":
             return client.bind(**parameters)

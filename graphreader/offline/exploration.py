@@ -28,7 +28,7 @@ LEAST_FROM_NAME = 0.2  # where a path starts at a name of the question
 LEAST_AFTER_LEAD = 0.35  # where the notes led to the node
 LEAST_CHUNK = 0.4
 # A path that starts at another word of a question with names needs one of these shares.
-LEAST_BESIDE_NODE = 0.4  # of the question's weight, without the node itself
+LEAST_WITHOUT_NODE = 0.4  # of the question's weight, without the node itself
 LEAST_WITH_NODE = 0.7
 # What adds to the score of a chunk.
 IN_ONE_FACT = 0.3  # one fact has all terms that the chunk has
@@ -347,7 +347,7 @@ def _can_be_relevant(terms: frozenset[str], position: _Position) -> bool:
         return True
     other_share = question.overlap(terms - position.node_terms) / question.weight
     share = question.overlap(terms) / question.weight
-    return position.is_first and (other_share >= LEAST_BESIDE_NODE or share >= LEAST_WITH_NODE)
+    return position.is_first and (other_share >= LEAST_WITHOUT_NODE or share >= LEAST_WITH_NODE)
 
 
 def _best_sentences(

@@ -86,7 +86,7 @@ def choose_pages(task: tasks.LookUpTask) -> tasks.LookUp:
     """The pages whose gists cover most of the question, as long as each one adds something."""
     pages = _MemoryPages(task)
     chosen: list[int] = []
-    while len(chosen) < task.most and (page := pages.best_beside(chosen)):
+    while len(chosen) < task.most and (page := pages.best_unread(chosen)):
         chosen.append(page)
     return tasks.LookUp(rationale=_RATIONALE, pages=chosen)
 
@@ -96,7 +96,7 @@ def choose_next_page(task: tasks.NextPageTask) -> tasks.NextPage:
     pages = _MemoryPages(task)
     if pages.cover_question(task.read):
         return tasks.NextPage(rationale="The pages read hold what is asked.", page=0)
-    return tasks.NextPage(rationale=_RATIONALE, page=pages.best_beside(task.read))
+    return tasks.NextPage(rationale=_RATIONALE, page=pages.best_unread(task.read))
 
 
 def answer(task: tasks.MemoryAnswerTask) -> TextAnswer:
@@ -117,7 +117,7 @@ class _MemoryPages:
         self._question = parse_question(" ".join((task.question, *task.options)))
         self._terms = [terms_of(f"{one.label}\n{one.text}") for one in self._excerpts]
 
-    def best_beside(self, read: Sequence[int]) -> int:
+    def best_unread(self, read: Sequence[int]) -> int:
         """The number of the page that adds most to those read; 0 where none adds enough."""
         leads = self._leads(read)
         scores = {

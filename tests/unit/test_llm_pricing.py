@@ -36,7 +36,6 @@ def prices(tmp_path: Path) -> Prices:
 @pytest.mark.parametrize(
     ("name", "tokens", "dollars"),
     [
-        ("openai:my-model", (M, 0, 0), 0.15),
         ("openai:my-model", (1000, 100, 400), 0.00018),
         ("openai:my-model", (1000, 0, 5000), 0.000075),
         ("ollama:llama3.2", (M, M, 0), 0.0),

@@ -133,11 +133,6 @@ BY_A_WORD = {"node": "lighthouse", "actions": ("at winter: read_neighbor_node(li
             [1],
         ),
         # From a word that is no name, a chunk is read if it has much of the rest of the question;
-        (
-            [FactGroup("A, chunk 0", LIGHTHOUSE, holds=("lighthouse", "wessel"))],
-            {"node": "lighthouse"},
-            [],
-        ),
         ([FactGroup("A, chunk 0", LIGHTHOUSE, holds=WORDS)], {"node": "lighthouse"}, [1]),
         # where the path went on by such a word, only what is called as the question says.
         ([FactGroup("Notes, chunk 0", LIGHTHOUSE, holds=WORDS)], BY_A_WORD, []),
@@ -177,9 +172,6 @@ async def test_notebook() -> None:
         FactGroup("B, chunk 0", many),
         notebook=notebook,
     )
-    for n in range(10):
-        text = f"The lighthouse {n} was designed {'badly ' * 60}."
-        decision = await facts_for(FactGroup("C, chunk 0", (text,)), notebook=decision.notebook)
 
     assert decision.notebook.count(notebook) == 1
     assert len(decision.notebook) <= 2000

@@ -92,10 +92,8 @@ async def test_pronouns_resolved(first: str, second: str, resolved: str) -> None
     "text",
     [
         "Ilse Marr was an engineer who married Tom Orr. He built the pier.",
-        "Ilse Marr was an actress. He built the pier.",
         "Ilse Marr wrote to her brother. She was ill.",
         "Storms are common. Ilse Marr was an engineer. He built the pier.",
-        "Ilse Marr sang. It was cold.",
         "“Do you know Anna Bell? She was an engineer. He liked it.",
     ],
 )
