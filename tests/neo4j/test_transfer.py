@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from graphreader.ingestion.transfer import Export, TransferReport, export_corpus
 from graphreader.offline.embedder import embedding_of
 from graphreader.settings import STAGES, Settings
 from graphreader.store.catalog import Catalog
-from graphreader.store.connection import Connection, Row
+from graphreader.store.connection import Connection
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 from tests.neo4j.conftest import DIMENSION
 from tests.runs.digest import content
@@ -305,30 +305,3 @@ async def test_another_cut(connection: Connection, full: GraphWriter) -> None:
 
     assert graph(connection, full.corpus) == before
     assert (report.documents, report.unchanged) == (1, len(TEXTS) - 1)
-
-
-class Changing(Connection):
-    """A connection that changes a document after its chunks are read."""
-
-    def __init__(self, connection: Connection, change: Callable[[], Awaitable[Any]]) -> None:
-        super().__init__(connection._driver, connection.address, connection.version)
-        self._change = change
-
-    async def read(self, name: str, /, **values: Any) -> list[Row]:
-        rows = await super().read(name, **values)
-        if name == "read/chunks_in_full":
-            await self._change()
-        return rows
-
-
-# A document that changes while it is read is left out, and the report says so.
-async def test_changes_meanwhile(connection: Connection, full: GraphWriter) -> None:
-    document = text_document(full.corpus, "odd", TEXTS["odd"])
-
-    async def change() -> None:
-        await full.begin_documents([replace(document, sha256="0" * 64)], LIMIT)
-
-    report = await export_corpus(Changing(connection, change), full.corpus, io.BytesIO())
-
-    assert report.documents == len(TEXTS) - 1
-    assert [sentence.split()[0] for sentence in report.refused] == ["odd"]

@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import sys
 import zipfile
 from collections.abc import Sequence
 from hashlib import sha256
@@ -381,11 +380,3 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert ["when it is unpacked" in one for one in refused] == [True, True, False]
     assert "amplification" in refused[2]
-
-
-# Without the package of a format the refusal says what to install.
-def test_extra_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mammoth", None)
-
-    with pytest.raises(DocumentError, match=r"a\.b needs .*: pip install mammoth$"):
-        read_docx(b"", "a.b")

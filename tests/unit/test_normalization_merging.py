@@ -23,7 +23,6 @@ from graphreader.ingestion.normalization.merging import (
     semantic_merges,
 )
 from graphreader.ingestion.normalization.rules import normalize
-from graphreader.offline.embedder import embedding_of
 
 NEVER = """
 1914 | 1915; May 3 | May 4; 30 May 1431 | 31 May 1431; 3 May | third of May; 2 km | 2 miles;
@@ -140,25 +139,6 @@ def test_comparable() -> None:
     names = ["Orléans", "hard rock band", "colour", "圣女贞德", "Mix"]
 
     assert [one for one in never + names if is_comparable(one, normalize(one))] == names
-
-
-LOOK_ALIKE = """
-constitution institution legal illegal paint pain employer employee mother father north
-south battle cattle war car cat bar king ring queen green stage state station nation
-ration action faction fraction traction attraction extraction moral mortal immortal
-"""
-
-
-# With the vectors of spelling alone, words that only look alike do not pass for the same meaning.
-def test_offline_likeness() -> None:
-    names = LOOK_ALIKE.split()
-    vectors = {f"id of {name}": embedding_of(name) for name in names}
-    alike = [
-        (one, other, sum(x * y for x, y in zip(vectors[one], vectors[other], strict=True)))
-        for one, other in combinations(vectors, 2)
-    ]
-
-    assert not semantic_merges({one.id: one for one in map(element, names)}, alike)
 
 
 A, B, C, D = (plain(key) for key in "abcd")
