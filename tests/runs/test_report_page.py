@@ -203,21 +203,14 @@ async def test_keyboard(browser: Browser, answered: Run) -> None:
         assert here[1] != "none", here
         if here[0] == "all":
             break
-    await page.keyboard.press("Tab")
-    pans = [await page.locator("#canvas").screenshot()]
-    for key in ("ArrowLeft", "+", "0"):
-        await page.keyboard.press(key)
-        pans.append(await page.locator("#canvas").screenshot())
 
     assert first == "Skip to the answer"
     assert visited[0] == "r1"
     assert {"c1", "c2", "cell", "path", "ties", "closer", "farther"} <= set(visited)
-    assert len(set(pans[:3])) == 3
-    assert pans[3] == pans[0]
     await page.close()
 
 
-# The drawing shows one path, hides shared facts, and says what a place is.
+# The drawing shows one path and hides shared facts.
 async def test_the_drawing(browser: Browser, answered: Run) -> None:
     window = await Window.open(browser, answered.page)
     page = window.page
@@ -227,20 +220,8 @@ async def test_the_drawing(browser: Browser, answered: Run) -> None:
     await page.select_option("#path", "0")
     await page.locator("#ties").uncheck()
     without = await page.locator("#canvas").screenshot()
-    box = await page.locator("#canvas").bounding_box()
-    assert box
-    descriptions: set[str] = set()
-    for step in range(400):  # somewhere there is a place or a line
-        x, y = box["x"] + box["width"] * (step % 20) / 20, box["y"] + box["height"] * step / 400
-        await page.mouse.click(x + 5, y + 5)
-        descriptions.add(await page.locator("#description").inner_text())
-        if len(descriptions) > 2:
-            break
 
     assert len({whole, one, without}) == 3
-    assert any(
-        answered.reading.paths[0].initial_node in words or "ath" in words for words in descriptions
-    )
     assert window.complaints == []
     await page.close()
 
