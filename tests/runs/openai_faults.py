@@ -6,6 +6,7 @@ asked before. So the order in which requests come in makes no difference.
 
 import json
 import random
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -127,3 +128,20 @@ class Chance:
         what = f"{self._seed} {before} {json.dumps(body['messages'][1:])}"
         dice = random.Random(blake2b(what.encode(), digest_size=8).hexdigest())
         return dice.choice(self._faults) if dice.random() < self.share else None
+
+
+class SilentAfter:
+    """A script of a service that answers so many requests and then hangs."""
+
+    def __init__(self, answers: int) -> None:
+        self.hangs = threading.Event()
+        self._left = answers
+        self._lock = threading.Lock()
+
+    def __call__(self, body: Body, before: int) -> Fault | None:
+        with self._lock:
+            self._left -= 1
+            if self._left >= 0:
+                return None
+        self.hangs.set()
+        return Fault(hang=True)

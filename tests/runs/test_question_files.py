@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.forks import Fork, Forks
-from tests.runs.openai_faults import Body, Fault
+from tests.runs.openai_faults import Body, Fault, SilentAfter
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import environment_of, wait_for
 
@@ -160,36 +159,19 @@ def test_failures_are_asked_again(command: Command) -> None:
     check(command.lines(), *range(1, 6))
 
 
-class Silent:
-    """A model that answers so many requests and then thinks for ever."""
-
-    def __init__(self, answers: int) -> None:
-        self.thinks = threading.Event()
-        self._left = answers
-        self._lock = threading.Lock()
-
-    def __call__(self, body: Body, _: int) -> Fault | None:
-        with self._lock:
-            self._left -= 1
-            if self._left >= 0:
-                return None
-        self.thinks.set()
-        return Fault(hang=True)
-
-
 # A command that is killed or interrupted is continued: every whole line stays, one that was cut off
 # is removed, and no decision is asked again but those in flight.
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_stopped_and_continued(command: Command, number: signal.Signals) -> None:
-    command.ask(*range(4))
-    silent = Silent(20)
+    command.ask(*range(5))
+    silent = SilentAfter(25)
     command.server.script = silent
     fork = command.start("--out", str(command.answers))
-    wait_for(silent.thinks.is_set)
+    wait_for(silent.hangs.is_set)
     os.kill(fork._process, number)
     stopped = fork.end()
     kept = command.answers.read_bytes()
-    command.answers.write_bytes(kept + b'{"id": "q3", "quest')
+    command.answers.write_bytes(kept + b'{"id": "q4", "quest')
     command.server.script = None
     outcome = command.into_the_file()
 
@@ -199,7 +181,7 @@ def test_stopped_and_continued(command: Command, number: signal.Signals) -> None
     assert outcome.code == 0
     assert kept
     assert command.answers.read_bytes().startswith(kept)
-    check(command.lines(), *range(4))
+    check(command.lines(), *range(5))
     assert len(command.server.asked_again()) <= AT_ONCE
 
 

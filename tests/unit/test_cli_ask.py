@@ -58,24 +58,21 @@ def test_progress() -> None:
 # A log gets a line from time to time, and one for each of the first failures, on stderr alone.
 def test_log(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    with AskProgress(100, clock=clock.now) as progress:
-        for number in range(50):
+    with AskProgress(50, clock=clock.now) as progress:
+        for number in range(20):
             clock.go_on(1)
-            progress.add(f"q{number}", failure() if number % 7 == 3 else reading())
+            progress.add(f"q{number}", failure() if number % 3 == 0 else reading())
     out, err = capsys.readouterr()
     lines = err.splitlines()
 
     assert out == ""
     assert [line for line in lines if line.startswith("q")] == [
-        f"q{number}: The model [x] went away." for number in (3, 10, 17, 24, 31)
+        f"q{number}: The model [x] went away." for number in (0, 3, 6, 9, 12)
     ]
     assert lines.count("... further failures are recorded in the answers only") == 1
     assert [line for line in lines if line.startswith("ask: ")] == [
-        "ask: 9 of 100 answered, 1 failed, 60.0 a minute, about 1 min 30 s left",
-        "ask: 17 of 100 answered, 3 failed, 60.0 a minute, about 1 min 20 s left",
-        "ask: 26 of 100 answered, 4 failed, 60.0 a minute, about 1 min 10 s left",
-        "ask: 34 of 100 answered, 6 failed, 60.0 a minute, about 1 min left",
-        "ask: 43 of 100 answered, 7 failed, 60.0 a minute, about 50 s left",
+        "ask: 6 of 50 answered, 4 failed, 60.0 a minute, about 40 s left",
+        "ask: 13 of 50 answered, 7 failed, 60.0 a minute, about 30 s left",
     ]
 
 

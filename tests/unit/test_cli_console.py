@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.text import Text
 
 from graphreader.cli.console import (
-    configure_output,
     confirm,
     cost_text,
     duration,
@@ -44,18 +43,6 @@ def test_json_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) ->
     assert json.loads(written) == value
     assert written.count("\n") == 1
     assert ("贞德" in written) == (encoding == "UTF8")
-
-
-# A character that the encoding of stdout lacks becomes `?`.
-def test_text_in_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw, out = stream("ascii")
-    monkeypatch.setattr(sys, "stdout", out)
-
-    configure_output()
-    out.write("search_more → “贞德”\n")
-    out.flush()
-
-    assert raw.getvalue() == b"search_more ? ????\n"
 
 
 # Numbers, prices and times are short, and estimates do not pretend to be exact.
