@@ -90,12 +90,10 @@ def identity(*parts: str) -> str:
 
 def check_corpus_name(corpus: str) -> str:
     """Return the name of a corpus if it can be stored, shown and typed; else raise UsageError."""
-    if not corpus.strip():
-        raise UsageError("A corpus needs a name: leave it out for `default`.")
-    if len(corpus) > MAX_CORPUS_NAME or not corpus.isprintable():
+    if not corpus.strip() or len(corpus) > MAX_CORPUS_NAME or not corpus.isprintable():
         raise UsageError(
-            f"A corpus's name has at most {MAX_CORPUS_NAME} characters, all of them printable: "
-            "choose another."
+            f"A corpus's name has 1 to {MAX_CORPUS_NAME} characters, all of them printable: choose "
+            "another."
         )
     return corpus
 

@@ -128,17 +128,12 @@ def stats(
         return
     out = wide_console()
     out.print(Text.assemble("Corpus ", literal_line(counts.corpus, "bold")))
-    rows = {
-        "documents": f"{counts.documents:,}",
-        "chunks": f"{counts.chunks:,}",
-        "tokens": f"{counts.tokens:,}",
-        "facts": f"{counts.facts:,}",
-        "key elements": f"{counts.key_elements:,}",
-        "merged into those": f"{counts.merged:,}",
-        "facts per key element": f"{counts.facts_per_element:.1f}",
-        "neighbors per key element": f"{counts.neighbors_per_element:.1f}",
-    }
-    print_table([*rows.items()], "", "value", right=("value",), header=False)
+    sizes = {name: one for name, one in asdict(counts).items() if isinstance(one, int | float)}
+    rows = [
+        (name.replace("_", " "), f"{one:,}" if isinstance(one, int) else f"{one:.1f}")
+        for name, one in sizes.items()
+    ]
+    print_table(rows, "", "value", right=("value",), header=False)
     busiest = ", ".join(f"{name} ({facts:,})" for name, facts in counts.busiest)
     out.print()
     out.print(literal_line(f"Most facts: {busiest or 'none'}"))

@@ -76,11 +76,7 @@ def ingest(
     ] = False,
     normalize: Annotated[
         bool | None,
-        typer.Option(
-            "--normalize/--no-normalize",
-            help="Merge key elements at the end, or do not.",
-            metavar="",
-        ),
+        typer.Option(metavar="", help="Merge key elements at the end, or do not."),
     ] = None,
     dry_run: Annotated[bool, flag("--dry-run", help="Only print what it would cost.")] = False,
     max_calls: MaxCalls = None,

@@ -1,6 +1,5 @@
 """`graphreader runs list|show|resume|delete`: the runs that are kept."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -113,10 +112,7 @@ def show_run(run: Run, report: ReportOption = None, json: JsonFlag = False) -> N
         if kept.reading:
             write_report(reader, kept.reading, report)
         elif report is not None:
-            raise UsageError(
-                f"The run {kept.summary.id} has no answer to report yet: continue it with "
-                f"`graphreader runs resume {shlex.quote(kept.summary.id)}`."
-            )
+            raise UsageError("The run has no answer to report yet: resume it first.")
 
 
 def resume_run(

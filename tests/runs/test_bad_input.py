@@ -182,7 +182,7 @@ def test_names_of_corpora(terminal: Terminal) -> None:
     for command in (["ingest", "good.txt"], ["ask", "Who?"], ["list"]):
         for name in ("a\x1b[31m", "x" * 201, " "):
             outcome = terminal.run(*command, "--corpus", name, "--json")
-            message = "at most 200 characters" if name.strip() else "A corpus needs a name"
+            message = "A corpus's name has 1 to 200 characters"
             assert is_refused(outcome, 2, message, within=5)
 
 

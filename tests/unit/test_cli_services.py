@@ -43,17 +43,6 @@ def test_stats(terminal: Terminal, file: Path) -> None:
     assert counts["newest"].endswith("+00:00")
 
 
-# Where nothing is kept that is said, and nothing is made.
-def test_nothing_kept(terminal: Terminal) -> None:
-    terminal.set(GRAPHREADER_HOME=str(terminal.folder / "home"))
-    counts = terminal.run("cache", "stats", "--json").json
-
-    assert terminal.run("cache", "stats").out.startswith("No replies are kept in ")
-    assert (counts["replies"], counts["bytes"], counts["oldest"]) == (0, 0, None)
-    assert terminal.run("cache", "clear").out == "0 replies cleared.\n"
-    assert not (terminal.folder / "home").exists()
-
-
 # A person is asked before anything is cleared, unless `--yes` is given.
 @pytest.mark.parametrize(("options", "left"), [([], 3), (["--yes"], 0)], ids=["no", "yes"])
 def test_clear(
