@@ -153,7 +153,7 @@ def test_citations(plain: Element) -> None:
     assert "Otherwise plain words" in answer.text
     assert whole.one("blockquote").without("a", "summary") == run_of("plain words")[1][0].text
     assert whole.all("details")
-    assert "does not hold this text any more" in gone.text
+    assert "only the quotes are shown" in gone.text
     assert "page 7" in " ".join(gone.text.split())
 
 
@@ -172,7 +172,7 @@ def test_nothing_found() -> None:
     page = parsed(render(NOTHING, [], RunSubgraph()))
 
     assert page.one("section", id="answer").one("h2").text == "Not answered"
-    assert "No path was begun." in page.text
+    assert "No path was started." in page.text
     assert len(page.all("script")) == 1
     assert not page.all("section", id="passages")
 
@@ -186,7 +186,7 @@ def test_long_run() -> None:
 
     assert ids[: len(passages) + 2] == [*(one.id for one in passages), "k1-0", "k2-0"]
     assert len(text.encode()) < 2_000_000
-    assert f"touched {len(ids) - MOST_NODES} more places" in " ".join(page.text.split())
+    assert f"visited {len(ids) - MOST_NODES} more nodes" in " ".join(page.text.split())
     assert len(page.all("article", **{"class": "passage"})) == len(passages)
     assert sum(len(one.all("li")) for one in page.all("ol")) == 500
 
