@@ -80,7 +80,7 @@ def test_commands(terminal: Terminal, neo4j: Settings, answered: Run, tmp_path: 
     assert second.read_bytes() == first.read_bytes()
     assert "Answer" in again.out
     assert broken.code == 2
-    assert "`graphreader runs resume broken`" in broken.err
+    assert "has no answer to report yet" in broken.err
     assert not (tmp_path / "broken.html").exists()
 
 
