@@ -39,10 +39,16 @@ def bare_environment() -> Iterator[None]:
         os.environ["GRAPHREADER_HOME"] = home
         os.environ["GRAPHREADER_CACHE"] = str(CACHE)
         os.environ["GRAPHREADER_KEEP_REPLIES"] = "off"  # tests count requests
-        # Java's optimizing compiler takes half of the time of servers that live for minutes.
-        os.environ["GRAPHREADER_NEO4J_JAVA_OPTIONS"] = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+        os.environ["GRAPHREADER_NEO4J_JAVA_OPTIONS"] = servers.JAVA_OPTIONS
         os.environ["LANGSMITH_TRACING"] = "false"
         yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In a whole run by several workers the servers start while these collect the tests."""
+    whole = config.args_source is config.ArgsSource.TESTPATHS
+    if whole and config.getoption("numprocesses", 0) and not TEST_URI[servers.VARIABLES[0]]:
+        servers.begin_start(CACHE)
 
 
 def pytest_unconfigure() -> None:
