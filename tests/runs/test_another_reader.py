@@ -101,23 +101,6 @@ def test_refused_readers(terminal: Terminal, name: str, message: str) -> None:
     assert len(ended.err.splitlines()) == 1
 
 
-# Options that only GraphReader has do not go along, nor does it go without a question.
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([QUESTION, "--mode", "fast"], "--reader takes one QUESTION"),
-        (["--file", "questions.txt", "--out", "answers.jsonl"], "--reader takes one QUESTION"),
-        (["  "], "The question is empty: ask something."),
-    ],
-)
-def test_refused_options(terminal: Terminal, words: list[str], message: str) -> None:
-    terminal.set(NEO4J_URI="bolt://127.0.0.1:1")
-    ended = terminal.run("ask", *words, "--corpus", "any", "--reader", "rag-bm25-3")
-
-    assert (ended.code, ended.out) == (2, "")
-    assert message in ended.err
-
-
 # An unknown corpus is refused as by GraphReader, with the names of all corpora; an empty one with
 # how to fill it.
 def test_unknown_and_empty_corpus(

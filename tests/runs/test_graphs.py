@@ -17,7 +17,6 @@ from graphreader import sync
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, NeighborTask
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.graph_reader import GraphReader
-from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.settings import Settings
 from tests.runs import world
 
@@ -134,22 +133,6 @@ async def test_one_budget(meek: GraphReader, at: str, remembered: bool) -> None:
 
     assert 4 <= calls(result) <= 6
     assert "budget" in {one["stopped"] for one in result["paths"]}
-
-
-# Inside of paths that are resumed one step at a time it is the same one, too.
-async def test_one_budget_step_by_step(meek: GraphReader) -> None:
-    async def here(_: Any) -> ExecutionContext:
-        return meek.context
-
-    saver = InMemorySaver()
-    following: tuple[str, ...] = ("__start__",)
-    while following:
-        graph = agent_graph(here, step_by_step=True)
-        graph.checkpointer = saver
-        result = await graph.ainvoke(None if "__start__" not in following else ALPHA, config())
-        following = (await graph.aget_state(config())).next
-
-    assert 4 <= calls(result) <= 6
 
 
 # What cannot be asked is refused in the words of an ask.

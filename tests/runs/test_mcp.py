@@ -218,22 +218,12 @@ async def test_cancelled(neo4j: Settings, reader: GraphReader, tmp_path: Path) -
 
 
 # How a client of an earlier version of the protocol begins, and then asks.
+INFO = {"name": "test", "version": "1"}
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": INFO}
 OPENING = [
-    {
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    },
+    {"id": 1, "method": "initialize", "params": HELLO},
     {"method": "notifications/initialized"},
-    {
-        "id": 2,
-        "method": "tools/call",
-        "params": {"name": "ask", "arguments": {"question": "Who built it?"}},
-    },
+    {"id": 2, "method": "tools/call", "params": {"name": "ask", "arguments": {"question": "Who?"}}},
 ]
 
 

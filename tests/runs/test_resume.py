@@ -270,18 +270,6 @@ def test_budget_of_a_fork(settings: Settings, ring: str) -> None:
     assert plain(reading) == plain(first)
 
 
-# A run that is under way in this process can be neither resumed nor deleted.
-def test_under_way(settings: Settings, ring: str) -> None:
-    reader, _ = asking(settings, ring)
-    with reader, closing(reader.stream(QUESTION, run="one")) as events:
-        next(events), next(events)
-        for forbidden in (reader.resume, reader.delete_runs):
-            with pytest.raises(UsageError, match="under way"):
-                forbidden("one")
-
-        assert [run.status for run in reader.runs()] == ["running"]
-
-
 # With nothing to be kept there is no file, and nothing to resume. To keep a run changes nothing in
 # it, also where a decider is shown less than the first choices.
 def test_kept_is_like_unkept(settings: Settings, corpus: str, cleaned: None) -> None:
