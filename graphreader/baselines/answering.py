@@ -1,8 +1,6 @@
 """Readers that answer with one prompt: the whole text, or the supporting facts.
 
-Full Text Read shows as much of the text as a large window holds (GraphReader paper, appendix D).
-Golden shows the supporting facts, as an upper bound for every way to retrieve them ("Golden" in
-the paper's table 2): it measures answering alone.
+Golden shows the facts, as an upper bound for all retrieval: it measures answering alone (table 2).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,10 +35,7 @@ _PIECES = 8  # a paragraph larger than the window is cut into pieces of this par
 
 
 def excerpts_of(passages: Iterable[TextPassage], *, by_title: bool = False) -> list[Excerpt]:
-    """The passages as excerpts that are shown one after the other, in this order.
-
-    `by_title`: the passages of one document are shown under its title as one text.
-    """
+    """The passages as excerpts, in order; `by_title`: those of one document are one text."""
     return [
         Excerpt(one.document.title if by_title else one.label, one.text, place, passage=one)
         for place, one in enumerate(passages)
@@ -92,10 +87,9 @@ def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
 
 
 class FullText(BaselineReader):
-    """Answers from all documents, one after the other in their order.
+    """Answers from all documents in their order: the longest head of whole paragraphs that fits.
 
-    Of a text larger than the window the longest head of whole paragraphs is shown (table 3). A
-    paragraph that is itself larger is cut at the ends of sentences.
+    A paragraph larger than the window is cut at the ends of sentences (appendix D, table 3).
     """
 
     name = "full-text"
@@ -126,11 +120,7 @@ def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
 
 
 class Golden(BaselineReader):
-    """Answers from `supporting`, sentences of `documents`; without any, from the documents.
-
-    For data that name only the documents with the answer, give just these as `documents`. The last
-    ones are left out if the window cannot hold all.
-    """
+    """Answers from `supporting`, sentences of `documents`; without any, from the documents."""
 
     name = "golden"
 

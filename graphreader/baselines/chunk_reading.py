@@ -1,8 +1,4 @@
-"""Chunk Read and Chunk Read with Notes: one chunk after the other, in the order of the text.
-
-Reading ends with the first chunk that answers the question; if none does, the reading is unanswered
-(GraphReader paper, appendix D). No chunk crosses documents.
-"""
+"""Chunk Read and Chunk Read with Notes: one chunk after the other (GraphReader, appendix D)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

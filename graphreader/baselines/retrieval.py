@@ -1,8 +1,4 @@
-"""Retrieval-augmented generation: answer from the best passages of a ranking (appendix D).
-
-Passages are ranked by BM25 or by embeddings, each with its document's title; equally good passages
-keep the order of the text. An index is made once, at the first question.
-"""
+"""Retrieval-augmented generation: answer from the best passages of a ranking (appendix D)."""
 
 import asyncio
 import logging
@@ -48,11 +44,10 @@ class Ranking(Protocol):
 
 
 class BM25:
-    """Ranks by weighted common words: BM25 with k1 1.5 and b 0.75, as Lucene computes it.
+    """Ranks by BM25 with k1 1.5 and b 0.75, as Lucene computes it, without its English stop words.
 
-    Words are lower case, without Lucene's English stop words, stemmed as for the offline decider,
-    so that no difference between the two comes from there. Chinese text counts by its characters
-    and pairs of characters.
+    Words are stemmed as for the offline decider, so that no difference between the two comes from
+    there. Chinese text counts by its characters and pairs of characters.
     """
 
     def __init__(self, passages: Sequence[TextPassage]) -> None:
@@ -90,10 +85,7 @@ class EmbeddingRanking:
 
 
 class VectorIndex:
-    """The vectors of texts, which are embedded once, at the first query.
-
-    A text longer than 8,000 characters is embedded in parts, and the mean of their vectors counts.
-    """
+    """The vectors of texts, embedded once, at the first query; long texts are the mean of parts."""
 
     def __init__(self, texts: Sequence[str], embedder: Embedder) -> None:
         self._parts = [
@@ -140,10 +132,7 @@ def _normalize(vectors: Vectors) -> Vectors:
 
 @cache
 def _bm25s() -> Any:
-    """The library bm25s, imported at its first use, with its log switched off.
-
-    It imports tqdm, which warns inside Jupyter; nothing is drawn here, so the warning is hidden.
-    """
+    """The library bm25s without its log. It imports tqdm, which warns inside Jupyter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         library = import_module("bm25s")
@@ -158,10 +147,7 @@ def _stop_words() -> frozenset[str]:
 
 
 class Retrieval(BaselineReader):
-    """Answers from the best `k` passages of a ranking.
-
-    Where they do not all fit into the window, the last ones are left out, and a note says so.
-    """
+    """Answers from the best `k` passages of a ranking, or as many as fit the window."""
 
     def __init__(self, name: str, ranking: Ranking, model: ReaderModel, k: int) -> None:
         super().__init__(name, model)

@@ -75,10 +75,7 @@ class SearchStep(Decision):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk under its number, with its whole text (`in_full`) or a snippet.
-
-    `read`: it was read before, so it is not shown in full again.
-    """
+    """A chunk under its number, with its whole text (`in_full`) or a snippet; `read`: before."""
 
     number: int
     label: str
@@ -190,10 +187,7 @@ class SearchStepTask(Task[SearchStep]):
 
 
 class ChunkIndex:
-    """Keyword and semantic search over all chunks; sentences are embedded once, at first use.
-
-    Both searches return indexes of chunks with a snippet each, the best first, at most five.
-    """
+    """Searches chunks: indexes with a snippet each, the best first, at most five."""
 
     def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
         self.passages = passages
@@ -312,10 +306,7 @@ class _Search:
         return [by_number[n] for n in dict.fromkeys(numbers) if n in by_number]
 
     def excerpts(self) -> list[Excerpt]:
-        """The notes, the chunks that the agent named for the answer, then the other read ones.
-
-        Chunks keep the numbers that the notes use.
-        """
+        """The notes, the chunks named for the answer, then the other read ones."""
         last_result = self.chunks(hit.number for hit in self.result if hit.in_full)
         read = list(dict.fromkeys([*self.read, *last_result]))
         named = [at for at in self.best if at in read]

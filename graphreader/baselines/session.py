@@ -23,10 +23,7 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class TextPassage:
-    """A slice of a document: a chunk, or a page of ReadAgent.
-
-    `index` counts from 0 within the document; `start` is a character of its text.
-    """
+    """A slice of a document: its `index`, counted from 0, and the character where it begins."""
 
     document: Document
     index: int
@@ -46,10 +43,7 @@ class TextPassage:
 
 
 def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
-    """Chunks of whole paragraphs, as GraphReader cuts them, of at most `limit` tokens, in order.
-
-    No passage crosses documents, and none is blank.
-    """
+    """Chunks of whole paragraphs, as GraphReader cuts them, of at most `limit` tokens, in order."""
     return [
         TextPassage(document, chunk.index, chunk.start, chunk.text, chunk.tokens)
         for document in documents
@@ -94,10 +88,7 @@ class QuestionSession:
         return sum(self._usage.values(), Usage())
 
     async def decide(self, task: Task[D]) -> DecisionResult[D]:
-        """Take a decision and count its cost.
-
-        Raises DecisionError; its `spent` is then what the whole question has cost so far.
-        """
+        """Take a decision and count its cost, which a DecisionError has for the whole question."""
         try:
             result = await self._decider.decide(task, self.budget)
         except DecisionError as error:

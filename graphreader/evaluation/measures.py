@@ -83,10 +83,7 @@ _KEY = ("dataset", "id", "length", "reader", "model", "repeat", "against")
 
 
 def _read_lines(path: Path) -> list[Line]:
-    """The lines of a file that may be missing; of several lines with the same key the last one.
-
-    A last line that is cut off is ignored.
-    """
+    """The lines of a file, the last of each key; a last line that is cut off is ignored."""
     lines: dict[tuple[object, ...], Line] = {}
     text = path.read_bytes() if path.is_file() else b""
     for number, written in enumerate(text.splitlines(keepends=True), 1):

@@ -1,10 +1,8 @@
 """The tables of the GraphReader and ReadAgent papers, made of an evaluation's readings.
 
-`paper_tables.toml` declares the tables and their columns; `paper_tables` makes them. Most have a
-section for each dataset and length, a row for each reader and model, and in a cell a measure of the
-row's readings; the functions here are the measures, and the rows of the other tables. The rows that
-a paper prints are in `paper_figures.json`: only numbers that the papers print, percentages as
-shares of 0 to 1, as ours are.
+`paper_tables.toml` declares the tables and their columns; the functions here are the measures of
+cells, and the rows of tables that are not one for each reader and model. `paper_figures.json` has
+the rows that the papers print, percentages as shares of 0 to 1.
 """
 
 import json
@@ -120,10 +118,7 @@ def paper_figures() -> Mapping[str, Any]:
 
 
 def printed_rows(table: str, section: str) -> list[TableRow]:
-    """The rows that a paper prints in a section of a table, such as `hotpotqa`; perhaps none.
-
-    Their cell `reader` is our name of the reader.
-    """
+    """The rows that a paper prints in a section; their cell `reader` is our name of the reader."""
     printed = paper_figures()["tables"].get(table, {"columns": [], "rows": {}})
     return [
         row(dict(zip(printed["columns"], (f"paper: {name}", *cells), strict=True)), paper=True)
@@ -313,20 +308,14 @@ def _equal_reading_rows(equal: "DataFrame", _: TableSpec, section: "DataFrame") 
 
 
 def _with_jsr(section: "DataFrame") -> "DataFrame":
-    """With JSR: 1 where all gold documents were read and the answer is right, else 0.
-
-    Right is what the raters call exact; without raters the right option, or an exact match.
-    """
+    """With JSR: 1 where all gold documents were read and the answer is right, else 0."""
     measure = "LR-1" if section["LR-1"].notna().any() else "Accuracy or EM"
     right = section[measure].mask(section["failed"], 0.0)
     return section.assign(JSR=(section["FCR"] * (right == 1)).where(right.notna()))
 
 
 def _texts_of_recall(section: "DataFrame") -> "DataFrame":
-    """A reading for each text in which facts are looked for: atomic facts, and its evidence.
-
-    FCR belongs to the evidence alone.
-    """
+    """A reading for each text in which facts are looked for; FCR belongs to the evidence alone."""
     evidence = section["reader"].str.startswith(DEFAULT)
     names = evidence.map({True: "final notebook", False: "evidence"})
     texts = section.assign(text=[("atomic facts", name) for name in names]).explode("text")
@@ -423,10 +412,7 @@ def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 
 
 def _with_sizes(run: Mapping[str, Any], section: "DataFrame") -> "DataFrame":
-    """With the tokens of the texts that were read, on average and at most.
-
-    Native texts are counted in GPT-4's encoding, as in the paper, if `run` has these counts.
-    """
+    """With the tokens of the texts; native ones in GPT-4's encoding if `run` has these counts."""
     place = value(section, "dataset"), value(section, "length")
     for one in run.get("datasets", ()) if place[1] == NATIVE else ():
         if (one["dataset"], one["length"]) == place:
@@ -463,10 +449,7 @@ def _with_subset(section: "DataFrame") -> "DataFrame":
 
 
 def _read_agent_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """Our rows, and the paper's of ReadAgent itself and of the other kinds that were asked here.
-
-    None if ReadAgent did not read the section.
-    """
+    """Our rows and the paper's of the same kinds of readers; none without ReadAgent."""
     kinds = set(map(page_reader, section["reader"]))
     if not kinds & {"read-agent", "gistmem"}:
         return []

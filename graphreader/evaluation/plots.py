@@ -292,10 +292,7 @@ _AROUND = 0.65
 
 
 def draw_plots(tables: Sequence[Table], folder: Path) -> list[Path]:
-    """Draw the tables that have pictures; return the files, a PNG and an SVG each.
-
-    Raises UsageError, which names the extra, without matplotlib.
-    """
+    """Draw the tables that have pictures, a PNG and an SVG each. Raises UsageError."""
     matplotlib = import_extra("matplotlib", "A plot")
     figures = import_extra("matplotlib.figure", "A plot")
     paths = []
@@ -312,10 +309,7 @@ def draw_plots(tables: Sequence[Table], folder: Path) -> list[Path]:
 
 
 def draw_table(figures: Any, table: Table) -> Any:
-    """The figure of a table; None if there is nothing to draw.
-
-    `figures` is the module `matplotlib.figure`.
-    """
+    """The figure of a table by the module `matplotlib.figure`; None if there is nothing to draw."""
     parts = panels(table)
     if not parts:
         return None

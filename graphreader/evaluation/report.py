@@ -1,7 +1,4 @@
-"""The report of an evaluation: its tables as Markdown, CSV and JSON, and pictures of them.
-
-Names of readers and datasets are data: they never become markup or a formula.
-"""
+"""The report of an evaluation: its tables as Markdown, CSV and JSON, and pictures of them."""
 
 import json
 import re
@@ -50,8 +47,7 @@ class Report:
 def write_report(folder: Path) -> Report:
     """Make the report of the evaluation in `folder`, in a folder `report` there.
 
-    An earlier report's files of the same name are replaced. Raises UsageError where there is no
-    evaluation, or one whose lines cannot be read, and without pandas.
+    Raises UsageError where there is no evaluation, and without pandas.
     """
     results = read_results(folder)
     tables = tuple(all_tables(results))
@@ -206,10 +202,8 @@ def _table_parts(table: Table) -> Iterator[str]:
     if table.warning:
         yield escape_markdown(table.warning)
     for section in table.sections:
-        if section.rows and section.title:
-            yield f"### {escape_markdown(section.title)}"
-        if section.rows:
-            yield _markdown_section(table, section)
+        yield from [f"### {escape_markdown(section.title)}"] if section.title else []
+        yield _markdown_section(table, section)
     if notes := footnotes(table):
         yield "\n".join(f"- {escape_markdown(note)}" for note in notes)
 

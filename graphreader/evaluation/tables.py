@@ -1,7 +1,4 @@
-"""Tables of an evaluation: how they are made of readings, and what people see of them.
-
-Shares are 0 to 1 in cells, and percent for people.
-"""
+"""Tables of an evaluation: how they are made of readings, and what people see of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,10 +20,7 @@ DASH = "–"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value, perhaps with its 95 % interval; None is written as a dash.
-
-    `n` is the number of questions behind a mean, if these are not all questions of the row.
-    """
+    """A value (None: a dash), perhaps with its 95 % interval, and over how many questions."""
 
     value: float | str | None = None
     low: float | None = None
@@ -72,10 +66,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """Cells by the names of their columns. `paper` rows are printed in a paper, not measured.
-
-    Rows that are not `ranked` (golden) are never the best.
-    """
+    """Cells by columns, perhaps printed in a `paper`; golden is not `ranked`: never the best."""
 
     cells: Mapping[str, Cell]
     paper: bool = False
@@ -161,10 +152,7 @@ def footnotes(table: Table) -> list[str]:
 
 
 def best_values(section: Section, column: str) -> tuple[float | None, float | None]:
-    """The highest and second highest value of the ranked rows, rounded as they are printed.
-
-    None if fewer than two rows can be compared, or if all are equal.
-    """
+    """The highest and second highest value of the ranked rows as printed; None if all are equal."""
     values = [row[column].number for row in section.rows if row.ranked]
     known = [round(value, 3) for value in values if value is not None]
     distinct = sorted(set(known), reverse=True)

@@ -1,8 +1,7 @@
 """The gist memory: pages are chosen, each is shortened to a gist, and both are kept (section 3.1).
 
 A decision is kept at once, so that none is paid for twice. Where a decider gives no usable one, a
-page ends at the last point that was shown, and the page itself is its gist; a note says so, and
-the next reading tries again.
+page ends where it is full and is its own gist, with a note; the next reading tries again.
 """
 
 import asyncio
@@ -34,10 +33,7 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True)
 class GistMemory:
-    """`gists[n]` is that of `pages[n]`; in prompts both are page n + 1, through all documents.
-
-    A gist that would not be shorter than its page is the page itself.
-    """
+    """Pages and their gists; one that would not be shorter than its page is the page itself."""
 
     pages: tuple[TextPassage, ...]
     gists: tuple[str, ...]
@@ -48,10 +44,7 @@ class GistMemory:
         return sum(page for page, _ in self._words)
 
     def compression(self, looked_up: Collection[int] = ()) -> float:
-        """The share by which the memory is shorter than the texts, from 0 to 1 (section 4).
-
-        The pages of these numbers are in the places of their gists, as at the final query.
-        """
+        """The share of words that are saved with these pages in full, from 0 to 1 (section 4)."""
         kept = sum(words[n not in looked_up] for n, words in enumerate(self._words, 1))
         return 1 - kept / self.words if self.words else 0.0
 
@@ -132,10 +125,7 @@ class GistBuilder:
         return self._pages
 
     async def memory(self, session: QuestionSession, question: str = "") -> GistMemory:
-        """The pages, each with a gist that is not longer. Raises DecisionError.
-
-        With a question the gists are made for just this (the task-aware variant).
-        """
+        """The pages with their gists, made for a question or for all. Raises DecisionError."""
         pages = await self.pages(session)
         async with self._lock:
             if question not in self._memories:

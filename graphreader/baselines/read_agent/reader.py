@@ -1,7 +1,6 @@
 """ReadAgent and its variants as readers: ReadAgent-P, ReadAgent-S, GistMem, and retrieval.
 
-A question takes four steps, named as in the paper: paginate, gist, look up (again and again),
-answer. Retrieval over ReadAgent's pages is the paper's own baseline (section 4), without gists.
+A question takes four steps, named as in the paper: paginate, gist, look up, answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -162,11 +161,7 @@ class ReadAgent(PageReader):
         )
 
     async def _decide(self, session: QuestionSession, memory: GistMemory, task: T) -> tuple[Any, T]:
-        """The decision and the task as it was shown. Raises WindowError with what to do.
-
-        The task shows as many pages in full as fit into the window with the gists. The budget
-        reserves the tokens of the answer.
-        """
+        """The decision and the task as shown: as many pages in full as fit. Raises WindowError."""
         too_large = WindowError(
             f"The gist memory of {len(memory.pages):,} pages does not fit ReadAgent's window of "
             f"{self.window:,} tokens: make larger pages, which are shortened more, or set "

@@ -57,10 +57,7 @@ class NextPage(Decision):
 
 @dataclass(frozen=True, slots=True)
 class PauseTask(Task[PausePoint]):
-    """Choose where an episode ends (section 3.1).
-
-    Tag n follows `parts[n]`; `after` is the text behind the last tag.
-    """
+    """Choose where an episode ends (section 3.1); tag n follows `parts[n]`."""
 
     prompt = "pause"
     decision = PausePoint

@@ -44,10 +44,7 @@ def units(text: str, language: str) -> list[str]:
 
 
 def exact_match(answer: str, references: Sequence[str], language: str) -> float:
-    """1 if the answer's normal form is that of one of the references, else 0.
-
-    As SQuAD computes it; LongBench has no exact match.
-    """
+    """1 if the answer's normal form is that of one of the references, else 0, as SQuAD has it."""
     answered = normalized(answer, language)
     return float(any(answered == normalized(one, language) for one in references))
 
@@ -74,10 +71,7 @@ def overlap(answered: Sequence[str], reference: Sequence[str]) -> float:
 
 
 def import_extra(module: str, feature: str) -> Any:
-    """Import a module of the extra `evaluate`. Raises UsageError, which names the extra, without.
-
-    Warnings during the import are about the module's own code (jieba: escapes, pkg_resources).
-    """
+    """Import a module of the extra `evaluate`, without its warnings. Raises UsageError."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -90,22 +84,14 @@ def import_extra(module: str, feature: str) -> Any:
 
 
 def chinese_words(text: str) -> list[str]:
-    """The words of a Chinese text in their normal form, without empty ones.
-
-    As LV-Eval and LongBench do it: jieba cuts the text with its own dictionary, and then each word
-    is normalized. Raises UsageError without jieba.
-    """
+    """The words of a Chinese text, cut by jieba and then normalized, as LV-Eval does it."""
     cut = _jieba().cut(text, cut_all=False)
     return [normal for word in cut if (normal := normalized(word, "zh"))]
 
 
 @cache
 def _jieba() -> Any:
-    """The tokenizer of the process, made within a second.
-
-    Its dictionary is loaded here, because jieba itself would log to stderr and keep a cache in the
-    common folder for temporary files, where anybody could put another one.
-    """
+    """The tokenizer; its dictionary is loaded here, as jieba itself would log and write to /tmp."""
     tokenizer = import_extra("jieba", "F1* of Chinese answers").Tokenizer()
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.initialized = True

@@ -47,10 +47,7 @@ class FactRecall:
 def fact_recall(
     evidence: str, sentences: Sequence[str], documents: Sequence[str], language: str
 ) -> FactRecall | None:
-    """How many facts the evidence covers: supporting sentences, and texts of gold documents.
-
-    `documents` are texts without a named sentence: one is covered if one of its sentences is.
-    """
+    """How many facts the evidence covers: sentences, and documents of which it has a sentence."""
     text = EvidenceText(evidence, language)
     covered = [text.covers(one) for one in sentences]
     covered += [text.covers_any_sentence(one) for one in documents]
@@ -152,10 +149,9 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The paired difference of two readers: the mean over questions of first minus second.
+    """The paired difference of two readers, first minus second, with wins, ties and losses.
 
-    `p` is the probability of a mean difference at least as large, in either direction, if both
-    readers were equally good (sign-flip permutation test).
+    `p` is that of a difference as large in either direction by chance (sign-flip permutation test).
     """
 
     difference: Interval
