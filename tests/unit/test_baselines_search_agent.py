@@ -17,7 +17,7 @@ from graphreader.baselines.search_agent import (
 from graphreader.baselines.session import ReaderModel, passages_of
 from graphreader.baselines.tasks import PassagesTask, TextAnswer
 from graphreader.documents import Document
-from graphreader.errors import BudgetError, ReplyError
+from graphreader.errors import ReplyError
 from graphreader.llm.protocols import Budget
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.testing import ChatRequest, ScriptedDecider
@@ -94,18 +94,6 @@ def test_keyword_search() -> None:
     assert len(snippet) == 300
 
 
-# Meaning counts by the most similar sentence of a chunk, and shows it.
-async def test_semantic_search() -> None:
-    some = chunks(
-        "Rain fell. Otters sleep on the water. Snow fell.", "Kings ruled here.", "Otters are old."
-    )
-
-    hits = await some.by_meaning("Where do otters sleep?")
-
-    assert hits[0] == (0, "Otters sleep on the water.")
-    assert len(hits) == 3
-
-
 # Search, read, search again, read, answer: each step sees the latest result and its own notes.
 async def test_steps() -> None:
     notes = "Ida wrote it [2]."
@@ -173,8 +161,7 @@ async def test_lists_adjacent_chunks() -> None:
 
 
 # After the last step it answers with what it has, also with what that step was to show. A step that
-# fails ends the search: it answers with what was read, or it is an error. So does the budget; a
-# part that is kept back for the answer is enough to answer.
+# fails ends the search, and so does the budget: it answers with what was read, or it is an error.
 async def test_early_ends() -> None:
     broken = ReplyError("It makes no sense.")
     limited = agent(scripted(IDA, read(1)), max_calls=2)
@@ -193,8 +180,6 @@ async def test_early_ends() -> None:
         assert reading.notes[0].startswith(note)
     with pytest.raises(ReplyError):
         await agent(scripted(IDA, broken)).aask("Where?")
-    with pytest.raises(BudgetError):
-        await agent(scripted(IDA, read(2)), budget=lambda: Budget(max_calls=1)).aask("Where?")
 
 
 # The same search again, one without words, an answer from nothing and a chunk that is not shown are

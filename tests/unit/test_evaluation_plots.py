@@ -47,23 +47,6 @@ def test_lines() -> None:
     assert (series[0].name, series[-1].name) == ("graphreader", "paper: GraphReader, 4k")
 
 
-# A reader has the same colour in every picture, whichever others are there.
-def test_colours() -> None:
-    def colours(table: str, *readers: str) -> dict[str, str]:
-        lines = [
-            reading(reader=reader, length=length, rating="exact")
-            for reader in readers
-            for length in ("16k", "64k")
-        ]
-        return {one.name: one.colour for one in panel(table, *lines).marks}
-
-    few = colours("score_by_length", "graphreader", "search-agent")
-    many = colours("scores", "rag-bm25-3", "full-text", "chunk-read", "graphreader", "search-agent")
-
-    assert few.items() <= many.items()
-    assert len(set(many.values())) == len(many)
-
-
 # However long names are, no word is cut at an edge of the picture or stands on another, in each
 # kind of picture.
 def test_room() -> None:

@@ -149,9 +149,9 @@ def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     answers._jieba.cache_clear()
     answers._scorer.cache_clear()
 
-    with pytest.raises(UsageError, match=r"jieba: pip install 'graphreader\[evaluate\]'"):
+    with pytest.raises(UsageError, match=r"jieba: .*\[evaluate\]"):
         f1_star("北京", ["北京"], None, "zh")
-    with pytest.raises(UsageError, match=r"rouge-score: pip install 'graphreader\[evaluate\]'"):
+    with pytest.raises(UsageError, match=r"rouge-score: .*\[evaluate\]"):
         rouge("a", ["a"], "en")
 
 

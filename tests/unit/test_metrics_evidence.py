@@ -43,7 +43,6 @@ SEINE = "The river Seine was crossed by the army."  # content words: river seine
         (ANTIC, "The magazine was published from April 1982 until August 1990 in Ohio.", False),
         # A word is a whole word.
         ("A party", "Art.", False),
-        ("No art here", "Art.", True),
         # All eight content words in two neighboring sentences.
         (NOTES, FOUNDED, True),
         (NOTES, ANTIC, False),
@@ -51,12 +50,7 @@ SEINE = "The river Seine was crossed by the army."  # content words: river seine
         ("An army crossed a Seine bridge.", SEINE, True),
         ("The army was by the Seine, it was the army.", SEINE, False),
         # The words must stand close together.
-        ("Seine river. The army crossed.", SEINE, True),
-        (
-            "Seine. One day passed. Rain fell. The army. It slept. It ate. They crossed.",
-            SEINE,
-            False,
-        ),
+        ("Seine. One day passed. Rain fell. The army. It slept. They crossed.", SEINE, False),
         # Nothing is covered by an empty text, and a sentence without words by none.
         ("", ANTIC, False),
         ("anything", " ... ", False),
@@ -157,9 +151,5 @@ def test_comparison_by_hand() -> None:
     assert (one.wins, one.ties, one.losses) == (3, 1, 0)
     assert (one.difference.mean, one.difference.number) == (0.75, 4)
     assert one.p == 2 / 8
-    assert compared({"a": 0.2, "b": 0.2, "c": 0.0}, {"a": 0.0, "b": 0.0, "c": 0.1}).p == 4 / 8
-
-
-# Readers of other questions cannot be compared.
-def test_nothing_in_common() -> None:
     assert compare({"a": 1.0}, {"b": 1.0}) is None
+    assert compared({"a": 0.2, "b": 0.2, "c": 0.0}, {"a": 0.0, "b": 0.0, "c": 0.1}).p == 4 / 8

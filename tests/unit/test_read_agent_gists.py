@@ -156,19 +156,6 @@ async def test_unusable(tmp_path: Path) -> None:
     assert prompts_of(again) == ALL_TASKS
 
 
-# Gists for a task are made with the question, and pages are the same for all questions.
-async def test_task_aware(tmp_path: Path) -> None:
-    decider = scripted()
-    reader = agent(decider, pages=WIDE, home=tmp_path, max_pages=0, task_aware=True)
-    for question in ("Where is the castle?", "Who is Danko?", "Where is the castle?"):
-        await reader.aask(question)
-
-    questions = [task.question for task in decider.asked if task.prompt == "gist_for_task"]
-    assert questions == ["Where is the castle?"] * 4 + ["Who is Danko?"] * 4
-    assert prompts_of(decider).count("pause") == 3
-    assert "gist" not in prompts_of(decider)
-
-
 # Gists of a model stay when the prompt of another task changes, such as that of the answer; when
 # that of the gists changes they are made anew, and pauses are not.
 async def test_other_prompts(tmp_path: Path) -> None:

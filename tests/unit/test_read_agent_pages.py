@@ -94,15 +94,6 @@ def test_tags_of_the_text() -> None:
     assert "<0> to <1>" in str(task.problem(task.decision(pause=3)))
 
 
-# A paragraph that does not fit is cut between sentences; one that does is never cut.
-async def test_long_paragraph() -> None:
-    text = "A short one.\n\n" + "It goes on and on here. " * 10 + "\n\nThe end of it is here."
-    pages = await paged(text, Pagination(10, 20), choice=-1)
-
-    assert all(page.strip().endswith(".") for page in pages)
-    assert [words_in(page) for page in pages] == [15, 18, 18, 18]
-
-
 # Chinese is counted by its characters without punctuation, and paused between sentences.
 async def test_chinese() -> None:
     assert words_in("天地玄黄，宇宙洪荒。") == 8

@@ -5,21 +5,16 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.read_agent.gists import GistBuilder
 from graphreader.baselines.read_agent.pages import Pagination
-from graphreader.baselines.read_agent.reader import GistMemRetrieval
 from graphreader.baselines.read_agent.tasks import LookUp, MemoryTask, NextPage
-from graphreader.baselines.session import ReaderModel, TextPassage
 from graphreader.baselines.tasks import TextAnswer
 from graphreader.errors import ReplyError, WindowError
 from graphreader.llm.protocols import Budget, Decision
 from graphreader.testing import ScriptedDecider
 from graphreader.tokens import count
 from tests.unit.read_agent_fakes import (
-    SMALL,
     STORY,
     agent,
-    document,
     modelled,
     prompts_of,
     scripted,
@@ -185,31 +180,3 @@ async def test_hostile_text() -> None:
     assert shown.count("<Page ") == 3
     assert shown.count("<Document: ") == 2
     assert "‹Page 9>" in shown
-
-
-# Gist memory plus retrieval: the page that a ranking puts first is looked up; the index is made
-# once.
-async def test_retrieval() -> None:
-    ranked: list[int] = []
-
-    class ByFirstWord:
-        """Ranks the pages that begin with the question's last word first."""
-
-        def __init__(self, passages: Any) -> None:
-            self.passages: list[TextPassage] = list(passages)
-            ranked.append(len(self.passages))
-
-        async def ranked(self, question: str) -> list[TextPassage]:
-            word = question.split()[-1]
-            return sorted(self.passages, key=lambda one: not one.text.startswith(word))
-
-    decider = scripted()
-    builder = GistBuilder([document(STORY)], decider, SMALL)
-    reader = GistMemRetrieval("gistmem-1", builder, ReaderModel(decider, 4_096), ByFirstWord, 1)
-    reading = await reader.aask("What is said of Never")
-    await reader.aask("What is said of Toronto")
-
-    assert reading.evidence == "Never Too Loud is their fourth album."
-    assert prompts_of(decider) == ["gist"] * 6 + ["memory_answer"] * 2
-    assert [task.read for task in tasks_of(decider, "memory_answer")] == [(5,), (3,)]
-    assert ranked == [6]
