@@ -138,7 +138,7 @@ class Settings(BaseSettings):
     embeddings: str | None = Field(
         None,
         description="`provider:model`, or `offline` for hashed words; by default "
-        "`openai:text-embedding-3-small` beside OpenAI's models, else offline",
+        "`openai:text-embedding-3-small` with OpenAI's models, else offline",
     )
     openai_api_key: SecretStr | None = Field(
         None, validation_alias="OPENAI_API_KEY", description="key of OpenAI's service"

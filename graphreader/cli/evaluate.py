@@ -81,7 +81,7 @@ Pool = Annotated[
     str | None,
     _option(
         'The passages for longer contexts, one a line: {"title": "...", "text": "..."}; by '
-        "default corpus/NAME beside the data.",
+        "default corpus/NAME next to the data.",
         "FILE",
         show_default=False,
     ),

@@ -1,4 +1,4 @@
-"""What commands say about costs before and after they arise, and that they say it for nothing."""
+"""`graphreader estimate` and `ingest --dry-run`: costs before they arise, for nothing."""
 
 import re
 from collections.abc import Iterator
@@ -53,10 +53,6 @@ def with_model(terminal: Terminal, server: OpenAIServer) -> None:
     )
 
 
-def with_graph(terminal: Terminal, neo4j: Settings) -> None:
-    terminal.set(**environment_of(neo4j))
-
-
 # An estimate needs no graph, no key and no network, and leaves nothing behind.
 def test_estimate_costs_nothing(terminal: Terminal) -> None:
     terminal.set(GRAPHREADER_MODEL="openai:gpt-5.4-mini")
@@ -76,17 +72,6 @@ def test_estimate_costs_nothing(terminal: Terminal) -> None:
     assert sorted(path.name for path in terminal.folder.iterdir()) == ["prices.toml", "texts"]
 
 
-# Neither the key nor the package of a provider is needed to count.
-def test_another_provider(terminal: Terminal) -> None:
-    terminal.set(GRAPHREADER_MODEL="cohere:command-r", GRAPHREADER_EMBEDDINGS="offline")
-
-    found = terminal.run("estimate", "texts", "--json")
-
-    assert (found.code, found.err) == (0, "")
-    assert found.json["reading"]["input_tokens"] > found.json["chunks"] * 300
-    assert found.json["reading"]["dollars"] > 0
-
-
 # An estimate's calls and prompt tokens are those of the ingest after it, and nothing is sent
 # before. A dry run counts only the chunks that the graph lacks.
 @pytest.mark.usefixtures("cleaned")
@@ -94,7 +79,7 @@ def test_estimate_is_right(
     terminal: Terminal, server: OpenAIServer, neo4j: Settings, corpus: str
 ) -> None:
     with_model(terminal, server)
-    with_graph(terminal, neo4j)
+    terminal.set(**environment_of(neo4j))
     dry_run = ("ingest", "texts", "--corpus", corpus, "--dry-run")
 
     found = terminal.run(*dry_run, "--json")

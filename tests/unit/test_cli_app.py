@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from importlib.metadata import version
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -217,18 +218,15 @@ def test_signals(again: list[str], said: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
 
 
-# A signal that the parent switched off (nohup, a background job) stays switched off.
-def test_ignored_signals() -> None:
-    before = {number: signal.getsignal(number) for number in (1, 2, 15)}
-    try:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        handle_signals()
+# A signal that the parent switched off (nohup) stays switched off.
+def test_ignored_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers: dict[int, Any] = {signal.SIGHUP: signal.SIG_IGN}
+    monkeypatch.setattr(signal, "getsignal", lambda number: handlers.get(number, signal.SIG_DFL))
+    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    handle_signals()
 
-        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-        assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, signal.SIG_IGN)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    assert handlers[signal.SIGHUP] is signal.SIG_IGN
+    assert handlers.keys() == {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 # A full disk behind stdout is reported; a receiver that has seen enough (`| head`) ends a command

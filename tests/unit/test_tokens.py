@@ -10,9 +10,7 @@ from graphreader import tokens
         ("", 0, 0),
         ("Joan of Arc raised the siege of Orléans in 1429.", 16, 17),
         ("孙悟空大闹天宫，如来佛祖把他压在五行山下。", 21, 30),
-        ("  don't\n\n\tstop 12345", 7, 8),
         ("नमस्ते दुनिया", 5, 13),
-        ("def f(x):\n    return x**2\n", 10, 10),
         ("<|endoftext|>", 7, 7),
     ],
 )
