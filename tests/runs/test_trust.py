@@ -1,16 +1,10 @@
 """What a reading says of itself: which claims are borne out, and where the texts contradict."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
-from graphreader.agent.events import AnswerToken, QuestionAnswered
 from graphreader.agent.tasks import AnswerTask, ChunkTask
-from graphreader.errors import ReplyError
-from graphreader.reading import Reading
 from graphreader.settings import Settings
 from tests.runs import world
 
@@ -46,30 +40,15 @@ def conclude(task: AnswerTask) -> Answer:
     )
 
 
-@pytest.fixture
-def events(
-    request: pytest.FixtureRequest, neo4j: Settings, corpus: str, tmp_path: Path
-) -> Iterator[list[Any]]:
-    """All events of the question, to a reader of two documents with the test's script."""
-    texts = world.write_files(tmp_path, {"letters": [LETTERS], "register": [REGISTER]})
-    with world.reader(neo4j, corpus, world.scripted(FACTS, request.param)) as reader:
-        reader.ingest(texts)
-        yield list(reader.stream(QUESTION))
-        reader.delete(everything=True)
-
-
-def reading_of(events: list[Any]) -> Reading:
-    assert isinstance(events[-1], QuestionAnswered)
-    return events[-1].reading
-
-
 # Two documents that contradict each other are both cited, also by the answer that chose one; a
 # claim that cites nothing that was shown is marked, and a note names it.
-@pytest.mark.parametrize(
-    "events", [{ChunkTask: quote_it, AnswerTask: conclude}], indirect=True, ids=[""]
-)
-def test_claims_and_contradictions(events: list[Any]) -> None:
-    reading = reading_of(events)
+def test_claims_and_contradictions(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    texts = world.write_files(tmp_path, {"letters": [LETTERS], "register": [REGISTER]})
+    script = {ChunkTask: quote_it, AnswerTask: conclude}
+    with world.reader(neo4j, corpus, world.scripted(FACTS, script)) as reader:
+        reader.ingest(texts)
+        reading = reader.ask(QUESTION)
+        reader.delete(everything=True)
     record = reading.as_dict()
 
     assert [(one.document, one.quote) for one in reading.citations] == [
@@ -83,33 +62,3 @@ def test_claims_and_contradictions(events: list[Any]) -> None:
     ]
     assert "1 of 2 claims has no quote that supports it: Registers are right." in reading.notes
     assert [one["supported"] for one in record["claims"]] == [True, False]
-
-
-def no_answer(task: AnswerTask) -> Answer:
-    return conclude(task).model_copy(update={"answered": False, "answer": " "})
-
-
-def useless(task: AnswerTask) -> Answer:
-    raise ReplyError("The model does not make sense.")
-
-
-# What is not answered rests on nothing and claims nothing, and always says something.
-@pytest.mark.parametrize(
-    ("events", "answer"),
-    [
-        ({ChunkTask: quote_it, AnswerTask: no_answer}, "The texts do not tell."),
-        ({ChunkTask: quote_it, AnswerTask: useless}, LETTERS),
-        ({}, "The texts do not tell."),
-    ],
-    indirect=["events"],
-    ids=["unanswered", "unjoined", "nothing found"],
-)
-def test_without_an_answer(events: list[Any], answer: str) -> None:
-    reading = reading_of(events)
-
-    assert answer in reading.answer
-    assert (reading.claims, reading.contradictions, reading.citations) == ((), (), ())
-    assert not any("claim" in note for note in reading.notes)
-    assert [one for one in events if isinstance(one, AnswerToken)] == [
-        AnswerToken(reading.answer, begins=True)
-    ]
