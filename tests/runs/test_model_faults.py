@@ -7,6 +7,7 @@ import pytest
 
 from graphreader.errors import DecisionError
 from graphreader.graph_reader import GraphReader
+from graphreader.llm import retry
 from graphreader.settings import Settings
 from tests.runs import chronicle, digest, mind
 from tests.runs.openai_faults import FAULTS, QUOTA, Body, Fault
@@ -64,7 +65,10 @@ def test_used_up_quota(
 
 # A service that falls silent in the middle ends the run with a sentence; all that it replied until
 # then is safe in the graph itself, and the next run asks for the rest only.
-def test_a_model_goes_away(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+def test_a_model_goes_away(
+    neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "MAX_TIMEOUTS", 1)
     texts = chronicle.write(tmp_path / "texts", MANY, files=2)
     options = {"concurrency": 3, "timeout": 1.0, "keep_replies": "off"}
     with OpenAIServer(mind.think, faults=[Fault()] * 7, always=Fault(hang=True)) as server:
