@@ -1,6 +1,8 @@
 """Reading texts in: what is asked of the decider, and what ends up in the graph."""
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +10,16 @@ import pytest
 
 from graphreader.errors import (
     EmbeddingMismatchError,
-    ModelUnavailableError,
     ReplyError,
     StoreError,
 )
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
-from graphreader.ingestion.report import FailedChunk
+from graphreader.ingestion.report import FailedChunk, IngestReport
 from graphreader.settings import Settings
 from graphreader.store.writer import GraphWriter
 from graphreader.testing import ScriptedDecider
-from tests.runs import world
+from tests.runs import digest, world
 
 SENTENCES = [f"Person{n} lives in town{n} today." for n in range(12)]
 FACTS = {text: [f"Person{n}", f"town{n}"] for n, text in enumerate(SENTENCES)}
@@ -91,34 +92,6 @@ def test_a_useless_reply(neo4j: Settings, corpus: str, texts: Path) -> None:
     assert (again.documents[0].status, repaired.status, facts) == ("read", "complete", 12)
 
 
-# A model that fails in the middle loses nothing that was written; the next run continues there.
-def test_a_model_goes_away(neo4j: Settings, corpus: str, texts: Path) -> None:
-    calls = 0
-
-    def give_up(task: ExtractionTask) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls > 6:
-            raise ModelUnavailableError("The model went away.")
-        return world.extraction(FACTS)(task)
-
-    failing = world.scripted(FACTS, {ExtractionTask: give_up})
-    failing.concurrency = 2
-    with (
-        world.reader(neo4j, corpus, failing) as reader,
-        pytest.raises(ModelUnavailableError, match="went away"),
-    ):
-        reader.ingest(texts)
-    healthy = world.scripted(FACTS, {})
-    with world.reader(neo4j, corpus, healthy) as reader:
-        report = reader.ingest(texts)
-        stats = reader.stats()
-
-    assert report.documents[0].status == "read"
-    assert len(asked(healthy)) == 12 - 6
-    assert (stats.facts, stats.key_elements, stats.chunks) == (12, 24, 12)
-
-
 # The decider that extracted the facts is recorded: another one that reads on or answers says so.
 def test_another_decider(neo4j: Settings, corpus: str, texts: Path) -> None:
     with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
@@ -181,3 +154,30 @@ def test_writing_fails(
         pytest.raises(StoreError, match="is full"),
     ):
         asyncio.run(asyncio.wait_for(reader.aingest(tmp_path), 20))
+
+
+# Two readers at once, of which one reads another file as well, make the graph that a single one
+# makes.
+def test_two_readers(neo4j: Settings, corpus: str, texts: Path) -> None:
+    async def extract(task: ExtractionTask) -> Any:
+        await asyncio.sleep(0.01)  # the other one gets its turn
+        return world.extraction(FACTS)(task)
+
+    world.write_files(texts, {"others": SENTENCES[6:]})
+    ready = threading.Barrier(2)
+
+    def ingest(*paths: Path) -> IngestReport:
+        decider = world.scripted({}, {ExtractionTask: extract})
+        with world.reader(neo4j, corpus, decider) as reader:
+            ready.wait()
+            return reader.ingest(*paths)
+
+    with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
+        reader.ingest(texts)
+        alone = digest.content(neo4j, corpus)
+        reader.delete(everything=True)
+    with ThreadPoolExecutor() as pool:
+        reports = list(pool.map(ingest, [texts / "people.txt", texts]))
+
+    assert [report.complete for report in reports] == [True, True]
+    assert digest.content(neo4j, corpus) == alone
