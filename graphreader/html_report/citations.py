@@ -1,7 +1,6 @@
 """The answer with the numbers of its citations, and the passages that they lead to.
 
-The texts on the page come from others: documents, questions, models. The template escapes markup
-in them; `harmless` removes the characters that escaping leaves.
+The template escapes markup in all texts; `harmless` removes the characters that escaping leaves.
 """
 
 import re
@@ -16,11 +15,8 @@ from graphreader.reading import Citation, Reading
 from graphreader.store.records import Passage
 from graphreader.text.sentences import language_of
 
-CONTEXT_SHOWN = 700
-"""Characters of a chunk that are shown before and after a quote; the rest is folded."""
-
-SHORTEST_FOLD = 300
-"""Fewer characters than this are shown."""
+CONTEXT_SHOWN, SHORTEST_FOLD = 700, 300
+"""Characters of a chunk that are shown next to a quote; of what is folded at least."""
 
 _ENDS = ("\n", ". ", "。")
 

@@ -11,14 +11,8 @@ from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
 from graphreader.store.records import Passage
 
-MOST_NODES = 100
-"""The most key elements and chunks that are drawn, as more would not be readable."""
-
-MOST_EDGES = 200
-"""The most edges of shared facts that are drawn; those with the most facts come first."""
-
-EDGES_IN_WORDS = 5
-"""The most edges of one node in the list in words."""
+MOST_NODES, MOST_EDGES = 100, 200
+"""The most key elements and chunks, and edges of shared facts, that are drawn: readably many."""
 
 _ADJACENT_CHUNK = ("read_previous_chunk", "read_subsequent_chunk")
 NodeKind = Literal["element", "chunk", "document"]
@@ -116,7 +110,7 @@ def _graph_nodes(
     labels = names | {one.id: f"chunk {one.index}" for one in subgraph.chunks}
     for id_, name in names.items():
         drawn_id = drawn_ids[id_]
-        own_edges = [edge for edge in edges if id_ in (edge.one, edge.other)][:EDGES_IN_WORDS]
+        own_edges = [edge for edge in edges if id_ in (edge.one, edge.other)][:5]
         yield DrawnNode(
             drawn_id,
             "element" if drawn_id.startswith("element") else "chunk",
@@ -140,8 +134,7 @@ def _visits(path: Path) -> list[str]:
 def _path_elements(paths: Sequence[Path], drawn_ids: dict[str, str]) -> Iterator[dict[str, Any]]:
     """An arrow for each step of a path to a node that it had not visited.
 
-    Paths go to chunks and neighbors from a key element, and from a chunk only to the one before or
-    after it.
+    Only the chunk before or after a chunk is reached from there, all else from a key element.
     """
     for number, path in enumerate(paths, 1):
         position = element = drawn_ids.get(path.node_id)

@@ -33,10 +33,7 @@ _ENDINGS: dict[Stopped, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TimelineStep:
-    """A function call of a path. `icon` is empty for an unknown function.
-
-    `short` is as much of the argument as fits a cell: for chunks their indexes.
-    """
+    """A function call of a path; `short` is its argument for a cell: of chunks the indexes."""
 
     call: FunctionCall
     title: str

@@ -137,11 +137,10 @@ async def embed(
 async def reindex(
     connection: Connection, embedder: Embedder, corpus: str, progress: Progress = no_progress
 ) -> list[str]:
-    """Embed a corpus again with another embedder; no text is read again.
+    """Embed a corpus again with another embedder; return all corpora that were embedded.
 
-    All corpora share one vector index. So corpora whose vectors have another dimension are embedded
-    as well, and those that an interrupted reindex left unfinished. Returns the corpora that were
-    embedded. Raises UnknownCorpusError and DecisionError.
+    All corpora share one vector index: those whose vectors have another dimension are embedded as
+    well, and those that an interrupted reindex left unfinished.
     """
     catalog = Catalog(connection)
     await catalog.corpus(corpus)

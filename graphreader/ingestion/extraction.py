@@ -1,7 +1,6 @@
 """Extracts atomic facts with their key elements from a chunk (paper, section 3.2, figure 6).
 
-`extract` is the entry point. Ids follow from the content, so the same chunk and reply give the same
-nodes.
+Ids follow from the content, so the same chunk and reply give the same nodes.
 """
 
 import logging
@@ -180,8 +179,8 @@ _MIN_STEM = 4  # letters at its beginning that must be equal
 def grounded_elements(elements: Iterable[str], fact: str) -> list[str]:
     """The key elements that occur in the fact.
 
-    Only the wording counts. White space, case, Unicode form, inflection ("canonize" occurs in "was
-    canonized") and words in between make no difference. Numbers must be equal.
+    White space, case, Unicode form, inflection ("canonize" in "was canonized") and words in between
+    make no difference. Numbers must be equal.
     """
     text = _normalized(fact)
     return [element for element in elements if _occurs(_normalized(element), text)]

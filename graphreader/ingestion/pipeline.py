@@ -1,8 +1,7 @@
 """Reads sources into one corpus: load, cut into chunks, extract, write, embed, complete.
 
-The stages work at the same time and are joined by bounded queues, so memory does not grow with the
-corpus. A chunk counts as read once it is in the graph; the next run asks only for what is missing
-there. `Pipeline._read` connects the stages.
+The stages work at the same time, joined by bounded queues. A chunk counts as read once it is in the
+graph; the next run asks only for what is missing there.
 """
 
 import asyncio
@@ -47,19 +46,15 @@ WRITERS = 2
 """While Neo4j takes one transaction in, the next one is prepared and sent."""
 
 
-_CHANGED = (
-    "It is not in the graph as it should be: its reading in was cut off before, or another process "
-    "changed it meanwhile. Run the same `graphreader ingest` again."
-)
+_CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader ingest` again."
 
 
 @dataclass(slots=True)
 class DocumentJob:
     """The work on a document that is cut into `chunks`, of which `missing` are to be extracted.
 
-    `arrangement` are all chunks of a document of which the graph has some already; they are put in
-    this order at the end. The chunks of a new document are only chained. A retry of failed chunks
-    changes nothing else.
+    `arrangement` are all chunks, in order, of a document of which the graph has some already; those
+    of a new document are only chained. A retry of failed chunks changes nothing else.
     """
 
     document: Document
@@ -209,8 +204,7 @@ class Pipeline:
             for document, is_last in batch:
                 job = await self._job(document, states) if document else None
                 if isinstance(job, DocumentJob):
-                    tokens = sum(chunk.tokens for chunk in job.missing)
-                    missing = len(job.missing)
+                    tokens, missing = sum(one.tokens for one in job.missing), len(job.missing)
                     self._progress(DocumentStart(job.document.title, job.chunks, missing, tokens))
                 if is_last:
                     self._progress(SourceEnd())
@@ -295,12 +289,8 @@ class Pipeline:
             self._progress(DocumentEnd(job))
             return
         document = job.document
-        logger.info(
-            "Document %s begins: %d of its %d chunks to read",
-            document.id,
-            len(job.missing),
-            job.chunks,
-        )
+        numbers = document.id, len(job.missing), job.chunks
+        logger.info("Document %s begins: %d of its %d chunks to read", *numbers)
         logger.debug("Document %s is %r of %s", document.id, document.title, document.source)
         job.report_index = len(self._reports)
         self._reports.append(None)

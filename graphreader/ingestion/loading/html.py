@@ -77,14 +77,11 @@ class _Mark(Enum):
     END_OF_HEADING = "end of heading"
 
 
-@dataclass(frozen=True, slots=True)
-class _Verbatim:
+class _Verbatim(str):
     """Text whose white space counts."""
 
-    text: str
 
-
-_Part = str | _Verbatim | _Mark
+_Part = str | _Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +179,8 @@ def _table_row(parts: list[_Part]) -> list[_Part]:
     for part in parts:
         if part is _Mark.CELL or (not cells and not isinstance(part, _Mark)):
             cells.append("")
-        if isinstance(part, _Mark):
-            part = " "
         if cells:
-            cells[-1] += part if isinstance(part, str) else part.text
+            cells[-1] += part if isinstance(part, str) else " "
     line = " | ".join(_squeezed(cell).strip() for cell in cells)
     return [line] if line.strip(" |") else []
 
@@ -203,8 +198,8 @@ class _Layout:
 
     def add(self, part: _Part) -> None:
         match part:
-            case _Verbatim(text):
-                self._write(text.lstrip("\n") if self._newlines else text)
+            case _Verbatim():
+                self._write(part.lstrip("\n") if self._newlines else part)
             case str():
                 words = _squeezed(part)
                 self._space |= words.startswith(" ")
