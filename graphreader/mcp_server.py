@@ -1,8 +1,4 @@
-"""A server of the Model Context Protocol over one corpus: tools to ask it and to explore it.
-
-The tools only read the graph; nothing is opened before the first call. A question is a run that is
-kept like any other.
-"""
+"""A server of the Model Context Protocol over one corpus: tools to ask it and to explore it."""
 
 import inspect
 from collections.abc import Iterator
@@ -195,8 +191,7 @@ def _errors_as_tool_errors() -> Iterator[None]:
 def mcp_server(reader: GraphReader) -> MCPServer[Any]:
     """A server over the reader's corpus; `run()` serves stdin and stdout until stdin ends.
 
-    While it runs, only the protocol uses stdout; other output goes to stderr. Each corpus needs a
-    server of its own. The caller closes the reader.
+    Only the protocol may use stdout. The caller closes the reader.
     """
     server = MCPServer[Any](
         "graphreader",

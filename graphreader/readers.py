@@ -1,8 +1,4 @@
-"""The readers that can answer in GraphReader's place, by their names.
-
-`KINDS` is the table of names: each row has a pattern, and the function that makes the reader.
-`make` makes a reader over documents, `ask` answers a question from the texts of a corpus.
-"""
+"""The readers that can answer in GraphReader's place, by their names (`KINDS`)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -44,9 +40,8 @@ from graphreader.tokens import count
 class Material:
     """The documents that a reader reads.
 
-    `tokens` is their number of tokens if they were brought to a length, which decides the size of
-    ReadAgent's pages; None if they are as they came. `golden` are the supporting facts and the
-    documents that hold them, for the reader `golden` alone.
+    `tokens` is their length if they were brought to one, which decides the size of ReadAgent's
+    pages. `golden` are the supporting facts and their documents, for the reader `golden` alone.
     """
 
     documents: Sequence[Document]
@@ -86,11 +81,10 @@ class ReaderSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReaderKind:
-    """A kind of reader: a row of the table of names.
+    """A kind of reader: `pattern` matches its names, `names` are examples.
 
-    `pattern` matches its names, `names` are the examples that messages list. `uses_long_window`:
-    its prompts may fill the long window. `needs_evidence`: it reads the evidence that a record of a
-    question set names, of which a corpus knows nothing.
+    `uses_long_window`: its prompts may fill the long window. `needs_evidence`: it reads the
+    supporting facts that a question set names.
     """
 
     pattern: str
@@ -116,7 +110,7 @@ def window_of(name: str, models: ModelRegistry) -> int:
 
 def check_for_corpus(name: str) -> None:
     """Raise UsageError for an unknown name, or a reader that a corpus cannot serve."""
-    kind, _ = _kind_of(name, [one for one in KINDS if not one.needs_evidence])
+    kind, _ = _kind_of(name)
     if kind.needs_evidence:
         raise UsageError(
             f"{name} reads the supporting facts that a question set names, and a corpus names "
@@ -125,36 +119,28 @@ def check_for_corpus(name: str) -> None:
 
 
 def ask(name: str, context: ExecutionContext, question: str) -> Reading:
-    """Have the reader of that name answer from a corpus, without changing the corpus.
-
-    Raises UsageError as `check_for_corpus`, or if the corpus is empty, and DecisionError.
-    """
+    """Have the reader of that name answer from a corpus. Raises UsageError, DecisionError."""
     check_for_corpus(name)
-    return sync.run(_ask(name, context, check_question(question)))
+    question = check_question(question)
+
+    async def answer() -> Reading:
+        catalog = await context.resources.catalog(context.corpus)
+        documents = await catalog.texts(context.corpus)
+        if not documents:
+            raise UsageError(empty_corpus_message(context.corpus))
+        material = Material(documents, sum(count(one.text) for one in documents))
+        reader = make(name, material, context.resources.models)
+        return replace(await reader.aask(question), corpus=context.corpus)
+
+    return sync.run(answer())
 
 
-async def _ask(name: str, context: ExecutionContext, question: str) -> Reading:
-    catalog = await context.resources.catalog(context.corpus)
-    documents = await catalog.texts(context.corpus)
-    if not documents:
-        raise UsageError(empty_corpus_message(context.corpus))
-    material = Material(documents, sum(count(one.text) for one in documents))
-    reader = make(name, material, context.resources.models)
-    return replace(await reader.aask(question), corpus=context.corpus)
-
-
-def _kind_of(
-    name: str, proposed: Sequence[ReaderKind] | None = None
-) -> tuple[ReaderKind, re.Match[str]]:
-    """The kind of that name, and its match.
-
-    Raises UsageError, which lists the names of the `proposed` kinds, for an unknown name.
-    """
+def _kind_of(name: str) -> tuple[ReaderKind, re.Match[str]]:
+    """The kind of that name, and its match. Raises UsageError."""
     for kind in KINDS:
         if match := re.fullmatch(kind.pattern, name):
             return kind, match
-    kinds = KINDS if proposed is None else proposed
-    names = ["graphreader", *(one for kind in kinds for one in kind.names)]
+    names = ["graphreader", *(one for kind in KINDS for one in kind.names)]
     near = get_close_matches(name, names, 1)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise UsageError(f"There is no reader {name!r}: choose among {', '.join(names)}.{hint}")
@@ -178,10 +164,6 @@ def _chunk_reader(spec: ReaderSpec) -> Reader:
         chunk_tokens=spec.models.settings.chunk_tokens,
         with_notes=bool(spec.match["notes"]),
     )
-
-
-def _golden(spec: ReaderSpec) -> Reader:
-    return Golden(*spec.material.golden, spec.model)
 
 
 def _search_agent(spec: ReaderSpec) -> Reader:
@@ -233,6 +215,11 @@ KINDS: tuple[ReaderKind, ...] = (
         uses_long_window=True,
     ),
     ReaderKind("search-agent", ("search-agent",), _search_agent),
-    ReaderKind("golden", ("golden",), _golden, needs_evidence=True),
+    ReaderKind(
+        "golden",
+        ("golden",),
+        lambda spec: Golden(*spec.material.golden, spec.model),
+        needs_evidence=True,
+    ),
 )
 """Readers without a graph, to compare GraphReader with: all answer behind the `Reader` protocol."""

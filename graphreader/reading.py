@@ -1,7 +1,4 @@
-"""The reading that every reader returns, and the coverage: how much of the texts was shown.
-
-All readers return the same type, so that they can be compared.
-"""
+"""The reading that every reader returns, and the coverage: how much of the texts was shown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -91,20 +88,18 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An answered question. `answer` is always a string; `notes` are sentences for the user.
+    """An answered question; `notes` are sentences for the user.
 
     `citations` are those of all `claims` and `contradictions`, each once; a question that is not
     `answered` has none of them. `usage` is the whole cost, `phases` the same phase by phase. `run`
     is the id under which the run is kept, or empty.
 
-    `reader` is the reader's name. `documents_read` are the ids of the documents of which a
-    chunk or page was shown in full, in that order; `passages_read` are these slices (the
-    document's id, first character, the one behind the last); `facts_read` are the atomic facts that
-    were shown; `tokens_read` are the tokens of the documents that were shown, facts and gists
-    included, each text counted once. `evidence` is the text that the answer was drawn
-    from (paper, appendix E): notebooks, pages or chunks. `pages_looked_up` is the number of pages
-    that were looked up, and `compression` the share, from 0 to 1, by which the last prompt's memory
-    was shorter than the texts; both None for readers that have no pages.
+    `documents_read` are the ids of the documents of which a chunk or page was shown in full,
+    `passages_read` these slices (the document's id, first character, the one behind the last);
+    `facts_read` are the atomic facts that were shown; `tokens_read` counts all of these, each text
+    once. `evidence` is the text that the answer was drawn from (paper, appendix E). `compression`
+    is the share, from 0 to 1, by which the last prompt's memory was shorter than the texts; it and
+    `pages_looked_up` are None for readers that have no pages.
     """
 
     question: str
@@ -141,45 +136,31 @@ class Reading:
         return error
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Plain JSON types. Keys may be added in later versions; none is ever removed.
-
-        Without the texts themselves that were read (`facts_read`, `evidence`).
-        """
+        """Plain JSON types, without `facts_read` and `evidence`. No key is ever removed."""
         claims = [{**asdict(claim), "supported": claim.supported} for claim in self.claims]
         values = {**asdict(self), "claims": claims}
         return {name: values[name] for name in values if name not in _TEXTS}
 
 
 class Reader(Protocol):
-    """Anything that answers a question about documents.
-
-    `name` is that of its kind ("rag-bm25-3"); `window` how many tokens each of its prompts may
-    have.
-    """
+    """Anything that answers a question about documents."""
 
     @property
     def name(self) -> str:
-        """See the class."""
-        ...
+        """The name of its kind, for example "rag-bm25-3"."""
 
     @property
     def window(self) -> int:
-        """See the class."""
-        ...
+        """How many tokens each of its prompts may have."""
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Answer `question` from the documents that the reader holds.
-
-        With `options` one of them is to be chosen, and the answer is the option's own words.
-        """
-        ...
+        """Answer a question; with `options` the answer is one of them, in its own words."""
 
 
 class Coverage:
-    """The parts of the documents that prompts of one question showed.
+    """The parts of the documents that prompts of one question showed; overlaps count once.
 
-    A passage is a slice of a document's text; overlapping text counts once. A text derived from a
-    document (an atomic fact, a gist) counts unless a shown passage contains it word for word.
+    A text derived from a document (a fact, a gist) counts unless a shown passage contains it.
     """
 
     def __init__(self) -> None:
@@ -187,7 +168,7 @@ class Coverage:
         self._derived: dict[str, None] = {}
 
     def passage(self, document_id: str, start: int, text: str) -> None:
-        """Count a slice of the document of that id, from that character on, as shown in full."""
+        """Count a slice of a document, from that character on, as shown in full."""
         slices = self._passages.setdefault(document_id, {})
         slices[start] = max(slices.get(start, ""), text, key=len)
 

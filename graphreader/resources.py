@@ -1,7 +1,6 @@
 """The open resources of a reader: the database, the deciders, the embedder and the kept runs.
 
-Each is opened at its first use, in the process's event loop (`graphreader.sync`). This module also
-checks, before any cost, that chunks and questions fit the model's window.
+This module also checks, before any cost, that chunks and questions fit the model's window.
 """
 
 import asyncio
@@ -43,10 +42,9 @@ _TOKENS_A_SEAM = 2
 
 
 class Resources:
-    """The connections of one reader, and of all readers made from it by `GraphReader.at`.
+    """The connections of one reader, and of all readers made from it, opened at their first use.
 
-    A `decider`, `embedder` or `checkpointer` that is passed in is used as it is and never closed
-    here.
+    A `decider`, `embedder` or `checkpointer` that is passed in is never closed here.
     """
 
     def __init__(
@@ -78,10 +76,9 @@ class Resources:
         self._lock = asyncio.Lock()
 
     async def connection(self) -> Connection:
-        """The connection to the database.
+        """The connection to the database; a lost one is replaced.
 
-        A lost connection is replaced, and an embedded server is started again. The lost one is
-        closed only when the next one is lost, since other tasks may still use it.
+        It is closed only when the next one is lost, since other tasks may still use it.
         """
         async with self._lock:
             if self._connection and self._connection.gone:
@@ -174,20 +171,13 @@ class Resources:
         for encoding in _encodings(self.settings):
             room = room_for_question(largest_chunk, window, prompts=prompts, encoding=encoding)
             size = tokens.count(question, encoding)
-            if size <= room:
-                continue
-            if room < LEAST_QUESTION:
+            if size > room:
                 raise UsageError(
-                    f"The corpus has chunks of {largest_chunk:,} tokens, too large for a window of "
-                    f"{window:,}: set GRAPHREADER_WINDOW to at least "
-                    f"{window - room + max(size, LEAST_QUESTION):,}, or read the texts again with "
-                    "a smaller GRAPHREADER_CHUNK_TOKENS."
+                    f"The question has {size:,} tokens, but only {max(room, 0):,} fit into the "
+                    f"window ({window:,}) beside a chunk of {largest_chunk:,}: ask a shorter one, "
+                    f"set GRAPHREADER_WINDOW to at least {window - room + size:,}, or read the "
+                    "texts again with a smaller GRAPHREADER_CHUNK_TOKENS."
                 )
-            raise UsageError(
-                f"The question has {size:,} tokens, but only {room:,} fit into the window "
-                f"({window:,}) beside a chunk of {largest_chunk:,}: ask a shorter one, or set "
-                f"GRAPHREADER_WINDOW to at least {window - room + size:,}."
-            )
 
     async def aclose(self) -> None:
         """Close the resources opened here; a later use opens new ones."""
@@ -201,10 +191,7 @@ class Resources:
 
 
 def check_chunks(settings: Settings) -> None:
-    """Raise SettingsError, with the numbers, if chunks are too large for the window.
-
-    An offline decider has no window; if all models are offline, nothing is checked.
-    """
+    """Raise SettingsError, with the numbers, if chunks are too large for a model's window."""
     prompts = Prompts(settings.prompts)
     for encoding in _encodings(settings):
         check_chunk_fits(settings.chunk_tokens, settings.window, prompts=prompts, encoding=encoding)
@@ -234,8 +221,7 @@ def room_for_question(
 ) -> int:
     """Tokens that the largest prompt of a path leaves for its question; negative if none.
 
-    That prompt shows a whole chunk, a full plan and a full notebook, in the reply form that takes
-    the most tokens. Parts that it can leave out (earlier actions, waiting chunks) do not count.
+    That prompt shows a whole chunk, a full plan and a full notebook, in the largest reply form.
     """
     bare = ChunkTask("", "", ("",) * 99, "", "", "", "", ("",) * 99).keeping(0)
     forms: tuple[ReplyForm, ...] = get_args(ReplyForm)

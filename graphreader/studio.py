@@ -1,19 +1,16 @@
 """The graph that LangGraph Studio shows (`langgraph.json`): GraphReader answering a question.
 
 The server calls a factory for every run, every schema and every drawing, and uses several event
-loops. So a graph is built once, and runs with the same fields share one reader for all corpora. It
-is opened at its first use.
+loops. So a graph is built once, and runs with the same fields share one reader for all corpora.
 
-Only this machine and Studio's own pages may use the server. It has no authentication, and any web
-page can make a browser send requests to it, even if the page cannot read the reply. So two kinds
-of requests are refused before any route: those of other pages (by their `Origin`) and those of a
-page whose host name resolves to this machine (DNS rebinding, by their `Host`). Programs send no
-`Origin`.
+The server has no authentication, and any web page can make a browser send requests to it. So two
+kinds of requests are refused before any route: those of pages other than Studio's and this
+machine's (by their `Origin`) and those of a page whose host name resolves to this machine (DNS
+rebinding, by their `Host`). Programs send no `Origin`.
 """
 
 import asyncio
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cache
 from threading import Lock, Thread
@@ -31,7 +28,6 @@ from pydantic import (
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import ErrorDetails
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
@@ -107,7 +103,12 @@ class Choices(BaseModel):
         try:
             return handler(given)
         except ValidationError as error:
-            raise SettingsError(_sentence(error)) from None
+            wrong = [one for one in error.errors() if one["type"] != "none_required"]
+            faults = [f"{'.'.join(map(str, one['loc'][:1]))}: {one['msg']}" for one in wrong]
+            raise SettingsError(
+                f"A choice makes no sense. {'; '.join(faults)}. "
+                f"There are: {', '.join(Choices.model_fields)}."
+            ) from None
 
     def of_settings(self) -> Mapping[str, object]:
         """The choices that take the place of settings."""
@@ -130,10 +131,7 @@ def _agent(step_by_step: bool) -> Agent:
 
 
 async def _context_of(runtime: Runtime[Choices]) -> ExecutionContext:
-    """The execution context of the reader with the chosen settings.
-
-    Opening a reader reads files, so it is done in a thread.
-    """
+    """The execution context of the chosen reader; opening it reads files, so in a thread."""
     return (await asyncio.to_thread(_READERS.of, runtime.context or Choices())).context
 
 
@@ -142,7 +140,7 @@ class _Readers:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._readers: OrderedDict[frozenset[tuple[str, object]], GraphReader] = OrderedDict()
+        self._readers: dict[frozenset[tuple[str, object]], GraphReader] = {}
 
     def of(self, choices: Choices) -> GraphReader:
         """The reader for these choices; the least recently used of too many is closed."""
@@ -152,7 +150,7 @@ class _Readers:
             reader = self._readers.pop(key, None) or _opened(chosen)
             self._readers[key] = reader
             if len(self._readers) > KEPT:
-                _, unused = self._readers.popitem(last=False)
+                unused = self._readers.pop(next(iter(self._readers)))
                 Thread(target=unused.close, daemon=True).start()
         return reader.at(choices.corpus)
 
@@ -163,20 +161,6 @@ _READERS = _Readers()
 def _opened(chosen: Mapping[str, object]) -> GraphReader:
     load_environment()
     return GraphReader(settings=Settings.read(**chosen))
-
-
-def _sentence(error: ValidationError) -> str:
-    wrong = [one for one in error.errors(include_url=False) if one["type"] != "none_required"]
-    if not all(one["loc"] for one in wrong):
-        return "The choices are an object of names and values: give one."
-    faults = [f"{one['loc'][0]}: {_fault(one)}" for one in wrong]
-    return f"A choice makes no sense. {'; '.join(faults)}."
-
-
-def _fault(one: ErrorDetails) -> str:
-    if one["type"] == "extra_forbidden":
-        return f"there is no such choice, only {', '.join(Choices.model_fields)}"
-    return one["msg"]
 
 
 _LOOPBACK = r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?"

@@ -1,10 +1,10 @@
 """A reader for LangChain: as a tool of another agent, and as a retriever."""
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Protocol, runtime_checkable
+from typing import Any
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from graphreader.agent.events import ChunkRead, Event, FactsRead, QuestionAnswered
 from graphreader.errors import GraphReaderError
-from graphreader.reading import Reading
+from graphreader.reading import Reader, Reading
 from graphreader.settings import Mode
 from graphreader.store.records import Passage
 from graphreader.sync import run
@@ -37,17 +37,7 @@ class QuestionInput(BaseModel):
     question: str = Field(description="A whole question, understandable by itself.")
 
 
-class Answerer(Protocol):
-    """A reader that answers."""
-
-    async def aask(self, question: str) -> Reading:
-        """Answer."""
-        ...
-
-
-def as_tool(
-    reader: Answerer, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION
-) -> BaseTool:
+def as_tool(reader: Reader, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
     """A tool that asks the reader: its content is the answer with quotes, its artifact the Reading.
 
     A failure is a message to the agent, which can ask differently or report it.
@@ -90,39 +80,24 @@ def in_words(reading: Reading) -> str:
 Place = tuple[str, int]
 
 
-@runtime_checkable
-class Explorer(Protocol):
-    """The methods of `GraphReader` that the retriever uses."""
-
-    def astream(self, question: str, *, mode: Mode | None = None) -> AsyncGenerator[Event]:
-        """Explore a question and yield what happens."""
-        ...
-
-    async def apassages(self, places: Sequence[Place]) -> Sequence[Passage]:
-        """The chunks at these places, each a document's id and an index."""
-        ...
-
-
 class GraphReaderRetriever(BaseRetriever):
     """Gives the chunks that the exploration of a question read in full, and the facts it looked at.
 
         retriever = GraphReaderRetriever(reader=reader, k=8)
         documents = retriever.invoke("Which pope canonized Joan of Arc?")
 
-    First comes what the answer cites, then what more paths have read, each in the order of the
-    texts. `k` bounds how many there are; without `facts` there are only chunks. Each call is a
-    whole run with its cost, in another `mode` if one is given; its answer is not returned. The
-    reader stays open, and can be neither pickled nor dumped with the retriever.
+    `reader` is a `GraphReader`, which stays open. Cited documents come first, then those that more
+    paths have read, each in the order of the texts. `k` bounds how many there are; without `facts`
+    there are only chunks. Each call is a whole run with its cost, in `mode`, if given.
 
     A document's text is the chunk, or one atomic fact. Its metadata: `kind` ("chunk" or
     "atomic_fact"), `corpus`, `document` (the title), `document_id`, `source`, `chunk` (the index),
     `start` and `end` of the chunk in characters of the document; `paths`, those which read it,
-    counted from 1; `quotes`, the words of it on which the answer rests, and `cited`, whether there
-    are any; of facts also `key_elements`, those at which they were looked at. Raises what an ask
-    raises.
+    counted from 1; `quotes` of the answer, and `cited`, whether there are any; of facts also
+    `key_elements`, those at which they were shown. Raises what `ask` raises.
     """
 
-    reader: Explorer = Field(exclude=True)
+    reader: Any = Field(exclude=True)
     facts: bool = True
     k: int | None = Field(default=None, ge=1)
     mode: Mode | None = None
@@ -229,6 +204,6 @@ class _Trail:
 
 
 def _alike(quote: str, fact: str) -> bool:
-    """Whether one is a part of the other; how words are parted does not count."""
+    """Whether one is a part of the other, but for white space."""
     quote, fact = " ".join(quote.split()), " ".join(fact.split())
     return quote in fact or fact in quote

@@ -3,13 +3,9 @@
 Both functions connect at once, and raise what langchain-neo4j raises.
 """
 
-import weakref
-from contextlib import suppress
-
 from langchain_core.embeddings import Embeddings
 from langchain_neo4j import Neo4jGraph, Neo4jVector
 
-from graphreader.errors import UsageError
 from graphreader.llm.protocols import Embedder
 from graphreader.models import open_embedder
 from graphreader.settings import Settings
@@ -41,11 +37,10 @@ def neo4j_graph(settings: Settings | None = None) -> Neo4jGraph:
 
 
 def key_element_store(settings: Settings | None = None) -> Neo4jVector:
-    """A vector store over the key elements, embedded as they were when the texts were read.
+    """A vector store over the key elements, to search only.
 
     Name the corpus with each search, `store.similarity_search("castle", k=20, params={"corpus":
-    "default"})`, and ask for more than you need: the index holds all corpora, and those of others
-    are left out. Only for looking: texts are read in by `GraphReader`.
+    "default"})`, and ask for more than you need: the index holds all corpora.
     """
     given = settings or Settings.read()
     address = address_of(given)
@@ -61,23 +56,13 @@ def key_element_store(settings: Settings | None = None) -> Neo4jVector:
 
 
 class _Embeddings(Embeddings):
-    """An embedder behind LangChain's interface.
-
-    One client serves all searches of a store, and is closed with it.
-    """
+    """An embedder behind LangChain's interface, with one client for all searches of a store."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        weakref.finalize(self, _close, embedder)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return run(self._embedder.embed(texts))
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
-
-
-def _close(embedder: Embedder) -> None:
-    # Garbage may be collected in the event loop's own thread, which cannot wait for itself.
-    with suppress(UsageError):
-        run(embedder.aclose())

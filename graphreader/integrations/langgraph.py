@@ -1,7 +1,6 @@
 """The agent as a LangGraph graph that is run elsewhere: as a subgraph, or in LangGraph Studio.
 
-Whatever loop runs the graph, each node runs in GraphReader's own loop, where the database driver
-and the model clients live.
+Whatever loop runs the graph, each node runs in GraphReader's own loop (`sync`).
 """
 
 import time
@@ -48,9 +47,8 @@ def agent_graph(
 ) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
     """Build the agent's graph; nothing is opened before its first node runs.
 
-    It keeps nothing itself: checkpoints are those of the program that runs it. Events go to the
-    custom stream as plain JSON types. Nodes raise what `GraphReader.ask` raises. With
-    `step_by_step` the paths stop before each of their nodes, until the run is resumed.
+    Checkpoints are those of the program that runs it. Events go to the custom stream as plain JSON
+    types. With `step_by_step` the paths stop before each of their nodes, until the run is resumed.
     """
     hosted = _HostedNodes(context_of)
     nodes = {name: hosted.node(name) for name in NODES}
@@ -136,9 +134,8 @@ class _HostedNodes:
     ) -> _Shared:
         """The budget and vectors of a run.
 
-        An outer node's state has all costs of the run, so its budget is computed from them. Paths
-        run side by side and share one budget; a path's state has the costs before the paths, and
-        its own.
+        An outer node's state has all costs of the run. Paths run side by side and share one budget;
+        a path's state has the costs before the paths, and its own.
         """
         in_path = name in PATH_NODES
         shared = self._shared.get(key)
