@@ -72,11 +72,8 @@ from graphreader.sync import blocking, blocking_stream, methods_in_loop, stream_
 
 Outcome = Reading | GraphReaderError
 
-SEARCH_WIDTH = 50
-"""Key elements that each of the two searches brings, at least."""
-
-MAX_LIMIT = 1000
-"""The largest number of key elements or neighbors that one call returns."""
+SEARCH_WIDTH = 50  # key elements that each of the two searches brings, at least
+MAX_LIMIT = 1000  # the largest number of key elements or neighbors that one call returns
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,7 @@ READS_ONLY = ToolAnnotations(
 
 ASKS_A_MODEL = READS_ONLY.model_copy(update={"open_world_hint": True})
 
-PAGE = 100
-"""Documents in one result of `list_documents`."""
+PAGE = 100  # documents in one result of `list_documents`
 
 KeyElementName = Annotated[
     str, Field(description="Its name, any wording of it, or its id; upper case does not count.")

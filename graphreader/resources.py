@@ -29,11 +29,8 @@ from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
 
-LEAST_QUESTION = 100
-"""Tokens of a question that fit into every prompt."""
-
-LABEL_TOKENS = 60
-"""Tokens for the label of a chunk: a document's title and the chunk's number."""
+LEAST_QUESTION = 100  # tokens of a question that fit into every prompt
+LABEL_TOKENS = 60  # tokens for the label of a chunk: a document's title and the chunk's number
 
 _SMALLEST_CHUNK = 50  # tokens that the settings allow
 

@@ -45,8 +45,7 @@ from graphreader.settings import Mode, Settings, load_environment
 Open = SkipJsonSchema[None]
 """An optional field; the form does not show that it may be None."""
 
-KEPT = 16
-"""The largest number of open readers: more than the server runs nodes at once."""
+KEPT = 16  # the largest number of open readers: more than the server runs nodes at once
 
 OF_THE_SERVER = re.compile(
     r"_.*|lang(graph|smith)[_-].*|x-.*|(thread|run|assistant|graph|cron|user)_id|checkpoint_.*"
@@ -167,8 +166,7 @@ _LOOPBACK = r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?"
 _HOST = re.compile(_LOOPBACK, re.IGNORECASE)
 _PAGE = re.compile(rf"https?://{_LOOPBACK}|https://(?:eu\.)?smith\.langchain\.com")
 
-_INSIDE = "/noauth"
-"""The root path of the server's own requests, which come over no network."""
+_INSIDE = "/noauth"  # the root path of the server's own requests, which come over no network
 
 
 class OnlyFromHere:

@@ -21,8 +21,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_SHUTDOWN_SECONDS = 5.0
-"""Seconds that a cancelled job is given to clean up."""
+_SHUTDOWN_SECONDS = 5.0  # seconds that a cancelled job is given to clean up
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None

@@ -12,11 +12,8 @@ from graphreader.store.records import StoredChunk
 
 NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
 
-CONTRADICTION_QUOTES = 2
-"""Quotes that a contradiction must cite: one of each side."""
-
-CLAIMS_IN_NOTE = 3
-"""Unsupported claims that a note quotes; of the others it gives the number."""
+CONTRADICTION_QUOTES = 2  # quotes that a contradiction must cite: one of each side
+CLAIMS_IN_NOTE = 3  # unsupported claims that a note quotes; of the others it gives the number
 
 _EDGES = re.compile(r"^[\s.…\"'“”‘’「」『』]+|[\s…\"'“”‘’「」『』]+$")
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")

@@ -50,11 +50,8 @@ from graphreader.reading import FunctionCall
 from graphreader.store.explorer import OPENING
 from graphreader.store.records import Node, StoredChunk
 
-MAX_NEIGHBORS = 200
-"""Neighbors of a node that are ranked."""
-
-NEIGHBORS_PER_PAGE = 60
-"""Neighbors that one page shows."""
+MAX_NEIGHBORS = 200  # neighbors of a node that are ranked
+NEIGHBORS_PER_PAGE = 60  # neighbors that one page shows
 
 FIRST_PAGE: Update = {"page": 1, "shown": 0}
 

@@ -20,20 +20,11 @@ from graphreader.store.records import Node, Profile
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.tokens import count
 
-MAX_CANDIDATES = 100
-"""Key elements that are shown as candidates for initial nodes."""
-
-SMALL_GRAPH = 2_000
-"""Key elements of a graph in which those with the most facts are found quickly."""
-
-SEARCH_LIMIT = 50
-"""Key elements that one search returns."""
-
-MAX_RELATED = 15
-"""Key elements that count as related to the question, wherever a path is."""
-
-MAX_NEEDS = 8
-"""Information needs that are searched for on their own."""
+MAX_CANDIDATES = 100  # key elements that are shown as candidates for initial nodes
+SMALL_GRAPH = 2_000  # key elements of a graph in which those with the most facts are found quickly
+SEARCH_LIMIT = 50  # key elements that one search returns
+MAX_RELATED = 15  # key elements that count as related to the question, wherever a path is
+MAX_NEEDS = 8  # information needs that are searched for on their own
 
 
 class Planning:

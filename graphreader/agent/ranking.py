@@ -21,8 +21,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ChunkFacts, Context, StoredFact
 from graphreader.text.words import is_stop_word
 
-FACTS_PER_PART = 3
-"""Facts of one chunk that are shown together."""
+FACTS_PER_PART = 3  # facts of one chunk that are shown together
 
 FACTS_PER_PAGE = 200
 """Facts of a page at most; how many fit the window is known when the prompt is made."""

@@ -33,17 +33,13 @@ from graphreader.llm.protocols import (
 )
 from graphreader.usage import Phase
 
-PLAN_TOKENS = 250
-"""The largest rational plan in tokens: every later prompt contains it."""
+PLAN_TOKENS = 250  # the largest rational plan in tokens: every later prompt contains it
 
 NOTEBOOK_TOKENS = 480
 """Tokens of a notebook at most: five of them and their quotes fit a window of 4,096 tokens."""
 
-QUOTES_AT_LEAST = 3
-"""Quotes for which notebooks are joined if they would leave no room for them."""
-
-NODES_WANTED = 10
-"""Initial nodes that are to be proposed at least (paper, figure 8)."""
+QUOTES_AT_LEAST = 3  # quotes for which notebooks are joined if they would leave no room for them
+NODES_WANTED = 10  # initial nodes that are to be proposed at least (paper, figure 8)
 
 
 @dataclass(frozen=True, slots=True)

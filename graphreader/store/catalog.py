@@ -263,8 +263,7 @@ class DocumentStatus:
         )
 
 
-FACTS_OF_AN_ELEMENT = 250
-"""Facts of one key element that are searched for further key elements."""
+FACTS_OF_AN_ELEMENT = 250  # facts of one key element that are searched for further key elements
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,7 @@ Run = Callable[..., Awaitable[list[Row]]]
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.store")
 
-FIRST_ANSWER_SECONDS = 15.0
-"""How long a server may take to answer for the first time."""
+FIRST_ANSWER_SECONDS = 15.0  # how long a server may take to answer for the first time
 
 OUTAGE_SECONDS = 45.0
 """How long a server that has answered may be away, for example while it restarts."""

@@ -40,14 +40,9 @@ FACTS_OF_A_NODE = 250
 FACTS_OF_A_RELATED_NODE = 50
 """Facts of each related node that are searched for those which also name a hub."""
 
-OPENING = 2
-"""First facts of a document with the name of a node that count as facts of the node."""
-
-RECENT = 3
-"""Chunks read last whose facts lead to nodes named in the notebook."""
-
-COMPARED = 50
-"""Facts up to which the profile of a node lists them."""
+OPENING = 2  # first facts of a document with the name of a node that count as facts of the node
+RECENT = 3  # chunks read last whose facts lead to nodes named in the notebook
+COMPARED = 50  # facts up to which the profile of a node lists them
 
 
 class GraphExplorer:
@@ -243,11 +238,8 @@ def _id_and_index(row: Row | None) -> tuple[str, int] | None:
     return None if row is None else (row["id"], row["index"])
 
 
-_MOST_TERMS = 200
-"""Lucene refuses queries of more than 1,024 clauses; each term makes two."""
-
-_RARITY = 1_000
-"""A word of one name in so many weighs about ten times as much as one of every name."""
+_MOST_TERMS = 200  # Lucene refuses queries of more than 1,024 clauses; each term makes two
+_RARITY = 1_000  # a word of one name in so many weighs about ten times as much as one of every name
 
 # BM25's, as Lucene has them.
 _SATURATION = 1.2

@@ -88,8 +88,7 @@ _VECTORS_PER_PRODUCT = 100
 _VALUES_IN_MEMORY = 20_000_000
 """Bound of the numbers in all vectors that are compared here: 80 MB, for a moment twice that."""
 
-_INDEX_ERROR = 0.02
-"""How far the index may be off about a cosine: it compares quantized vectors."""
+_INDEX_ERROR = 0.02  # how far the index may be off about a cosine: it compares quantized vectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from graphreader.errors import EmbeddingMismatchError, SchemaError
 from graphreader.store.connection import Connection
 
-NUMBER = 2
-"""Number of the schema; a graph with another one is of another version of GraphReader."""
+NUMBER = 2  # number of the schema; a graph with another one is of another version of GraphReader
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
 
