@@ -252,7 +252,6 @@ class _Run:
     thread: CheckpointThread
     keep_run: bool
     store: RunStore | None = None
-    failures: int = 0
     snapshot: StateSnapshot | None = None
 
     @property
@@ -313,7 +312,7 @@ class _Run:
             )
         store = self.resources.required_run_store()
         await store.take(record)
-        self.store, self.failures = store, store.failures
+        self.store = store
         await self._continue(record.options)
 
     async def _fork(self, record: RunRecord, step: int) -> None:
@@ -336,7 +335,6 @@ class _Run:
 
     async def _enter(self, store: RunStore, options: Mapping[str, Any]) -> None:
         """Enter the run into the store. Raises UsageError if another run has taken its id."""
-        self.failures = store.failures
         if not await store.begin(self.id, self.corpus, self.question, options):
             raise UsageError(f"The run {self.id} is under way already: wait until it has ended.")
         self.store = store
@@ -377,8 +375,8 @@ class _Run:
         if self.store is None:
             return reading
         await self.end("failed" if failure else "finished", reading, failure or None)
-        if self.store.trouble and self.store.failures != self.failures:
-            reading = _with_notes(reading, self.store.trouble)
+        if self.store.failure:
+            reading = _with_notes(reading, unkept(self.store.failure))
         if isinstance(saver, RunCheckpoints) and not failure:
             await saver.delete_path_steps(self.id)
         if saver:

@@ -49,7 +49,6 @@ logger = logging.getLogger("graphreader.agent")
 
 _SCHEMA_NUMBER = 1  # of the tables' form, in the file's `user_version`
 _LOCK_SECONDS = 30.0  # to wait while another process writes
-_PAUSE_SECONDS = 10.0  # to leave a file alone that failed, so that not every step waits for a lock
 _CLOCK_TOLERANCE = 2.0  # seconds by which a process's start varies when the system's clock is set
 
 _TABLES = """
@@ -104,19 +103,16 @@ class RunRecord:
 class RunStore:
     """The file of kept runs, which the first call opens. Methods raise RunsError.
 
-    `trouble` is a sentence for a person once the file has failed, `failures` how often it did.
+    Once the file has failed it is not used any more, so that not every step waits for a lock;
+    `failure` is the reason.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser()
-        self.trouble: str | None = None
-        self.failures = 0
+        self.failure: RunsError | None = None
         self.lock = asyncio.Lock()
         self._connection: aiosqlite.Connection | None = None
         self._saver: RunCheckpoints | None = None
-        self._failure: RunsError | None = None
-        self._paused_until = 0.0
-        self._closed = False
         self._holders: dict[str, str] = {}
 
     async def begin(self, id: str, corpus: str, question: str, options: Mapping[str, Any]) -> bool:
@@ -155,14 +151,13 @@ class RunStore:
         holder = self._holders.get(id)
         if holder is None:
             return
-        # If it cannot be written, the run is free all the same; it is written again on closing.
+        # If it cannot be written, the run is free all the same.
         _ACTIVE_HOLDERS.discard(holder)
         text = _READING.dump_json(reading).decode() if reading else None
         columns = "status = ?, updated = ?, reading = ?, error = ?"
         statement = f"UPDATE runs SET {columns} WHERE id = ? AND holder = ?"
+        del self._holders[id]
         await self._write(statement, (status, time.time(), text, error, id, holder))
-        if self._holders.get(id) == holder:
-            del self._holders[id]
 
     async def find(self, id: str) -> RunRecord | None:
         """The run with exactly that id."""
@@ -210,35 +205,22 @@ class RunStore:
 
     async def saver(self) -> "RunCheckpoints":
         """LangGraph's saver in this file."""
-        if self._saver is None or not self.is_current(self._saver.conn):
-            async with self.lock:
-                connection = await self._connect()
+        async with self.lock:
+            connection = await self._connect()
+        if self._saver is None:
             self._saver = RunCheckpoints(connection)
             self._saver.store, self._saver.lock = self, self.lock
             await self._saver.setup()
         return self._saver
 
-    def is_current(self, connection: aiosqlite.Connection) -> bool:
-        """Whether this connection is in use; after a failure it is not."""
-        return self._connection is connection
-
-    async def fail(
-        self, verb: str, error: Exception, connection: aiosqlite.Connection | None = None
-    ) -> RunsError:
-        """Note that the file could not be `verb` ("read", "written"), and pause its use.
-
-        Returns the error to raise: an earlier one if that has closed the `connection`.
-        """
-        if connection and self._failure and not self.is_current(connection):
-            return self._failure
-        remedy = f"move {self.path.name} and what stands beside it away; a new one is begun then"
-        self._failure = RunsError(sqlite_problem(self.path, verb, error, remedy))
-        self.trouble = unkept(self._failure)
-        logger.warning("%s", self._failure)
-        self.failures += 1
-        self._paused_until = time.monotonic() + _PAUSE_SECONDS
-        await self._disconnect()
-        return self._failure
+    async def fail(self, verb: str, error: Exception) -> RunsError:
+        """Use the file no more, which could not be `verb` ("read"); returns the error to raise."""
+        if self.failure is None:
+            remedy = f"move {self.path.name} and what stands beside it away; a new one is begun"
+            self.failure = RunsError(sqlite_problem(self.path, verb, error, remedy))
+            logger.warning("%s", self.failure)
+            await self._disconnect()
+        return self.failure
 
     async def aclose(self) -> None:
         """Interrupt the runs that this store still holds, and close the file for good."""
@@ -246,7 +228,7 @@ class RunStore:
             with suppress(RunsError):
                 await self.end(id, "interrupted")
         async with self.lock:
-            self._closed = True
+            self.failure = self.failure or RunsError("The file of runs is closed.")
             await self._disconnect()
 
     async def _begins_with(self, prefix: str) -> list[RunRecord]:
@@ -284,10 +266,8 @@ class RunStore:
 
     async def _connect(self) -> aiosqlite.Connection:
         """The connection, which the first call opens. The caller holds the lock."""
-        if self._closed:
-            raise RunsError("The file of runs is closed.")
-        if self._failure and time.monotonic() < self._paused_until:
-            raise self._failure
+        if self.failure:
+            raise self.failure
         if self._connection is None:
             try:
                 self._connection = await aiosqlite.Connection(self._open, 64)
@@ -324,16 +304,16 @@ def _tolerant(method: Callable[..., Awaitable[T]]) -> Callable[..., Coroutine[An
 
     @wraps(method)
     async def tolerated(self: "RunCheckpoints", *args: Any, **options: Any) -> T | None:
-        if not self.store.is_current(self.conn):
+        if self.store.failure:
             return None
         try:
             return await method(self, *args, **options)
-        except (sqlite3.Error, ValueError) as error:
-            # aiosqlite raises ValueError once another step's failure has closed the connection.
-            if isinstance(error, ValueError) and self.store.is_current(self.conn):
+        except sqlite3.Error as error:
+            await self.store.fail("written", error)
+        except ValueError:  # aiosqlite's, once another step's failure has closed the connection
+            if not self.store.failure:
                 raise
-            await self.store.fail("written", error, self.conn)
-            return None
+        return None
 
     return tolerated
 
@@ -367,7 +347,7 @@ class RunCheckpoints(AsyncSqliteSaver):
         try:
             checkpoints = [one async for one in super().alist(config, **options)]
         except (sqlite3.Error, ValueError) as error:
-            raise await self.store.fail("read", error, self.conn) from error
+            raise await self.store.fail("read", error) from error
         for one in checkpoints:
             yield one
 
