@@ -1,8 +1,9 @@
 """A server of the Model Context Protocol over one corpus: tools to ask it and to explore it."""
 
 import inspect
-from collections.abc import Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from functools import wraps
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -111,14 +112,13 @@ class CorpusTools:
         Slow and thorough: seconds to minutes. It remembers no earlier question.
         """
         steps = 0
-        with _errors_as_tool_errors():
-            async with aclosing(self._reader.astream(question)) as events:
-                async for event in events:
-                    if isinstance(event, QuestionAnswered):
-                        return AnswerResult.of(event.reading)
-                    if message := progress_message(event):
-                        steps += 1
-                        await context.report_progress(steps, message=message)
+        async with aclosing(self._reader.astream(question)) as events:
+            async for event in events:
+                if isinstance(event, QuestionAnswered):
+                    return AnswerResult.of(event.reading)
+                if message := progress_message(event):
+                    steps += 1
+                    await context.report_progress(steps, message=message)
         raise AssertionError("a run ends with its answer")
 
     async def search_key_elements(
@@ -130,8 +130,7 @@ class CorpusTools:
 
         Their names or ids lead on to read_facts and neighbors.
         """
-        with _errors_as_tool_errors():
-            return KeyElementsResult(key_elements=await self._reader.asearch(text, limit=limit))
+        return KeyElementsResult(key_elements=await self._reader.asearch(text, limit=limit))
 
     async def read_facts(self, key_element: KeyElementName) -> FactsResult:
         """Read the atomic facts about a key element, in the order of the texts.
@@ -139,8 +138,7 @@ class CorpusTools:
         Each one tells the document and the chunk in which it stands, for read_chunk. Of a key
         element with very many facts only some are shown; `total` counts all.
         """
-        with _errors_as_tool_errors():
-            return FactsResult(await self._reader.afacts(key_element))
+        return FactsResult(await self._reader.afacts(key_element))
 
     async def read_chunk(
         self,
@@ -151,8 +149,7 @@ class CorpusTools:
 
         The chunks before and after it have the indexes beside.
         """
-        with _errors_as_tool_errors():
-            return ChunkResult(await self._reader.achunk(document, chunk))
+        return ChunkResult(await self._reader.achunk(document, chunk))
 
     async def neighbors(
         self,
@@ -163,28 +160,28 @@ class CorpusTools:
 
         `shared` counts the facts that name both, `facts` all that a neighbor has.
         """
-        with _errors_as_tool_errors():
-            return NeighborsResult(
-                neighbors=await self._reader.aneighbors(key_element, limit=limit)
-            )
+        return NeighborsResult(neighbors=await self._reader.aneighbors(key_element, limit=limit))
 
     async def list_documents(
         self, skip: Annotated[int, Field(description="How many to leave out first.", ge=0)] = 0
     ) -> DocumentsResult:
         """List the documents by title, a hundred at a time; chunks are counted from 0."""
-        with _errors_as_tool_errors():
-            documents = await self._reader.adocuments()
-            page = documents[skip : skip + PAGE]
-            return DocumentsResult(corpus=self._reader.corpus, total=len(documents), documents=page)
+        documents = await self._reader.adocuments()
+        page = documents[skip : skip + PAGE]
+        return DocumentsResult(corpus=self._reader.corpus, total=len(documents), documents=page)
 
 
-@contextmanager
-def _errors_as_tool_errors() -> Iterator[None]:
-    """Report an error of GraphReader to the client by its message."""
-    try:
-        yield
-    except GraphReaderError as error:
-        raise ToolError(str(error)) from error
+def _with_tool_errors(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The same tool, which reports an error of GraphReader to the client by its message."""
+
+    @wraps(tool)
+    async def reporting(*args: Any, **options: Any) -> Any:
+        try:
+            return await tool(*args, **options)
+        except GraphReaderError as error:
+            raise ToolError(str(error)) from error
+
+    return reporting
 
 
 def mcp_server(reader: GraphReader) -> MCPServer[Any]:
@@ -209,7 +206,8 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
         tools.list_documents,
     ):
         hints = ASKS_A_MODEL if tool == tools.ask else READS_ONLY
-        server.add_tool(tool, description=inspect.getdoc(tool), annotations=hints)
+        described = _with_tool_errors(tool)
+        server.add_tool(described, description=inspect.getdoc(tool), annotations=hints)
     return server
 
 

@@ -4,7 +4,6 @@ Paths are counted from 1. The log has questions, texts and answers only at DEBUG
 """
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -191,14 +190,8 @@ def _replay_calls(
 
 def log_start(run: str, question: str, deps: AgentDependencies) -> None:
     """Log the start of a run; `run` is empty if the run is not kept."""
-    logger.info(
-        "Run %s begins in corpus %r by %s: at most %d paths of %d calls",
-        run or "-",
-        deps.explorer.corpus,
-        deps.decider.name,
-        deps.limits.initial_nodes,
-        deps.limits.calls,
-    )
+    corpus, decider = deps.explorer.corpus, deps.decider.name
+    logger.info("Run %s begins in corpus %r by %s: %s", run or "-", corpus, decider, deps.limits)
     logger.debug("Run %s is asked: %s", run or "-", question)
 
 
@@ -213,20 +206,10 @@ def log_event(run: str, event: Event) -> None:
 
 def log_end(run: str, result: Mapping[str, Any], seconds: float) -> None:
     """Log the result and cost of a run; `result` has the keys of `AgentOutput`."""
-    usage, paths = total_usage(result["costs"]), result.get("paths", [])
-    reasons = Counter(path["stopped"] for path in paths)
-    logger.info(
-        "Run %s %s after %.1f s: %d calls, %d tokens, %d kept replies; %d paths (%s), %d citations",
-        run or "-",
-        "is answered" if result["answered"] else "ends without an answer",
-        seconds,
-        usage.calls,
-        usage.tokens,
-        usage.reused,
-        len(paths),
-        ", ".join(f"{number} {reason}" for reason, number in reasons.most_common()) or "none",
-        len(result["citations"]),
-    )
+    usage = total_usage(result["costs"])
+    end = "is answered" if result["answered"] else "ends without an answer"
+    cost = f"{usage.calls} calls, {usage.tokens} tokens, {usage.reused} kept replies"
+    logger.info("Run %s %s after %.1f s: %s", run or "-", end, seconds, cost)
     logger.debug("Run %s answers: %s", run or "-", result["answer"])
 
 

@@ -13,14 +13,13 @@ from graphreader.store.embedded.process import Access
 @pytest.mark.parametrize(
     ("reply", "version"),
     [
-        ('{"data": {"values": [["5.26.30"]]}}', "5.26.30"),
-        *((reply, None) for reply in ("", "null", "[]", "{}", '{"data": null}', '{"data": []}')),
+        ('{"neo4j_version": "5.26.30"}', "5.26.30"),
+        *((reply, None) for reply in ("", "null", "[]", "{}")),
     ],
 )
 def test_replies(reply: str, version: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+        def do_GET(self) -> None:
             self.send_response(200)
             self.end_headers()
             self.wfile.write(reply.encode())

@@ -6,11 +6,11 @@ bytes. Downloads run 16 at once, resume where they were interrupted, and are tri
 
 import hashlib
 import os
-import queue
 import ssl
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
@@ -132,44 +132,26 @@ def _no_help(host: str, reason: str) -> DownloadError:
 
 def _download(jars: Sequence[Jar], folder: Path, client: httpx.Client, progress: Progress) -> None:
     """Fetch `jars` into `folder`, 16 at once; the first failure or 20 s of silence ends it."""
-    waiting: queue.SimpleQueue[Jar] = queue.SimpleQueue()
-    for jar in sorted(jars, key=lambda jar: -jar.size):  # so that no large one is alone at the end
-        waiting.put(jar)
     stopped = threading.Event()
-    failures: list[Exception] = []
-
-    def work() -> None:
-        try:
-            while not stopped.is_set():
-                _fetch(waiting.get_nowait(), folder, client, stopped)
-        except queue.Empty:
-            return
-        except Exception as error:  # the calling thread raises it
-            failures.append(error)
-
-    # Daemons, because a name look-up that hangs must not hold up the end of the process.
-    threads = [threading.Thread(target=work, daemon=True) for _ in jars[:_CONNECTIONS]]
-    for thread in threads:
-        thread.start()
-    total, most, received, since = sum(jar.size for jar in jars), 0, 0, time.monotonic()
+    pool = ThreadPoolExecutor(_CONNECTIONS)
+    large_first = sorted(jars, key=lambda jar: -jar.size)
+    jobs = [pool.submit(_fetch, jar, folder, client, stopped) for jar in large_first]
+    total, most, since = sum(jar.size for jar in jars), 0, time.monotonic()
     try:
-        while alive := [thread for thread in threads if thread.is_alive()]:
-            before = received
+        left = set(jobs)
+        while left:
+            done, left = wait(jobs, timeout=0.1, return_when=FIRST_EXCEPTION)
+            for job in done:
+                job.result()  # raises its failure
             received = sum(_size(_part(jar, folder)) or _size(folder / jar.name) for jar in jars)
-            most = max(most, min(received, total))
-            progress("downloading", most, total)
-            if received != before:
-                since = time.monotonic()
+            if received > most:
+                most, since = received, time.monotonic()
+            progress("downloading", min(most, total), total)
             if time.monotonic() - since > _PATIENCE:
                 raise _no_help(client.base_url.host, f"nothing arrived for {_PATIENCE:.0f} seconds")
-            if failures:
-                break
-            alive[0].join(timeout=0.1)
     finally:
         stopped.set()
-    if failures:
-        raise failures[0]
-    progress("downloading", total, total)
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _part(jar: Jar, folder: Path) -> Path:
