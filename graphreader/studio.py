@@ -80,8 +80,7 @@ class Choices(BaseModel):
         "Left open: GRAPHREADER_CALLS, else as the mode says.",
     )
     window: Annotated[int, Field(ge=1024)] | Open = Field(
-        None,
-        description="Tokens of one prompt at most. Left open: GRAPHREADER_WINDOW, else 4096.",
+        None, description="Tokens of one prompt at most. Left open: GRAPHREADER_WINDOW, else 4096."
     )
     step_by_step: bool = Field(
         False,
@@ -146,7 +145,10 @@ class _Readers:
         chosen = choices.of_settings()
         key = frozenset(chosen.items())
         with self._lock:
-            reader = self._readers.pop(key, None) or _opened(chosen)
+            reader = self._readers.pop(key, None)
+            if reader is None:
+                load_environment()
+                reader = GraphReader(settings=Settings.read(**chosen))
             self._readers[key] = reader
             if len(self._readers) > KEPT:
                 unused = self._readers.pop(next(iter(self._readers)))
@@ -155,11 +157,6 @@ class _Readers:
 
 
 _READERS = _Readers()
-
-
-def _opened(chosen: Mapping[str, object]) -> GraphReader:
-    load_environment()
-    return GraphReader(settings=Settings.read(**chosen))
 
 
 _LOOPBACK = r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?"

@@ -63,7 +63,9 @@ class CheckpointThread:
         Returns the decisions that the run has taken, so that none is paid for twice
         (`AgentDependencies.earlier`); None if there was nothing to repair.
         """
-        step = _failed_step(snapshot.values)
+        step = "answer_reasoning" if snapshot.values.get("unjoined") else ""
+        if all_failed_message(snapshot.values.get("paths", ())):
+            step = "path"
         before = await self._before(agent, step) if step else None
         if not before or not self.saver:
             return None
@@ -130,9 +132,3 @@ def usage_of(snapshot: StateSnapshot) -> Usage:
         if isinstance(task.state, StateSnapshot) and task.state.values.get("path") not in ended:
             costs = add_costs(costs, task.state.values.get("costs", {}))
     return total_usage(costs)
-
-
-def _failed_step(state: Mapping[str, Any]) -> str:
-    if all_failed_message(state.get("paths", ())):
-        return "path"
-    return "answer_reasoning" if state.get("unjoined") else ""

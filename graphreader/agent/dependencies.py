@@ -11,14 +11,7 @@ from langgraph.func import task as langgraph_task
 from graphreader.agent.state import Costs
 from graphreader.errors import BudgetError, DecisionError, GraphReaderError
 from graphreader.llm.cache import decision_record, key_of, restore_decision
-from graphreader.llm.protocols import (
-    Budget,
-    Decider,
-    DecisionResult,
-    Embedder,
-    Task,
-    TokenCallback,
-)
+from graphreader.llm.protocols import Budget, Decider, DecisionResult, Embedder, Task, TokenCallback
 from graphreader.settings import redact
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage

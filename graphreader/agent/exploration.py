@@ -3,6 +3,8 @@
 A call is one decision that names a function; reading a node's facts on entering it is none.
 """
 
+from contextlib import suppress
+
 from langgraph.runtime import Runtime
 
 from graphreader.agent.citations import add_quotes
@@ -237,12 +239,16 @@ async def ranked_neighbors(deps: AgentDependencies, state: PathState) -> list[No
     Three rankings are fused: by facts shared with the node, relative to all facts of the neighbor;
     by words shared with question, plan, needs and notebook; by similarity to the open needs.
     """
+    vector = None
+    with suppress(DecisionError):
+        open_now = open_needs(state["needs"], state["notebook"])
+        vector = await deps.vectors.mean([state["question"], *open_now])
     neighbors = await deps.explorer.neighbors(
         state["node"]["id"],
         state["visited"],
         state["read"],
         state["related"],
-        await _missing_vector(deps, state),
+        vector,
         MAX_NEIGHBORS,
         state["notebook"],
     )
@@ -252,15 +258,6 @@ async def ranked_neighbors(deps: AgentDependencies, state: PathState) -> list[No
         rankings.append(sorted(neighbors, key=lambda neighbor: -neighbor.similarity))
     ranked = fuse_rankings(rankings, lambda neighbor: neighbor.node.id)
     return [neighbor.node for neighbor in sorted(ranked, key=lambda neighbor: not neighbor.unread)]
-
-
-async def _missing_vector(deps: AgentDependencies, state: PathState) -> list[float] | None:
-    """The mean vector of the question and the needs still open; None if there are no vectors."""
-    needs = open_needs(state["needs"], state["notebook"])
-    try:
-        return await deps.vectors.mean([state["question"], *needs])
-    except DecisionError:
-        return None
 
 
 def _task_context(state: PathState) -> tuple[str, str, tuple[str, ...], str]:

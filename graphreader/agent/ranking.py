@@ -119,11 +119,7 @@ class FactPart:
 
 
 def page_of_facts(
-    groups: Sequence[ChunkFacts],
-    query: str,
-    shown: int,
-    read: Collection[str] = (),
-    node: str = "",
+    groups: Sequence[ChunkFacts], query: str, shown: int, read: Collection[str] = (), node: str = ""
 ) -> tuple[list[FactPart], int]:
     """A page of facts, best first, and how many facts come after it.
 
@@ -181,7 +177,11 @@ def needs_context(fact: str) -> bool:
 
 def _chunk_scores(groups: Sequence[ChunkFacts], query: str, node: str) -> list[float]:
     """Score each chunk; those of a document that the node or the query names score highest."""
-    shared = scores(groups, _text_of, query, node)
+
+    def text(group: ChunkFacts) -> str:
+        return " ".join([group.document, *group.holds, *(fact.text for fact in group.facts)])
+
+    shared = scores(groups, text, query, node)
     node_words, spaced_query = words(node), _spaced(query)
     bonus = max(shared, default=0.0) + 1
     return [
@@ -201,10 +201,6 @@ def _is_named(title: str, node_words: set[str], spaced_query: str) -> bool:
 def _spaced(text: str) -> str:
     """The words of a text in lower case between single spaces, without any other signs."""
     return f" {' '.join(_WORDS.findall(text.casefold()))} "
-
-
-def _text_of(group: ChunkFacts) -> str:
-    return " ".join([group.document, *group.holds, *(fact.text for fact in group.facts)])
 
 
 def _parts_of(group: ChunkFacts, query: str, promise: float) -> list[FactPart]:

@@ -78,6 +78,7 @@ def in_words(reading: Reading) -> str:
 
 
 Place = tuple[str, int]
+_WHOLE = (-1, "")  # before all facts
 
 
 class GraphReaderRetriever(BaseRetriever):
@@ -118,7 +119,7 @@ class GraphReaderRetriever(BaseRetriever):
         async with aclosing(self.reader.astream(query, mode=self.mode)) as events:
             async for event in events:
                 trail.follow(event)
-        passages = await self.reader.apassages(trail.places)
+        passages = await self.reader.apassages(list(trail.shown))
         in_order = sorted(passages, key=lambda one: (one.document, one.document_id, one.chunk))
         documents = [
             document
@@ -131,8 +132,8 @@ class GraphReaderRetriever(BaseRetriever):
 
 
 @dataclass(slots=True)
-class _Seen:
-    """By which paths, and at which key elements."""
+class _Shown:
+    """The paths and key elements at which a chunk or a fact was shown."""
 
     paths: set[int] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
@@ -140,55 +141,39 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Trail:
-    """Chunks and facts that a run read, by chunk; facts by their index and text in the chunk."""
+    """What a run was shown, by chunk: facts by index and text, the whole chunk by `_WHOLE`."""
 
     corpus: str = ""
-    chunks: dict[Place, _Seen] = field(default_factory=dict)
-    facts: dict[Place, dict[tuple[int, str], _Seen]] = field(default_factory=dict)
+    shown: dict[Place, dict[tuple[int, str], _Shown]] = field(default_factory=dict)
     quotes: dict[Place, list[str]] = field(default_factory=dict)
 
-    @property
-    def places(self) -> list[Place]:
-        """The places of all chunks of which something was read."""
-        return list(dict.fromkeys([*self.chunks, *self.facts]))
-
     def follow(self, event: Event) -> None:
-        """Note what the event says was read."""
+        """Note what the event says was shown."""
         match event:
-            case ChunkRead(path=path, document_id=document, chunk=chunk):
-                self.chunks.setdefault((document, chunk), _Seen()).paths.add(path)
+            case ChunkRead(path=path, node=node, document_id=document, chunk=chunk):
+                self._add((document, chunk), _WHOLE, path, node)
             case FactsRead(path=path, node=node, facts=facts, places=places):
                 for fact, (document, chunk, index) in zip(facts, places, strict=True):
-                    there = self.facts.setdefault((document, chunk), {})
-                    seen = there.setdefault((index, fact), _Seen())
-                    seen.paths.add(path)
-                    seen.nodes.add(node)
+                    self._add((document, chunk), (index, fact), path, node)
             case QuestionAnswered(reading=reading):
                 self.corpus = reading.corpus
                 for one in reading.citations:
                     self.quotes.setdefault((one.document_id, one.chunk), []).append(one.quote)
 
+    def _add(self, place: Place, part: tuple[int, str], path: int, node: str) -> None:
+        shown = self.shown.setdefault(place, {}).setdefault(part, _Shown())
+        shown.paths.add(path)
+        shown.nodes.add(node)
+
     def of(self, passage: Passage) -> Iterable[Document]:
         """The documents of a passage: the whole chunk if it was read, and its facts."""
         place = (passage.document_id, passage.chunk)
         quotes = self.quotes.get(place, [])
-        if place in self.chunks:
-            yield self._document(passage, "chunk", passage.text, self.chunks[place], quotes)
-        facts = self.facts.get(place, {})
-        for (_, fact), seen in sorted(facts.items(), key=itemgetter(0)):
-            own = [quote for quote in quotes if _alike(quote, fact)]
-            document = self._document(passage, "atomic_fact", fact, seen, own)
-            document.metadata["key_elements"] = sorted(seen.nodes)
-            yield document
-
-    def _document(
-        self, passage: Passage, kind: str, text: str, seen: _Seen, quotes: list[str]
-    ) -> Document:
-        return Document(
-            id=passage.id if kind == "chunk" else None,
-            page_content=text,
-            metadata={
-                "kind": kind,
+        for part, shown in sorted(self.shown[place].items(), key=itemgetter(0)):
+            whole = part == _WHOLE
+            own = [quote for quote in quotes if whole or _alike(quote, part[1])]
+            metadata = {
+                "kind": "chunk" if whole else "atomic_fact",
                 "corpus": self.corpus,
                 "document": passage.document,
                 "document_id": passage.document_id,
@@ -196,11 +181,15 @@ class _Trail:
                 "chunk": passage.chunk,
                 "start": passage.start,
                 "end": passage.end,
-                "paths": sorted(seen.paths),
-                "cited": bool(quotes),
-                "quotes": quotes,
-            },
-        )
+                "paths": sorted(shown.paths),
+                "cited": bool(own),
+                "quotes": own,
+            }
+            if whole:
+                yield Document(id=passage.id, page_content=passage.text, metadata=metadata)
+            else:
+                metadata["key_elements"] = sorted(shown.nodes)
+                yield Document(page_content=part[1], metadata=metadata)
 
 
 def _alike(quote: str, fact: str) -> bool:

@@ -305,10 +305,7 @@ class RunSubgraph:
 async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) -> RunSubgraph:
     """Look up key elements and chunks of a corpus by their ids, in one statement."""
     rows = await connection.read(
-        "read/run_subgraph",
-        corpus=corpus,
-        ids=list(dict.fromkeys(ids)),
-        most=FACTS_OF_AN_ELEMENT,
+        "read/run_subgraph", corpus=corpus, ids=list(dict.fromkeys(ids)), most=FACTS_OF_AN_ELEMENT
     )
     row = rows[0]
     elements = {one["id"]: Node(one["id"], one["name"]) for one in row["elements"]}

@@ -119,11 +119,7 @@ class GraphExplorer:
         }
 
     async def facts(
-        self,
-        node: str,
-        related: Sequence[str] = (),
-        words: Sequence[str] = (),
-        opening: int = 0,
+        self, node: str, related: Sequence[str] = (), words: Sequence[str] = (), opening: int = 0
     ) -> NodeFacts:
         """Return the facts of a node, grouped by chunk in the order of the texts.
 

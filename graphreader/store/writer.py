@@ -100,10 +100,7 @@ class GraphWriter:
         return {row["id"] for row in rows}
 
     async def write_chunks(
-        self,
-        chunks: Sequence[ReadChunk],
-        beginning: Sequence[Document] = (),
-        chunk_tokens: int = 0,
+        self, chunks: Sequence[ReadChunk], beginning: Sequence[Document] = (), chunk_tokens: int = 0
     ) -> WriteResult:
         """Write chunks of documents with their facts, all in one transaction.
 
@@ -186,9 +183,7 @@ class GraphWriter:
         return {row["id"] for row in rows}
 
     async def write_embeddings(
-        self,
-        vectors: Iterable[tuple[str, list[float]]],
-        fresh: Collection[str] = (),
+        self, vectors: Iterable[tuple[str, list[float]]], fresh: Collection[str] = ()
     ) -> None:
         """Store vectors of key elements (id, vector); normalization compares those in `fresh`."""
         vector = self.connection.vector

@@ -19,12 +19,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import psutil
 from filelock import FileLock, Timeout
@@ -44,17 +44,11 @@ R = TypeVar("R")
 Phase = Literal["waiting", "downloading", "preparing", "starting"]
 
 
-class Progress(Protocol):
-    """A callback for the progress of a start, called several times a second by the calling thread.
+Progress = Callable[[Phase, int, int | None], None]
+"""A callback for the progress of a start: phase, bytes done and in all while "downloading".
 
-    "waiting" is for another process that does the same. `done` and `total` are bytes while
-    "downloading"; otherwise 0 and None. An exception of the callback ends the start and is passed
-    on.
-    """
-
-    def __call__(self, phase: Phase, done: int, total: int | None) -> None:
-        """Report a phase; return quickly."""
-        ...
+The starting thread calls it several times a second. Its exception ends the start and is passed on.
+"""
 
 
 def no_progress(phase: Phase, done: int, total: int | None) -> None:
