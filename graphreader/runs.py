@@ -45,7 +45,7 @@ from graphreader.errors import GraphReaderError, RunsError, UsageError
 from graphreader.llm.protocols import Budget, names
 from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
-from graphreader.settings import Mode
+from graphreader.settings import PATHS_AND_CALLS, Mode
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.writer import check_embedding, write_run
@@ -141,6 +141,9 @@ async def _find_kept_run(
     if request.run is not None:
         check_run_id(request.run)
     request = replace(request, question=check_question(request.question))
+    if request.mode is not None and request.mode not in PATHS_AND_CALLS:
+        modes = " or ".join(PATHS_AND_CALLS)
+        raise UsageError(f"There is no mode {request.mode!r}: choose {modes}.")
     if request.run is None or resources.run_store is None:
         return request, None
     found = None

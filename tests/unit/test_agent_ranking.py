@@ -7,7 +7,6 @@ import pytest
 
 from graphreader.agent import ranking
 from graphreader.agent.ranking import (
-    CHUNKS_PER_PAGE,
     FACTS_PER_PAGE,
     FactPart,
     fuse_rankings,
@@ -136,13 +135,6 @@ def test_all_pages_together_are_all_facts() -> None:
         seen += facts[:47]  # as many as a window happens to hold
 
     assert sorted(seen) == [(chunk, fact) for chunk in range(30) for fact in range(20)]
-
-
-# A page has a limited number of chunks, and the rest comes on the next one.
-def test_a_page_has_few_chunks() -> None:
-    parts, remaining = page_of_facts(hub(chunks=CHUNKS_PER_PAGE + 5, facts=1), "", 0)
-
-    assert (len(parts), remaining) == (CHUNKS_PER_PAGE, 5)
 
 
 # A fact that points at something, or names nothing, needs the fact before it to be understood.
