@@ -10,23 +10,14 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Collection,
-    Coroutine,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 from uuid import uuid4
 
-import aiosqlite
 import psutil
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -35,7 +26,7 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
 )
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import TypeAdapter
 
 from graphreader.errors import RunsError, UnknownRunError, UsageError
@@ -103,15 +94,15 @@ class RunRecord:
 class RunStore:
     """The file of kept runs, which the first call opens. Methods raise RunsError.
 
-    Once the file has failed it is not used any more, so that not every step waits for a lock;
-    `failure` is the reason.
+    One thread does all of its work. Once the file has failed it is not used any more, so that not
+    every step waits for a lock; `failure` is the reason.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser()
         self.failure: RunsError | None = None
-        self.lock = asyncio.Lock()
-        self._connection: aiosqlite.Connection | None = None
+        self._thread = ThreadPoolExecutor(1, "runs")
+        self._connection: sqlite3.Connection | None = None
         self._saver: RunCheckpoints | None = None
         self._holders: dict[str, str] = {}
 
@@ -205,31 +196,59 @@ class RunStore:
 
     async def saver(self) -> "RunCheckpoints":
         """LangGraph's saver in this file."""
-        async with self.lock:
-            connection = await self._connect()
-        if self._saver is None:
-            self._saver = RunCheckpoints(connection)
-            self._saver.store, self._saver.lock = self, self.lock
-            await self._saver.setup()
-        return self._saver
 
-    async def fail(self, verb: str, error: Exception) -> RunsError:
-        """Use the file no more, which could not be `verb` ("read"); returns the error to raise."""
-        if self.failure is None:
-            remedy = f"move {self.path.name} and what stands beside it away; a new one is begun"
-            self.failure = RunsError(sqlite_problem(self.path, verb, error, remedy))
-            logger.warning("%s", self.failure)
-            await self._disconnect()
-        return self.failure
+        def make(connection: sqlite3.Connection) -> RunCheckpoints:
+            if self._saver is None:
+                self._saver = RunCheckpoints(connection)
+                self._saver.store = self
+                self._saver.setup()
+            return self._saver
+
+        return await self.do("opened", make)
+
+    async def do(self, verb: str, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do some work in the file's thread, to its end even if the caller is cancelled.
+
+        `verb` says what was done to the file if that fails.
+        """
+
+        def job() -> T:
+            if self.failure:
+                raise self.failure
+            try:
+                if self._connection is None:
+                    # NORMAL: a killed process loses nothing, and no step waits for the disk.
+                    self._connection = open_sqlite(
+                        self.path,
+                        _SCHEMA_NUMBER,
+                        _TABLES,
+                        timeout=_LOCK_SECONDS,
+                        synchronous="NORMAL",
+                        isolation="IMMEDIATE",
+                    )
+                return work(self._connection)
+            except (OSError, sqlite3.Error) as error:
+                remedy = f"move {self.path.name} and what stands beside it away; a new one is begun"
+                self._close(RunsError(sqlite_problem(self.path, verb, error, remedy)))
+                logger.warning("%s", self.failure)
+                raise cast(RunsError, self.failure) from error
+
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, job))
 
     async def aclose(self) -> None:
         """Interrupt the runs that this store still holds, and close the file for good."""
         for id in list(self._holders):
             with suppress(RunsError):
                 await self.end(id, "interrupted")
-        async with self.lock:
-            self.failure = self.failure or RunsError("The file of runs is closed.")
-            await self._disconnect()
+        closed = RunsError("The file of runs is closed.")
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close, closed)
+
+    def _close(self, reason: RunsError) -> None:
+        self.failure = self.failure or reason
+        connection, self._connection = self._connection, None
+        if connection:
+            with suppress(sqlite3.Error):  # a damaged file fails again on closing
+                connection.close()
 
     async def _begins_with(self, prefix: str) -> list[RunRecord]:
         """At most two runs with that prefix; the one with exactly that id is the first."""
@@ -240,92 +259,32 @@ class RunStore:
     async def _write(self, statement: str, *rows: Row) -> int:
         """Run the statement for each row in one transaction; returns how many rows it changed."""
 
-        async def write() -> int:
-            async with self.lock:
-                connection = await self._connect()
-                try:
-                    cursor = await connection.executemany(statement, rows)
-                    await connection.commit()
-                    return cursor.rowcount
-                except sqlite3.Error as error:
-                    raise await self.fail("written", error) from error
+        def write(connection: sqlite3.Connection) -> int:
+            changed = connection.executemany(statement, rows).rowcount
+            connection.commit()
+            return changed
 
-        # Not cancelled half way: an open transaction would lock the file for all others.
-        return await asyncio.shield(asyncio.ensure_future(write()))
+        return await self.do("written", write)
 
-    async def _read(self, query: str, values: Row = ()) -> list[sqlite3.Row]:
+    async def _read(self, query: str, values: Row = ()) -> list[Row]:
         """The rows of a query; a file that does not exist has none."""
         if self._connection is None and not self.path.exists():
             return []
-        async with self.lock:
-            connection = await self._connect()
-            try:
-                return list(await connection.execute_fetchall(query, values))
-            except sqlite3.Error as error:
-                raise await self.fail("read", error) from error
-
-    async def _connect(self) -> aiosqlite.Connection:
-        """The connection, which the first call opens. The caller holds the lock."""
-        if self.failure:
-            raise self.failure
-        if self._connection is None:
-            try:
-                self._connection = await aiosqlite.Connection(self._open, 64)
-            except (OSError, sqlite3.Error) as error:
-                raise await self.fail("opened", error) from error
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        # NORMAL: a killed process loses nothing, and no step waits for the disk.
-        return open_sqlite(
-            self.path,
-            _SCHEMA_NUMBER,
-            _TABLES,
-            timeout=_LOCK_SECONDS,
-            synchronous="NORMAL",
-            isolation="IMMEDIATE",
-        )
-
-    async def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection:
-            try:
-                await connection.close()
-            except sqlite3.Error:
-                connection.stop()  # a damaged file fails again on closing
+        return await self.do("read", lambda file: file.execute(query, values).fetchall())
 
     def _hold(self, id: str, holder: str) -> None:
         self._holders[id] = holder
         _ACTIVE_HOLDERS.add(holder)
 
 
-def _tolerant(method: Callable[..., Awaitable[T]]) -> Callable[..., Coroutine[Any, Any, T | None]]:
-    """A method of the saver that returns None if the file cannot be used."""
-
-    @wraps(method)
-    async def tolerated(self: "RunCheckpoints", *args: Any, **options: Any) -> T | None:
-        if self.store.failure:
-            return None
-        try:
-            return await method(self, *args, **options)
-        except sqlite3.Error as error:
-            await self.store.fail("written", error)
-        except ValueError:  # aiosqlite's, once another step's failure has closed the connection
-            if not self.store.failure:
-                raise
-        return None
-
-    return tolerated
-
-
-class RunCheckpoints(AsyncSqliteSaver):
+class RunCheckpoints(SqliteSaver):
     """LangGraph's saver, except that a file that fails does not fail the run."""
 
     store: RunStore
-    aget_tuple = _tolerant(AsyncSqliteSaver.aget_tuple)
-    aput_writes = _tolerant(AsyncSqliteSaver.aput_writes)
-    adelete_thread = _tolerant(AsyncSqliteSaver.adelete_thread)
-    _aput = _tolerant(AsyncSqliteSaver.aput)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read a checkpoint."""
+        return await self._tolerant(lambda: self.get_tuple(config))
 
     async def aput(
         self,
@@ -335,21 +294,37 @@ class RunCheckpoints(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Write a checkpoint."""
-        written = await self._aput(config, checkpoint, metadata, new_versions)
+        written = await self._tolerant(lambda: self.put(config, checkpoint, metadata, new_versions))
         return written or {
             "configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}
         }
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Write what a task has returned."""
+        await self._tolerant(lambda: self.put_writes(config, writes, task_id, task_path))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete the checkpoints of a run."""
+        await self._tolerant(lambda: self.delete_thread(thread_id))
 
     async def alist(
         self, config: RunnableConfig | None, **options: Any
     ) -> AsyncIterator[CheckpointTuple]:
         """The checkpoints, newest first. Raises RunsError."""
-        try:
-            checkpoints = [one async for one in super().alist(config, **options)]
-        except (sqlite3.Error, ValueError) as error:
-            raise await self.store.fail("read", error) from error
-        for one in checkpoints:
+        for one in await self.store.do("read", lambda _: list(self.list(config, **options))):
             yield one
+
+    async def _tolerant(self, work: Callable[[], T]) -> T | None:
+        """The result of the work, None if the file cannot be used."""
+        with suppress(RunsError):
+            return await self.store.do("written", lambda _: work())
+        return None
 
     async def delete_path_steps(self, run: str) -> None:
         """Delete the paths' own steps of a run that is over; it can be forked at outer steps."""

@@ -222,7 +222,7 @@ async def test_breaks_in_the_middle(store: RunStore, path: Path) -> None:
 async def test_full(store: RunStore) -> None:
     saver = await store.saver()
     kept = await saver.aput(THREAD, empty_checkpoint(), {}, {})
-    await saver.conn.execute("PRAGMA max_page_count = 1")
+    await store.do("written", lambda file: file.execute("PRAGMA max_page_count = 1"))
     works = [saver.aput_writes(kept, [("plan", "p" * 9000)], str(n)) for n in range(8)]
     await asyncio.gather(*works)
 
