@@ -140,7 +140,9 @@ def wire(
     return graph.compile(name="graphreader", checkpointer=checkpointer)
 
 
-def send_paths(state: RunState) -> list[Send] | str:
+# Asynchronous, because LangGraph runs other routes in a thread: a run that is cancelled meanwhile
+# would be kept with the node's output and without the step after it.
+async def send_paths(state: RunState) -> list[Send] | str:
     """Send one path from each initial node; without any, go to the answer."""
     sends = [
         Send("path", initial_path_state(state, n, node)) for n, node in enumerate(state["nodes"], 1)
@@ -148,7 +150,7 @@ def send_paths(state: RunState) -> list[Send] | str:
     return sends or "answer_reasoning"
 
 
-def after_facts(state: PathState) -> str:
+async def after_facts(state: PathState) -> str:
     """Where the function chosen at the facts leads; without a chunk to read, to the neighbors."""
     if state["stopped"]:
         return END_OF_PATH
@@ -157,14 +159,14 @@ def after_facts(state: PathState) -> str:
     return "read_chunk" if state["queue"] else "stop_and_read_neighbor"
 
 
-def after_chunk(state: PathState) -> str:
+async def after_chunk(state: PathState) -> str:
     """Where the function chosen at a chunk leads: the queue first, then the neighbors."""
     if state["stopped"]:
         return END_OF_PATH
     return READ_ON if state["queue"] else QUEUE_EMPTY
 
 
-def after_neighbors(state: PathState) -> str:
+async def after_neighbors(state: PathState) -> str:
     """Where the function chosen at the neighbors leads."""
     if state["stopped"]:
         return END_OF_PATH

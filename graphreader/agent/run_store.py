@@ -211,6 +211,8 @@ class RunStore:
 
         `verb` says what was done to the file if that fails.
         """
+        if self.failure:
+            raise self.failure
 
         def job() -> T:
             if self.failure:
@@ -241,7 +243,9 @@ class RunStore:
             with suppress(RunsError):
                 await self.end(id, "interrupted")
         closed = RunsError("The file of runs is closed.")
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._close, closed)
+        with suppress(RuntimeError):  # it is closed already
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._close, closed)
+        self._thread.shutdown()
 
     def _close(self, reason: RunsError) -> None:
         self.failure = self.failure or reason
