@@ -23,7 +23,7 @@ from graphreader.agent.events import (
 )
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import ElementFacts, GraphReader, NeighborElement
-from graphreader.reading import Citation, Claim, Contradiction, Reading
+from graphreader.reading import Citation, Claim, Contradiction
 from graphreader.store.catalog import DocumentSummary
 from graphreader.store.records import Element, Passage
 
@@ -60,11 +60,6 @@ class AnswerResult(BaseModel):
     claims: list[Claim]
     contradictions: list[Contradiction]
     notes: list[str]
-
-    @classmethod
-    def of(cls, reading: Reading) -> "AnswerResult":
-        """The fields of a reading that a client needs."""
-        return cls(**{name: getattr(reading, name) for name in cls.model_fields})
 
 
 class KeyElementsResult(BaseModel):
@@ -115,7 +110,8 @@ class CorpusTools:
         async with aclosing(self._reader.astream(question)) as events:
             async for event in events:
                 if isinstance(event, QuestionAnswered):
-                    return AnswerResult.of(event.reading)
+                    names = AnswerResult.model_fields
+                    return AnswerResult(**{name: getattr(event.reading, name) for name in names})
                 if message := progress_message(event):
                     steps += 1
                     await context.report_progress(steps, message=message)
