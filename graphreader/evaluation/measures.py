@@ -7,7 +7,7 @@ for what is not measured. pandas belongs to the extra `evaluate`.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -212,12 +212,11 @@ def _question_cost(line: Line, phases: Mapping[str, Usage]) -> Usage:
     return sum(spent, Usage()) if spent else Usage(**line["usage"])
 
 
-def with_options(group: "DataFrame") -> Collection[str]:
-    """The ids of the questions with options; a failed reading alone does not tell that."""
-    chosen = group["Accuracy"].notna()
-    if not chosen.any():
-        return frozenset()
-    return frozenset(group.index) - frozenset(group.index[~chosen & ~group["failed"]])
+def with_options(section: "DataFrame") -> "DataFrame":
+    """With the questions marked that have options; a failed reading alone does not tell that."""
+    chosen = section["Accuracy"].notna()
+    free = section.index[~chosen & ~section["failed"]]
+    return section.assign(options=bool(chosen.any()) & ~section.index.isin(free))
 
 
 def main_measure(group: "DataFrame") -> str:
@@ -236,6 +235,13 @@ def main_measure(group: "DataFrame") -> str:
         return "Accuracy or F1"
     complete = (name for name in ("Accuracy", "F1*") if len(sound) and sound[name].notna().all())
     return next(complete, "F1")
+
+
+def recall_measure(section: "DataFrame") -> str:
+    """Recall of supporting facts by a rater, else by strings; else of gold documents."""
+    sound = section[~section["failed"]]
+    names = (name for name in ("recall, rated", "recall, by words") if sound[name].notna().all())
+    return next(names, "document recall")
 
 
 def question_means(group: "DataFrame", name: str) -> dict[str, float]:
@@ -273,6 +279,27 @@ def average(group: "DataFrame", name: str) -> float | None:
     """The plain mean over the readings that have a value."""
     values = group[name].dropna()
     return float(sum(values) / len(values)) if len(values) else None
+
+
+def fitting_score(group: "DataFrame", name: str) -> Interval | None:
+    """Score the questions that a score is for: accuracy those with options, EM and so on others."""
+    if group["options"].any():
+        group = group[group["options"] == (name == "Accuracy")]
+    return score(group, name)
+
+
+_LEAST_GOLDEN = 0.1
+"""The least lower bound of golden's score of which a share is shown."""
+
+
+def share_of_golden(group: "DataFrame", _: str) -> float | None:
+    """The score as a share of golden's, over the questions of both; None if that is too small."""
+    own, golden = question_scores(group, "Accuracy or F1"), question_means(group, "golden")
+    both = [id_ for id_ in golden if id_ in own]
+    whole = mean_interval(golden[id_] for id_ in both)
+    if whole is None or whole.low < _LEAST_GOLDEN:
+        return None
+    return sum(own[id_] for id_ in both) / sum(golden[id_] for id_ in both)
 
 
 def value(group: "DataFrame", name: str) -> Any:
@@ -350,3 +377,19 @@ def window_name(tokens: int) -> str | None:
 def set_name(dataset: str, length: str) -> str:
     """`hotpotqa` or `hotpotqa, 64k`."""
     return dataset if length == NATIVE else f"{dataset}, {length}"
+
+
+def window(group: "DataFrame", _: str = "") -> str | None:
+    """The window of a reader, as the paper writes it."""
+    return window_name(value(group, "window"))
+
+
+def nonzero(group: "DataFrame", name: str) -> float | None:
+    """The plain mean; None in place of 0."""
+    return average(group, name) or None
+
+
+def greatest(group: "DataFrame", name: str) -> float | None:
+    """The greatest value."""
+    sizes = group[name].dropna()
+    return None if sizes.empty else float(sizes.max())

@@ -20,27 +20,28 @@ from graphreader.evaluation.measures import (
     NATIVE,
     PAPER,
     average,
+    fitting_score,
+    greatest,
     grouped,
     last_of_question,
     length_position,
     main_measure,
     mean,
+    nonzero,
     page_reader,
     question_means,
     question_scores,
     questions,
     reader_position,
+    recall_measure,
     score,
     set_name,
+    share_of_golden,
     value,
-    window_name,
+    window,
     with_options,
 )
-from graphreader.evaluation.metrics.evidence import (
-    Interval,
-    compare,
-    mean_interval,
-)
+from graphreader.evaluation.metrics.evidence import compare, mean_interval
 from graphreader.evaluation.scoring import STAGES, Stage
 from graphreader.evaluation.tables import (
     Cell,
@@ -141,21 +142,6 @@ def _paper_section(section: "DataFrame") -> str:
 _FREE_ANSWERS = ("narrativeqa", "qmsum", "loogle")
 """Sets whose answers are free text, which their papers measure by ROUGE."""
 
-_LEAST_GOLDEN = 0.1
-"""The least lower bound of golden's score of which a share is shown."""
-
-
-def _with_options(section: "DataFrame") -> "DataFrame":
-    """With the questions marked that have options."""
-    return section.assign(options=section.index.isin(list(with_options(section))))
-
-
-def _fitting_score(group: "DataFrame", name: str) -> Interval | None:
-    """Score the questions that a score is for: accuracy those with options, EM and so on others."""
-    if group["options"].any():
-        group = group[group["options"] == (name == "Accuracy")]
-    return score(group, name)
-
 
 def _with_golden(section: "DataFrame") -> "DataFrame":
     """With the score of golden by the same model, and with ROUGE only of free answers."""
@@ -165,20 +151,10 @@ def _with_golden(section: "DataFrame") -> "DataFrame":
     }
     keys = zip(section["model"], section.index, strict=True)
     scores = [golden.get(model, {}).get(id_, float("nan")) for model, id_ in keys]
-    section = _with_options(section).assign(golden=scores)
+    section = with_options(section).assign(golden=scores)
     if not any(name in value(section, "dataset") for name in _FREE_ANSWERS):
         section[[name for name in section if name.startswith("ROUGE")]] = float("nan")
     return section
-
-
-def _share_of_golden(group: "DataFrame", _: str) -> float | None:
-    """The score as a share of golden's, over the questions of both; None if that is too small."""
-    own, golden = question_scores(group, "Accuracy or F1"), question_means(group, "golden")
-    both = [id_ for id_ in golden if id_ in own]
-    whole = mean_interval(golden[id_] for id_ in both)
-    if whole is None or whole.low < _LEAST_GOLDEN:
-        return None
-    return sum(own[id_] for id_ in both) / sum(golden[id_] for id_ in both)
 
 
 def _score_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
@@ -206,13 +182,6 @@ def _length_columns(frame: "DataFrame") -> Iterable[Column]:
     several = readings.groupby("dataset")["length"].transform("nunique") > 1
     for length in sorted(set(readings["length"][several]), key=length_position):
         yield Column(length, "percent", _score_at_length, ranked=True)
-
-
-def _recall_measure(section: "DataFrame") -> str:
-    """Recall of supporting facts by a rater, else by strings; else of gold documents."""
-    sound = section[~section["failed"]]
-    names = (name for name in ("recall, rated", "recall, by words") if sound[name].notna().all())
-    return next(names, "document recall")
 
 
 def _score_at_length(group: "DataFrame", length: str) -> CellValue:
@@ -293,7 +262,7 @@ def _equal_reading_rows(equal: "DataFrame", _: TableSpec, section: "DataFrame") 
         both = list(scores[0].keys() & scores[1].keys())
         own, ranking = (one[one.index.isin(both)] for one in (own, ranking))
         cells = {
-            **{"Reader": reader, "Window": _window(section[section["reader"] == reader], "window")},
+            **{"Reader": reader, "Window": window(section[section["reader"] == reader], "window")},
             **{"Retrieval": retrieval},
             **_paired(*scores, ("FCR of reader", "FCR of retrieval")),
             "Tokens of reader": average(own, "Tokens read"),
@@ -419,7 +388,7 @@ def _with_sizes(run: Mapping[str, Any], section: "DataFrame") -> "DataFrame":
             sizes = {"Avg. tokens": one["average_tokens"], "Max. tokens": one["max_tokens"]}
             return section.assign(**sizes)
     tokens = last_of_question(section, "record_tokens")
-    mean_tokens, most = average(tokens, "record_tokens"), _greatest(tokens, "record_tokens")
+    mean_tokens, most = average(tokens, "record_tokens"), greatest(tokens, "record_tokens")
     return section.assign(**{"Avg. tokens": mean_tokens, "Max. tokens": most})
 
 
@@ -445,7 +414,7 @@ def _with_subset(section: "DataFrame") -> "DataFrame":
     """With options marked, and a title that tells NarrativeQA's books and scripts apart."""
     subset = value(section, "subset")
     title = value(section, "set") + (f", {subset}s" if subset else "")
-    return _with_options(section).assign(set=title)
+    return with_options(section).assign(set=title)
 
 
 def _read_agent_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
@@ -476,7 +445,7 @@ def _spread_row(over: str, readings: "DataFrame", column: str) -> TableRow:
     runs = [run for _, run in readings.groupby(column, sort=False)]
     measure = main_measure(readings)
     cells: dict[str, CellValue] = {
-        **{"Reader": value(readings, "reader"), "Window": _window(readings, "window")},
+        **{"Reader": value(readings, "reader"), "Window": window(readings, "window")},
         **{"Model": ", ".join(sorted(set(readings["model"]))) or None, "Over": over},
         **{"Runs": len(runs), "Score": measure},
     }
@@ -492,38 +461,25 @@ def _spread_row(over: str, readings: "DataFrame", column: str) -> TableRow:
     return row(cells)
 
 
-def _window(group: "DataFrame", _: str) -> str | None:
-    return window_name(value(group, "window"))
-
-
-def _nonzero(group: "DataFrame", name: str) -> float | None:
-    return average(group, name) or None
-
-
-def _greatest(group: "DataFrame", name: str) -> float | None:
-    sizes = group[name].dropna()
-    return None if sizes.empty else float(sizes.max())
-
-
 _MEASURES: Mapping[str, Callable[["DataFrame", str], CellValue]] = {
     "average": average,
-    "building": lambda group, name: _nonzero(last_of_question(group, name), name),
+    "building": lambda group, name: nonzero(last_of_question(group, name), name),
     "fact_recall": _fact_recall,
-    "fitting_score": _fitting_score,
-    "greatest": _greatest,
+    "fitting_score": fitting_score,
+    "greatest": greatest,
     "mean": mean,
-    "nonzero": _nonzero,
+    "nonzero": nonzero,
     "questions": questions,
     "score": score,
-    "share_of_golden": _share_of_golden,
+    "share_of_golden": share_of_golden,
     "value": value,
-    "window": _window,
+    "window": window,
 }
 _PREPARE: Mapping[str, Prepare] = {
     "scores": _with_golden,
     "evidence": _with_jsr,
     "score_by_length": lambda section: section.assign(measure=main_measure(section)),
-    "recall_by_length": lambda section: section.assign(measure=_recall_measure(section)),
+    "recall_by_length": lambda section: section.assign(measure=recall_measure(section)),
     "recall": _texts_of_recall,
     "graphs": _one_graph_each,
     "read_agent": _with_subset,

@@ -5,32 +5,11 @@ from typing import Any
 import pytest
 
 from graphreader.evaluation.measures import length_position, reader_position, window_name
-from graphreader.evaluation.tables import (
-    format_cell,
-)
+from graphreader.evaluation.tables import format_cell
 from tests.unit.evaluated_report import cells, reading, tables
 
 near = pytest.approx
 Fields = dict[str, Any]
-PATHS = [
-    {
-        "calls": 3,
-        "functions": [
-            {"name": "read_chunk", "stage": "facts"},
-            {"name": "search_more", "stage": "chunks"},
-            {"name": "termination", "stage": "chunks"},
-        ],
-    },
-    {
-        "calls": 4,
-        "functions": [
-            {"name": "read_chunk", "stage": "facts"},
-            {"name": "read_previous_chunk", "stage": "chunks"},
-            {"name": "next_page", "stage": "neighbors"},
-            {"name": "termination", "stage": "neighbors"},
-        ],
-    },
-]
 
 
 def usage(tokens: int) -> dict[str, int]:
@@ -135,23 +114,6 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
         ],
         ("Tokens a question", "Plan", "Paths", "Building a text", "Context", "Calls"),
         [[300, None, None, None, None, 1], [1300, 100, 1000, 5000, 20000, 3]],
-    ),
-    # Table 7: of six calls two are at facts, three at chunks, one at neighbors; next_page does
-    # not count. Two paths of one question: 3.5 calls a path, 7 a question.
-    "function calls": (
-        "functions",
-        [{"dataset": "mine", "paths": PATHS}],
-        ("Calls a path", "Calls a question", "Of all calls", "Function", "Of its stage"),
-        [
-            [3.5, 7, 2 / 6, "read_chunk", 1],
-            [None, None, None, "stop_and_read_neighbor", 0],
-            [None, None, 3 / 6, "search_more", 1 / 3],
-            [None, None, None, "read_previous_chunk", 1 / 3],
-            [None, None, None, "read_subsequent_chunk", 0],
-            [None, None, None, "termination", 1 / 3],
-            [None, None, 1 / 6, "read_neighbor_node", 0],
-            [None, None, None, "termination", 1],
-        ],
     ),
     # The differences are 0.6, 0.5, -0.1 and 0; of the 8 ways to set the signs of the first three 4
     # reach their sum. The question that only one of them was asked takes no part.
