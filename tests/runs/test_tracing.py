@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ import asyncio, sys
 from langchain_core.runnables import RunnableLambda
 from langsmith import traceable
 from graphreader import GraphReader
+from graphreader.cli.main import main
 
 corpus, question = sys.argv[1:]
 
@@ -43,6 +44,8 @@ with GraphReader(corpus) as reader:
     mine(reader, lambda reader: [str(event) for event in reader.stream(question)][-1])
     mine(reader, lambda reader: asyncio.run(reader.aask(question)).answer)
     RunnableLambda(lambda asked: reader.ask(asked).answer, name="my chain").invoke(question)
+sys.argv = ["graphreader", "ask", question, "--corpus", corpus, "--json"]
+main()
 """
 
 
@@ -73,56 +76,35 @@ def environment(
         reader.delete(everything=True)
 
 
-def langsmith(traces: TraceServer) -> dict[str, str]:
-    """What LangSmith's documentation says is to be set."""
-    return {
+# An ask is one tree: the agent's steps, under each the model's call by the name of its prompt. All
+# of it arrives although the command ends at once, and no key or password of ours is in it. A caller
+# who asks inside of a run of his own, in whatever way, finds the agent's steps under that.
+def test_langsmith(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
+    environment |= {  # as LangSmith's documentation says
         "LANGSMITH_TRACING": "true",
         "LANGSMITH_API_KEY": TRACER_KEY,
         "LANGSMITH_ENDPOINT": traces.url,
         "LANGSMITH_PROJECT": "my project",
     }
-
-
-def run(environment: Mapping[str, str], *command: str) -> None:
-    """A program in a process of its own: LangSmith reads the environment once."""
-    done = subprocess.run(
-        [sys.executable, *command],
-        env=environment,
-        check=False,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-
-
-# An ask is one tree: the agent's steps, under each the model's call by the name of its prompt. All
-# of it arrives although the command ends at once, and no key or password of ours is in it.
-def test_langsmith(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
-    environment |= langsmith(traces)
     question = chronicle.question(1)
-    run(environment, "-m", "graphreader", "ask", question, "--corpus", corpus, "--json")
-    found = traces.traces
-    (root,) = (one for one in found if one.parent is None)
+    # In a process of its own: LangSmith reads the environment once.
+    program = [sys.executable, "-c", CALLER, corpus, question]
+    done = subprocess.run(program, env=environment, capture_output=True, check=False)
+    found, names = traces.traces, ways(traces.traces)
+    roots = {one.name: one.content for one in found if one.parent is None}
     sent = b"".join(traces.raw)
 
-    assert set(ways(found)) >= STEPS
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert set(names) >= STEPS
     assert all(one.content["end_time"] for one in found)
-    assert root.content["inputs"] == {"question": question}
-    assert root.content["extra"]["metadata"]["thread_id"]
+    assert set(roots) == {"graphreader", "my own", "my chain"}
+    assert roots["graphreader"]["inputs"] == {"question": question}
+    assert roots["graphreader"]["extra"]["metadata"]["thread_id"]
+    assert names.count("my own") == names.count("my own > graphreader") == 3
+    assert names.count("my chain > graphreader > answer_reasoning > decide > answer_reasoning") == 1
     assert {one.content["session_name"] for one in found} == {"my project"}
     assert traces.keys == {TRACER_KEY}
     assert question.encode() in sent
     for secret in (chronicle.KEY, environment["NEO4J_PASSWORD"], TRACER_KEY):
         assert secret.encode() not in sent
-
-
-# Who asks inside of a run of his own, in whatever way, finds the agent's steps under that.
-def test_the_callers_own_run(environment: dict[str, str], corpus: str, traces: TraceServer) -> None:
-    run(environment | langsmith(traces), "-c", CALLER, corpus, chronicle.question(2))
-    found = ways(traces.traces)
-
-    assert found.count("my own") == 3
-    assert found.count("my own > graphreader") == 3
-    assert found.count("my chain > graphreader > answer_reasoning > decide > answer_reasoning") == 1
-    assert {way.split(" > ")[0] for way in found} == {"my own", "my chain"}
