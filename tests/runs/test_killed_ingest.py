@@ -52,7 +52,8 @@ class Killing:
         environment |= {"GRAPHREADER_CHUNK_TOKENS": str(world.PARAGRAPH_TOKENS)}
         arguments = ["ingest", str(self._texts), "--corpus", self._corpus, "--json"]
         fork = self._forks.start(arguments, environment, self.home)
-        while fork.runs and len(self.asked()) < asked:
+        requests = self.server.requests
+        while fork.runs and (len(requests) < asked or len(self.asked()) < asked):
             time.sleep(0.005)
         return fork
 

@@ -1,5 +1,6 @@
 """`graphreader export` and `import`, as a person or a script gives them."""
 
+import io
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,6 @@ import pytest
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.runs.digest import content
-from tests.servers import command
 from tests.terminal import Terminal, closed_port, environment_of
 
 LIVES = {
@@ -49,16 +49,23 @@ def other(neo4j: Settings, corpus: str) -> Iterator[str]:
 # A corpus that was exported, deleted and imported is the same, and is not read a second time; so is
 # one that went through pipes under another name. --json prints the counts. A document with another
 # text is named on stderr, with the exit code of a refusal.
-def test_there_and_back(terminal: Terminal, corpus: str, other: str, neo4j: Settings) -> None:
+def test_there_and_back(
+    terminal: Terminal,
+    corpus: str,
+    other: str,
+    neo4j: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     terminal.run("ingest", "lives", "--corpus", corpus)
     before = content(neo4j, corpus)
-    piped = command(["export", "-", "--corpus", corpus], environment_of(neo4j))
-    copied = command(["import", "-", "--corpus", other], environment_of(neo4j), input=piped.stdout)
+    piped = terminal.run("export", "-", "--corpus", corpus)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped.out.encode())))
+    copied = terminal.run("import", "-", "--corpus", other)
     os.mkfifo(terminal.folder / "pipe")
     with ThreadPoolExecutor() as threads:
         received = threads.submit((terminal.folder / "pipe").read_text, encoding="utf-8")
         assert terminal.run("export", "pipe", "--corpus", corpus).code == 0
-        assert received.result(timeout=10) == piped.stdout
+        assert received.result(timeout=10) == piped.out
     out = terminal.run("export", "lives.jsonl", "--corpus", corpus)
     counts = terminal.run("export", "lives.jsonl", "--corpus", corpus, "--json").json
     terminal.run("delete", "--all", "--corpus", corpus, "--yes")
@@ -71,8 +78,8 @@ def test_there_and_back(terminal: Terminal, corpus: str, other: str, neo4j: Sett
     assert back.out == out.out.replace("exported to lives.jsonl", "imported")
     again = terminal.run("ingest", "lives", "--corpus", corpus, "--json")
     assert {one["status"] for one in again.json["documents"]} == {"unchanged"}
-    assert piped.stderr.startswith(f"{corpus}: 3 documents")
-    assert copied.stdout.startswith(f"{other}: 3 documents")
+    assert piped.err.startswith(f"{corpus}: 3 documents")
+    assert copied.out.startswith(f"{other}: 3 documents")
     assert len(content(neo4j, other)) == len(before)
     assert counts == {
         **{"corpus": corpus, "documents": 3, "chunks": 3, "facts": counts["facts"]},
