@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -156,6 +157,19 @@ def test_a_resumed_run_is_replayed(settings: Settings, ring: str) -> None:
     assert seen(resumed) == expected
     assert seen(again) >= {one for one in expected if isinstance(one, FunctionChosen)}
     assert resumed[-1] == again[-1]
+
+
+# A run that another version kept, whose limits have a field more, is resumed with the known ones.
+def test_limits_of_another_version(settings: Settings, ring: str) -> None:
+    reader, _ = asking(settings, ring)
+    with reader:
+        run = broken_off(reader, PlanMade)
+    with closing(sqlite3.connect(settings.home / "runs.sqlite")) as file:
+        file.execute("UPDATE runs SET options = json_set(options, '$.limits.unknown', 1)")
+        file.commit()
+    reader, _ = asking(settings, ring)
+    with reader:
+        assert reader.resume(run).answered
 
 
 # A finished run is asked nothing more: its id, or a prefix of it, gives its reading back, also to a

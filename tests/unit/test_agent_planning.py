@@ -1,9 +1,11 @@
-"""Initial nodes that differ, and the vectors of a run."""
+"""Initial nodes that differ, the vectors of a run, and the routes of its graph."""
 
+import inspect
 from collections.abc import Sequence
 
 import pytest
 
+from graphreader.agent import graph
 from graphreader.agent.dependencies import QueryVectors
 from graphreader.agent.planning import select_diverse
 from graphreader.store.records import Node, Profile
@@ -57,3 +59,11 @@ async def test_query_vectors() -> None:
     assert await vectors.vectors(["bbb", "cc"]) == [[3.0, 1.0], [2.0, 1.0]]
     assert await vectors.mean(["a", "bbb"]) == [2.0, 1.0]
     assert requests == [["a", "bbb"], ["cc"]]
+
+
+# Routes run in the loop. LangGraph runs others in a thread, and a run that is cancelled then is
+# kept with a node's output and without the step after it.
+def test_routes_are_asynchronous() -> None:
+    routes = (graph.send_paths, graph.after_facts, graph.after_chunk, graph.after_neighbors)
+
+    assert all(map(inspect.iscoroutinefunction, routes))
