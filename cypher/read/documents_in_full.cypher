@@ -1,5 +1,5 @@
-// Documents with all their properties, the ids of their chunks, the number of chunks with facts,
-// and the number of facts. Chunks that are being deleted are left out.
+// Documents with all their properties and the ids of their chunks. Chunks that are being deleted are
+// left out.
 UNWIND $ids AS id
 MATCH (d:Document {id: id})
 WHERE d.deleting IS NULL
@@ -7,14 +7,7 @@ RETURN id, d.title AS title, d.source AS source, d.language AS language, d.sha25
        coalesce(d.metadata, '{}') AS metadata, coalesce(d.page_starts, []) AS page_starts,
        coalesce(d.headings, []) AS headings, coalesce(d.heading_starts, []) AS heading_starts,
        d.chunk_tokens AS chunk_tokens, coalesce(d.complete, false) AS complete,
-       d.arranged AS arranged,
        COLLECT {
          MATCH (d)-[:HAS_CHUNK]->(c:Chunk) WHERE c.retired IS NULL
          RETURN c.id ORDER BY c.index, c.id
-       } AS chunks,
-       COUNT {
-         (d)-[:HAS_CHUNK]->(c:Chunk) WHERE c.retired IS NULL AND c.error IS NULL
-       } AS read_chunks,
-       COUNT {
-         (d)-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->() WHERE c.retired IS NULL
-       } AS facts
+       } AS chunks
