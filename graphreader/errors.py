@@ -25,7 +25,7 @@ class UsageError(GraphReaderError):
 
 
 class SettingsError(UsageError):
-    """A setting is missing or makes no sense."""
+    """A setting is missing or invalid."""
 
 
 class DocumentError(UsageError):

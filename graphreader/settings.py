@@ -253,7 +253,7 @@ class Settings(BaseSettings):
     def read(cls, **values: object) -> "Settings":
         """The settings of this process; `values` override the environment.
 
-        Raises SettingsError with the variable's name where a value makes no sense.
+        Raises SettingsError with the variable's name of an invalid value.
         """
         try:
             return cls(**values)  # type: ignore[arg-type]  # names are checked by pydantic
@@ -307,4 +307,4 @@ def _describe(error: ValidationError) -> str:
         variable = name if name.isupper() else f"GRAPHREADER_{name.upper()}"
         message = one["msg"].removeprefix("Value error, ")
         lines.append(f"{variable}: {message}" if name else message)
-    return "A setting makes no sense. " + "; ".join(lines) + "."
+    return "A setting is invalid. " + "; ".join(lines) + "."

@@ -104,7 +104,7 @@ class Choices(BaseModel):
             wrong = [one for one in error.errors() if one["type"] != "none_required"]
             faults = [f"{'.'.join(map(str, one['loc'][:1]))}: {one['msg']}" for one in wrong]
             raise SettingsError(
-                f"A choice makes no sense. {'; '.join(faults)}. "
+                f"A choice is invalid. {'; '.join(faults)}. "
                 f"There are: {', '.join(Choices.model_fields)}."
             ) from None
 

@@ -123,7 +123,7 @@ def resume_run(
             "--from",
             min=1,
             metavar="N",
-            help="Start a new run before step N of it: 1 plan, 2 initial nodes, 3 paths, 4 answer.",
+            help="Start a new run before step N: 1 plan, 2 initial nodes, 3 paths, 4 answer.",
         ),
     ] = None,
     max_calls: MaxCalls = None,

@@ -93,7 +93,7 @@ async def _check_names(settings: "Settings") -> str:
 
     if names := misspelled():
         raise SettingsError(f"no setting is named {', '.join(names)}: check the spelling")
-    return "make sense"
+    return "valid"
 
 
 async def _check_database(settings: "Settings") -> str:

@@ -103,8 +103,8 @@ class Address:
             )
         encrypted = ", its scheme too: +s asks for encryption" if "+s" in self.uri else ""
         return Neo4jUnavailableError(
-            f"No Neo4j answers at {self.uri}: start it, or check NEO4J_URI{encrypted} (unset it to "
-            "use the embedded server)."
+            f"No Neo4j answers at {self.uri}: start it, or check NEO4J_URI{encrypted} "
+            "(without it, also in .env, the embedded server is used)."
         )
 
 

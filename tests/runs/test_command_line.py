@@ -210,7 +210,7 @@ def test_doctor(terminal: Terminal) -> None:
     assert "GRAPHREADER_EMBEDDINGS" in checks["embeddings"]["message"]
     assert "sk-secret-words" not in outcome.out
     assert broken.code == 1
-    assert "fails  settings  A setting makes no sense. GRAPHREADER_CALLS" in broken.out
+    assert "fails  settings  A setting is invalid. GRAPHREADER_CALLS" in broken.out
 
 
 # Key elements that would merge can be looked at first, then merged once, and parted again. Stages
