@@ -113,7 +113,9 @@ def test_unknown_and_empty_corpus(
     empty = terminal.run("ask", QUESTION, "--corpus", corpus, "--reader", "read-agent-s")
 
     assert (unknown.code, by_reader.code, empty.code) == (2, 2, 2)
-    assert by_reader.err == unknown.err
+    sentence = "There is no corpus 'no such corpus'"  # then those that other tests make meanwhile
+    assert by_reader.err.startswith(sentence)
+    assert unknown.err.startswith(sentence)
     assert short in by_reader.err
     assert f"The corpus '{corpus}' is empty: read texts into it" in empty.err
 

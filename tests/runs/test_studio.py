@@ -52,7 +52,7 @@ DRAWN = {
 HOPELESS: list[tuple[str, Any, Any, str]] = [
     ("graphreader", QUESTION, {"corpus": "nobody's"}, r"^There is no corpus .*graphreader ingest"),
     ("graphreader", {"question": " "}, {}, r"^The question is empty: ask something"),
-    ("graphreader", QUESTION, {"mode": "slow"}, r"no sense\. mode: .* 'paper' or 'fast'\."),
+    ("graphreader", QUESTION, {"mode": "slow"}, r"is invalid\. mode: .* 'paper' or 'fast'\."),
     ("graphreader", QUESTION, {"calls": 0, "window": "x"}, r"calls: .* to 1; window: .*integer"),
     ("graphreader", QUESTION, {"modle": "x"}, r"modle: .* There are: corpus, model"),
 ]
