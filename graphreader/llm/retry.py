@@ -294,9 +294,13 @@ _QUOTA = re.compile(
     r"|reached your specified (api )?usage limits?",
     re.IGNORECASE,
 )
-# The part of a request that a status 400 is about, in this order: a prompt that is too long is
-# often reported along with the limit of the reply.
+_WRONG_KEY = re.compile(
+    r"api key.{0,20}(not valid|invalid)|(invalid|incorrect) api key", re.IGNORECASE
+)
+# The part of a request that a status 400 is about, in this order: a limit of the reply that is too
+# large is reported along with the window, and a prompt that is too long along with the limit.
 _REFUSED_PARTS: tuple[tuple[FailureKind, str], ...] = (
+    ("limit", r"max_\w*tokens\W(?! ?exceed context).{0,60}?(too large|too high|at most)"),
     (
         "window",
         r"context_length_exceeded|context (length|window|limit)|maximum (context|prompt length)"
@@ -337,7 +341,7 @@ def classify(error: Exception, secrets: Collection[str] = ()) -> Failure:
 def _kind(status: int, text: str, wait: float | None) -> FailureKind:
     if status == 402 or (status in (400, 403) and _QUOTA.search(text)):
         return "quota"
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and _WRONG_KEY.search(text)):
         return "key"
     if status in (429, 529):
         # Google calls the limits of a minute a quota too, but says when to come back.
@@ -370,6 +374,8 @@ def _kind_without_status(error: Exception, text: str) -> FailureKind:
     # LangChain raises KeyError, TypeError or ValueError for a reply that is an error or empty.
     if _error_body(error) or "choices" in text:
         return "broken"
+    if "unexpected keyword argument" in text:  # the client's package is older than LangChain's
+        return _refused_part(text)
     if isinstance(error, _BUGS):
         return "bug"
     if type(error).__module__ == "builtins":  # clients use plain classes for the request itself

@@ -178,7 +178,7 @@ def holds_json(message: "AIMessage") -> bool:
 def finish_reason(message: "AIMessage") -> str:
     """Why the model stopped, by the provider's own field."""
     metadata = message.response_metadata
-    for key in ("finish_reason", "stop_reason", "done_reason", "status"):
+    for key in ("finish_reason", "stop_reason", "stopReason", "done_reason", "status"):
         if isinstance(metadata.get(key), str):
             return str(metadata[key]).lower()
     return ""

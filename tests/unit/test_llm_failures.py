@@ -60,6 +60,17 @@ WINDOW = (
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
+        (
+            HttpError(
+                400,
+                "'max_tokens' or 'max_completion_tokens' is too large: 1600. This model's maximum "
+                "context length is 4096 tokens and your request has 3000 input tokens.",
+            ),
+            "limit",
+        ),
+        (HttpError(400, "API key not valid. Please pass a valid API key."), "key"),
+        (HttpError(400, "Incorrect API key provided: xa***89"), "key"),
+        (TypeError("create() got an unexpected keyword argument 'seed'"), "seed"),
         (HttpError(413, "Payload too large"), "request"),
         (HttpError(400, "Your credit balance is too low to access the API."), "quota"),
         (of_openai(429, "You exceeded your current quota", "insufficient_quota"), "quota"),

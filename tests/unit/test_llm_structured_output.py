@@ -88,6 +88,7 @@ def ended(text: str, **metadata: str) -> AIMessage:
         (AIMessage('{"weather": 1}'), "no_json"),
         (AIMessage('{"plan": 1}'), "misfit"),
         (ended('{"plan": "Fin', finish_reason="length"), "cut_off"),
+        (ended('{"plan": "Fin', stopReason="max_tokens"), "cut_off"),
         (ended('<think>Say {"plan": "Find it."}', stop_reason="max_tokens"), "cut_off"),
         (ended("", finish_reason="content_filter"), "refused"),
         (AIMessage("", additional_kwargs={"refusal": "I cannot."}), "refused"),
