@@ -76,9 +76,11 @@ class LinesFile(ABC):
 
     def __enter__(self) -> Self:
         """Read the existing lines and open the file for appending."""
-        size = self._read() if self.path.exists() else 0
+        kept = self._read() if self.path.exists() else 0
         self._file = self.path.open("ab")
-        self._file.truncate(size)
+        self._file.truncate(kept)
+        if kept and not self.path.read_bytes().endswith(b"\n"):
+            self._file.write(b"\n")
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -100,13 +102,13 @@ class LinesFile(ABC):
         self.note(line)
 
     def _read(self) -> int:
-        """Note all whole lines, and return how many bytes they have."""
+        """Note all complete lines, and return how many bytes they have."""
         size = 0
         with self.path.open("rb") as file:
             for number, data in enumerate(file, 1):
-                if not data.endswith(b"\n"):
-                    break
                 line = _json_object(data)
+                if line is None and data.startswith(b"{") and not data.endswith(b"\n"):
+                    break  # it was cut off while it was written
                 if line is None or not self._keys <= line.keys():
                     raise UsageError(
                         f"{self.path}, line {number}: this is no line of an evaluation; name "

@@ -436,7 +436,7 @@ class GraphReader:
         text = without_surrogates(text)
         if not text.strip():
             raise UsageError("The search is empty: give some words.")
-        limit = min(limit, MAX_LIMIT)
+        limit = max(0, min(limit, MAX_LIMIT))
         explorer = await self._explorer()
         width = max(limit, SEARCH_WIDTH)
         by_words, by_meaning = await asyncio.gather(
@@ -464,7 +464,7 @@ class GraphReader:
         """
         explorer = await self._explorer()
         element = await self._element(explorer, key_element)
-        limit = min(limit, MAX_LIMIT)
+        limit = max(0, min(limit, MAX_LIMIT))
         neighbors = await explorer.neighbors(element.id, [element.id], [], [], None, limit)
         return [
             NeighborElement(one.node.id, one.node.name, one.shared, one.facts) for one in neighbors

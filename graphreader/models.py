@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from typing import Any, Literal, TypeVar
 
 from langchain_core.embeddings import Embeddings
@@ -138,8 +139,10 @@ class RoutingDecider:
 
     async def aclose(self) -> None:
         """Close both."""
-        await self._explorer.aclose()
-        await self._answerer.aclose()
+        try:
+            await self._explorer.aclose()
+        finally:
+            await self._answerer.aclose()
 
     def _decider_of(self, task: Task[Any]) -> Decider:
         return self._answerer if task.phase == "answer" else self._explorer
@@ -267,8 +270,10 @@ class ModelRegistry:
 
     async def aclose(self) -> None:
         """Close the deciders and the embedder that were opened here; a later use opens new ones."""
-        for decider in self._opened.values():
-            await decider.aclose()
+        opened: list[Decider | Embedder] = [*self._opened.values()]
         if self._own_embedder:
-            await self._own_embedder.aclose()
+            opened.append(self._own_embedder)
         self._opened, self._own_embedder = {}, None
+        async with AsyncExitStack() as stack:
+            for one in opened:
+                stack.push_async_callback(one.aclose)

@@ -48,8 +48,9 @@ def load_environment() -> None:
 
     Raises SettingsError if the file cannot be read, and never quotes it: it holds keys.
     """
-    path = find_dotenv(usecwd=True)
+    path = ".env"
     try:
+        path = find_dotenv(usecwd=True)
         load_dotenv(path, encoding="utf-8-sig")  # some editors write a byte order mark
     except OSError as error:
         raise SettingsError(f"{path} cannot be read ({error.strerror}).") from None

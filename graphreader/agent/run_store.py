@@ -1,7 +1,7 @@
 """Kept runs in one SQLite file: their questions, status and checkpoints.
 
 A run belongs to the process that works on it. If that process is gone, the run is interrupted. If
-the file cannot be used, questions are answered all the same, and `trouble` says why none is kept.
+the file cannot be used, questions are answered all the same, and `failure` says why none is kept.
 """
 
 import asyncio

@@ -395,6 +395,8 @@ class AnswerFile:
         """
         from graphreader.files import atomic_write
 
+        if self.path.is_dir() or not os.access(self.path.parent, os.W_OK):
+            raise UsageError(f"No answers can be written to {self.path}: name another --out.")
         if not self.path.exists():
             return questions
         asked = {str(question.id): question.question for question in questions}
@@ -403,8 +405,8 @@ class AnswerFile:
         for number, line in enumerate(data.splitlines(keepends=True), 1):
             value = self._parse_answer(line, asked)
             if value is None:
-                if line.startswith(b'{"id": ') and not line.endswith((b"\n", b"}")):
-                    continue  # it was cut off while it was written
+                if self._is_cut_off(line):
+                    continue
                 raise UsageError(
                     f"{self.path}, line {number}: this is not an answer from the corpus "
                     f"{self.corpus!r} to one of these questions; name another --out."
@@ -416,6 +418,18 @@ class AnswerFile:
             with atomic_write(self.path) as file:
                 file.write(kept)
         return [question for question in questions if str(question.id) not in answers]
+
+    @staticmethod
+    def _is_cut_off(line: bytes) -> bool:
+        """Whether the line is the start of one that was cut off while it was written."""
+        begin = b'{"id": '
+        if line.endswith(b"\n") or not begin.startswith(line[: len(begin)]):
+            return False
+        try:
+            json.loads(line)
+        except ValueError:
+            return True
+        return False
 
     def _parse_answer(self, line: bytes, asked: Mapping[str, str]) -> dict[str, Any] | None:
         """The answer or error of a line, None if it is neither from here."""

@@ -69,8 +69,8 @@ def list_runs(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
         _print_runs(runs)
     else:
         print(
-            'No runs are kept yet: `graphreader ask "..."` makes one, unless GRAPHREADER_KEPT_RUNS '
-            "is 0."
+            f'No runs {f"of {corpus!r} " if corpus else ""}are kept: `graphreader ask "..."` makes '
+            "one, unless GRAPHREADER_KEPT_RUNS is 0."
         )
 
 

@@ -165,6 +165,7 @@ def browser(
     settings = read_settings()
     if settings.neo4j_uri:
         host = urlsplit(settings.neo4j_uri).hostname or "localhost"
+        host = f"[{host}]" if ":" in host else host
         is_aura = host.endswith(".databases.neo4j.io")
         access = {
             "browser": "https://console.neo4j.io" if is_aura else f"http://{host}:7474/browser/",

@@ -44,6 +44,7 @@ from graphreader.llm.structured_output import (
     finish_reason,
     has_reasoning,
     holds_json,
+    is_complete,
     object_start,
     read,
 )
@@ -354,7 +355,7 @@ class _Request:
         if not isinstance(chunks[-1], AIMessageChunk):
             return cast(AIMessage, chunks[-1])  # of a client that does not stream
         whole = chunks[0] + chunks[1:]
-        if not finish_reason(whole):
+        if not (finish_reason(whole) or is_complete(whole)):
             self._on_token = None
             raise ConnectionError("The stream ended in the middle of the reply")
         return cast(AIMessage, message_chunk_to_message(whole))

@@ -115,6 +115,8 @@ def _import_table() -> tuple[Any, frozenset[str]]:
 def _read_file(file: Path) -> dict[str, _Entry]:
     try:
         tables = tomllib.loads(file.expanduser().read_text(encoding="utf-8-sig"))
+        if bare := [name for name in tables if ":" not in name]:
+            raise ValueError(f"{bare[0]} names no provider")
         return {_normalize(name): _Entry.model_validate(entry) for name, entry in tables.items()}
     except (OSError, ValueError) as error:  # TOML, UTF-8 and validation raise ValueErrors
         reason = str(error)

@@ -50,10 +50,15 @@ PROVIDERS = {
         ("ollama", "OLLAMA_API_KEY", "ollama", "OLLAMA_HOST"),
         ("google_genai", "GOOGLE_API_KEY", "google-genai"),
         ("mistralai", "MISTRAL_API_KEY", "mistralai"),
+        ("anthropic_bedrock", "AWS_ACCESS_KEY_ID", "aws"),
         ("bedrock", "AWS_ACCESS_KEY_ID", "aws"),
         ("bedrock_converse", "AWS_ACCESS_KEY_ID", "aws"),
         ("google_vertexai", "GOOGLE_APPLICATION_CREDENTIALS", "google-vertexai"),
+        ("google_anthropic_vertex", "GOOGLE_APPLICATION_CREDENTIALS", "google-vertexai"),
         ("huggingface", "HUGGINGFACEHUB_API_TOKEN", "huggingface"),
+        ("ibm", "WATSONX_APIKEY", "ibm"),
+        ("nvidia", "NVIDIA_API_KEY", "nvidia-ai-endpoints"),
+        ("perplexity", "PPLX_API_KEY", "perplexity"),
     )
 }
 """The providers that differ from LangChain's habits in anything."""

@@ -424,6 +424,8 @@ def _retry_after(error: BaseException, text: str) -> float | None:
     """Seconds that the service asks to wait: by a header (number or date), else by its words."""
     for one in _causes(error):
         headers = getattr(getattr(one, "response", None), "headers", None) or {}
+        with suppress(ValueError, TypeError):  # OpenAI's header, more exact than the standard's
+            return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
         value = headers.get("retry-after") or headers.get("Retry-After")
         if value is None:
             continue

@@ -22,7 +22,7 @@ from graphreader.errors import ReplyError
 from graphreader.llm.protocols import Decision, Task
 
 if TYPE_CHECKING:
-    from langchain_core.messages import AIMessage
+    from langchain_core.messages import AIMessage, AIMessageChunk
 
 D = TypeVar("D", bound=Decision)
 Schema = dict[str, Any]
@@ -173,6 +173,14 @@ def holds_json(message: "AIMessage") -> bool:
         or message.invalid_tool_calls
         or any(isinstance(one, dict) for one in _json_values(without_reasoning(message.text)))
     )
+
+
+def is_complete(message: "AIMessageChunk") -> bool:
+    """Whether a streamed reply without a finish reason, which some services omit, is whole."""
+    # LangChain completes the arguments of a tool call that was cut off.
+    arguments = "".join(call["args"] or "" for call in message.tool_call_chunks)
+    values = _json_values(arguments or without_reasoning(message.text))
+    return any(isinstance(one, dict) for one in values)
 
 
 def finish_reason(message: "AIMessage") -> str:

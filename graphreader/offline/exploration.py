@@ -53,6 +53,7 @@ _QUALIFIER = re.compile(r" \([^)]*\)(?=, chunk \d+$)")
 _PRONOUNS = {"he", "she", "it", "they", "his", "her", "this", "他", "她", "它"}
 _EMPTY_NOTEBOOK = {"en": "Nothing was noted.", "zh": "没有记录。"}
 _VOTES = {"en": " ({0} notebooks)", "zh": "（{0}本笔记）"}
+_VOTE = re.compile(r" \(\d+ notebooks\)$|（\d+本笔记）$")
 NextFunction = Literal["search_more", "read_previous_chunk", "read_subsequent_chunk"]
 
 
@@ -400,7 +401,7 @@ def _votes(notebooks: Sequence[str]) -> dict[str, int]:
     """The sentences, with the number of notebooks that have them."""
     votes: Counter[str] = Counter()
     for notebook in notebooks:
-        lines = _lines_of(notebook)
+        lines = [_VOTE.sub("", line) for line in _lines_of(notebook)]
         sentences = (folded(one[i:j]) for one in lines for i, j in sentence_spans(one))
         votes.update(dict.fromkeys(sentences, 1))
     return {sentence: number for sentence, number in votes.items() if sentence}

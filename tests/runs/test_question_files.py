@@ -161,8 +161,10 @@ def test_failures_are_asked_again(command: Command) -> None:
 
 # A command that is killed or interrupted is continued: every whole line stays, one that was cut off
 # is removed, and no decision is asked again but those in flight.
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_stopped_and_continued(command: Command, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("number", "part"), [(signal.SIGKILL, b'{"id": "q4", "cost": {}'), (signal.SIGINT, b'{"i')]
+)
+def test_stopped_and_continued(command: Command, number: signal.Signals, part: bytes) -> None:
     command.ask(*range(5))
     silent = SilentAfter(25)
     command.server.script = silent
@@ -171,7 +173,7 @@ def test_stopped_and_continued(command: Command, number: signal.Signals) -> None
     os.kill(fork._process, number)
     stopped = fork.end()
     kept = command.answers.read_bytes()
-    command.answers.write_bytes(kept + b'{"id": "q4", "quest')
+    command.answers.write_bytes(kept + part)
     command.server.script = None
     outcome = command.into_the_file()
 

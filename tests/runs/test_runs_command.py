@@ -57,7 +57,7 @@ def test_from_list_to_delete(terminal: Terminal, own: Settings, ring: str) -> No
     assert (details["status"], details["reading"]["answer"]) == ("finished", resumed["answer"])
     assert list(details["steps"]) == ["1", "2", "3", "4"]
     assert (deleted.code, deleted.out) == (0, "1 run deleted.\n")
-    assert "No runs are kept yet" in terminal.run("runs", "list").out
+    assert "No runs are kept:" in terminal.run("runs", "list").out
 
 
 # A new run begins before a step of an old one. All runs are deleted at once.

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graphreader.files import atomic_write, bounded_lines
+from graphreader.errors import UsageError
+from graphreader.files import Line, LinesFile, atomic_write, bounded_lines
 
 
 @pytest.fixture
@@ -50,3 +51,29 @@ def test_bounded_lines() -> None:
     file = io.BytesIO(b"one\n \n" + b"x" * 100 + b"\ntwo")
 
     assert list(bounded_lines(file, 10)) == [(1, b"one\n"), (3, b"x" * 11), (4, b"two")]
+
+
+class Numbers(LinesFile):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, frozenset({"n"}))
+        self.numbers: list[int] = []
+
+    def note(self, line: Line) -> None:
+        self.numbers.append(line["n"])
+
+
+# A last line that was cut off is removed; one that only lacks its line break is kept, and a file
+# of something else stays as it is.
+def test_lines_file(path: Path) -> None:
+    with pytest.raises(UsageError, match="line 1: this is no line"), Numbers(path):
+        pass
+    untouched = path.read_bytes()
+    kept = []
+    for content in ('{"n": 1}\n{"n": 2', '{"n": 1}\n{"n": 2}'):
+        path.write_text(content)
+        with Numbers(path) as file:
+            file.append({"n": 3})
+        kept.append((file.numbers, len(path.read_text().splitlines())))
+
+    assert untouched == b"old"
+    assert kept == [([1, 3], 2), ([1, 2, 3], 3)]

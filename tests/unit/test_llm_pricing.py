@@ -108,6 +108,7 @@ def test_other_addresses() -> None:
         ('["openai:m"]\ninput = "1"\noutput = 2', r"\(input: input should be a valid number\)"),
         ('["openai:m"]\ninput = -1\noutput = 2', r"\(input: .* greater than or equal to 0\)"),
         ("[openai.m]\ninput = 1\noutput = 2", r'write a table \["provider:model"\]'),
+        ("[m]\ninput = 1\noutput = 2", r"\(m names no provider\)"),
         ("[openai:m]\ninput = 1", "line 1"),
         (None, r"\(GRAPHREADER_PRICES\) cannot be used \(.*No such file"),
     ],

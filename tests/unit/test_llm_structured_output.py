@@ -1,7 +1,8 @@
 import json
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.tool import tool_call_chunk
 
 from graphreader.agent.tasks import (
     FactsTask,
@@ -12,6 +13,7 @@ from graphreader.llm.structured_output import (
     UnusableReply,
     has_reasoning,
     holds_json,
+    is_complete,
     read,
 )
 
@@ -174,3 +176,13 @@ def test_endless_runs(unit: str) -> None:
         read(AIMessage(run), EXTRACTION)
     assert caught.value.kind == "no_json"
     assert read(AIMessage(f"{TEXT}\n{run}".replace("<", "")), PLAN_TASK).plan == "Find the year."
+
+
+# Some services give no reason for the end of a stream: JSON that is whole tells that it is one.
+@pytest.mark.parametrize("tool", [False, True])
+@pytest.mark.parametrize(("text", "whole"), [('{"plan": "Go."}', True), ('{"plan": "Go', False)])
+def test_streams_without_an_end(tool: bool, text: str, whole: bool) -> None:
+    call = tool_call_chunk(name="Plan", args=text, id="1", index=0)
+    chunk = AIMessageChunk("", tool_call_chunks=[call]) if tool else AIMessageChunk(text)
+
+    assert is_complete(chunk) is whole

@@ -278,7 +278,7 @@ async def test_condense_keeps_what_matters() -> None:
 # Each sentence stands once with the number of notebooks that have it; Chinese stays Chinese.
 async def test_votes_are_counted() -> None:
     task = JoinTask(QUESTION, "", (
-        "- Ilse Holt designed it. It was lit in 1712.\n- Ilse Holt designed it.",
+        "- Ilse Holt designed it. It was lit in 1712. (2 notebooks)\n- Ilse Holt designed it.",
         "Ilse Holt designed it.",
         "- 灯塔由林雨桐设计。港口冬天结冰。",
         "灯塔由林雨桐设计。",
