@@ -12,6 +12,9 @@ from graphreader.usage import Phase, Usage
 _TEXTS = ("facts_read", "evidence")
 Stopped = Literal["termination", "call_limit", "nothing_left", "budget", "error"]
 
+Confidence = Literal["stated", "likely", "not in the texts"]
+"""How the texts bear an answer out: they state it, one link is inferred, or they have none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Citation:

@@ -1,0 +1,1 @@
+"""Mode `adaptive`: search first, and explore only what is missing."""

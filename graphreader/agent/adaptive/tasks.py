@@ -1,0 +1,197 @@
+"""The decision of a turn: new findings, what is missing, and either actions or the answer.
+
+A passage is numbered "3.12": chunk 12 of the third document that turned up. So a number stays the
+same for the whole run, and the chunks around a passage can be named, too.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self, TypedDict
+
+from pydantic import Field
+
+from graphreader import tokens
+from graphreader.llm.protocols import LONGEST_REPLY, Decision, Task, bulleted, folded, numbered
+from graphreader.reading import Confidence
+from graphreader.usage import Phase
+
+ActionName = Literal[
+    "search",
+    "read_node",
+    "read_neighbor_node",
+    "read_chunk",
+    "read_previous_chunk",
+    "read_subsequent_chunk",
+    "outline",
+]
+MAX_ACTIONS = 5  # actions of one turn
+NOTES_TOKENS = 300  # the longest notes: every later prompt contains them
+_LATEST_ACTIONS = 12  # earlier actions that a prompt lists
+
+
+class Finding(Decision):
+    """One thing that a passage says."""
+
+    finding: str
+    passage: str = Field(description="Such as 3.12.")
+    quote: str
+
+
+class Action(Decision):
+    """One thing to look at."""
+
+    function: ActionName
+    argument: str
+
+
+class Turn(Decision):
+    """The update of the notebook, and what follows from it."""
+
+    findings: list[Finding]
+    needs: list[str] = Field(default_factory=list)
+    absent: list[str] = Field(default_factory=list)
+    notes: str = ""
+    actions: list[Action] = Field(default_factory=list)
+    answer: str = ""
+    explanation: str = ""
+    confidence: Confidence = "stated"
+    rests_on: list[int] = Field(default_factory=list)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it ends the run: an answer that is stated makes further actions needless."""
+        return not self.actions or (bool(self.answer.strip()) and self.confidence == "stated")
+
+
+class Passage(TypedDict):
+    """A passage as a result shows it: `whole`, or by some of its facts (their indexes)."""
+
+    number: str
+    title: str
+    text: str
+    chunk: str
+    document_id: str
+    index: int
+    whole: bool
+    facts: list[int]
+
+
+class Result(TypedDict):
+    """What one action brought: passages, best first, and a line of text besides."""
+
+    action: str
+    passages: list[Passage]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """What a run knows: needs, findings with the passages and quotes that bear them out, notes."""
+
+    needs: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    notes: str = ""
+
+    def shown(self) -> str:
+        """The parts that are not empty; findings are numbered."""
+        parts = {
+            "Missing": bulleted(self.needs) if self.needs else "",
+            "Not in the texts": bulleted(self.absent) if self.absent else "",
+            "Findings": numbered([folded(one) for one in self.findings]),
+            "Notes": self.notes.strip(),
+        }
+        return "\n".join(f"{name}:\n{text}" for name, text in parts.items() if text) or "(empty)"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTask(Task[Turn]):
+    """Update the notebook from the results, then act or answer.
+
+    Its choices are the passages of all results, in turn the best of each. `left_out` are numbers of
+    passages that did not fit. `turns` are those left after this one; `earlier` is the exchange that
+    the question follows up, or empty.
+    """
+
+    prompt = "adaptive_turn"
+    decision = Turn
+    phase: ClassVar[Phase] = "explore"
+    reply_tokens = LONGEST_REPLY
+    streamed = True
+    question: str
+    notebook: Notebook
+    actions: tuple[str, ...]
+    results: tuple[Result, ...]
+    turns: int
+    earlier: str = ""
+    left_out: tuple[str, ...] = ()
+
+    def values(self) -> dict[str, str]:
+        """Question, notebook with the actions so far, results, and what can follow."""
+        question = f"{self.question}\n\n{self.earlier}" if self.earlier else self.question
+        actions = self.actions[-_LATEST_ACTIONS:]
+        done = f"\nActions so far:\n{bulleted(actions)}" if actions else ""
+        results = [_shown(result) for result in self.results]
+        if self.left_out:
+            results.append(f"No room was left for: {', '.join(self.left_out)}.")
+        return {
+            "question": question,
+            "notebook": self.notebook.shown() + done,
+            "results": "\n\n".join(results) or "(nothing)",
+            "outlook": self._outlook(),
+        }
+
+    def problem(self, decision: Turn) -> str | None:
+        """Neither an answer nor an action, actions where none can follow, notes too long."""
+        if tokens.count(decision.notes) > NOTES_TOKENS:
+            return "The notes are too long: write them anew with at most 150 words."
+        has_answer = bool(decision.answer.strip())
+        if not self.turns and not has_answer and decision.confidence != "not in the texts":
+            return "This is the last turn: give the best supported answer."
+        if decision.actions or has_answer or decision.confidence == "not in the texts":
+            return None
+        return "Give an answer, or at least one action."
+
+    @property
+    def choices(self) -> int:
+        """The number of passages in all results."""
+        return sum(len(result["passages"]) for result in self.results)
+
+    def keeping(self, number: int) -> Self:
+        """The task with the best passages of each result in turn; the others are named."""
+        places = sorted(
+            (rank, at)
+            for at, result in enumerate(self.results)
+            for rank in range(len(result["passages"]))
+        )[:number]
+        kept = [sum(at == one for _, at in places) for one in range(len(self.results))]
+        results: list[Result] = [
+            {**result, "passages": result["passages"][:count]}
+            for result, count in zip(self.results, kept, strict=True)
+        ]
+        dropped = [
+            passage["number"]
+            for result, count in zip(self.results, kept, strict=True)
+            for passage in result["passages"][count:]
+        ]
+        return replace(self, results=tuple(results), left_out=(*self.left_out, *dropped))
+
+    def _outlook(self) -> str:
+        if not self.turns:
+            return "This is the last turn: answer now, with what there is."
+        return f"Turns left after this one: {self.turns}."
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurnTask(TurnTask):
+    """The turn that must answer; its cost is kept back by the budget."""
+
+    phase = "answer"
+
+
+def _shown(result: Result) -> str:
+    """An action with what it brought."""
+    passages = [
+        f"[{one['number']}] {folded(one['title'])}\n{one['text'].strip()}"
+        for one in result["passages"]
+    ]
+    return "\n".join([f"{folded(result['action'])}:", *passages, *filter(None, [result["text"]])])
