@@ -15,7 +15,8 @@ UNWIND $chunks AS row
 MATCH (c:Chunk {id: row.id})
 UNWIND row.facts AS fact
 CREATE (c)-[:HAS_ATOMIC_FACT]->
-       (f:AtomicFact {id: fact.id, corpus: $corpus, text: fact.text, index: fact.index})
+       (f:AtomicFact {id: fact.id, corpus: $corpus, text: fact.text, terms: fact.terms,
+                      index: fact.index})
 WITH elements, fact, f
 UNWIND fact.names AS name
 WITH elements, f, elements[name[0]] AS k, name[1] AS surface

@@ -15,12 +15,16 @@ Status = Literal["complete", "incomplete", "deleting"]
 
 @dataclass(frozen=True, slots=True)
 class CorpusRecord:
-    """The models and prompts that made a corpus."""
+    """The models and prompts that made a corpus.
+
+    `terms` is the version of the terms by which its facts are searched, None before `reindex`.
+    """
 
     decider: str
     prompts: str
     embedding: str
     dimension: int
+    terms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

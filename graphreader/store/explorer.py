@@ -1,20 +1,15 @@
-"""Explores one corpus for the agent. Reads only; every answer is bounded.
+"""Explores one corpus for the agent. Reads only; every answer is bounded."""
 
-Lucene weighs a word by its frequency in the names of all corpora. So its results are ranked again
-here, by BM25 over the names found in one corpus.
-"""
-
-import math
-import re
-from collections import Counter
+import shlex
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from itertools import chain
 from typing import Any
 
 from graphreader.store.connection import Connection, Row
+from graphreader.store.full_text import TERMS_VERSION, key_element_query, rank_by_words
 from graphreader.store.records import (
     ChunkFacts,
+    ChunkHit,
     Context,
     Element,
     Neighbor,
@@ -27,6 +22,7 @@ from graphreader.store.records import (
     StoredChunk,
     StoredFact,
 )
+from graphreader.store.search import NOT_INDEXED, find_named, search_chunks
 
 EXACT_UP_TO = 10_000
 """Key elements up to which a scan is faster than an index query that fetches more than needed."""
@@ -89,7 +85,9 @@ class GraphExplorer:
 
     async def matching(self, texts: Sequence[str], limit: int) -> list[list[Node]]:
         """Return for each text that has words the key elements whose names share some."""
-        queries = [(text, query) for text in texts if (query := lucene_query(text, self.corpus))]
+        queries = [
+            (text, query) for text in texts if (query := key_element_query(text, self.corpus))
+        ]
         if not queries:
             return []
         rows = await self._read(
@@ -101,6 +99,31 @@ class GraphExplorer:
             wordings = {one["id"]: sorted(chain(*one["wordings"])) for one in row["rows"]}
             matches.append([nodes[id_] for id_ in rank_by_words(text, wordings)[:limit]])
         return matches
+
+    async def search(
+        self,
+        queries: Sequence[str],
+        limit: int,
+        vectors: Sequence[Sequence[float]] | None = None,
+    ) -> list[list[ChunkHit]]:
+        """Return for each query at most so many chunks, best first, none where nothing matches.
+
+        Chunks with two names of a query come first. `vectors` are those of the queries.
+        """
+        return await search_chunks(self.connection, self.corpus, queries, limit)
+
+    async def search_note(self) -> str | None:
+        """Return a sentence if the corpus lacks what `search` needs to search its facts."""
+        rows = await self._read("corpus")
+        indexed = bool(rows) and rows[0]["terms"] == TERMS_VERSION
+        return None if indexed else NOT_INDEXED.format(corpus=shlex.quote(self.corpus))
+
+    async def named(self, names: Sequence[str]) -> list[Element | None]:
+        """Return for each name the key element that it means, None where no name is near.
+
+        Case, accents, punctuation, initials, a plural s and a letter of a long word may differ.
+        """
+        return await find_named(self.connection, self.corpus, names)
 
     async def elements(self, ids: Sequence[str]) -> list[Element]:
         """Return key elements by id, each once; for a merged one the element it is merged into."""
@@ -232,70 +255,3 @@ def _bounds(related: Sequence[str]) -> dict[str, Any]:
 
 def _id_and_index(row: Row | None) -> tuple[str, int] | None:
     return None if row is None else (row["id"], row["index"])
-
-
-_MOST_TERMS = 200  # Lucene refuses queries of more than 1,024 clauses; each term makes two
-_RARITY = 1_000  # a word of one name in so many weighs about ten times as much as one of every name
-
-# BM25's, as Lucene has them.
-_SATURATION = 1.2
-_LENGTH = 0.75
-
-_FUNCTION_WORDS = frozenset(
-    """
-    a an and are as at be been but by can could did do does for from had has have he her him his how
-    i if in into is it its me my of on or our she should so that the their them then there these
-    they this those to was we were what when where which who whom whose why will with would you your
-    """.split()  # noqa: SIM905  # a list of these would take ninety lines
-)
-_WORD = re.compile(r"\w+")
-_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
-
-
-def lucene_query(text: str, corpus: str) -> str | None:
-    """Return a query for key elements of `corpus` with any word of `text`, None without words.
-
-    Every word is quoted, so AND, brackets and stars mean themselves.
-    """
-    terms = _query_terms(text)
-    if not terms:
-        return None
-    either = " ".join(f'name:"{term}" aliases:"{term}"' for term in terms)
-    return f"+corpus_word:{corpus_word(corpus)} +({either})"
-
-
-def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return ids by how well their wordings match `text`, best first: BM25 over all words."""
-    query = _query_terms(text)
-    names = {id_: Counter(_terms(" ".join(words))) for id_, words in wordings.items()}
-    frequency = Counter(term for terms in names.values() for term in query if term in terms)
-    weights = {term: math.log(1 + _RARITY / frequency[term]) for term in frequency}
-    average = sum(map(Counter.total, names.values())) / len(names) if names else 1
-
-    def score(id_: str) -> float:
-        terms = names[id_]
-        penalty = _SATURATION * (1 - _LENGTH + _LENGTH * terms.total() / average)
-        return sum(weights[term] * terms[term] / (terms[term] + penalty) for term in weights)
-
-    return sorted(names, key=lambda id_: (-score(id_), wordings[id_]))
-
-
-def corpus_word(corpus: str) -> str:
-    """The word by which the full-text index knows a corpus, safe from the index's tokenizer."""
-    return "c" + sha256(corpus.encode()).hexdigest()[:16]
-
-
-def _query_terms(text: str) -> list[str]:
-    """The words to search for: each once, function words only where there are no others."""
-    terms = list(dict.fromkeys(_terms(text)))
-    return ([term for term in terms if term not in _FUNCTION_WORDS] or terms)[:_MOST_TERMS]
-
-
-def _terms(text: str) -> list[str]:
-    """The words of a text; Chinese, which has no spaces, as pairs of characters."""
-    terms: list[str] = []
-    for word in _WORD.findall(text.lower()):
-        for part in _CHINESE.findall(word):
-            terms += [part[i : i + 2] for i in range(len(part) - 1)] or [part]
-        terms += _CHINESE.sub(" ", word).split()
-    return terms

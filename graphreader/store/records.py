@@ -72,6 +72,24 @@ class StoredFact:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkHit:
+    """A chunk that a search returns; `facts` are those that match, best first.
+
+    `index` is its position among the `chunks` of its document. Scores of one query compare.
+    """
+
+    id: str
+    index: int
+    document: str
+    document_id: str
+    tokens: int
+    text: str
+    facts: tuple[StoredFact, ...]
+    score: float
+    chunks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkFacts:
     """Facts of one chunk, in their order; `index` is the chunk's position in its document.
 

@@ -20,6 +20,8 @@ _STATEMENTS = (
     "key_element_fresh",
     "key_element_merged",
     "key_element_words",
+    "fact_terms",
+    "title_terms",
     "run_id",
 )
 

@@ -16,7 +16,7 @@ from graphreader.documents import AtomicFact, Chunk, Document
 from graphreader.errors import EmbeddingMismatchError, StoreError
 from graphreader.reading import Reading
 from graphreader.store.connection import Connection, Row, Run
-from graphreader.store.explorer import corpus_word
+from graphreader.store.full_text import TERMS_VERSION, corpus_word, indexed_terms
 
 logger = logging.getLogger("graphreader.store")
 T = TypeVar("T")
@@ -89,6 +89,7 @@ class GraphWriter:
             "prompts": prompts,
             "embedding": embedding,
             "dimension": dimension,
+            "terms": TERMS_VERSION,
         }
         rows = await self.connection.write("write/corpus", **self._record)
         check_embedding(self.corpus, rows[0]["embedding"], embedding)
@@ -120,7 +121,7 @@ class GraphWriter:
                 one.chunk.document for one in chunks if one.chunk.id not in without_facts
             )
             new = [one for one in chunks if one.facts and one.chunk.id in without_facts]
-            elements, facts = _fact_rows(new)
+            elements, facts = _fact_rows(new, self.corpus)
             values = {"corpus": self.corpus, "corpus_word": corpus_word(self.corpus)}
             rows = (
                 await run("write/facts", elements=elements, chunks=facts, **values) if new else []
@@ -218,7 +219,7 @@ class GraphWriter:
         return await self.connection.transact(locked)
 
     def _document_values(self, documents: Iterable[Document], chunk_tokens: int) -> dict[str, Any]:
-        rows = [_document_row(one) for one in documents]
+        rows = [_document_row(one, self.corpus) for one in documents]
         return {"corpus": self.corpus, "chunk_tokens": chunk_tokens, "documents": rows}
 
 
@@ -238,10 +239,11 @@ def metadata_of(document: Document) -> str:
     return json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True)
 
 
-def _document_row(document: Document) -> dict[str, Any]:
+def _document_row(document: Document, corpus: str) -> dict[str, Any]:
     return {
         "id": document.id,
         "title": document.title,
+        "terms": indexed_terms(document.title, corpus),
         "source": document.source,
         "sha256": document.sha256,
         "language": document.language,
@@ -252,7 +254,7 @@ def _document_row(document: Document) -> dict[str, Any]:
     }
 
 
-def _fact_rows(chunks: Sequence[ReadChunk]) -> tuple[list[Any], list[Any]]:
+def _fact_rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[Any], list[Any]]:
     """Return the rows of key elements, and of chunks whose facts refer to them by their index."""
     by_id: dict[str, tuple[str, dict[str, None]]] = {}
     for read in chunks:
@@ -270,6 +272,7 @@ def _fact_rows(chunks: Sequence[ReadChunk]) -> tuple[list[Any], list[Any]]:
                 {
                     "id": fact.id,
                     "text": fact.text,
+                    "terms": indexed_terms(fact.text, corpus),
                     "index": fact.index,
                     "names": [[number[e.id], e.surface] for e in fact.key_elements],
                 }

@@ -1,6 +1,11 @@
 """Full-text queries for key elements, and the ranking of what they find."""
 
-from graphreader.store.explorer import _MOST_TERMS, corpus_word, lucene_query, rank_by_words
+from graphreader.store.full_text import (
+    _MOST_TERMS,
+    corpus_word,
+    key_element_query,
+    rank_by_words,
+)
 
 
 def query_of(*terms: str) -> str:
@@ -13,13 +18,13 @@ def query_of(*terms: str) -> str:
 # asked for only where there are no others; Chinese by pairs of characters, mixed text by both.
 # Without any word there is nothing to ask, and a long question stays within what Lucene takes.
 def test_queries() -> None:
-    long = lucene_query(" ".join(f"word{n}" for n in range(5000)), "c")
+    long = key_element_query(" ".join(f"word{n}" for n in range(5000)), "c")
 
-    assert lucene_query("Joan NOT (Arc*", "c") == query_of("joan", "not", "arc")
-    assert lucene_query("What is the CASTLE of a king?", "c") == query_of("castle", "king")
-    assert lucene_query("The Who", "c") == query_of("the", "who")
-    assert lucene_query("贞德生X", "c") == query_of("贞德", "德生", "x")
-    assert lucene_query(" *?()~ ", "c") is None
+    assert key_element_query("Joan NOT (Arc*", "c") == query_of("joan", "not", "arc")
+    assert key_element_query("What is the CASTLE of a king?", "c") == query_of("castle", "king")
+    assert key_element_query("The Who", "c") == query_of("the", "who")
+    assert key_element_query("贞德生X", "c") == query_of("贞德", "德生", "x")
+    assert key_element_query(" *?()~ ", "c") is None
     assert long
     assert long.count("name:") == _MOST_TERMS
 

@@ -1,0 +1,14 @@
+// For each of some full-text queries the key elements that match it, with all their wordings and the
+// number of their facts. A merged one is replaced by its target.
+UNWIND range(0, size($queries) - 1) AS place
+CALL (place) {
+  CALL db.index.fulltext.queryNodes('graphreader_key_element_words', $queries[place],
+       {limit: $limit})
+  YIELD node AS k
+  WHERE k.corpus = $corpus
+  OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+  WITH DISTINCT coalesce(a, k) AS k
+  RETURN collect(k {.id, .name, .aliases, facts: COUNT { (k)<-[:HAS_KEY_ELEMENT]-() }}) AS rows
+}
+RETURN rows
+ORDER BY place

@@ -1,0 +1,27 @@
+// For each of some full-text queries the facts that match it, and the first facts of the documents
+// whose titles match it, in no order, since Lucene's scores depend on other corpora, too. No row for
+// a corpus whose facts are not indexed in this version.
+MATCH (corpus:Corpus {name: $corpus})
+WHERE corpus.terms = $version
+UNWIND range(0, size($queries) - 1) AS place
+CALL (place) {
+  CALL (place) {
+    CALL db.index.fulltext.queryNodes('graphreader_fact_terms', $queries[place], {limit: $facts})
+    YIELD node AS f
+    RETURN f
+  UNION
+    CALL db.index.fulltext.queryNodes('graphreader_title_terms', $queries[place], {limit: $titles})
+    YIELD node AS d
+    MATCH (d)-[:HAS_CHUNK]->(c)
+    WHERE c.index = 0
+    MATCH (c)-[:HAS_ATOMIC_FACT]->(f)
+    WHERE f.index < $opening
+    RETURN f
+  }
+  MATCH (c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
+  WHERE f.corpus = $corpus AND c.pending IS NULL AND c.retired IS NULL
+  MATCH (d:Document {id: c.document})
+  RETURN collect([c.id, d.title, f.index, f.text]) AS rows
+}
+RETURN rows
+ORDER BY place

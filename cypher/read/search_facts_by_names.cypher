@@ -1,0 +1,22 @@
+// For each of some full-text queries the facts of the key elements that match it, in no order. It
+// serves corpora whose facts are not indexed. A merged key element is replaced by its target.
+UNWIND range(0, size($queries) - 1) AS place
+CALL (place) {
+  CALL db.index.fulltext.queryNodes('graphreader_key_element_words', $queries[place],
+       {limit: $titles})
+  YIELD node AS k
+  WHERE k.corpus = $corpus
+  OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+  WITH DISTINCT coalesce(a, k) AS k
+  CALL (k) {
+    MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+    RETURN f LIMIT $opening
+  }
+  WITH DISTINCT f
+  MATCH (c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
+  WHERE c.pending IS NULL AND c.retired IS NULL
+  MATCH (d:Document {id: c.document})
+  RETURN collect([c.id, d.title, f.index, f.text]) AS rows
+}
+RETURN rows
+ORDER BY place

@@ -1,0 +1,100 @@
+"""Queries for the full-text indexes, and BM25 over what they return.
+
+Lucene weighs a word by its frequency in all corpora of a database. So its results are ranked again
+here, by BM25 over those of one corpus. Facts and titles are indexed by the terms of `text.words`,
+so that a word in another form, or a Chinese name of two characters, is found as well.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+
+from graphreader.text.words import terms_of
+
+TERMS_VERSION = 1
+"""The number of the way in which `indexed_terms` are made; `graphreader reindex` renews others."""
+
+_MOST_TERMS = 200  # Lucene refuses queries of more than 1,024 clauses; a term makes up to two
+_RARITY = 1_000  # a word of one text in so many weighs about ten times as much as one of every text
+
+# BM25's, as Lucene has them.
+_SATURATION = 1.2
+_LENGTH = 0.75
+
+_FUNCTION_WORDS = frozenset(
+    """
+    a an and are as at be been but by can could did do does for from had has have he her him his how
+    i if in into is it its me my of on or our she should so that the their them then there these
+    they this those to was we were what when where which who whom whose why will with would you your
+    """.split()  # noqa: SIM905  # a list of these would take ninety lines
+)
+_WORD = re.compile(r"\w+")
+_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
+
+
+def corpus_word(corpus: str) -> str:
+    """The word by which a full-text index knows a corpus, safe from every tokenizer."""
+    return "c" + sha256(corpus.encode()).hexdigest()[:16]
+
+
+def indexed_terms(text: str, corpus: str) -> str:
+    """The property `terms` of a fact or a document: the corpus's word, then the text's terms."""
+    return " ".join([f"{corpus_word(corpus)}v{TERMS_VERSION}", *sorted(terms_of(text))])
+
+
+def terms_query(terms: Iterable[str], corpus: str) -> str | None:
+    """Return a query for facts or documents of `corpus` with any of the terms, None without one."""
+    either = " ".join(f'"{term}"' for term in sorted(terms)[:_MOST_TERMS])
+    return f'+"{corpus_word(corpus)}v{TERMS_VERSION}" +({either})' if either else None
+
+
+def key_element_query(text: str, corpus: str) -> str | None:
+    """Return a query for key elements of `corpus` with any word of `text`, None without words.
+
+    Every word is quoted, so AND, brackets and stars mean themselves.
+    """
+    terms = _query_terms(text)
+    if not terms:
+        return None
+    either = " ".join(f'name:"{term}" aliases:"{term}"' for term in terms)
+    return f"+corpus_word:{corpus_word(corpus)} +({either})"
+
+
+def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return ids by how well their wordings match `text`, best first: BM25 over all words."""
+    names = [Counter(_terms(" ".join(words))) for words in wordings.values()]
+    points = term_scores(_query_terms(text), names)
+    scores = {id_: sum(one.values()) for id_, one in zip(wordings, points, strict=True)}
+    return sorted(scores, key=lambda id_: (-scores[id_], wordings[id_]))
+
+
+def term_scores(query: Iterable[str], texts: Sequence[Counter[str]]) -> list[dict[str, float]]:
+    """Return for each text, given by its terms, what each term of the query adds to its BM25."""
+    frequency = Counter(term for terms in texts for term in query if term in terms)
+    weights = {term: math.log(1 + _RARITY / frequency[term]) for term in frequency}
+    average = sum(map(Counter.total, texts)) / len(texts) if texts else 1
+    scores = []
+    for terms in texts:
+        penalty = _SATURATION * (1 - _LENGTH + _LENGTH * terms.total() / average)
+        scores.append(
+            {t: weights[t] * terms[t] / (terms[t] + penalty) for t in weights if t in terms}
+        )
+    return scores
+
+
+def _query_terms(text: str) -> list[str]:
+    """The words to search for: each once, function words only where there are no others."""
+    terms = list(dict.fromkeys(_terms(text)))
+    return ([term for term in terms if term not in _FUNCTION_WORDS] or terms)[:_MOST_TERMS]
+
+
+def _terms(text: str) -> list[str]:
+    """The words of a text; Chinese, which has no spaces, as pairs of characters."""
+    terms: list[str] = []
+    for word in _WORD.findall(text.lower()):
+        for part in _CHINESE.findall(word):
+            terms += [part[i : i + 2] for i in range(len(part) - 1)] or [part]
+        terms += _CHINESE.sub(" ", word).split()
+    return terms

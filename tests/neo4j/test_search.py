@@ -1,0 +1,154 @@
+"""Search for chunks by facts and titles, and for key elements by name."""
+
+import pytest
+
+from graphreader.store.connection import Connection
+from graphreader.store.explorer import GraphExplorer
+from graphreader.store.writer import GraphWriter
+from tests.neo4j.texts import Facts, write
+from tests.servers import both_versions
+
+SCHOOL: dict[str, list[Facts]] = {
+    "Emil Rask": [
+        {"He was taught by Vera Holm.": ["Vera Holm"], "He had a dog.": ["dog"]},
+        {"Emil Rask founded the school in Bergen.": ["Emil Rask", "Bergen"]},
+    ],
+    "Vera Holm": [{"Vera Holm painted ships.": ["Vera Holm", "ships"]}],
+    "Bergen": [
+        {"Bergen is a rainy city.": ["Bergen"]},
+        {"Vera Holm left the harbour.": ["Vera Holm"], "Emil Rask stayed.": ["Emil Rask"]},
+    ],
+    "贞德": [{"贞德生于栋雷米。": ["贞德", "栋雷米"], "她是农民的女儿。": ["农民"]}],
+}
+
+
+async def write_school(writer: GraphWriter) -> None:
+    for title, chunks in SCHOOL.items():
+        await write(writer, title, [(f"{title} {n}", facts) for n, facts in enumerate(chunks)])
+
+
+async def found(explorer: GraphExplorer, query: str, limit: int = 9) -> list[str]:
+    """The texts of the chunks that a search returns, best first."""
+    return [hit.text for hit in (await explorer.search([query], limit))[0]]
+
+
+# Facts and titles vote for their chunks, words in any form; of two names the chunks with both come
+# first, then those of each. A Chinese name of two characters is a word. Where only words of any
+# question are shared, or none, there is no hit.
+@both_versions
+@pytest.mark.parametrize(
+    ("query", "chunks"),
+    [
+        ("Which painter was the teacher of Rask, who had a dog?", ["Emil Rask 0"]),
+        ("founder of a school", ["Emil Rask 1"]),
+        ("Emil Rask, Vera Holm", ["Bergen 1", "Emil Rask 0"]),
+        ("Is Bergen or Vera Holm rainier?", ["Bergen 1", "Bergen 0", "Vera Holm 0"]),
+        ("贞德", ["贞德 0"]),
+        ("谁的女儿", ["贞德 0"]),
+        ("What was the name of the first zebra?", []),
+        ("谁的名字", []),
+        ("?", []),
+    ],
+)
+async def test_chunks(
+    explorer: GraphExplorer, writer: GraphWriter, query: str, chunks: list[str]
+) -> None:
+    await write_school(writer)
+
+    hits = await found(explorer, query)
+
+    assert set(hits[: len(chunks)]) == set(chunks) if chunks else not hits
+
+
+# A hit has its chunk in full, its place, and the facts that match, best first. Several queries are
+# one search.
+async def test_hits(explorer: GraphExplorer, writer: GraphWriter) -> None:
+    await write_school(writer)
+
+    (hit, *_), nothing, limited = await explorer.search(
+        ["Who taught Rask the dog?", "zebra", "Emil Rask"], 2
+    )
+
+    assert (hit.document, hit.index, hit.chunks, hit.text) == ("Emil Rask", 0, 2, "Emil Rask 0")
+    assert [fact.index for fact in hit.facts] == [1, 0]
+    assert nothing == []
+    assert len(limited) == 2
+
+
+# Chunks of another corpus are no hits, nor are those of an edit that is under way.
+async def test_other_chunks(
+    explorer: GraphExplorer, writer: GraphWriter, other: GraphWriter, connection: Connection
+) -> None:
+    await write_school(other)
+    assert await found(explorer, "Emil Rask") == []
+
+    await write_school(writer)
+    version = (await connection.read("read/documents", corpus=writer.corpus))[0]["documents"]
+    rask = next(row["id"] for row in version if row["title"] == "Emil Rask")
+    await connection.write("write/retire_chunks", document=rask, chunks=[])
+
+    assert await found(explorer, "Emil Rask") == ["Bergen 1"]
+
+
+# A corpus whose facts were not indexed is searched by its key elements, and a note says so.
+async def test_older_corpus(
+    explorer: GraphExplorer, writer: GraphWriter, connection: Connection
+) -> None:
+    await write_school(writer)
+    assert await explorer.search_note() is None
+
+    await connection.write("write/corpus_terms", corpus=writer.corpus, terms=None)
+
+    assert "graphreader reindex" in str(await explorer.search_note())
+    assert (await found(explorer, "What did Vera Holm paint?"))[0] == "Vera Holm 0"
+    assert await found(explorer, "zebra") == []
+
+
+NAMES = {
+    "a": ["Émile Zola", "Zola"],
+    "b": ["J. R. R. Tolkien"],
+    "c": ["John Smith", "Smith"],
+    "d": ["Li Yu (director)"],
+    "e": ["Beatles"],
+    "f": ["Dostoevsky"],
+    "g": ["U.S. Army"],
+    "h": ["Maria"],
+    "i": ["孙悟空"],
+    "j": ["smith"],
+}
+
+
+# The key element of a name is found by its wording, else in spite of case, accents, points,
+# initials, a plural, or a letter of a long word; another name is not it.
+@both_versions
+@pytest.mark.parametrize(
+    ("name", "element"),
+    [
+        ("Smith", "Smith"),
+        ("ZOLA", "Zola"),
+        ("Emile Zola", "Émile Zola"),
+        ("JRR Tolkien", "J. R. R. Tolkien"),
+        ("John Ronald Reuel Tolkien", "J. R. R. Tolkien"),
+        ("J. Smith", "John Smith"),
+        ("John W. Smith", "John Smith"),
+        ("Li Yu", "Li Yu (director)"),
+        ("the Beatle", "Beatles"),
+        ("Dostoyevsky", "Dostoevsky"),
+        ("US Army", "U.S. Army"),
+        ("孙悟空", "孙悟空"),
+        ("Peter Smith", None),
+        ("Marta", None),
+        ("悟空", None),
+        ("!", None),
+    ],
+)
+async def test_named(
+    explorer: GraphExplorer, writer: GraphWriter, name: str, element: str | None
+) -> None:
+    facts = {f"{' and '.join(names)} came.": names for names in NAMES.values()}
+    await write(writer, "Names", [("text", facts)])
+
+    unknown, named = await explorer.named(["Nobody", name])
+
+    assert unknown is None
+    assert (named.name if named else None) == element
