@@ -20,7 +20,7 @@ from graphreader.ingestion.chunking import split
 from graphreader.ingestion.extraction import ExtractedFact, atomic_facts
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.store.connection import Address
-from graphreader.store.explorer import corpus_word
+from graphreader.store.full_text import corpus_word, indexed_terms
 from graphreader.store.writer import metadata_of
 
 VECTORS = 500
@@ -50,7 +50,7 @@ SET c = part.properties
 WITH elements, c, part
 UNWIND part.facts AS fact
 CREATE (c)-[:HAS_ATOMIC_FACT]->
-       (f:AtomicFact {id: fact[0], corpus: $corpus, text: fact[1], index: fact[2]})
+       (f:AtomicFact {id: fact[0], corpus: $corpus, text: fact[1], index: fact[2], terms: fact[4]})
 WITH elements, f, fact
 UNWIND fact[3] AS name
 WITH f, elements[name[0]] AS k, name[1] AS surface
@@ -166,6 +166,7 @@ def _document(
         "id": document.id,
         "corpus": document.corpus,
         "title": document.title,
+        "terms": indexed_terms(document.title, document.corpus),
         "source": document.source,
         "sha256": document.sha256,
         "language": document.language,
@@ -194,7 +195,13 @@ def _chunk(
         "end": chunk.end,
     }
     rows = [
-        [fact.id, fact.text, fact.index, [[place[e.id], e.surface] for e in fact.key_elements]]
+        [
+            fact.id,
+            fact.text,
+            fact.index,
+            [[place[e.id], e.surface] for e in fact.key_elements],
+            indexed_terms(fact.text, document.corpus),
+        ]
         for fact in facts
     ]
     return {"properties": properties, "facts": rows}
