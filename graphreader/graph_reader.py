@@ -187,15 +187,20 @@ class GraphReader:
         mode: Mode | None = None,
         keep_run: bool = False,
         options: Sequence[str] = (),
+        follow: str | None = None,
     ) -> Reading:
         """Explore the corpus and answer. Documents, chunks, facts and key elements never change.
 
         `run` is the id of the run: a kept run of that id is resumed if it asks the same, else
         UsageError is raised. `mode` replaces the mode of the settings. With `keep_run` the run is
-        written into the graph when it ends. With `options` the answer is one of them.
+        written into the graph when it ends. With `options` the answer is one of them. `follow` is
+        the id, or a unique prefix of it, of a finished run of this corpus that the question
+        follows up.
         """
         question = with_options(question, options)
-        request = RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
+        request = RunRequest(
+            self._corpus, question, run, mode=mode, follow=follow, keep_run=keep_run
+        )
         return await last_reading(execute(self._resources, request))
 
     @stream_in_loop
@@ -206,10 +211,15 @@ class GraphReader:
         run: str | None = None,
         mode: Mode | None = None,
         keep_run: bool = False,
+        follow: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Answer as `aask` and yield the events: first RunBegan, last QuestionAnswered."""
         request = RunRequest(
-            self._corpus, question, run, mode=mode, keep_run=keep_run, stream_answer=True
+            *(self._corpus, question, run),
+            mode=mode,
+            follow=follow,
+            keep_run=keep_run,
+            stream_answer=True,
         )
         return execute(self._resources, request)
 

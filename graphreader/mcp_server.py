@@ -23,7 +23,7 @@ from graphreader.agent.events import (
 )
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import ElementFacts, GraphReader, NeighborElement
-from graphreader.reading import Citation, Claim, Contradiction
+from graphreader.reading import Citation, Claim, Confidence, Contradiction
 from graphreader.store.catalog import DocumentSummary
 from graphreader.store.records import Element, Passage
 
@@ -51,15 +51,19 @@ KeyElementName = Annotated[
 class AnswerResult(BaseModel):
     """The answer to a question; `answered` is false if the texts do not answer it.
 
-    Numbers in claims and contradictions are places in the list of citations, from 1.
+    A likely answer rests on an inferred link, which the explanation names. Numbers in claims and
+    contradictions are places in the list of citations, from 1. `run` can be followed up.
     """
 
     answer: str
+    explanation: str
+    confidence: Confidence
     answered: bool
     citations: list[Citation]
     claims: list[Claim]
     contradictions: list[Contradiction]
     notes: list[str]
+    run: str
 
 
 class KeyElementsResult(BaseModel):
@@ -100,14 +104,19 @@ class CorpusTools:
         self,
         question: Annotated[str, Field(description="A whole question that stands by itself.")],
         context: Context[Any],
+        follow: Annotated[
+            str | None,
+            Field(description="The `run` of an earlier answer that the question follows up."),
+        ] = None,
     ) -> AnswerResult:
         """Answer a question from the texts, also one whose answer is spread over many places.
 
         It plans, explores the graph on several paths side by side, and answers with exact quotes.
-        Slow and thorough: seconds to minutes. It remembers no earlier question.
+        Slow and thorough: seconds to minutes. It remembers no earlier question but that of the
+        run in `follow`.
         """
         steps = 0
-        async with aclosing(self._reader.astream(question)) as events:
+        async with aclosing(self._reader.astream(question, follow=follow)) as events:
             async for event in events:
                 if isinstance(event, QuestionAnswered):
                     names = AnswerResult.model_fields

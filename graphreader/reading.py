@@ -93,9 +93,11 @@ class Path:
 class Reading:
     """An answered question; `notes` are sentences for the user.
 
-    `citations` are those of all `claims` and `contradictions`, each once; a question that is not
-    `answered` has none of them. `usage` is the whole cost, `phases` the same phase by phase. `run`
-    is the id under which the run is kept, or empty.
+    `answer` is the short answer, `explanation` joins the evidence for it in a sentence or two, or
+    is empty. `answered` is false if `confidence` is "not in the texts". `citations` are those of
+    all `claims` and `contradictions`, each once; those of a question that is not answered are what
+    was found about it. `usage` is the whole cost, `phases` the same phase by phase. `run` is the id
+    under which the run is kept, or empty.
 
     `documents_read` are the ids of the documents of which a chunk or page was shown in full,
     `passages_read` these slices (the document's id, first character, the one behind the last);
@@ -128,6 +130,13 @@ class Reading:
     evidence: str = ""
     pages_looked_up: int | None = None
     compression: float | None = None
+    explanation: str = ""
+    confidence: Confidence = "stated"
+
+    def __post_init__(self) -> None:
+        """Only an answered question is stated or likely."""
+        if not self.answered:
+            object.__setattr__(self, "confidence", "not in the texts")
 
     @property
     def failure(self) -> DecisionError | None:

@@ -29,6 +29,7 @@ from graphreader.agent.events import (
     replay,
     replay_reading,
 )
+from graphreader.agent.follow_up import earlier_exchange
 from graphreader.agent.graph import build_agent
 from graphreader.agent.run_store import (
     RunCheckpoints,
@@ -58,6 +59,7 @@ class RunRequest:
 
     `run` is the id of a new run, or of the kept one. With `resume` it may be a prefix of an id, and
     the kept run's own question and corpus count; `step`, from 1, forks it before that step.
+    `follow` is the id of the finished run that the question follows up, `earlier` its exchange.
     `keep_run` writes the run into the graph. `stream_answer` yields the answer while it is written.
     """
 
@@ -67,6 +69,8 @@ class RunRequest:
     resume: bool = False
     step: int | None = None
     mode: Mode | None = None
+    follow: str | None = None
+    earlier: str = ""
     keep_run: bool = False
     stream_answer: bool = False
 
@@ -97,7 +101,7 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
         else:
             # Closed with this generator: no decision is requested after the caller stops.
             stream = run.agent.astream(
-                None if snapshot else {"question": run.question},
+                None if snapshot else {"question": run.question, "earlier": run.earlier},
                 run.thread.config,
                 stream_mode=["custom", "values"],
                 subgraphs=True,
@@ -144,15 +148,38 @@ async def _find_kept_run(
     if request.mode is not None and request.mode not in PATHS_AND_CALLS:
         modes = " or ".join(PATHS_AND_CALLS)
         raise UsageError(f"There is no mode {request.mode!r}: choose {modes}.")
+    if request.follow is not None:
+        request = await _following(resources, request, request.follow)
     if request.run is None or resources.run_store is None:
         return request, None
     found = None
     with suppress(RunsError):  # starting the run reports it
         found = await resources.run_store.find(request.run)
-    same = request.corpus, request.question
-    if found and (found.summary.corpus, found.summary.question) != same:
+    same = request.corpus, request.question, request.follow
+    if found and (found.summary.corpus, found.summary.question, found.summary.follow) != same:
         raise UsageError(f"The run {request.run} is about another question: choose another id.")
     return request, found
+
+
+async def _following(resources: Resources, request: RunRequest, follow: str) -> RunRequest:
+    """The request with the exchange that it follows up; `follow` may be a prefix of the run's id.
+
+    Raises UnknownRunError, and UsageError for a run of another corpus or without an answer.
+    """
+    record = await resources.required_run_store().get(follow)
+    id, corpus = record.summary.id, record.summary.corpus
+    if corpus != request.corpus:
+        raise UsageError(
+            f"The run {id} is about the corpus {corpus!r}, not {request.corpus!r}: ask that one."
+        )
+    if record.reading is None or record.summary.status != "finished":
+        raise UsageError(
+            f"The run {id} has no answer to follow up yet: `graphreader runs resume "
+            f"{shlex.quote(id)}` first."
+        )
+    before = record.options.get("earlier", "")
+    earlier = earlier_exchange(record.reading, before, resources.settings.window)
+    return replace(request, follow=id, earlier=earlier)
 
 
 async def _finished_run(
@@ -251,6 +278,7 @@ class _Run:
     notes: list[str]
     thread: CheckpointThread
     keep_run: bool
+    earlier: str = ""
     store: RunStore | None = None
     snapshot: StateSnapshot | None = None
 
@@ -273,10 +301,14 @@ class _Run:
         id = request.run if request.run and request.step is None else new_run_id()
         thread = CheckpointThread(id, await resources.saver())
         keep_run = request.keep_run or bool(record and record.options["keep_run"])
-        run = cls(resources, id, request.corpus, request.question, deps, notes, thread, keep_run)
+        earlier = record.options.get("earlier", "") if record else request.earlier
+        run = cls(
+            *(resources, id, request.corpus, request.question, deps, notes, thread, keep_run),
+            earlier,
+        )
         try:
             if record is None:
-                await run._start(request.mode or resources.settings.mode)
+                await run._start(request.mode or resources.settings.mode, request.follow)
             elif request.step is None:
                 await run._resume(record, request.mode)
             else:
@@ -286,7 +318,7 @@ class _Run:
             raise
         return run
 
-    async def _start(self, mode: Mode) -> None:
+    async def _start(self, mode: Mode, follow: str | None) -> None:
         options = {
             "limits": asdict(self.deps.limits),
             "max_calls": self.deps.budget.max_calls,
@@ -294,6 +326,8 @@ class _Run:
             "decider": self.deps.decider.name,
             "keep_run": self.keep_run,
             "mode": mode,
+            "follow": follow,
+            "earlier": self.earlier,
         }
         if self.resources.run_store:
             try:

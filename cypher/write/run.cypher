@@ -7,9 +7,9 @@ MERGE (r:Run {id: $id})
 ON CREATE SET r.corpus = $corpus, r.asked = datetime() - duration({seconds: $seconds})
 WITH r WHERE r.corpus = $corpus
 SET r.question = $question, r.plan = $plan, r.analysis = $analysis, r.answer = $answer,
-    r.answered = $answered, r.claims = $claims, r.contradictions = $contradictions,
-    r.notes = $notes, r.decider = $decider, r.seconds = $seconds, r.calls = $calls,
-    r.tokens = $tokens
+    r.explanation = $explanation, r.confidence = $confidence, r.answered = $answered,
+    r.claims = $claims, r.contradictions = $contradictions, r.notes = $notes,
+    r.decider = $decider, r.seconds = $seconds, r.calls = $calls, r.tokens = $tokens
 WITH r
 CALL (r) {
   MATCH (r)-[old:INITIAL_NODE|STEP|CITED]->()

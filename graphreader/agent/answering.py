@@ -1,13 +1,19 @@
 """Answer reasoning (paper, section 3.4): one answer out of all notebooks, and its reading."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 from langgraph.runtime import Runtime
 
-from graphreader.agent.citations import NO_CITATIONS, cite, distinct_quotes
-from graphreader.agent.decisions import Answer
+from graphreader.agent.citations import (
+    NO_CITATIONS,
+    cite,
+    distinct_quotes,
+    with_valid_citations,
+)
+from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import AnswerToken
 from graphreader.agent.notebook import join
@@ -23,7 +29,7 @@ from graphreader.agent.state import (
     label,
     total_usage,
 )
-from graphreader.agent.tasks import AnswerTask, Evidence
+from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, Evidence
 from graphreader.errors import DecisionError, StoreError, WindowError
 from graphreader.llm.protocols import TokenCallback
 from graphreader.reading import (
@@ -76,7 +82,13 @@ class Answering:
             raise error
         notes = _early_end_notes(paths)
         language = language_of(state["question"])
-        unanswered = {"answered": False, **NO_CITATIONS, "notes": notes}
+        unanswered = {
+            "explanation": "",
+            "confidence": "not in the texts",
+            "answered": False,
+            **NO_CITATIONS,
+            "notes": notes,
+        }
         if not has_notes:
             in_budget = all(path["stopped"] != "budget" for path in paths)
             answer = (NOT_IN_THE_TEXTS if in_budget else BUDGET_USED_UP)[language]
@@ -93,14 +105,12 @@ class Answering:
                 "analysis": f"The notebooks stand as they are, no answer was put together: {error}",
                 "costs": wasted_costs(error, "answer"),
             }
-        citations, citation_notes = cite(decision, task, quotes)
+        decision = with_valid_citations(decision, len(task.evidence))
+        update = await checked_answer(self._deps, state["question"], decision, quotes)
         return {
-            "answer": decision.answer if decision.answer.strip() else NOT_IN_THE_TEXTS[language],
-            "analysis": decision.analysis,
-            "answered": decision.answered,
-            **citations,
-            "notes": notes + citation_notes,
-            "costs": costs,
+            **update,
+            "notes": notes + update["notes"],
+            "costs": add_costs(costs, update["costs"]),
         }
 
     async def _decide(
@@ -112,11 +122,11 @@ class Answering:
     ) -> tuple[Answer, AnswerTask, Costs]:
         """Take the decision; notebooks that are too many for one prompt are joined before."""
         question, plan = state["question"], state["plan"]
-        evidence = tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
+        evidence, earlier = evidence_of(quotes), state.get("earlier", "")
         notebooks = [path["notebook"] for path in paths]
         costs: Costs = {}
         while True:
-            task = AnswerTask(question, plan, tuple(notebooks), evidence)
+            task = AnswerTask(question, plan, tuple(notebooks), evidence, earlier)
             try:
                 decision, shown, cost = await self._deps.decide(task, on_token)
                 return decision, shown, add_costs(costs, cost)
@@ -129,6 +139,66 @@ class Answering:
                 error.spent += total_usage(costs)
                 raise
             notebooks, costs = await join(self._deps, question, plan, notebooks, costs)
+
+
+def evidence_of(quotes: Iterable[Quote]) -> tuple[Evidence, ...]:
+    """The quotes as a prompt shows them."""
+    return tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
+
+
+async def checked_answer(
+    deps: AgentDependencies, question: str, decision: Answer, quotes: Sequence[Quote]
+) -> Update:
+    """The output of a run: the answer with its citations, after a check where one is missing.
+
+    The numbers of the decision are those of `quotes`. If the check fails, the answer stands, and a
+    note names the claims without a quote.
+    """
+    unsupported = tuple(one.claim for one in decision.claims if not one.citations)
+    costs: Costs = {}
+    if decision.answered and unsupported and quotes:
+        task = ClaimCheckTask(
+            question, decision.answer, decision.explanation, unsupported, evidence_of(quotes)
+        )
+        try:
+            check, shown, costs = await deps.decide(task)
+            decision = _apply_check(decision, check, len(shown.evidence))
+            decision = with_valid_citations(decision, len(quotes))
+        except DecisionError as error:
+            costs = wasted_costs(error, task.phase)
+    citations, notes = cite(decision, quotes)
+    return {
+        "answer": decision.answer.strip() or NOT_IN_THE_TEXTS[language_of(question)],
+        "analysis": decision.analysis,
+        "explanation": decision.explanation.strip(),
+        "confidence": decision.confidence,
+        "answered": decision.answered,
+        **citations,
+        "notes": notes,
+        "costs": costs,
+    }
+
+
+def _apply_check(decision: Answer, check: ClaimCheck, shown: int) -> Answer:
+    """The answer with its changed claims, which cite quotes up to `shown`.
+
+    The check can lower the confidence, not raise it.
+    """
+    changed = {one.number: one for one in check.claims}
+    claims: list[CitedClaim] = []
+    number = 0
+    for claim in decision.claims:
+        number += not claim.citations
+        if not claim.citations and number in changed:
+            new = changed[number]
+            claim = CitedClaim(claim=new.claim, citations=[n for n in new.citations if n <= shown])
+        claims.append(claim)
+    update: dict[str, Any] = {"claims": [one for one in claims if one.claim.strip()]}
+    if check.confidence == "likely":
+        update["confidence"] = "likely"
+    if check.explanation.strip():
+        update["explanation"] = check.explanation
+    return decision.model_copy(update=update)
 
 
 class AnswerStream:
@@ -189,6 +259,8 @@ async def reading_of(
         question=question,
         answer=result["answer"],
         analysis=result["analysis"],
+        explanation=result.get("explanation", ""),  # runs of earlier versions have none
+        confidence=result.get("confidence", "stated"),
         answered=result["answered"],
         corpus=deps.explorer.corpus,
         plan=result["plan"],

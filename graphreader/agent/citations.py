@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphreader.agent.decisions import Answer
+from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import PathResult, Quote, Statement
-from graphreader.agent.tasks import AnswerTask
 from graphreader.store.records import StoredChunk
 
 NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
@@ -112,23 +111,39 @@ def _contains(outer: Quote, inner: Quote) -> bool:
     )
 
 
-def cite(
-    decision: Answer, task: AnswerTask, quotes: Sequence[Quote]
-) -> tuple[Mapping[str, Any], list[str]]:
+def with_valid_citations(decision: Answer, shown: int) -> Answer:
+    """The answer, whose claims cite only quotes 1 to `shown`, each once.
+
+    An answer without claims is one claim. A contradiction that does not cite both sides is dropped.
+    """
+
+    def valid(numbers: Sequence[int]) -> list[int]:
+        return [n for n in dict.fromkeys(numbers) if 1 <= n <= shown]
+
+    claims = [
+        CitedClaim(claim=one.claim.strip(), citations=valid(one.citations))
+        for one in decision.claims
+        if one.claim.strip()
+    ]
+    if decision.answered and not claims:
+        text = decision.explanation.strip() or decision.answer.strip()
+        claims = [CitedClaim(claim=text, citations=[])]
+    contradictions = [
+        CitedContradiction(about=one.about.strip(), citations=valid(one.citations))
+        for one in decision.contradictions
+        if one.about.strip() and len(valid(one.citations)) >= CONTRADICTION_QUOTES
+    ]
+    return decision.model_copy(update={"claims": claims, "contradictions": contradictions})
+
+
+def cite(decision: Answer, quotes: Sequence[Quote]) -> tuple[Mapping[str, Any], list[str]]:
     """The citations, claims and contradictions of the decision, and notes on them for a person.
 
-    `quotes` begin with the evidence of the task. Numbers of quotes that were not shown are dropped,
-    and so is a contradiction that does not cite both sides. A claim without a quote is kept, and a
-    note names it. An answer without claims is one claim.
+    The numbers of the decision are those of `quotes`. A claim without a quote is kept, and a note
+    names it. What was found is cited also where nothing is answered.
     """
-    if not decision.answered:
-        return NO_CITATIONS, []
-    claims = [(one.claim.strip(), task.shown(one.citations)) for one in decision.claims]
-    claims = [claim for claim in claims if claim[0]] or [(decision.answer.strip(), [])]
-    stated = [(one.about.strip(), task.shown(one.citations)) for one in decision.contradictions]
-    contradictions = [
-        (text, numbers) for text, numbers in stated if text and len(numbers) >= CONTRADICTION_QUOTES
-    ]
+    claims = [(one.claim, one.citations) for one in decision.claims]
+    contradictions = [(one.about, one.citations) for one in decision.contradictions]
     cited = dict.fromkeys(n for _, numbers in (*claims, *contradictions) for n in numbers)
     places = {number: place for place, number in enumerate(cited, 1)}
 

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from graphreader.llm.protocols import Decision
+from graphreader.reading import Confidence
 
 
 class RationalPlan(Decision):
@@ -131,16 +132,43 @@ class CitedContradiction(Decision):
 class Answer(Decision):
     """The answer from all notebooks (paper, figure 12), with the quotes that support its claims."""
 
-    analysis: str = Field(
-        description="What each notebook adds, how they fit together, where they contradict."
+    analysis: str = Field(description="What each notebook adds, how they fit together.")
+    answer: str = Field(description="The answer alone, or what the texts do not tell.")
+    explanation: str = Field(
+        default_factory=str, description="The sentence or two that join the evidence."
     )
-    answer: str = Field(
-        description="The answer alone, or a sentence that says that the texts do not tell."
-    )
-    answered: bool = Field(description="Whether the notebooks really answer the question.")
+    confidence: Confidence = Field(description="How the notebooks bear the answer out.")
     claims: list[CitedClaim] = Field(
-        default_factory=list, description="What the answer states; empty if not answered."
+        default_factory=list, description="What the answer rests on, or what was found."
     )
     contradictions: list[CitedContradiction] = Field(
         default_factory=list, description="Where quotes contradict each other."
+    )
+
+    @property
+    def answered(self) -> bool:
+        """Whether it is an answer, stated or likely."""
+        return self.confidence != "not in the texts"
+
+
+class CheckedClaim(Decision):
+    """A claim that cited no quote, after the check."""
+
+    number: int = Field(description="The number of the claim.")
+    claim: str = Field(
+        description="The claim, reworded so far that the quotes bear it out; empty to drop it."
+    )
+    citations: list[int] = Field(description="Numbers of the quotes that bear it out, if any do.")
+
+
+class ClaimCheck(Decision):
+    """The check of claims without a quote (ours: the paper's answer has no citations)."""
+
+    claims: list[CheckedClaim] = Field(description="The claims that change; others stay.")
+    confidence: Literal["stated", "likely"] = Field(
+        description="likely if the answer rests on a link that no quote bears out."
+    )
+    explanation: str = Field(
+        description="The explanation anew where it has to change, else empty. For likely: which "
+        "link is inferred."
     )

@@ -38,7 +38,8 @@ class Planning:
         decision: RationalPlan
         notes: list[str] = []
         try:
-            decision, _, costs = await self._deps.decide(PlanTask(state["question"]))
+            task = PlanTask(state["question"], state.get("earlier", ""))
+            decision, _, costs = await self._deps.decide(task)
             plan, needs = decision.plan, information_needs(decision)
         except (ReplyError, WindowError, BudgetError) as error:
             plan, needs, costs = _default_plan(state["question"]), [], wasted_costs(error, "plan")

@@ -67,7 +67,8 @@ _ACTIVE_HOLDERS: set[str] = set()
 class RunSummary:
     """One kept run; times in seconds of the epoch.
 
-    `error` says why it failed, `process` is the number of the process that works on it.
+    `error` says why it failed, `process` is the number of the process that works on it, `follow`
+    the id of the run whose answer its question follows up.
     """
 
     id: str
@@ -79,6 +80,7 @@ class RunSummary:
     decider: str
     error: str | None = None
     process: int | None = None
+    follow: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +367,10 @@ def _record(row: Any) -> RunRecord:
         status = "interrupted"
     values = json.loads(options)
     summary = RunSummary(
-        id, corpus, question, status, began, updated, values.get("decider", ""), error, process
+        *(id, corpus, question, status, began, updated, values.get("decider", "")),
+        error=error,
+        process=process,
+        follow=values.get("follow"),
     )
     return RunRecord(summary, values, _READING.validate_json(reading) if reading else None, holder)
 

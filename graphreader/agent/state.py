@@ -8,7 +8,7 @@ from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from graphreader.reading import Stopped
+from graphreader.reading import Confidence, Stopped
 from graphreader.usage import Phase, Usage
 
 Cost = dict[str, Any]
@@ -113,9 +113,10 @@ class Statement(TypedDict):
 
 
 class AgentInput(TypedDict):
-    """The input of the graph."""
+    """The input of the graph; `earlier` is the exchange that the question follows up."""
 
     question: str
+    earlier: NotRequired[str]
 
 
 class AgentOutput(TypedDict):
@@ -124,6 +125,8 @@ class AgentOutput(TypedDict):
     unjoined: NotRequired[str]
     answer: str
     analysis: str
+    explanation: str
+    confidence: Confidence
     answered: bool
     citations: list[Quote]
     claims: list[Statement]
@@ -137,12 +140,14 @@ class AgentOutput(TypedDict):
 class RunState(TypedDict, total=False):
     """The state of the whole run.
 
-    `run` is the id of a hosted run (`integrations.langgraph`). `needs` are the information needs of
+    `run` is the id of a hosted run (`integrations.langgraph`). `earlier` is the exchange that the
+    question follows up (`agent.follow_up`), or empty. `needs` are the information needs of
     the plan; `related` are the ids of the key elements that are most related to all of these.
     """
 
     run: str
     question: str
+    earlier: str
     plan: str
     needs: list[str]
     related: list[str]
@@ -153,6 +158,8 @@ class RunState(TypedDict, total=False):
     unjoined: str
     answer: str
     analysis: str
+    explanation: str
+    confidence: Confidence
     answered: bool
     citations: list[Quote]
     claims: list[Statement]

@@ -5,7 +5,7 @@ be too much for a window is ranked: `choices` counts it, and `keeping(n)` shows 
 Names and labels are folded to one line, so that none of them can write a line of the prompt.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import ClassVar, Self, TypeVar
@@ -14,6 +14,7 @@ from graphreader import tokens
 from graphreader.agent.decisions import (
     Answer,
     ChunkDecision,
+    ClaimCheck,
     Condensed,
     FactsDecision,
     InitialNodes,
@@ -44,17 +45,21 @@ NODES_WANTED = 10  # initial nodes that are to be proposed at least (paper, figu
 
 @dataclass(frozen=True, slots=True)
 class PlanTask(Task[RationalPlan]):
-    """Make the rational plan (figure 7)."""
+    """Make the rational plan (figure 7); `earlier` is the exchange of a follow-up question."""
 
     prompt = "rational_plan"
     decision = RationalPlan
     phase = "plan"
     reply_tokens = 600
     question: str
+    earlier: str = ""
 
     def values(self) -> Mapping[str, str]:
-        """The question."""
-        return {"question": self.question}
+        """The question; a follow-up is to be restated, since later prompts lack the exchange."""
+        if not self.earlier:
+            return {"question": self.question}
+        restate = "Begin the plan with the question restated so that it can be understood alone."
+        return {"question": f"{self.question}\n\n{self.earlier}\n\n{restate}"}
 
     def problem(self, decision: RationalPlan) -> str | None:
         """A plan too long to fit into a prompt with a chunk and a notebook."""
@@ -151,7 +156,8 @@ class Evidence:
 class AnswerTask(Task[Answer]):
     """Answer from the notebooks of all paths and the quotes that they found (figure 12).
 
-    Notebooks are always shown whole; the quotes are the choices.
+    Notebooks are always shown whole; the quotes are the choices. `earlier` is the exchange that the
+    question follows up, or empty.
     """
 
     prompt = "answer_reasoning"
@@ -164,20 +170,21 @@ class AnswerTask(Task[Answer]):
     plan: str
     notebooks: tuple[str, ...]
     evidence: tuple[Evidence, ...]
+    earlier: str = ""
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, the notebooks and the quotes; only quotes can be cited by number."""
-        quotes = [f"{folded(one.label)}: {folded(one.quote)}" for one in self.evidence]
+        follow_up = f"\n\n{self.earlier}" if self.earlier else ""
         return {
             "question": self.question,
-            "plan": self.plan,
+            "plan": f"{self.plan}{follow_up}",
             "notebooks": labelled("Notebook", self.notebooks),
-            "quotes": numbered(quotes) or "(none)",
+            "quotes": quotes_text(self.evidence),
         }
 
     def problem(self, decision: Answer) -> str | None:
         """An answer without words."""
-        return empty_answer_problem(decision)
+        return empty_answer_problem(decision, "set confidence to 'not in the texts'")
 
     def shortcoming(self, decision: Answer) -> str | None:
         """An answer that rests on none of the quotes, though there are some."""
@@ -197,6 +204,37 @@ class AnswerTask(Task[Answer]):
     def fewest(self) -> int:
         """Some quotes, as long as notebooks can be joined to make room for them."""
         return min(QUOTES_AT_LEAST, len(self.evidence)) if len(self.notebooks) > 1 else 0
+
+
+def quotes_text(evidence: Sequence[Evidence]) -> str:
+    """The numbered quotes with their places."""
+    return numbered([f"{folded(one.label)}: {folded(one.quote)}" for one in evidence]) or "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCheckTask(Task[ClaimCheck]):
+    """Find quotes for claims of an answer that cite none; the quotes are the choices."""
+
+    prompt = "claim_check"
+    decision = ClaimCheck
+    phase = "answer"
+    reply_tokens = 800
+    ranked = "evidence"
+    fewest = 1
+    question: str
+    answer: str
+    explanation: str
+    claims: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+    def values(self) -> Mapping[str, str]:
+        """The answer, its claims without a quote, and the quotes."""
+        return {
+            "question": self.question,
+            "answer": f"{folded(self.answer)} {folded(self.explanation)}".strip(),
+            "claims": labelled("Claim", self.claims),
+            "quotes": quotes_text(self.evidence),
+        }
 
 
 D = TypeVar("D", bound=Decision)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     'graphreader ask "Who taught the founder of the school?"',
     'graphreader ask "..." --corpus library --json | jq -r .answer',
+    'graphreader ask --follow 4f2a "And where was she born?"',
     "graphreader ask --file questions.jsonl --out answers.jsonl --mode fast",
 )
 
@@ -63,7 +64,10 @@ def ask(
         str | None,
         typer.Argument(help="What you want to know.", metavar="QUESTION", show_default=False),
     ] = None,
-    corpus: Annotated[str, corpus_option("The corpus to ask.")] = "default",
+    corpus: Annotated[
+        str | None,
+        corpus_option("The corpus to ask; without it 'default', or that of the run to follow."),
+    ] = None,
     mode: Annotated[
         Literal["paper", "fast"] | None,
         typer.Option(help="paper: 5 paths of 10 calls; fast: 2 paths of 5.", show_default=False),
@@ -80,6 +84,14 @@ def ask(
             help="Write the answers to --file here, one a line; a later run continues. Without it "
             "they go to stdout.",
             metavar="FILE",
+        ),
+    ] = None,
+    follow: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask a follow-up question to the answer of this run.",
+            metavar="RUN",
+            show_default=False,
         ),
     ] = None,
     keep_run: Annotated[
@@ -101,45 +113,48 @@ def ask(
     """Explore the graph on five paths and answer with citations."""
     options: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
     if reader is not None and reader != "graphreader":
-        if question is None or any((mode, file, out, keep_run, report)):
+        if question is None or any((mode, file, out, follow, keep_run, report)):
             raise UsageError(
                 "--reader takes one QUESTION and only the options --corpus, --json, --max-calls "
                 "and --max-tokens: leave out the rest."
             )
-        _ask_other_reader(reader, question, corpus, as_json, options)
+        _ask_other_reader(reader, question, corpus or "default", as_json, options)
     elif file is not None:
-        if question is not None or as_json or report is not None:
+        if question is not None or as_json or report is not None or follow is not None:
             raise UsageError(
-                "--file has its own questions and prints JSON: leave out QUESTION, --json and "
-                "--report."
+                "--file has its own questions and prints JSON: leave out QUESTION, --json, "
+                "--follow and --report."
             )
-        _ask_file(file, out, corpus, keep_run, options)
+        _ask_file(file, out, corpus or "default", keep_run, options)
     elif question is None:
         raise UsageError("Ask a question, or name a file of questions with --file.")
     elif out is not None:
         raise UsageError("--out is for the answers to --file: add --file, or leave --out out.")
     else:
         check_report(report)
-        _ask_question(question, corpus, keep_run, report, as_json, options)
+        _ask_question(question, corpus, follow, keep_run, report, as_json, options)
 
 
 def _ask_question(
     question: str,
-    corpus: str,
+    corpus: str | None,
+    follow: str | None,
     keep_run: bool,
     report: str | None,
     as_json: bool,
     options: dict[str, Any],
 ) -> None:
     """Print the answer to one question; exit with 1 if every path failed."""
-    with open_reader(corpus, **options) as reader:
+    with open_reader(corpus or "default", **options) as reader:
+        if follow is not None and corpus is None:
+            reader = reader.at(reader.run(follow).summary.corpus)
         if as_json:
-            reading = reader.ask(question, keep_run=keep_run)
+            reading = reader.ask(question, keep_run=keep_run, follow=follow)
             print_json(reading.as_dict())
         else:
             from graphreader.cli.watch import watch
 
-            reading = watch(reader.stream(question, keep_run=keep_run))
+            reading = watch(reader.stream(question, keep_run=keep_run, follow=follow))
             if keep_run and not any("not kept in the graph" in note for note in reading.notes):
                 print("Stored in the graph: the saved query `run` of Neo4j Browser draws it.")
         write_report(reader, reading, report)

@@ -31,7 +31,7 @@ from graphreader.agent.events import (
 from graphreader.cli.console import cost_text, literal, literal_line, local_time, plural
 from graphreader.cli.main import Interrupted
 from graphreader.cli.runs import styled_status
-from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
+from graphreader.reading import Citation, Confidence, FunctionCall, Path, Reading, Stopped
 from graphreader.runs import KeptRun
 
 _STOPPED: dict[Stopped, Text] = {
@@ -40,6 +40,11 @@ _STOPPED: dict[Stopped, Text] = {
     "nothing_left": Text("nothing left", "yellow"),
     "budget": Text("budget", "yellow"),
     "error": Text("error", "red"),
+}
+_ANSWER_TITLES: dict[Confidence, str] = {
+    "stated": "Answer",
+    "likely": "Likely answer",
+    "not in the texts": "Not answered",
 }
 _NAME_WIDTH = 24  # characters of an initial node's name
 _ANSWER_TAIL = 500  # characters of a growing answer that are shown
@@ -181,8 +186,8 @@ def _call_text(call: FunctionCall) -> Text:
 
 
 def print_answer(out: Console, reading: Reading) -> None:
-    """Print the answer with its claims, citations, cost and notes."""
-    out.print(Rule("Answer" if reading.answered else "Not answered", align="left"))
+    """Print the answer with its explanation, claims, citations, cost and notes."""
+    out.print(Rule(_ANSWER_TITLES[reading.confidence], align="left"))
     _print_claims(out, reading)
     if reading.citations:
         out.print(Rule("Citations", align="left"))
@@ -194,26 +199,34 @@ def print_answer(out: Console, reading: Reading) -> None:
 
 
 def _print_claims(out: Console, reading: Reading) -> None:
-    """The answer with citation numbers behind its claims, further claims, and contradictions."""
-    answer, items = literal(reading.answer, "bold"), []
-    ends: list[tuple[int, Text]] = []
+    """Answer and explanation with citation numbers behind their claims, then what is in neither."""
+    texts = {reading.answer: "bold", reading.explanation: ""}
+    ends: dict[str, list[tuple[int, Text]]] = {text: [] for text in texts}
+    items: list[Text] = []
     for claim in reading.claims:
         marks = Text(" [unsupported]", "not bold yellow")
         if claim.supported:
             marks = _numbers(claim.citations)
-        start = reading.answer.find(claim.text)
-        if start < 0:
+        where = next((text for text in texts if claim.text in text), None)
+        if where is None:
             items.append(literal(claim.text) + marks)
         else:
-            ends.append((start + len(claim.text), marks))
-    for end, marks in sorted(ends, key=itemgetter(0), reverse=True):
-        answer = Text.assemble(answer[:end], marks, answer[end:])
+            ends[where].append((where.find(claim.text) + len(claim.text), marks))
+    for text, style in texts.items():
+        marked = literal(text, style)
+        for end, marks in sorted(ends[text], key=itemgetter(0), reverse=True):
+            marked = Text.assemble(marked[:end], marks, marked[end:])
+        if text:
+            out.print(Padding(marked, (0, 0, 1, 2)))
+    if items and not reading.answered:
+        out.print(Padding(Text("What was found:"), (0, 0, 0, 2)))
     for contradiction in reading.contradictions:
         sources = [reading.citations[number - 1] for number in contradiction.citations]
-        where = " against ".join(dict.fromkeys(f"{s.document}, chunk {s.chunk}" for s in sources))
-        text = Text.assemble(("The texts differ: ", "yellow"), literal(contradiction.text))
-        items.append(text + _numbers(contradiction.citations) + literal_line(f" ({where})", "dim"))
-    out.print(Padding(answer, (0, 0, 1, 2)))
+        places = " against ".join(dict.fromkeys(f"{s.document}, chunk {s.chunk}" for s in sources))
+        differ = Text.assemble(("The texts differ: ", "yellow"), literal(contradiction.text))
+        items.append(
+            differ + _numbers(contradiction.citations) + literal_line(f" ({places})", "dim")
+        )
     for item in items:
         out.print(Padding(Text("- ") + item, (0, 0, 0, 2)))
     if items:
@@ -246,9 +259,10 @@ def _print_cost(out: Console, reading: Reading) -> None:
         parts = ", ".join(f"{name} {one.calls} ({one.tokens:,})" for name, one in phases)
         out.print(Text(f"calls (tokens): {parts}", "dim"))
     if reading.run:
-        out.print(Text("Show this run again:", "dim"))
-        command = f"graphreader runs show {shlex.quote(reading.run)}"
-        out.print(literal_line(command, "dim"), soft_wrap=True)
+        out.print(Text("Show this run again, or ask a follow-up question:", "dim"))
+        run = shlex.quote(reading.run)
+        for command in (f"graphreader runs show {run}", f'graphreader ask --follow {run} "..."'):
+            out.print(literal_line(command, "dim"), soft_wrap=True)
 
 
 def print_run(out: Console, kept: KeptRun) -> None:
@@ -257,6 +271,8 @@ def print_run(out: Console, kept: KeptRun) -> None:
     details = literal_line(f" of corpus {run.corpus}, {local_time(run.began)}, ")
     status = styled_status(run.status)
     out.print(Text.assemble("Run ", literal_line(run.id, "bold"), details, status))
+    if run.follow:
+        out.print(Text.assemble("It follows up run ", literal_line(run.follow, "bold")))
     out.print(Padding(literal(run.question, "bold"), (0, 0, 1, 2)))
     nodes: Sequence[str] = ()
     for event in kept.events:

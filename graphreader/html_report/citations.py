@@ -11,7 +11,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from graphreader.reading import Citation, Reading
+from graphreader.reading import Citation, Claim, Reading
 from graphreader.store.records import Passage
 from graphreader.text.sentences import language_of
 
@@ -40,16 +40,17 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """The answer in parts, the claims that it does not contain word for word, contradictions."""
+    """Answer and explanation in parts, claims that stand in neither, contradictions."""
 
     answer: tuple[CitedText, ...]
+    explanation: tuple[CitedText, ...]
     claims: tuple[CitedText, ...]
     contradictions: tuple[CitedText, ...]
 
     @property
     def numbers(self) -> frozenset[int]:
         """The numbers of the citations that have a mark."""
-        parts = (*self.answer, *self.claims, *self.contradictions)
+        parts = (*self.answer, *self.explanation, *self.claims, *self.contradictions)
         return frozenset(mark.number for part in parts for mark in part.marks)
 
 
@@ -77,7 +78,7 @@ class CitedPassage:
 
 
 def cited_answer(reading: Reading) -> CitedAnswer:
-    """The answer, claims and contradictions of a reading, in the order of the page."""
+    """Answer, explanation, claims and contradictions of a reading, in the order of the page."""
     seen: set[int] = set()
 
     def marks(citations: Iterable[int]) -> tuple[CitationMark, ...]:
@@ -86,20 +87,23 @@ def cited_answer(reading: Reading) -> CitedAnswer:
         seen.update(valid)
         return marked
 
-    def answer() -> Iterable[CitedText]:
-        """Cut the answer behind each claim that it contains."""
-        starts = [(reading.answer.find(one.text), one) for one in reading.claims if one.text]
-        ends = [(start + len(claim.text), claim) for start, claim in starts if start >= 0]
+    def cut(text: str, claims: Iterable[Claim]) -> Iterable[CitedText]:
+        """Cut the text behind each of these claims, which it contains."""
+        ends = [(text.find(one.text) + len(one.text), one) for one in claims if one.text]
         begin = 0
         for end, claim in sorted(ends, key=lambda one: one[0]):
-            yield CitedText(reading.answer[begin:end], marks(claim.citations), is_claim=True)
+            yield CitedText(text[begin:end], marks(claim.citations), is_claim=True)
             begin = end
-        if begin < len(reading.answer):
-            yield CitedText(reading.answer[begin:])
+        if begin < len(text):
+            yield CitedText(text[begin:])
 
+    in_answer = [one for one in reading.claims if one.text in reading.answer]
     others = [one for one in reading.claims if one.text not in reading.answer]
+    in_explanation = [one for one in others if one.text in reading.explanation]
+    others = [one for one in others if one.text not in reading.explanation]
     return CitedAnswer(
-        tuple(answer()),
+        tuple(cut(reading.answer, in_answer)),
+        tuple(cut(reading.explanation, in_explanation)),
         tuple(CitedText(one.text, marks(one.citations), is_claim=True) for one in others),
         tuple(CitedText(one.text, marks(one.citations)) for one in reading.contradictions),
     )

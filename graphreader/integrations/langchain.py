@@ -65,8 +65,9 @@ def as_tool(reader: Reader, name: str = TOOL_NAME, description: str = TOOL_DESCR
 
 
 def in_words(reading: Reading) -> str:
-    """The answer as text, with its quotes, contradictions and notes."""
-    lines = [reading.answer]
+    """The answer as text, with its explanation, quotes, contradictions and notes."""
+    likely = " (likely, not stated)" if reading.confidence == "likely" else ""
+    lines = [f"{reading.answer}{likely}", *filter(None, [reading.explanation])]
     if reading.citations:
         lines += ["", "Quotes:"]
     for number, one in enumerate(reading.citations, 1):

@@ -123,6 +123,7 @@ class _HostedNodes:
         deps = replace(deps, budget=shared.budget, vectors=shared.vectors)
         update = await _run(name, context, deps, state, runtime)
         if name == "answer_reasoning":
+            update = {**update, "earlier": ""}  # the next question of the thread has its own
             self._shared.pop((run, context), None)
             costs = add_costs(state.get("costs", {}), update.get("costs", {}))
             seconds = time.monotonic() - shared.began
@@ -174,6 +175,8 @@ async def _run(
 _EMPTY_OUTPUT: Mapping[str, Any] = {
     "answer": "",
     "analysis": "",
+    "explanation": "",
+    "confidence": "not in the texts",
     "answered": False,
     "unjoined": "",
     "citations": [],

@@ -130,10 +130,10 @@ class Task(Generic[D]):
         return None
 
 
-def empty_answer_problem(decision: Any) -> str | None:
+def empty_answer_problem(decision: Any, otherwise: str = "set answered to false") -> str | None:
     """The `Task.problem` of a decision that is `answered`, with an empty `answer`."""
     if decision.answered and not decision.answer.strip():
-        return "The answer is empty: give it, or set answered to false."
+        return f"The answer is empty: give it, or {otherwise}."
     return None
 
 

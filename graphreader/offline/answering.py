@@ -124,7 +124,7 @@ def answer_from_notebooks(task: AnswerTask) -> Answer:
     return Answer(
         analysis=_analysis(cited, quotes, question),
         answer=" ".join(one.claim for one in claims) or _NO_ANSWER[question.language],
-        answered=is_answered,
+        confidence="stated" if is_answered else "not in the texts",
         claims=claims,
         contradictions=[],
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from graphreader.agent import tasks as agent_tasks
+from graphreader.agent.decisions import ClaimCheck
 from graphreader.agent.tasks import FactsTask
 from graphreader.baselines import tasks as text_tasks
 from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
@@ -23,13 +24,16 @@ from graphreader.usage import Usage
 D = TypeVar("D", bound=Decision)
 RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
     ExtractionTask: lambda task: Extraction(facts=facts_of(task.text)),
-    agent_tasks.PlanTask: lambda task: plan(task.question),
+    agent_tasks.PlanTask: lambda task: plan(task.question, task.earlier),
     agent_tasks.InitialNodesTask: exploration.choose_initial_nodes,
     agent_tasks.FactsTask: exploration.choose_chunks,
     agent_tasks.ChunkTask: exploration.read_chunk,
     agent_tasks.NeighborTask: exploration.choose_neighbor,
     agent_tasks.CondenseTask: exploration.condense,
     agent_tasks.AnswerTask: answering.answer_from_notebooks,
+    agent_tasks.ClaimCheckTask: lambda task: ClaimCheck(
+        claims=[], confidence="stated", explanation=""
+    ),
     text_tasks.TextAnswerTask: lambda task: answering.answer_from_texts(
         task.question, task.excerpts
     ),

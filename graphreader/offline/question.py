@@ -137,14 +137,17 @@ def parse_question(question: str) -> ParsedQuestion:
     return (_parse_chinese if language_of(text) == "zh" else _parse_english)(text)
 
 
-def plan(question: str) -> RationalPlan:
-    """The rational plan. Its needs are the names and the attributes (in Chinese one by one)."""
+def plan(question: str, earlier: str = "") -> RationalPlan:
+    """The rational plan. Its needs are the names and the attributes (in Chinese one by one).
+
+    The names of the exchange that a question follows up are needs as well.
+    """
     parsed = parse_question(question)
     is_chinese = parsed.language == "zh"
     attributes = parsed.attributes if is_chinese else (" ".join(parsed.attributes),)
-    needs = [need for need in dict.fromkeys([*parsed.names, *attributes]) if need]
+    needs = dict.fromkeys([*parsed.names, *attributes, *names_of(earlier)])
     write = _chinese_plan if is_chinese else _english_plan
-    return RationalPlan(plan=write(parsed, question.strip()), needs=needs)
+    return RationalPlan(plan=write(parsed, question.strip()), needs=[one for one in needs if one])
 
 
 def _english_plan(parsed: ParsedQuestion, question: str) -> str:

@@ -347,8 +347,9 @@ async def write_run(connection: Connection, corpus: str, reading: Reading) -> st
 
 def _run_values(reading: Reading) -> dict[str, Any]:
     """The question, the answer and the cost of a run."""
-    names = ("question", "plan", "analysis", "answer", "answered", "decider")
+    names = ("question", "plan", "analysis", "answer", "explanation", "confidence", "answered")
     return {name: getattr(reading, name) for name in names} | {
+        "decider": reading.decider,
         "claims": [claim.text for claim in reading.claims],
         "contradictions": [one.text for one in reading.contradictions],
         "notes": list(reading.notes),

@@ -76,6 +76,8 @@ async def reading(writer: GraphWriter) -> Reading:
         notes=("A note.",),
         claims=(Claim("Casa Loma.", (1, 2)), Claim("It is old.")),
         run="run-1-" + writer.corpus,
+        explanation="It stands there.",
+        confidence="likely",
     )
 
 
@@ -92,6 +94,8 @@ async def test_a_run_is_kept(connection: Connection, writer: GraphWriter, readin
         **{name: getattr(reading, name) for name in ("corpus", "question", "plan", "answer")},
         "id": reading.run,
         "analysis": "Because.",
+        "explanation": "It stands there.",
+        "confidence": "likely",
         "answered": True,
         "claims": ["Casa Loma.", "It is old."],
         "contradictions": [],

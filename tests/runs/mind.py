@@ -21,7 +21,7 @@ NEIGHBORS_TRIED = 2
 def decision_of(body: Body) -> str:
     """The name of the decision that is asked for."""
     text = _user(body)
-    marks = ("passage", "nodes", "facts", "chunk", "neighbors", "quotes", "notebooks")
+    marks = ("passage", "nodes", "facts", "chunk", "neighbors", "claims", "quotes", "notebooks")
     mark = next((mark for mark in marks if f"\n</{mark}>" in text), "")
     return _DECISIONS[mark][0]
 
@@ -125,7 +125,8 @@ def _answer(text: str) -> Reply:
     return {
         "analysis": f"{len(good)} quotes answer.",
         "answer": answer,
-        "answered": bool(good),
+        "explanation": "",
+        "confidence": "stated" if good else "not in the texts",
         "claims": [{"claim": answer, "citations": good[:1]}] if good else [],
         "contradictions": [],
     }
@@ -142,6 +143,7 @@ _DECISIONS: dict[str, tuple[str, Callable[[str], Reply]]] = {
     "facts": ("FactsDecision", _look_at_facts),
     "chunk": ("ChunkDecision", _read_chunk),
     "neighbors": ("NeighborDecision", _choose_neighbor),
+    "claims": ("ClaimCheck", lambda text: {"claims": [], "confidence": "stated"}),
     "quotes": ("Answer", _answer),
     "notebooks": ("Condensed", _condense),
     "": ("RationalPlan", _plan),

@@ -115,7 +115,7 @@ async def test_requests(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_streamed(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces: list[tuple[str, bool]] = []
     reply = {"analysis": "It is plain.", "answer": f"In Town1, “孙悟空” 😀. {'So. ' * 30}"}
-    whole = {**reply, "answered": True, "claims": [], "contradictions": []}
+    whole = {**reply, "confidence": "stated", "claims": [], "contradictions": []}
     task = AnswerTask(PLAN.question, "Look.", ("Town1.",), ())
     with its.server(lambda body: whole) as server:
         async with opened(its, server, monkeypatch) as decider:

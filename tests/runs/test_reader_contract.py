@@ -82,7 +82,8 @@ def reply(request: ChatRequest) -> Mapping[str, Any]:
             return {"rationale": "", "function": "termination", "neighbor": 0}
         case "Answer":
             claims = [{"claim": "Valparaiso", "citations": [1]}] if quotes else []
-            answer = {"answer": "Valparaiso", "answered": bool(quotes), "claims": claims}
+            confidence = "stated" if quotes else "not in the texts"
+            answer = {"answer": "Valparaiso", "confidence": confidence, "claims": claims}
             return {"analysis": "", **answer, "contradictions": []}
     return lighthouse.reply(request.decision, user)
 

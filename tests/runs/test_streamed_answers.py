@@ -20,7 +20,8 @@ TEXT = 'Danny "the Drum" \\ 林雨桐 😀\nwon.'
 REPLY = {
     "analysis": 'One {"answer": "no"}.',
     "answer": TEXT,
-    "answered": True,
+    "explanation": "He won.",
+    "confidence": "stated",
     "claims": [{"claim": "Danny won.", "citations": [1]}],
     "contradictions": [],
 }
@@ -140,7 +141,7 @@ async def test_broken_stream(breaks: Any, refuses: list[str]) -> None:
 # A reply that cannot be used is void, however much of it was heard: the next one begins anew.
 async def test_unusable_reply() -> None:
     ear = Ear()
-    wrong = Fault(content='{"answer": "Alice won.", "answered": true}')
+    wrong = Fault(content='{"answer": "Alice won.", "confidence": "sure"}')
     with OpenAIServer(lambda _: REPLY, faults=[wrong], piece=5) as server:
         decided = await ask(server, ear)
 

@@ -28,7 +28,7 @@ def conclude(task: AnswerTask) -> Answer:
     return Answer(
         analysis="",
         answer="In 1952.",
-        answered=True,
+        confidence="stated",
         claims=[
             CitedClaim(claim="Alma was born in 1952.", citations=[both[0], 99]),
             CitedClaim(claim="Registers are right.", citations=[99]),

@@ -10,6 +10,7 @@ from graphreader.agent.decisions import (
     Answer,
     ChunkDecision,
     CitedClaim,
+    ClaimCheck,
     FactsDecision,
     InitialNodes,
     NeighborDecision,
@@ -19,6 +20,7 @@ from graphreader.agent.decisions import (
 from graphreader.agent.tasks import (
     AnswerTask,
     ChunkTask,
+    ClaimCheckTask,
     FactsTask,
     InitialNodesTask,
     NeighborTask,
@@ -26,6 +28,7 @@ from graphreader.agent.tasks import (
 )
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.reading import Confidence
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.terminal import environment_of
@@ -104,7 +107,8 @@ def first_quote(task: AnswerTask) -> Answer:
 def answer(text: str, *citations: int, answered: bool = True) -> Answer:
     """The answer as one claim that rests on these quotes."""
     claims = [CitedClaim(claim=text, citations=list(citations))]
-    return Answer(analysis="joined", answer=text, answered=answered, claims=claims)
+    confidence: Confidence = "stated" if answered else "not in the texts"
+    return Answer(analysis="joined", answer=text, confidence=confidence, claims=claims)
 
 
 def scripted(known: Facts, script: Mapping[Any, Any]) -> ScriptedDecider:
@@ -119,6 +123,7 @@ def scripted(known: Facts, script: Mapping[Any, Any]) -> ScriptedDecider:
         ChunkTask: lambda task: chunk("search_more", task.notebook),
         NeighborTask: lambda task: neighbor(0),
         AnswerTask: first_quote,
+        ClaimCheckTask: lambda task: ClaimCheck(claims=[], confidence="stated", explanation=""),
     }
     return ScriptedDecider(ways | dict(script))
 

@@ -39,6 +39,9 @@ TASKS: list[Task[Any]] = [
     agent_tasks.ChunkTask(*SO_FAR, "bridge", "Bridges, chunk 1", TEXT),
     agent_tasks.NeighborTask(*SO_FAR, "bridge", NAMES),
     agent_tasks.AnswerTask(QUESTION, "", (TEXT,), (agent_tasks.Evidence("Bridges", TEXT),)),
+    agent_tasks.ClaimCheckTask(
+        QUESTION, "Bede", "Bede painted it.", (TEXT,), (agent_tasks.Evidence("Bridges", TEXT),)
+    ),
     agent_tasks.CondenseTask(QUESTION, "Find the painter.", (TEXT,)),
     agent_tasks.JoinTask(QUESTION, "Find the painter.", (TEXT, "Bede.")),
     PassagesTask(QUESTION, EXCERPTS),

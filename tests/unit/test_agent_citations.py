@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from graphreader.agent.citations import add_quotes, cite, locate, passages
+from graphreader.agent.citations import (
+    add_quotes,
+    cite,
+    locate,
+    passages,
+    with_valid_citations,
+)
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, Evidence
@@ -89,10 +95,15 @@ def answer(*claims: Numbered, both: Numbered | None = None, answered: bool = Tru
     return Answer(
         analysis="",
         answer="Danny.",
-        answered=answered,
+        confidence="stated" if answered else "not in the texts",
         claims=[CitedClaim(claim=text, citations=numbers) for text, numbers in claims],
         contradictions=[CitedContradiction(about=both[0], citations=both[1])] if both else [],
     )
+
+
+def cited(decision: Answer, shown: int = len(QUOTES)) -> tuple[Any, list[str]]:
+    """What the answer cites, if so many quotes were shown."""
+    return cite(with_valid_citations(decision, shown), QUOTES)
 
 
 def texts(statements: list[Any]) -> list[Numbered]:
@@ -102,7 +113,7 @@ def texts(statements: list[Any]) -> list[Numbered]:
 # The citations are those of claims and contradictions, each once, in the order of the first citing.
 def test_places() -> None:
     claims = [("Alice played 15 years.", [3, 1, 3]), ("Danny began in 1972.", [1])]
-    basis, notes = cite(answer(*claims, both=("1972 or 1973.", [1, 2])), TASK, QUOTES)
+    basis, notes = cited(answer(*claims, both=("1972 or 1973.", [1, 2])))
 
     assert [one["quote"] for one in basis["citations"]] == [WORDS[2], WORDS[0], WORDS[1]]
     assert texts(basis["claims"]) == [(claims[0][0], [1, 2]), (claims[1][0], [2])]
@@ -112,7 +123,7 @@ def test_places() -> None:
 
 # Numbers of quotes that were not shown are dropped, also those that were found but left out.
 def test_numbers_that_were_not_shown() -> None:
-    basis, _ = cite(answer(("Danny.", [0, 2, -1, 3, 99])), TASK.keeping(2), QUOTES)
+    basis, _ = cited(answer(("Danny.", [0, 2, -1, 3, 99])), shown=2)
 
     assert texts(basis["claims"]) == [("Danny.", [1])]
     assert [one["quote"] for one in basis["citations"]] == [WORDS[1]]
@@ -131,7 +142,7 @@ def test_numbers_that_were_not_shown() -> None:
     ],
 )  # fmt: skip
 def test_unsupported_claims(claims: list[Numbered], note: str) -> None:
-    basis, notes = cite(answer(*claims), TASK, QUOTES)
+    basis, notes = cited(answer(*claims))
 
     assert texts(basis["claims"])[-1][1] == []
     assert notes == [note]
@@ -140,20 +151,20 @@ def test_unsupported_claims(claims: list[Numbered], note: str) -> None:
 # A contradiction must name quotes of both sides; others are dropped, and cite nothing.
 @pytest.mark.parametrize("numbers", [[], [2], [2, 2], [2, 77]])
 def test_contradictions_of_one_side(numbers: list[int]) -> None:
-    basis, _ = cite(answer(("Danny.", [1]), both=("Which year?", numbers)), TASK, QUOTES)
+    basis, _ = cited(answer(("Danny.", [1]), both=("Which year?", numbers)))
 
     assert basis["contradictions"] == []
     assert [one["quote"] for one in basis["citations"]] == [WORDS[0]]
 
 
-# What is not answered has no claims, no contradictions and no citations.
+# What was found about a question keeps its quotes where nothing is answered; no answer is no claim.
 def test_not_answered() -> None:
-    decision = answer(("Danny.", [1]), both=("Which year?", [1, 2]), answered=False)
+    found, _ = cited(answer(("Danny began.", [1]), both=("Which year?", [1, 2]), answered=False))
+    nothing, notes = cited(answer(answered=False))
 
-    assert cite(decision, TASK, QUOTES) == (
-        {"citations": [], "claims": [], "contradictions": []},
-        [],
-    )
+    assert texts(found["claims"]) == [("Danny began.", [1])]
+    assert [one["quote"] for one in found["citations"]] == WORDS[:2]
+    assert (nothing["claims"], nothing["citations"], notes) == ([], [], [])
 
 
 # An answer that rests on none of the quotes is sent back, unless there are none, or no answer.

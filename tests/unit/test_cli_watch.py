@@ -253,7 +253,7 @@ def test_hostile_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = frames(events[2:-1])
 
     assert not OBEYED & set("".join(texts))
-    assert [text.count("owned") for text in texts] == [15, 13, 3]
+    assert [text.count("owned") for text in texts] == [16, 13, 3]
     assert "gnp.exe  [1] and more" in texts[0]
     assert all("owned" in frame for frame in shown)
     assert not any((OBEYED - set("\x1b\r")) & set(frame) for frame in shown)
