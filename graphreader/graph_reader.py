@@ -50,6 +50,7 @@ from graphreader.ingestion.transfer import (
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.llm.protocols import Budget, Decider, Embedder
+from graphreader.outline import OutlineEntry
 from graphreader.reading import Reading
 from graphreader.resources import Resources
 from graphreader.runs import (
@@ -480,6 +481,15 @@ class GraphReader:
             NeighborElement(one.node.id, one.node.name, one.shared, one.facts) for one in neighbors
         ]
 
+    async def aoutline(self, document: str) -> list[OutlineEntry]:
+        """Return the outline of a document, a chunk an entry, in the order of the text.
+
+        `graphreader.outline.outline_text` makes text of it that fits a prompt.
+        """
+        catalog = await self._resources.catalog(self._corpus)
+        id_ = await catalog.find(self._corpus, document)
+        return await (await self._explorer()).outline(id_)
+
     async def achunk(self, document: str, index: int) -> Passage:
         """Return a chunk in full by its index in a document, from 0."""
         catalog = await self._resources.catalog(self._corpus)
@@ -543,6 +553,7 @@ class GraphReader:
     search = blocking(asearch)
     facts = blocking(afacts)
     neighbors = blocking(aneighbors)
+    outline = blocking(aoutline)
     chunk = blocking(achunk)
     passages = blocking(apassages)
     report = blocking(areport)

@@ -3,7 +3,7 @@
 UNWIND range(0, size($ids) - 1) AS place
 MATCH (c:Chunk {id: $ids[place]})
 RETURN c.id AS id, c.index AS index, c.start AS start, c.end AS end, c.tokens AS tokens, c.text AS text,
-       c.error AS error,
+       c.error AS error, c.summary AS summary,
        COLLECT {
          MATCH (c)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
          WITH f ORDER BY f.index, f.id

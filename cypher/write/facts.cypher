@@ -1,4 +1,4 @@
-// Writes the facts of chunks that have none, and their key elements. A fact refers to key elements
+// Writes the facts and summaries of chunks that have none, and their key elements. A fact refers to key elements
 // by their place in $elements, with its wording of each. Returns the ids of the key elements
 // that have no vector yet.
 UNWIND $elements AS row
@@ -13,6 +13,8 @@ END
 WITH collect(k) AS elements
 UNWIND $chunks AS row
 MATCH (c:Chunk {id: row.id})
+SET c.summary = row.summary
+WITH elements, row, c
 UNWIND row.facts AS fact
 CREATE (c)-[:HAS_ATOMIC_FACT]->
        (f:AtomicFact {id: fact.id, corpus: $corpus, text: fact.text, terms: fact.terms,

@@ -1,5 +1,6 @@
-"""`graphreader list`, `stats`, `delete`, `normalize`, `reindex`, `export` and `import`."""
+"""Commands about corpora: list, stats, outline, delete, normalize, reindex, export, import."""
 
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -137,6 +138,25 @@ def stats(
     busiest = ", ".join(f"{name} ({facts:,})" for name, facts in counts.busiest)
     out.print()
     out.print(literal_line(f"Most facts: {busiest or 'none'}"))
+
+
+def outline(
+    document: Annotated[
+        str, typer.Argument(help="The id, path or title of a document.", metavar="DOCUMENT")
+    ],
+    corpus: Annotated[str, corpus_option("The corpus of the document.")] = "default",
+    json: JsonFlag = False,
+) -> None:
+    """Print the outline of a document: its headings, and a sentence about each chunk."""
+    with open_reader(corpus) as reader:
+        entries = reader.outline(document)
+    if json:
+        print_json({"chunks": [asdict(one) for one in entries]})
+        return
+    from graphreader.outline import outline_text
+
+    lines = outline_text(entries, math.inf).splitlines()
+    print_table([line.split(" ", 1) for line in lines], "Chunk", "Outline", right=("Chunk",))
 
 
 def delete(

@@ -1,5 +1,7 @@
 """Extracts atomic facts with their key elements from a chunk (paper, section 3.2, figure 6).
 
+The same reply has one sentence about the chunk, for the outline of its document.
+
 Ids follow from the content, so the same chunk and reply give the same nodes.
 """
 
@@ -17,6 +19,7 @@ from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyErr
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.normalization.rules import clean_surface, normalize
 from graphreader.llm.protocols import Budget, Decider, Decision, Task, folded
+from graphreader.outline import LONGEST_SUMMARY, shortened
 from graphreader.store.writer import ReadChunk
 from graphreader.text.names import key_elements_of
 from graphreader.tokens import count
@@ -42,14 +45,17 @@ class ExtractedFact(Decision):
 
 
 class Extraction(Decision):
-    """All atomic facts of one chunk (paper, figure 6)."""
+    """All atomic facts of one chunk (paper, figure 6), and a sentence about it (ours)."""
 
     facts: list[ExtractedFact] = Field(description="Every fact of the text, in its order.")
+    summary: str = Field(
+        "", description="One sentence of at most 30 words: what this text is about, with names."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionTask(Task[Extraction]):
-    """Take atomic facts with their key elements from one chunk (figure 6)."""
+    """Take atomic facts with their key elements, and a summary, from one chunk (figure 6)."""
 
     prompt = "extraction"
     decision = Extraction
@@ -66,7 +72,7 @@ class ExtractionTask(Task[Extraction]):
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """A chunk with its facts, and how many key elements do not occur in their facts."""
+    """A chunk with its facts and summary, and how many key elements were not in their facts."""
 
     read: ReadChunk
     usage: Usage = field(default_factory=Usage)
@@ -93,16 +99,21 @@ async def extract(
     except DecisionError as error:
         error.spent = sum(usage, Usage())
         raise
-    facts, dropped = atomic_facts(document.corpus, chunk, extracted)
+    facts, dropped = atomic_facts(document.corpus, chunk, extracted.facts)
+    summary = shortened(_clean(extracted.summary), LONGEST_SUMMARY)
     texts = [one.text for one in facts]
     logger.debug("Chunk %d of document %s has the facts: %s", chunk.index, document.id, texts)
-    return ExtractionResult(ReadChunk(chunk, facts), sum(usage, Usage()), dropped)
+    read = ReadChunk(chunk, facts, summary=summary)
+    return ExtractionResult(read, sum(usage, Usage()), dropped)
 
 
 async def _decide(
     decider: Decider, document: Document, text: str, budget: Budget | None, usage: list[Usage]
-) -> list[ExtractedFact]:
-    """The facts of a text; one that exceeds a reply or the window is divided. Adds to `usage`."""
+) -> Extraction:
+    """The facts and the summary of a text; one that exceeds a reply or the window is divided.
+
+    Adds to `usage`.
+    """
     try:
         result = await decider.decide(ExtractionTask(document.title, text), budget)
     except (CutOffError, WindowError) as error:
@@ -110,14 +121,15 @@ async def _decide(
         parts = divide(document, text)
         if len(parts) < 2:
             raise
-        return [
-            fact for part in parts for fact in await _decide(decider, document, part, budget, usage)
-        ]
+        read = [await _decide(decider, document, part, budget, usage) for part in parts]
+        sentences = [shortened(one.summary, LONGEST_SUMMARY // len(parts)) for one in read]
+        facts = [fact for one in read for fact in one.facts]
+        return Extraction(facts=facts, summary=" ".join(dict.fromkeys(sentences)))
     except DecisionError as error:
         usage.append(error.spent)
         raise
     usage.append(result.usage)
-    return result.decision.facts
+    return result.decision
 
 
 def divide(document: Document, text: str) -> list[str]:

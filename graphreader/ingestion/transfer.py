@@ -60,7 +60,7 @@ class FactRecord(_Record):
 
 
 class ChunkRecord(_Record):
-    """A chunk; `error` says why it has no facts."""
+    """A chunk; `error` says why it has no facts. Older exports have no summaries."""
 
     index: int
     start: int
@@ -68,6 +68,7 @@ class ChunkRecord(_Record):
     tokens: int
     text: str
     error: str | None = None
+    summary: str | None = None
     facts: tuple[FactRecord, ...] = ()
 
 
@@ -394,9 +395,10 @@ class _Importer:
         for one in record.chunks:
             id_ = identity(document, one.text, str(times[one.text]))
             times[one.text] += 1
-            place = one.model_dump(exclude={"error", "facts"})
+            place = one.model_dump(exclude={"error", "facts", "summary"})
             facts = tuple(self._fact(id_, n, fact) for n, fact in enumerate(one.facts))
-            chunks.append(ReadChunk(Chunk(id=id_, document=document, **place), facts, one.error))
+            chunk = Chunk(id=id_, document=document, **place)
+            chunks.append(ReadChunk(chunk, facts, one.error, summary=one.summary or ""))
         return chunks
 
     def _fact(self, chunk: str, index: int, record: FactRecord) -> AtomicFact:

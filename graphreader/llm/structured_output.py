@@ -1,7 +1,7 @@
 """JSON schemas of decisions, and decisions read from a model's replies.
 
 Schemas fit OpenAI's strict mode: one flat object, every property required, no further properties,
-no `oneOf`. References are resolved; titles and docstrings are left out.
+no `oneOf`. References are resolved; titles, defaults and docstrings are left out.
 
 A reply is one JSON object that fits the decision: as content, as the arguments of a tool call, or
 in plain text: after reasoning (`<think>`), in a code fence, between sentences, or inside one more
@@ -63,7 +63,7 @@ def schema_in_words(decision: type[Decision]) -> str:
 
 
 def _simplify(part: Any, definitions: Schema) -> Any:
-    """`part` without titles, docstrings and references. Decisions do not contain themselves."""
+    """`part` without titles, defaults, docstrings, references. Decisions do not nest themselves."""
     if isinstance(part, list):
         return [_simplify(one, definitions) for one in part]
     if not isinstance(part, dict):
@@ -71,7 +71,7 @@ def _simplify(part: Any, definitions: Schema) -> Any:
     if "$ref" in part:
         target = _simplify(definitions[part["$ref"].rsplit("/", 1)[-1]], definitions)
         return {**target, **{key: part[key] for key in ("description",) if key in part}}
-    dropped = {"title", "$defs"} | ({"description"} if "properties" in part else set())
+    dropped = {"title", "default", "$defs"} | ({"description"} if "properties" in part else set())
     simple = {key: one for key, one in part.items() if key not in dropped and key != "properties"}
     simple = {key: _simplify(one, definitions) for key, one in simple.items()}
     if "properties" in part:
@@ -236,7 +236,9 @@ def _unwrap(value: Any, decision: type[Decision]) -> Iterator[Any]:
     fields = decision.model_fields
     if isinstance(value, list):
         lists = [name for name, field in fields.items() if "list" in str(field.annotation)]
-        if value and len(fields) == len(lists) == 1 and all(isinstance(x, dict) for x in value):
+        required = [name for name, field in fields.items() if field.is_required()]
+        is_only = len(lists) == 1 and lists == required
+        if value and is_only and all(isinstance(x, dict) for x in value):
             yield {lists[0]: value}
         elif len(value) == 1 and isinstance(value[0], dict):
             yield value[0]

@@ -12,18 +12,18 @@ from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
 from graphreader.baselines.read_agent import tasks as read_agent_tasks
 from graphreader.baselines.search_agent import SearchStepTask
 from graphreader.errors import UsageError
-from graphreader.ingestion.extraction import Extraction, ExtractionTask
+from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Decision, DecisionResult, Task, TokenCallback
 from graphreader.llm.window import RenderedPrompt, fit
 from graphreader.offline import answering, exploration, read_agent
-from graphreader.offline.facts import facts_of
+from graphreader.offline.facts import extraction_of
 from graphreader.offline.question import plan
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
-    ExtractionTask: lambda task: Extraction(facts=facts_of(task.text)),
+    ExtractionTask: lambda task: extraction_of(task.text),
     agent_tasks.PlanTask: lambda task: plan(task.question, task.earlier),
     agent_tasks.InitialNodesTask: exploration.choose_initial_nodes,
     agent_tasks.FactsTask: exploration.choose_chunks,

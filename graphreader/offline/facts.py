@@ -1,22 +1,28 @@
 """Atomic facts without a model: the sentences of a chunk, with their key elements.
 
+The weightiest of them is the summary of the chunk.
+
 "He", "She" and "It" are replaced by a name only where hardly anyone else can be meant, since a
 wrong name is worse than a pronoun: the sentence before must begin with a full name, show that it is
 a person of that sex (or, for "It", say what the thing is), and mention nobody else.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
-from graphreader.ingestion.extraction import ExtractedFact
+from graphreader.ingestion.extraction import ExtractedFact, Extraction
+from graphreader.outline import LONGEST_SUMMARY
 from graphreader.text.names import key_elements_of, names_of, recurring_han
 from graphreader.text.sentences import sentence_spans
-from graphreader.text.words import words_of
+from graphreader.text.words import terms_of, words_of
 
 LONG_FACT = 600  # characters; a longer sentence is cut at semicolons
 LONGEST_FACT = 1200  # characters; a longer piece is cut at commas or spaces
 MOST_HEADING_WORDS = 6
 LONGEST_HEADING = 60  # characters
+USUAL_TERMS = 24  # terms of a sentence; added, else the shortest sentences would weigh most
+_NO_STATEMENT = re.compile(r"^[\"“‘「『|]|[:：]\s*[\"“‘「『]|[\"”’」』?？!！|]$")
 _ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
 _CUT_LONG = re.compile(r"(?<=[;；])\s*")
 _CUT_LONGER = re.compile(rf".{{1,{LONGEST_FACT}}}(?:[,，、\s]|$)|.{{{LONGEST_FACT}}}", re.DOTALL)
@@ -48,6 +54,29 @@ _OF_A_PLACE = re.compile(
     r"\b(?:an?|in|at|near|from|on|to|of|the|for|into|since|until|by)(?: the)? $"
 )
 _DEFINITION = re.compile(r"\b(?:is|was) (?:an?|the|one of the) .*", re.DOTALL)
+
+
+def extraction_of(text: str) -> Extraction:
+    """The facts of a chunk, and its summary."""
+    facts = facts_of(text)
+    return Extraction(facts=facts, summary=weightiest([one.fact for one in facts]))
+
+
+def weightiest(sentences: Sequence[str]) -> str:
+    """The sentence whose terms recur most in the others, relative to its length; "" of none.
+
+    The first of several equal ones. Speech, questions, rows of tables and sentences that are too
+    long for a summary are taken only if there is nothing else.
+    """
+    terms = [terms_of(sentence) for sentence in sentences]
+    frequency = Counter(term for own in terms for term in own)
+
+    def weight(place: int) -> tuple[bool, float]:
+        own, sentence = terms[place], sentences[place]
+        fits = len(sentence) <= LONGEST_SUMMARY and not _NO_STATEMENT.search(sentence)
+        return fits, sum(frequency[term] - 1 for term in own) / (len(own) + USUAL_TERMS)
+
+    return sentences[max(range(len(sentences)), key=weight)] if sentences else ""
 
 
 def facts_of(text: str) -> list[ExtractedFact]:

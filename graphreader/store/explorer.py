@@ -1,10 +1,12 @@
 """Explores one corpus for the agent. Reads only; every answer is bounded."""
 
 import shlex
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from graphreader.outline import LONGEST_SUMMARY, OutlineEntry, shortened
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import TERMS_VERSION, key_element_query, rank_by_words
 from graphreader.store.records import (
@@ -35,6 +37,9 @@ FACTS_OF_A_NODE = 250
 
 FACTS_OF_A_RELATED_NODE = 50
 """Facts of each related node that are searched for those which also name a hub."""
+
+OUTLINE_CHUNKS = 10_000
+"""Chunks of an outline: 20 million tokens of the longest chunks."""
 
 OPENING = 2  # first facts of a document with the name of a node that count as facts of the node
 RECENT = 3  # chunks read last whose facts lead to nodes named in the notebook
@@ -230,6 +235,22 @@ class GraphExplorer:
         rows = await self._rows("passages", documents=documents)
         passages = {(row["document_id"], row["chunk"]): Passage(**row) for row in rows}
         return [passages[place] for place in dict.fromkeys(places) if place in passages]
+
+    async def outline(self, document: str) -> list[OutlineEntry]:
+        """Return the outline of a document by its id, a chunk an entry; at most OUTLINE_CHUNKS."""
+        rows = await self._read(
+            "outline", document=document, limit=OUTLINE_CHUNKS, characters=LONGEST_SUMMARY
+        )
+        if not rows:
+            return []
+        headings, starts = rows[0]["headings"], rows[0]["starts"]
+        entries = []
+        for row in rows[0]["chunks"]:
+            start, end = row.pop("start"), row.pop("end")
+            own = headings[max(0, bisect_right(starts, start) - 1) : bisect_left(starts, end)]
+            row["summary"] = shortened(row["summary"], LONGEST_SUMMARY)
+            entries.append(OutlineEntry(headings=tuple(own), **row))
+        return entries
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self.connection.read(f"read/{name}", corpus=self.corpus, **values)

@@ -26,7 +26,7 @@ _CHUNKS_PER_DELETE = 250
 
 @dataclass(frozen=True, slots=True)
 class ReadChunk:
-    """A chunk and the facts extracted from it; `error` says why there are none.
+    """A chunk with its facts and its summary; `error` says why there are none.
 
     The chunks of an edited text are `pending` until they are arranged.
     """
@@ -35,6 +35,7 @@ class ReadChunk:
     facts: tuple[AtomicFact, ...] = ()
     error: str | None = None
     pending: bool = False
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class GraphWriter:
     async def write_chunks(
         self, chunks: Sequence[ReadChunk], beginning: Sequence[Document] = (), chunk_tokens: int = 0
     ) -> WriteResult:
-        """Write chunks of documents with their facts, all in one transaction.
+        """Write chunks of documents with facts and summaries, all in one transaction.
 
         The documents must exist, or be in `beginning`, whose nodes are written first.
         """
@@ -268,6 +269,7 @@ def _fact_rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[Any], lis
     facts = [
         {
             "id": read.chunk.id,
+            "summary": read.summary or None,
             "facts": [
                 {
                     "id": fact.id,

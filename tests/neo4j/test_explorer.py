@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from graphreader.offline.embedder import OfflineEmbedder, embedding_of
+from graphreader.outline import OutlineEntry
 from graphreader.store.connection import Connection, Row, statement
 from graphreader.store.explorer import (
     FACTS_OF_A_NODE,
@@ -96,6 +97,34 @@ async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphEx
         StoredFact(2, "Toronto is old."),
     )
     assert found.total == 4
+
+
+# An outline has the chunks of a document in order, each with its headings and its summary, or with
+# its first fact, or with the beginning of its text; chunks of an edit under way are left out.
+@both_versions
+async def test_outline(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
+    of = replace(document(writer.corpus, "book"), headings=((0, "One"), (9, "Two"), (12, "Three")))
+    parts = chunks(of, ["Aa bb cc. ", "Dd ee. ", "Ff gg.", "Hh ii."])
+    first, second, third, edit = (read(of, one, {}) for one in parts)
+    facts: Facts = {"Dd is ee.": ["Dd"], "Ee is dd.": ["Ee"]}
+    written = [
+        replace(read(of, first.chunk, facts), summary="It begins."),
+        read(of, second.chunk, facts),
+        third,
+        replace(edit, pending=True),
+    ]
+    await writer.write_chunks(written[::-1], [of], 2000)
+    await write(writer, "other", [("Zz.", {"Zz is.": ["Zz"]})])
+
+    assert await explorer.outline(of.id) == [
+        OutlineEntry(0, ("One", "Two"), "It begins.", 3),
+        OutlineEntry(1, ("Two", "Three"), "Dd is ee.", 2),
+        OutlineEntry(2, ("Three",), "Ff gg.", 2),
+    ]
+    assert await GraphExplorer(connection, "another").outline(of.id) == []
+    assert (await explorer.outline(of.id))[0].heading == "One"
 
 
 # Neighbors share a fact. What shares most for what it has comes first, then the name counts;

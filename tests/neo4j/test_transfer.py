@@ -21,6 +21,7 @@ from graphreader.offline.embedder import embedding_of
 from graphreader.settings import STAGES, Settings
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
+from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 from tests.neo4j.conftest import DIMENSION
 from tests.runs.digest import content
@@ -58,7 +59,7 @@ def read(corpus: str, chunk: Chunk) -> ReadChunk:
         AtomicFact(identity(chunk.id, line), chunk.id, n, line, key_elements(corpus, some[:4]))
         for n, (line, some) in enumerate(words.items())
     )
-    return ReadChunk(chunk, tuple(facts))
+    return ReadChunk(chunk, tuple(facts), summary=chunk.text.strip()[:9])
 
 
 async def fill(writer: GraphWriter, texts: dict[str, str], *, first_fails: bool = False) -> None:
@@ -266,6 +267,19 @@ async def test_wrong_files(connection: Connection, full: GraphWriter) -> None:
     await imported(connection, full.corpus, data)
 
     assert graph(connection, full.corpus) == before
+
+
+# An export of an older version, without summaries, is imported; its outlines have the first facts.
+async def test_older_exports(connection: Connection, full: GraphWriter, other: str) -> None:
+    lines = parsed(await exported(connection, full.corpus))
+    chunks = [one for line in lines for one in line.get("document", {}).get("chunks", [])]
+    summaries = [one.pop("summary") for one in chunks if "summary" in one]
+    await imported(connection, other, unparsed(lines))
+    (document,) = [d.id for d in await Catalog(connection).documents(other) if d.title == "贞德"]
+    outline = await GraphExplorer(connection, other).outline(document)
+
+    assert "1431年，贞德在" in summaries
+    assert [one.summary for one in outline] == ["贞德生于栋雷米村。", "1431年，贞德在鲁昂被处死。"]
 
 
 # A chunk without facts comes back with its error; facts that the corpus has of it stay. A document

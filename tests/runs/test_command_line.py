@@ -123,6 +123,21 @@ def test_lines_for_a_person(terminal: Terminal, corpus: str) -> None:
     assert "No language model is in use" in " ".join(asked.out.split())
 
 
+# The outline of a document, named by title, path or id, is a line a chunk, or its fields.
+def test_outline(terminal: Terminal, lives: tuple[str, Path]) -> None:
+    name, folder = lives
+    by_title = terminal.run("outline", "贞德", "--corpus", name)
+    by_path = terminal.run("outline", str(folder / "贞德.txt"), "--corpus", name, "--json").json
+    unknown = terminal.run("outline", "nowhere", "--corpus", name)
+
+    assert by_title.out.split() == ["Chunk", "Outline", "[0]", "贞德生于栋雷米村。"]
+    (entry,) = by_path["chunks"]
+    assert entry["tokens"] > 10
+    assert (entry["chunk"], entry["headings"]) == (0, [])
+    assert entry["summary"] == "贞德生于栋雷米村。"
+    assert (unknown.code, unknown.out) == (2, "")
+
+
 # A narrow terminal without colours gets no escape codes, and every title whole; Chinese stays
 # Chinese.
 def test_a_narrow_terminal(terminal: Terminal, lives: tuple[str, Path]) -> None:

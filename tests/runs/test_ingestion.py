@@ -40,7 +40,8 @@ pytestmark = pytest.mark.usefixtures("cleaned")
 
 
 # Every chunk is asked for once, the same file again asks for nothing; an edit asks for what it
-# changed, as estimated, and removes what it replaced. Equal texts share key elements, not facts.
+# changed, as estimated, and removes what it replaced; the others keep their summaries. Equal texts
+# share key elements, not facts.
 def test_reading_again(neo4j: Settings, corpus: str, texts: Path) -> None:
     decider = world.scripted(FACTS, {})
     changed = [*SENTENCES[:5], "Nobody lives in the town of glass.", *SENTENCES[6:]]
@@ -54,13 +55,16 @@ def test_reading_again(neo4j: Settings, corpus: str, texts: Path) -> None:
         world.write_files(texts, {"people": changed, "others": SENTENCES[:2]})
         estimate = reader.estimate(texts)
         edited = reader.ingest(texts)
-        stats = reader.stats()
+        stats, outline = reader.stats(), reader.outline("people")
 
     assert (first.documents[0].status, first.facts, sizes.key_elements) == ("read", 12, 24)
     assert [(one.status, one.asked) for one in again.documents] == [("unchanged", 0)]
     assert estimate.missing == edited.asked_chunks <= 3 + 2
     assert set(asked(decider)) <= {*SENTENCES[4:7], *SENTENCES[:2]}
     assert (stats.chunks, stats.facts, stats.key_elements) == (14, 13, 22)
+    assert [one.chunk for one in outline] == list(range(12))
+    kept = [one.summary for one in outline if one.chunk != 5]
+    assert kept == [f"It says: {one}" for one in changed if one in SENTENCES]
     assert not {name for name, _ in stats.busiest} & {"Person5", "town5"}
 
 

@@ -27,7 +27,15 @@ ENGLISH = (
     "Henry Pellatt was born in Kingston."
 )
 CHINESE = "贞德出生于东雷米村。贞德于1431年在鲁昂被处死。教宗本笃十五世于1920年册封贞德为圣人。"
-TOOLS = ["ask", "search_key_elements", "read_facts", "read_chunk", "neighbors", "list_documents"]
+TOOLS = [
+    "ask",
+    "search_key_elements",
+    "read_facts",
+    "read_chunk",
+    "outline",
+    "neighbors",
+    "list_documents",
+]
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +130,8 @@ async def test_looking(reader: GraphReader) -> None:
         facts = await call(client, "read_facts", key_element="casa loma")
         chunk = await call(client, "read_chunk", document="castle", chunk=0)
         neighbors = await call(client, "neighbors", key_element="Casa Loma", limit=2)
+        outline = await call(client, "outline", document="castle", last=5)
+        rest_of_it = await call(client, "outline", document="castle", first=1)
         raw = await client.call_tool("read_chunk", {"document": "贞德", "chunk": 0})
 
     assert (documents["corpus"], documents["total"]) == (reader.corpus, 2)
@@ -133,6 +143,8 @@ async def test_looking(reader: GraphReader) -> None:
     assert facts["facts"][0]["document"] == "castle"
     assert (chunk["text"], chunk["start"], chunk["end"]) == (ENGLISH, 0, len(ENGLISH))
     assert "Toronto" in {one["name"] for one in neighbors["neighbors"]}
+    assert outline == {"chunks": 1, "outline": "[0] Henry Pellatt built Casa Loma in 1914."}
+    assert rest_of_it == {"chunks": 1, "outline": ""}
     assert CHINESE in raw.content[0].text
 
 

@@ -44,7 +44,8 @@ RING_FACTS = {text: [RING_NAMES[n], RING_NAMES[(n + 1) % 7]] for n, text in enum
 
 def extraction_of(facts: Facts) -> Extraction:
     return Extraction(
-        facts=[ExtractedFact(fact=fact, key_elements=names) for fact, names in facts.items()]
+        facts=[ExtractedFact(fact=fact, key_elements=names) for fact, names in facts.items()],
+        summary=f"It says: {' '.join(facts)}",
     )
 
 

@@ -16,6 +16,7 @@ from graphreader.ingestion.extraction import (
     grounded_elements,
 )
 from graphreader.llm.protocols import Budget
+from graphreader.outline import LONGEST_SUMMARY
 from graphreader.testing import ScriptedDecider
 from graphreader.usage import Usage
 
@@ -68,6 +69,24 @@ async def test_dense_chunks_are_divided(error: type[ReplyError | WindowError]) -
     assert [one.index for one in result.read.facts] == list(range(60))
     assert len(decider.asked) > 4
     assert result.read.error is None
+
+
+# The summary of a chunk is one line of bounded length, that of a divided chunk the summaries of its
+# parts; a reply without one leaves it empty.
+async def test_summaries() -> None:
+    def summed_up(task: ExtractionTask) -> Extraction:
+        extraction = limited(40, CutOffError)(task)
+        first, last = (extraction.facts[place].fact.split()[6] for place in (0, -1))
+        return Extraction(facts=extraction.facts, summary=f"{first}\n\ud800to {last}.")
+
+    divided, _ = await extracted(summed_up)
+    long, _ = await extracted(lambda task: Extraction(facts=[], summary="word " * 100), "A text.")
+    missing, _ = await extracted(each_sentence)
+
+    assert divided.read.summary == "Place0 to Place29. Place30 to Place59."
+    assert len(long.read.summary) <= LONGEST_SUMMARY
+    assert long.read.summary.endswith("word…")
+    assert missing.read.summary == ""
 
 
 # A small text is not divided, and a half that fails leaves the whole chunk without facts; the chunk

@@ -113,6 +113,36 @@ async def test_long_sentences() -> None:
     assert " ".join(facts) == text
 
 
+TOWER = """A wet spring came.
+
+The lighthouse of Port Wessel is the pride of Norland. Rain fell.
+Did the lighthouse of Port Wessel, the pride of Norland, fall?
+
+| Port Wessel | Norland | lighthouse |
+
+"Norland has its pride, the lighthouse of Port Wessel," she said.
+"""
+CLOCK = """那天下雨。林雨桐在临河县写《河边的钟》。林雨桐问：“临河县的《河边的钟》在哪里？”
+《河边的钟》得奖。"""
+
+
+# The summary is the sentence whose terms recur most; questions, speech and rows of tables only
+# where there is nothing else.
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        (TOWER, "The lighthouse of Port Wessel is the pride of Norland."),
+        (CLOCK, "林雨桐在临河县写《河边的钟》。"),
+        ("Who is Ilse Marr?", "Who is Ilse Marr?"),
+        ("...", ""),
+    ],
+)
+async def test_summary(text: str, summary: str) -> None:
+    decided = await OfflineDecider().decide(ExtractionTask("a title", text))
+
+    assert decided.decision.summary == summary
+
+
 # Text that would make a careless pattern backtrack is read in good time.
 @pytest.mark.parametrize("text", ["A " * 4000, "A-" * 4000, "“" * 4000, "中·" * 3000, "1," * 4000])
 async def test_odd_text_is_quick(text: str) -> None:

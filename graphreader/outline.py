@@ -1,0 +1,99 @@
+"""Outlines of documents: a line a chunk, folded until they fit a prompt.
+
+A model that has read the outline knows where to look, and asks for a chunk, or for the outline of a
+part, by the numbers that each line begins with. ReadAgent's gists have the same purpose (ReadAgent
+paper, section 3.1); a summary costs no call of its own, since it comes with the atomic facts.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from graphreader.tokens import count
+
+LONGEST_SUMMARY = 300
+"""Characters of the summary of a chunk."""
+
+_LONGEST_HEADING = 80  # characters
+_WIDTHS = (LONGEST_SUMMARY, 150, 80)  # characters of the headings of a line, and of its sentence
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """A chunk in the outline of its document; `chunk` is its index.
+
+    `headings` are the one under which the chunk begins and those in it. `summary` is one sentence
+    about it; of a chunk without one, the beginning of its first fact or of its text.
+    """
+
+    chunk: int
+    headings: tuple[str, ...]
+    summary: str
+    tokens: int
+
+    @property
+    def heading(self) -> str | None:
+        """The heading under which the chunk begins, or the first one in it."""
+        return self.headings[0] if self.headings else None
+
+
+def outline_text(
+    entries: Sequence[OutlineEntry], max_tokens: float, first: int = 0, last: int | None = None
+) -> str:
+    """The outline of the chunks `first` to `last` in at most `max_tokens`, if that is possible.
+
+    A line a chunk: "[12] Heading: sentence". Where that is too long, sentences are shortened, then
+    a line stands for several chunks, "[10-19] Heading A; Heading B: first sentence", for as many
+    as needed. A heading is given once, where its chunks begin.
+    """
+    part = [one for one in entries if first <= one.chunk and (last is None or one.chunk <= last)]
+    text = ""
+    for size, width in _folds(len(part)):
+        text = "\n".join(_lines(part, size, width))
+        if count(text) <= max_tokens:
+            break
+    return text
+
+
+def shortened(text: str, most: int) -> str:
+    """The text in one line of at most `most` characters, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    cut = line[: most - 1]
+    if " " in cut[most // 2 :] and line[most - 1] != " ":
+        cut = cut.rpartition(" ")[0]
+    return f"{cut.rstrip(' ,;:，；：、')}…" if most > 1 else ""
+
+
+def _folds(chunks: int) -> Iterator[tuple[int, int]]:
+    """The chunks of a line, and the characters of each of its parts, of ever shorter outlines."""
+    for size in (number * 10**power for power in itertools.count() for number in (1, 2, 5)):
+        yield from ((size, width) for width in _WIDTHS)
+        if size >= chunks:
+            yield size, 0
+            return
+
+
+def _lines(entries: Sequence[OutlineEntry], size: int, width: int) -> Iterator[str]:
+    before = ""  # the last heading that was given
+    for group in _groups(entries, size):
+        headings = list(dict.fromkeys(heading for one in group for heading in one.headings))
+        listed = [shortened(one, _LONGEST_HEADING) for one in headings if one != before]
+        before = headings[-1] if headings else ""
+        parts = [shortened("; ".join(listed), width), shortened(group[0].summary, width)]
+        place = "-".join(dict.fromkeys([str(group[0].chunk), str(group[-1].chunk)]))
+        yield " ".join(filter(None, [f"[{place}]", ": ".join(filter(None, parts))]))
+
+
+def _groups(entries: Sequence[OutlineEntry], size: int) -> Iterator[list[OutlineEntry]]:
+    """Runs of at most `size` chunks; from half of that on, one ends where a heading begins."""
+    group: list[OutlineEntry] = list(entries[:1])
+    for before, entry in itertools.pairwise(entries):
+        is_section = before.headings[-1:] != entry.headings[:1]
+        if len(group) == size or (is_section and len(group) >= (size + 1) // 2):
+            yield group
+            group = []
+        group.append(entry)
+    if group:
+        yield group
