@@ -1,6 +1,6 @@
-// Writes the facts and summaries of chunks that have none, and their key elements. A fact refers to key elements
-// by their place in $elements, with its wording of each. Returns the ids of the key elements
-// that have no vector yet.
+// Writes the facts and summaries of chunks that have none, and the key elements. A fact refers to
+// key elements by their place in $elements, with its wording of each. Returns the ids of the key
+// elements that have no vector yet.
 UNWIND $elements AS row
 MERGE (k:KeyElement {id: row.id})
 ON CREATE SET k.corpus = $corpus, k.corpus_word = $corpus_word, k.key = row.key,
