@@ -22,15 +22,15 @@ _MARK = "> "  # begins each line of the exchange, so that no line of it can pass
 def earlier_exchange(reading: Reading, before: str, window: int) -> str:
     """The exchange of a reading in words, for the prompts of a question that follows it up.
 
-    It has question, answer and explanation, then as many sentences of its evidence as fit half of
-    the room, then what fits of the exchange `before` it. The latter may be empty.
+    It has question and answer, then as many sentences of explanation and evidence as fit half of
+    the room, then what fits of the exchange `before` it, which may be empty.
     """
     room = min(EARLIER_TOKENS, window // WINDOW_SHARE) - count(_HEAD)
-    sentences = _sentences(f"{reading.answer}\n\n{reading.explanation}")
-    answer = " ".join(["Answer:", *_fitting(sentences, room // 2)])
+    answer = " ".join(["Answer:", *_fitting(_sentences(reading.answer), room // 2)])
     if reading.confidence == "likely":
         answer += " (only likely)"
-    notes = (f"Note: {sentence}" for sentence in _sentences(reading.evidence))
+    evidence = _sentences(f"{reading.explanation}\n\n{reading.evidence}")
+    notes = (f"Note: {sentence}" for sentence in evidence)
     older = (line.removeprefix(_MARK) for line in before.splitlines()[1:])
     lines = list(_fitting([f"Earlier question: {reading.question}", answer], room))
     lines += _fitting(notes, (room - _size(lines)) // 2)

@@ -27,6 +27,8 @@ READING = {
     "plan",
     "decider",
     "answered",
+    "explanation",
+    "confidence",
     "notes",
     "run",
 }

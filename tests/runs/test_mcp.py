@@ -159,10 +159,13 @@ async def test_ask(neo4j: Settings, reader: GraphReader) -> None:
     question = "Who built Casa Loma?"
     async with Client(mcp_server(reader)) as client:
         result = await client.call_tool("ask", {"question": question}, progress_callback=hear)
+        answer = result.structured_content
+        assert answer
+        followed = await call(client, "ask", question="When?", follow=answer["run"])
 
-    answer = result.structured_content
-    assert answer
-    assert answer["answered"]
+    runs = {run.id: run.follow for run in reader.runs()}
+    assert runs[followed["run"]] == answer["run"]
+    assert (answer["answered"], answer["confidence"], answer["explanation"]) == (True, "stated", "")
     assert "Henry Pellatt" in answer["answer"]
     [quote, *_] = answer["citations"]
     assert ENGLISH[quote["start"] : quote["end"]] == quote["quote"]

@@ -107,9 +107,18 @@ def test_notes(neo4j: Settings, ring: str, reader: GraphReader) -> None:
     with GraphReader(ring, settings=neo4j) as offline:
         words = offline.as_tool("ask_the_ring", "Knows who.").invoke({"question": QUESTION})
     one = Contradiction("One says Beta, one Gamma.", (1, 2))
-    reading = replace(reader.ask(QUESTION), contradictions=(one,), notes=("Path 1 failed.",))
+    reading = replace(
+        reader.ask(QUESTION),
+        contradictions=(one,),
+        notes=("Path 1 failed.",),
+        explanation="The link is inferred.",
+        confidence="likely",
+    )
 
     assert "\nNote: No language model" in words
+    first, second, *_ = in_words(reading).splitlines()
+    assert first == f"{reading.answer} (likely, not stated)"
+    assert second == "The link is inferred."
     assert in_words(reading).splitlines()[-2:] == [
         "The texts differ: One says Beta, one Gamma.",
         "Note: Path 1 failed.",

@@ -100,6 +100,7 @@ def run_of(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
         question=text,
         answer=f"Say {text}. And more",
         analysis=text,
+        explanation=f"Why: {text}!",
         answered=True,
         corpus=text,
         plan=text,

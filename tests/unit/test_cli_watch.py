@@ -120,7 +120,25 @@ def test_other_readings() -> None:
     assert "Not answered ──" in nothing
     assert not re.search(r"Citations|calls \(tokens\)|runs show", nothing)
     assert (ended.count("0 calls, budget"), ended.count(spent)) == (5, 1)
-    assert "graphreader runs show 'my run 1'\n" in ended
+    assert (
+        "graphreader runs show 'my run 1'\ngraphreader ask --follow 'my run 1' \"...\"\n" in ended
+    )
+
+
+# An answer that is only likely says so; its explanation has the numbers of the claims in it. What
+# was found of a question that is not answered is listed with its quotes.
+def test_explanation_and_confidence() -> None:
+    claims = (Claim("She was canonized.", (1,)), Claim("It was in May.", (1,)))
+    why = "She was canonized. The year is inferred."
+    likely = replace(READING, claims=claims, explanation=why, confidence="likely")
+    texts = [shown(90, reading=one) for one in (likely, replace(likely, answered=False))]
+    flat = [" ".join(text.split()) for text in texts]
+
+    assert "Likely answer ──" in texts[0]
+    assert "In 1920 [see 1]. She was canonized. [1] The year is inferred. - It was" in flat[0]
+    assert "Not answered ──" in texts[1]
+    assert "What was found: - It was in May. [1]" in flat[1]
+    assert "Citations ──" in texts[1]
 
 
 def frames(happens: list[Event]) -> list[str]:
@@ -213,6 +231,7 @@ def hostile_events() -> list[Event]:
         question=HOSTILE,
         answer=f"{HOSTILE} and more",
         analysis=HOSTILE,
+        explanation=f"{HOSTILE}!",
         answered=True,
         corpus="c",
         plan=HOSTILE,
@@ -244,7 +263,9 @@ def test_hostile_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     out = [io.StringIO() for _ in range(3)]
     consoles = [Console(file=file, width=400) for file in out]
     watch(events, consoles[0])
-    summary = RunSummary(HOSTILE, HOSTILE, HOSTILE, "failed", 1.0, 2.0, "offline", error=HOSTILE)
+    summary = RunSummary(
+        HOSTILE, HOSTILE, HOSTILE, "failed", 1.0, 2.0, "offline", HOSTILE, 7, HOSTILE
+    )
     ended = PathEnded(1, "error", HOSTILE, HOSTILE)
     print_run(consoles[1], KeptRun(summary, (*events[:-1], ended), None, {1: "plan"}))
     monkeypatch.setattr(console_module, "wide_console", lambda: consoles[2])
@@ -253,7 +274,7 @@ def test_hostile_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = frames(events[2:-1])
 
     assert not OBEYED & set("".join(texts))
-    assert [text.count("owned") for text in texts] == [16, 13, 3]
+    assert [text.count("owned") for text in texts] == [17, 14, 3]
     assert "gnp.exe  [1] and more" in texts[0]
     assert all("owned" in frame for frame in shown)
     assert not any((OBEYED - set("\x1b\r")) & set(frame) for frame in shown)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import threading
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path as File
 from typing import Any
@@ -165,6 +166,24 @@ def test_languages() -> None:
     assert {one.attributes.get("lang") for one in page.all("blockquote")} >= {"zh"}
     assert "lang" not in page.one("nav").attributes
     assert page_of("مرحبا").one("h1").attributes == {"dir": "auto"}
+
+
+# The title says how sure the answer is; the explanation stands below it, and what was found is no
+# claim of an answer.
+@pytest.mark.parametrize(
+    ("answered", "title", "claims"),
+    [(True, "Likely answer", "Claims"), (False, "Not answered", "What was found")],
+)
+def test_confidence(answered: bool, title: str, claims: str) -> None:
+    reading, passages, subgraph = run_of("words")
+    reading = replace(
+        reading, answered=answered, confidence="likely", explanation="The year is inferred."
+    )
+    answer = parsed(render(reading, passages, subgraph)).one("section", id="answer")
+
+    assert answer.one("h2").text == title
+    assert "The year is inferred." in answer.text
+    assert claims in [one.text for one in answer.all("h3")]
 
 
 # A run that found nothing has a page without a drawing.

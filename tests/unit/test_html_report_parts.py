@@ -84,6 +84,23 @@ def test_claims() -> None:
     assert cited.numbers == {1, 2}
 
 
+# The explanation has the numbers of the claims in it that the answer does not have.
+def test_explanation() -> None:
+    claims = (Claim("Ada.", (1,)), Claim("A came.", (1,)), Claim("D.", (1,)))
+    reading = replace(
+        READING, explanation="So A came. Ada.", claims=claims, citations=(citation(0, "A"),)
+    )
+    cited = cited_answer(reading)
+
+    assert [[mark.number for mark in one.marks] for one in cited.answer] == [[1]]
+    assert [(one.text, len(one.marks)) for one in cited.explanation] == [
+        ("So A came.", 1),
+        (" Ada.", 0),
+    ]
+    assert [one.text for one in cited.claims] == ["D."]
+    assert cited.numbers == {1}
+
+
 # A step names its function; a cell of the timeline has room for the indexes of chunks.
 def test_timeline() -> None:
     calls = (
