@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from langgraph.types import StateSnapshot
 
+from graphreader.agent.adaptive.graph import build_adaptive_agent
 from graphreader.agent.answering import reading_of
 from graphreader.agent.checkpoints import Agent, CheckpointThread, Saver, failure_of, usage_of
 from graphreader.agent.dependencies import AgentDependencies
@@ -30,7 +31,7 @@ from graphreader.agent.events import (
     replay_reading,
 )
 from graphreader.agent.follow_up import earlier_exchange
-from graphreader.agent.graph import build_agent
+from graphreader.agent.graph import NodeSet, build_agent
 from graphreader.agent.run_store import (
     RunCheckpoints,
     RunRecord,
@@ -278,6 +279,7 @@ class _Run:
     notes: list[str]
     thread: CheckpointThread
     keep_run: bool
+    mode: Mode
     earlier: str = ""
     store: RunStore | None = None
     snapshot: StateSnapshot | None = None
@@ -285,7 +287,7 @@ class _Run:
     @property
     def agent(self) -> Agent:
         """The compiled graph of this run."""
-        return build_agent(self.deps, self.resources.nodes, self.thread.saver)
+        return compile_agent(self.mode, self.deps, self.thread.saver, self.resources.nodes)
 
     @classmethod
     async def open(
@@ -301,14 +303,13 @@ class _Run:
         id = request.run if request.run and request.step is None else new_run_id()
         thread = CheckpointThread(id, await resources.saver())
         keep_run = request.keep_run or bool(record and record.options["keep_run"])
+        mode = _mode_of(record.options) if record else request.mode or resources.settings.mode
         earlier = record.options.get("earlier", "") if record else request.earlier
-        run = cls(
-            *(resources, id, request.corpus, request.question, deps, notes, thread, keep_run),
-            earlier,
-        )
+        about = request.corpus, request.question
+        run = cls(resources, id, *about, deps, notes, thread, keep_run, mode, earlier)
         try:
             if record is None:
-                await run._start(request.mode or resources.settings.mode, request.follow)
+                await run._start(request.follow)
             elif request.step is None:
                 await run._resume(record, request.mode)
             else:
@@ -318,14 +319,14 @@ class _Run:
             raise
         return run
 
-    async def _start(self, mode: Mode, follow: str | None) -> None:
+    async def _start(self, follow: str | None) -> None:
         options = {
             "limits": asdict(self.deps.limits),
             "max_calls": self.deps.budget.max_calls,
             "max_tokens": self.deps.budget.max_tokens,
             "decider": self.deps.decider.name,
             "keep_run": self.keep_run,
-            "mode": mode,
+            "mode": self.mode,
             "follow": follow,
             "earlier": self.earlier,
         }
@@ -459,7 +460,7 @@ async def show_run(resources: Resources, run: str) -> KeptRun:
     events: Iterable[Event] = ()
     steps: Mapping[int, str] = {}
     if saver:
-        agent = build_agent(None, checkpointer=saver)
+        agent = compile_agent(_mode_of(record.options), None, saver)
         thread = CheckpointThread(record.summary.id, saver)
         steps = await thread.fork_points(agent)
         snapshot = await thread.snapshot(agent)
@@ -509,6 +510,20 @@ async def _write_into_graph(resources: Resources, corpus: str, reading: Reading)
 
 def _with_notes(reading: Reading, *notes: str) -> Reading:
     return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
+
+
+def compile_agent(
+    mode: Mode, deps: AgentDependencies | None, saver: Saver | None, nodes: NodeSet | None = None
+) -> Agent:
+    """The graph of a mode; without dependencies it can only be asked for its checkpoints."""
+    if mode == "adaptive":
+        return cast(Agent, build_adaptive_agent(deps, saver))
+    return build_agent(deps, nodes, saver)
+
+
+def _mode_of(options: Mapping[str, Any]) -> Mode:
+    """The mode in which a kept run began."""
+    return "adaptive" if options.get("mode") == "adaptive" else "paper"
 
 
 def _mode_note(options: Mapping[str, Any], mode: Mode | None) -> list[str]:

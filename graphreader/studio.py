@@ -66,7 +66,7 @@ class Choices(BaseModel):
     )
     mode: Mode | Open = Field(
         None,
-        description="paper: 5 paths of at most 10 calls; fast: 2 paths of at most 5 calls. "
+        description="paper: 5 paths of at most 10 calls; adaptive: searches and at most 8 calls. "
         "Left open: GRAPHREADER_MODE, else paper.",
     )
     initial_nodes: Annotated[int, Field(ge=1, le=50)] | Open = Field(

@@ -21,7 +21,7 @@ Agent: TypeAlias = CompiledStateGraph[RunState, None, AgentInput, AgentOutput]
 Saver: TypeAlias = BaseCheckpointSaver[Any]
 
 STEPS: Final = ("rational_plan", "initial_nodes", "path", "answer_reasoning")
-"""The outer steps of a run in order; all paths together are one."""
+"""The outer steps of a run of mode `paper` in order; all paths together are one."""
 
 _TASK_RESULT = "__return__"  # the channel in which LangGraph keeps the result of a task
 _RECURSION_LIMIT = 10_000  # LangGraph's own limit; a path ends by its calls long before
@@ -66,31 +66,29 @@ class CheckpointThread:
         step = "answer_reasoning" if snapshot.values.get("unjoined") else ""
         if all_failed_message(snapshot.values.get("paths", ())):
             step = "path"
-        before = await self._before(agent, step) if step else None
+        before = (await self._steps(agent)).get(STEPS.index(step) + 1) if step else None
         if not before or not self.saver:
             return None
         earlier = await self._decisions(self.saver)
         await self.saver.adelete_thread(self.run)
-        await self._start_at(agent, before, step)
+        await self._start_at(agent, before)
         return earlier
 
     async def fork_points(self, agent: Agent) -> dict[int, str]:
         """The steps before which a new run can branch off, by their numbers, from 1."""
-        history = agent.aget_state_history(self.config)
-        reached = {name async for snapshot in history for name in snapshot.next}
-        return {number: name for number, name in enumerate(STEPS, 1) if name in reached}
+        steps = await self._steps(agent)
+        return {number: steps[number].next[0] for number in sorted(steps)}
 
     async def fork(self, agent: Agent, step: int, branch: "CheckpointThread") -> None:
         """Copy the state before a step, counted from 1, into the thread of another run."""
-        name = STEPS[step - 1] if 1 <= step <= len(STEPS) else ""
-        before = await self._before(agent, name)
-        if before is None:
+        steps = await self._steps(agent)
+        if step not in steps:
             raise UsageError(
                 f"The run {self.run} has no step {step} that can be begun again: "
                 "`graphreader runs show` numbers its steps."
             )
         if step > 1:
-            await branch._start_at(agent, before, name)
+            await branch._start_at(agent, steps[step])
 
     async def _decisions(self, saver: Saver) -> dict[str, list[dict[str, Any]]]:
         """All decisions that the checkpoints have, in any step, oldest first."""
@@ -102,17 +100,35 @@ class CheckpointThread:
                     decisions.setdefault(value["prompt"], []).append(value)
         return decisions
 
-    async def _before(self, agent: Agent, step: str) -> StateSnapshot | None:
-        """The state of the run before this step."""
+    async def _steps(self, agent: Agent) -> dict[int, StateSnapshot]:
+        """The latest state before each step, by the step's number."""
+        steps: dict[int, StateSnapshot] = {}
         async for snapshot in agent.aget_state_history(self.config):
-            if step in snapshot.next:
-                return snapshot
-        return None
+            if number := _step_number(snapshot):
+                steps.setdefault(number, snapshot)
+        return steps
 
-    async def _start_at(self, agent: Agent, known: StateSnapshot, step: str) -> None:
-        """Let a thread without steps have the same state, so that `step` comes next."""
-        before = STEPS[STEPS.index(step) - 1]
+    async def _start_at(self, agent: Agent, known: StateSnapshot) -> None:
+        """Let a thread without steps have the same state, so that the same step comes next."""
+        name = known.next[0]
+        if name in STEPS:
+            before = STEPS[STEPS.index(name) - 1]
+        else:
+            before = "act" if known.values["turn"] else "search"
         await agent.aupdate_state(self.config, known.values, as_node=before)
+
+
+def _step_number(snapshot: StateSnapshot) -> int:
+    """The number of the step that comes next, from 1; 0 where no run can begin before it.
+
+    In mode `adaptive` the search is step 1, and each turn is one.
+    """
+    name = snapshot.next[0] if snapshot.next else ""
+    if name in STEPS:
+        return STEPS.index(name) + 1
+    if name == "turn":
+        return int(snapshot.values["turn"]) + 2
+    return int(name == "search")
 
 
 def failure_of(state: Mapping[str, Any]) -> str:

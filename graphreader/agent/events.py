@@ -147,11 +147,13 @@ def as_plain(event: Any) -> Mapping[str, Any]:
 def replay(snapshot: StateSnapshot) -> Iterator[Event]:
     """The events of a run so far, path by path, from its checkpoints."""
     values = snapshot.values
-    if "plan" in values:
+    if values.get("plan"):
         yield PlanMade(values["plan"], tuple(values.get("needs", ())))
     if "nodes" in values:
         yield NodesChosen(tuple(node["name"] for node in values["nodes"]))
     ended = {result["path"]: result for result in values.get("paths", ())}
+    if "functions" in values and values["path"] not in ended:  # the turns of mode `adaptive`
+        yield from _replay_path(values, values["initial_node"]["name"], ended=False)
     for result in ended.values():
         yield from _replay_path(result, result["initial_node"], ended=True)
     for task in snapshot.tasks:  # paths that have not returned yet

@@ -72,14 +72,18 @@ def node_functions(
     """
     node_set = node_set or NodeSet()
     planning, path = node_set.planning(deps), node_set.exploration(deps)
-    exploring = {name: _ending_path_on_error(getattr(path, name)) for name in EXPLORING_NODES}
     return {
         "rational_plan": planning.rational_plan,
         "initial_nodes": planning.initial_nodes,
-        **exploring,
-        "end_path": path.end_path,
+        **path_functions(path),
         "answer_reasoning": node_set.answering(deps).answer_reasoning,
     }
+
+
+def path_functions(path: Exploration) -> dict[str, NodeFunction]:
+    """The node functions of a path, by the nodes' names."""
+    exploring = {name: _ending_path_on_error(getattr(path, name)) for name in EXPLORING_NODES}
+    return {**exploring, "end_path": path.end_path}
 
 
 def _ending_path_on_error(node: NodeFunction) -> NodeFunction:
@@ -117,6 +121,23 @@ def wire(
 
     With `step_by_step` the paths stop before each of their nodes, until the run is resumed.
     """
+    graph = StateGraph(RunState, context_schema, input_schema=AgentInput, output_schema=AgentOutput)
+    graph.add_node("rational_plan", nodes["rational_plan"])
+    graph.add_node("initial_nodes", nodes["initial_nodes"])
+    graph.add_node("path", compile_path(nodes, context_schema, step_by_step=step_by_step))
+    graph.add_node("answer_reasoning", nodes["answer_reasoning"])
+    graph.add_edge(START, "rational_plan")
+    graph.add_edge("rational_plan", "initial_nodes")
+    graph.add_conditional_edges("initial_nodes", send_paths, ["path", "answer_reasoning"])
+    graph.add_edge("path", "answer_reasoning")
+    graph.add_edge("answer_reasoning", END)
+    return graph.compile(name="graphreader", checkpointer=checkpointer)
+
+
+def compile_path(
+    nodes: Mapping[str, Any], context_schema: type[Any] | None = None, *, step_by_step: bool = False
+) -> CompiledStateGraph[PathState, Any, PathState, PathOutput]:
+    """Compile the graph of one path; with `step_by_step` it stops before each of its nodes."""
     path = StateGraph(PathState, context_schema, output_schema=PathOutput)
     for name in PATH_NODES:
         path.add_node(name, nodes[name])
@@ -126,18 +147,7 @@ def wire(
     path.add_conditional_edges("explore_neighbors", after_neighbors, AFTER_NEIGHBORS)
     path.add_edge("end_path", END)
     stops = list(EXPLORING_NODES) if step_by_step else []
-
-    graph = StateGraph(RunState, context_schema, input_schema=AgentInput, output_schema=AgentOutput)
-    graph.add_node("rational_plan", nodes["rational_plan"])
-    graph.add_node("initial_nodes", nodes["initial_nodes"])
-    graph.add_node("path", path.compile(name="path", interrupt_before=stops))
-    graph.add_node("answer_reasoning", nodes["answer_reasoning"])
-    graph.add_edge(START, "rational_plan")
-    graph.add_edge("rational_plan", "initial_nodes")
-    graph.add_conditional_edges("initial_nodes", send_paths, ["path", "answer_reasoning"])
-    graph.add_edge("path", "answer_reasoning")
-    graph.add_edge("answer_reasoning", END)
-    return graph.compile(name="graphreader", checkpointer=checkpointer)
+    return path.compile(name="path", interrupt_before=stops)
 
 
 # Asynchronous, because LangGraph runs other routes in a thread: a run that is cancelled meanwhile

@@ -51,7 +51,7 @@ EXAMPLES = (
     'graphreader ask "Who taught the founder of the school?"',
     'graphreader ask "..." --corpus library --json | jq -r .answer',
     'graphreader ask --follow 4f2a "And where was she born?"',
-    "graphreader ask --file questions.jsonl --out answers.jsonl --mode fast",
+    "graphreader ask --file questions.jsonl --out answers.jsonl --mode adaptive",
 )
 
 _CONTINUES = "The answers so far are kept: the same command continues."
@@ -69,8 +69,11 @@ def ask(
         corpus_option("The corpus to ask; without it 'default', or that of the run to follow."),
     ] = None,
     mode: Annotated[
-        Literal["paper", "fast"] | None,
-        typer.Option(help="paper: 5 paths of 10 calls; fast: 2 paths of 5.", show_default=False),
+        Literal["paper", "adaptive"] | None,
+        typer.Option(
+            help="paper: 5 paths of 10 calls; adaptive: searches, at most 8 calls.",
+            show_default=False,
+        ),
     ] = None,
     file: Annotated[
         str | None,

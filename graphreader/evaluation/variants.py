@@ -116,7 +116,7 @@ _VARIANTS = {
     for variant in (
         Variant(GRAPHREADER, is_study=False),
         Variant(f"{GRAPHREADER}-paper", _PAPER, is_study=False),
-        Variant(f"{GRAPHREADER}-fast", {**_PAPER, "mode": "fast"}, is_study=False),
+        Variant(f"{GRAPHREADER}-adaptive", {**_PAPER, "mode": "adaptive"}, is_study=False),
         Variant(f"{GRAPHREADER}-no-plan", nodes=lambda seed: WITHOUT_PLAN),
         Variant(f"{GRAPHREADER}-random-nodes", nodes=without_node_selection),
         Variant(f"{GRAPHREADER}-no-normalization", {"normalize": "none"}),

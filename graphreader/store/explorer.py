@@ -217,6 +217,11 @@ class GraphExplorer:
             **row,
         )
 
+    async def only_document(self) -> str | None:
+        """Return the id of the corpus's document if it has only one."""
+        rows = await self._read("only_document")
+        return str(rows[0]["id"]) if rows else None
+
     async def shown_texts(self, chunks: Mapping[str, ShownChunk]) -> list[ShownTexts]:
         """Return the texts that a run was shown of each chunk; deleted chunks are left out."""
         values = [

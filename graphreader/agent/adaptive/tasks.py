@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self, TypedDict
 from pydantic import Field
 
 from graphreader import tokens
-from graphreader.llm.protocols import LONGEST_REPLY, Decision, Task, bulleted, folded, numbered
+from graphreader.llm.protocols import LONGEST_REPLY, Decision, Task, bulleted, folded
 from graphreader.reading import Confidence
 from graphreader.usage import Phase
 
@@ -85,19 +85,25 @@ class Result(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """What a run knows: needs, findings with the passages and quotes that bear them out, notes."""
+    """What a run knows: needs, findings with the passages and quotes that bear them out, notes.
+
+    Findings before `first` are not shown.
+    """
 
     needs: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     notes: str = ""
+    first: int = 0
 
     def shown(self) -> str:
         """The parts that are not empty; findings are numbered."""
+        numbers = range(self.first + 1, len(self.findings) + 1)
+        findings = [f"[{n}] {folded(self.findings[n - 1])}" for n in numbers]
         parts = {
             "Missing": bulleted(self.needs) if self.needs else "",
             "Not in the texts": bulleted(self.absent) if self.absent else "",
-            "Findings": numbered([folded(one) for one in self.findings]),
+            "Findings": "\n".join(findings),
             "Notes": self.notes.strip(),
         }
         return "\n".join(f"{name}:\n{text}" for name, text in parts.items() if text) or "(empty)"

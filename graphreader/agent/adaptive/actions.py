@@ -1,0 +1,207 @@
+"""The actions of a turn, carried out side by side: searches, nodes, chunks and outlines.
+
+Each action brings `Hit`s, which `results` numbers and words for the prompt, and a line of text.
+Asking the graph happens once for all searches of a turn, once for all names, once for all chunks.
+"""
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from graphreader.agent.adaptive.tasks import Action
+from graphreader.agent.dependencies import AgentDependencies
+from graphreader.errors import DecisionError
+from graphreader.llm.protocols import folded
+from graphreader.outline import outline_text
+from graphreader.store.records import Element
+from graphreader.store.search import ChunkHit
+
+PASSAGES_AT_FIRST = 7  # passages that the search for the question shows
+PASSAGES_A_SEARCH = 5
+MAX_RANGE = 8  # chunks that one read_chunk shows
+FACTS_A_PAGE = 40  # facts of a node that are shown at once
+NEIGHBORS = 10  # neighbors that are listed with a node
+OUTLINE_TOKENS = 600
+
+_RANGE = re.compile(r"(\d+)(?:\.(\d+))?(?:\s*[-–—~]\s*(?:(\d+)\.)?(\d+))?")
+_PAGE = re.compile(r"[,，;]?\s*\(?(?:page|第)\s*(\d+)\s*页?\)?\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that an action brought: in full, or some facts of it (by their indexes)."""
+
+    chunk: str
+    document_id: str
+    document: str
+    index: int
+    text: str
+    facts: Mapping[int, str] = field(default_factory=dict)
+    tokens: int = 0
+    is_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an action brought; `id` is that of the one key element or chunk it was about."""
+
+    hits: Sequence[Hit] = ()
+    text: str = ""
+    id: str = ""
+
+
+class ActionRunner:
+    """Carries out actions; `documents` are ids by number, `read` ids of chunks shown in full."""
+
+    def __init__(
+        self, deps: AgentDependencies, documents: Sequence[str] = (), read: Collection[str] = ()
+    ) -> None:
+        self._deps = deps
+        self._documents = documents
+        self._read = read
+
+    async def run(self, actions: Sequence[Action]) -> list[Outcome]:
+        """The outcome of each action, in order."""
+        searches = [one.argument for one in actions if one.function == "search"]
+        names = [one for one in actions if one.function in ("read_node", "read_neighbor_node")]
+        found, elements = await asyncio.gather(
+            self.search(searches, PASSAGES_A_SEARCH), self._named(names)
+        )
+        hits = iter(found)
+        nodes = iter(elements)
+        jobs = []
+        for action in actions:
+            if action.function == "search":
+                jobs.append(self._search_outcome(next(hits)))
+            elif action.function == "outline":
+                jobs.append(self._outline(action.argument))
+            elif action.function in ("read_node", "read_neighbor_node"):
+                jobs.append(self._node(action.argument, next(nodes)))
+            else:
+                jobs.append(self._chunks(action))
+        return await asyncio.gather(*jobs)
+
+    async def search(self, queries: Sequence[str], limit: int) -> list[list[ChunkHit]]:
+        """The best chunks for each query, by words and, where vectors can be had, by meaning."""
+        if not queries:
+            return []
+        vectors = None
+        with suppress(DecisionError):  # words alone bring most
+            vectors = await self._deps.vectors.vectors(queries)
+        return await self._deps.explorer.search(queries, limit, vectors)
+
+    async def _search_outcome(self, found: Sequence[ChunkHit]) -> Outcome:
+        return Outcome(hits_of(found), "" if found else "Nothing: try other words.")
+
+    async def _named(self, actions: Sequence[Action]) -> list[Element | None]:
+        if not actions:
+            return []
+        return await self._deps.explorer.named([_page(one.argument)[0] for one in actions])
+
+    async def _node(self, argument: str, element: Element | None) -> Outcome:
+        """A page of the facts of a key element in the order of the texts, and its neighbors."""
+        if element is None:
+            return Outcome(text="There is no key element of that name: search for its words.")
+        records, neighbors = await asyncio.gather(
+            self._deps.explorer.facts(element.id),
+            self._deps.explorer.neighbors(
+                element.id, [element.id], list(self._read), [], None, NEIGHBORS
+            ),
+        )
+        page = _page(argument)[1]
+        first, last = (page - 1) * FACTS_A_PAGE, page * FACTS_A_PAGE
+        hits, place = [], 0
+        for group in records.groups:
+            facts = {
+                fact.index: fact.text
+                for at, fact in enumerate(group.facts, place)
+                if first <= at < last
+            }
+            place += len(group.facts)
+            if facts:
+                where = group.document_id, group.document, group.index
+                hits.append(Hit(group.chunk, *where, "", facts))
+        lines = [f"{element.name}: {records.total} facts in {len(records.groups)} passages."]
+        if place > last:
+            lines.append(f"More by read_node({element.name}, page {page + 1}).")
+        unread = [f"{one.node.name} ({one.facts})" for one in neighbors if one.unread]
+        if unread:
+            lines.append(f"Neighbors with unread facts: {'; '.join(unread)}.")
+        return Outcome(hits, " ".join(lines), element.id)
+
+    async def _chunks(self, action: Action) -> Outcome:
+        """Chunks in full, by number or range; the chunk before or after one."""
+        step = {"read_previous_chunk": -1, "read_subsequent_chunk": 1}.get(action.function, 0)
+        places: list[tuple[str, int]] = []
+        unknown: list[str] = []
+        for match in _RANGE.finditer(action.argument):
+            document, first, _, last = match.groups()
+            at = int(document) - 1
+            if not 0 <= at < len(self._documents):
+                unknown.append(match[0])
+                continue
+            begin = int(first or 0)
+            end = int(last) if last and first else begin
+            places += [
+                (self._documents[at], index + step)
+                for index in range(begin, min(end, begin + MAX_RANGE - 1) + 1)
+                if index + step >= 0
+            ]
+        passages = await self._deps.explorer.passages(places[:MAX_RANGE])
+        hits = [
+            Hit(one.id, one.document_id, one.document, one.chunk, one.text, is_read=True)
+            for one in passages
+        ]
+        if unknown:
+            text = f"No passage has the number {', '.join(unknown)}."
+        elif not hits:
+            text = "There is no such chunk." if step == 0 else "The document ends there."
+        else:
+            text = ""
+        return Outcome(hits, text, hits[0].chunk if len(hits) == 1 else "")
+
+    async def _outline(self, argument: str) -> Outcome:
+        """The outline of a document, or of a range of its chunks."""
+        match = _RANGE.search(argument)
+        at = int(match[1]) - 1 if match else -1
+        if match is None or not 0 <= at < len(self._documents):
+            return Outcome(text="No document has that number.")
+        last = int(match[4]) if match[4] and match[2] else None
+        return Outcome(text=await self.outline(at + 1, int(match[2] or 0), last))
+
+    async def outline(self, number: int, first: int = 0, last: int | None = None) -> str:
+        """The outline of the document with that number, from one chunk to another."""
+        entries = await self._deps.explorer.outline(self._documents[number - 1])
+        lines = outline_text(entries, OUTLINE_TOKENS, first, last)
+        return f"Chunk [n] of it is passage {number}.n, of {len(entries)} chunks.\n{lines}"
+
+
+def hits_of(found: Sequence[ChunkHit]) -> list[Hit]:
+    """The chunks of a search with their best facts."""
+    return [
+        Hit(
+            one.id,
+            one.document_id,
+            one.document,
+            one.index,
+            one.text,
+            {fact.index: fact.text for fact in one.facts},
+            one.tokens,
+        )
+        for one in found
+    ]
+
+
+def action_text(action: Action) -> str:
+    """The action in one line."""
+    return f"{action.function}({folded(action.argument)})"
+
+
+def _page(argument: str) -> tuple[str, int]:
+    """The name in the argument of read_node, and the number of the page, from 1."""
+    match = _PAGE.search(argument)
+    if match is None:
+        return argument.strip(), 1
+    return argument[: match.start()].strip(), max(1, int(match[1]))

@@ -1,0 +1,108 @@
+"""The wiring of mode `adaptive`: a search, turns and their actions, paths where turns stall."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Checkpointer, Send
+
+from graphreader.agent.adaptive.state import OWN_PATH, AdaptiveState
+from graphreader.agent.adaptive.turns import STALLED, Turns
+from graphreader.agent.dependencies import AgentDependencies, NodeFunction
+from graphreader.agent.exploration import Exploration, initial_path_state
+from graphreader.agent.graph import PATH_NODES, compile_path, path_functions
+from graphreader.agent.state import AgentInput, AgentOutput
+
+PATH_CALLS = 3  # calls of a path that explores where turns stall
+PATHS_NEED = 2  # turns that must be left for it to pay
+
+ADAPTIVE_NODES = (
+    "search",
+    "turn",
+    "act",
+    "choose_nodes",
+    *PATH_NODES,
+    "join_paths",
+    "answer",
+)
+
+AFTER_TURN: dict[Any, str] = {
+    "actions": "act",
+    "two turns without a finding": "choose_nodes",
+    "answer": "answer",
+}
+
+
+def adaptive_functions(deps: AgentDependencies) -> dict[str, NodeFunction]:
+    """The node functions, by the nodes' names."""
+    turns = Turns(deps)
+    path_deps = replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
+    own = ("search", "turn", "act", "choose_nodes", "join_paths", "answer")
+    return {name: getattr(turns, name) for name in own} | path_functions(Exploration(path_deps))
+
+
+def build_adaptive_agent(
+    deps: AgentDependencies | None, checkpointer: Checkpointer = None
+) -> CompiledStateGraph[AdaptiveState, None, AgentInput, AgentOutput]:
+    """Compile the agent; with a checkpointer each step and each decision is kept.
+
+    Without dependencies the graph can only be asked for its checkpoints.
+    """
+    if deps and checkpointer:
+        deps = replace(deps, checkpointed=True)
+    return wire_adaptive(adaptive_functions(cast(AgentDependencies, deps)), checkpointer)
+
+
+def wire_adaptive(
+    nodes: Mapping[str, Any],
+    checkpointer: Checkpointer = None,
+    context_schema: type[Any] | None = None,
+    *,
+    step_by_step: bool = False,
+) -> CompiledStateGraph[AdaptiveState, Any, AgentInput, AgentOutput]:
+    """Compile a graph of the given node functions, by their names.
+
+    With `step_by_step` it stops before each turn, and paths before each of their nodes.
+    """
+    graph = StateGraph(
+        AdaptiveState, context_schema, input_schema=AgentInput, output_schema=AgentOutput
+    )
+    for name in ("search", "turn", "act", "choose_nodes", "join_paths", "answer"):
+        graph.add_node(name, nodes[name])
+    graph.add_node("explore", compile_path(nodes, context_schema, step_by_step=step_by_step))
+    graph.add_edge(START, "search")
+    graph.add_edge("search", "turn")
+    graph.add_conditional_edges("turn", after_turn, AFTER_TURN)
+    graph.add_edge("act", "turn")
+    graph.add_conditional_edges("choose_nodes", send_needed_paths, ["explore", "act"])
+    graph.add_edge("explore", "join_paths")
+    graph.add_edge("join_paths", "turn")
+    graph.add_edge("answer", END)
+    return graph.compile(
+        name="graphreader-adaptive",
+        checkpointer=checkpointer,
+        interrupt_before=["turn"] if step_by_step else [],
+    )
+
+
+# Asynchronous, because LangGraph runs other routes in a thread (see `agent.graph`).
+async def after_turn(state: AdaptiveState) -> str:
+    """Where a turn leads: to the answer, to its actions, or once to paths if turns stall."""
+    if state["stopped"]:
+        return "answer"
+    left = state["turns_left"]
+    if state["stalled"] >= STALLED and not state["nodes"] and left >= PATHS_NEED:
+        return "two turns without a finding"
+    return "actions"
+
+
+async def send_needed_paths(state: AdaptiveState) -> list[Send] | str:
+    """Send a path from each node, with the notebook and what was read; without any, act."""
+    sends = []
+    for number, node in enumerate(state["nodes"], OWN_PATH + 1):
+        path = initial_path_state(state, number, node)
+        path["notebook"], path["read"] = state["notebook"], state["read"]
+        sends.append(Send("explore", path))
+    return sends or "act"

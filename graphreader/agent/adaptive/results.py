@@ -1,0 +1,83 @@
+"""The results of actions as a prompt shows them: numbered passages, and nothing twice unasked.
+
+A short chunk is shown whole, a long one by its best facts. A chunk that was shown whole before, or
+further up in the same turn, is only named, unless it was asked for by its number.
+"""
+
+from collections.abc import Collection, Sequence
+
+from graphreader.agent.adaptive.actions import Hit, Outcome
+from graphreader.agent.adaptive.tasks import Passage, Result
+from graphreader.agent.state import Seen
+from graphreader.llm.protocols import folded
+
+WHOLE_TOKENS = 250  # tokens of a chunk that a search shows whole
+BEST_TOKENS = 600  # ... and of its best chunks, where a line between the facts may count
+BEST = 2
+FACTS_A_PASSAGE = 5  # facts by which a search shows a longer chunk
+
+
+class ResultWriter:
+    """Numbers the documents of a run and words the outcomes of its actions.
+
+    `documents` are the ids of documents, whose places are their numbers; new ones are added. `read`
+    are the chunks that were shown whole, `seen` the facts that were shown of others.
+    """
+
+    def __init__(self, documents: Sequence[str], read: Collection[str], seen: Seen) -> None:
+        self.documents = list(documents)
+        self._whole = set(read)
+        self._seen = {chunk: set(facts) for chunk, facts in seen.items()}
+
+    def number(self, document_id: str, index: int) -> str:
+        """The number of a passage; a document that is new gets the next number."""
+        if document_id not in self.documents:
+            self.documents.append(document_id)
+        return f"{self.documents.index(document_id) + 1}.{index}"
+
+    def result(self, action: str, outcome: Outcome, *, is_search: bool) -> Result:
+        """The result of an action; what was shown before is only named by a search."""
+        passages: list[Passage] = []
+        before: list[str] = []
+        for rank, hit in enumerate(outcome.hits):
+            passage = self._passage(hit, rank, is_search=is_search)
+            if passage["text"]:
+                passages.append(passage)
+            else:
+                before.append(f"[{passage['number']}] {folded(hit.document)}")
+        named = f"Shown before: {'; '.join(before)}." if before else ""
+        text = "\n".join(filter(None, (named, outcome.text)))
+        return {"action": action, "passages": passages, "text": text}
+
+    def _passage(self, hit: Hit, rank: int, *, is_search: bool) -> Passage:
+        """A passage; one without text has nothing new to a search."""
+        number, title = self.number(hit.document_id, hit.index), hit.document
+        was_whole = hit.chunk in self._whole
+        passage: Passage = {
+            "number": number,
+            "title": title,
+            "text": "",
+            "chunk": hit.chunk,
+            "document_id": hit.document_id,
+            "index": hit.index,
+            "whole": False,
+            "facts": [],
+        }
+        limit = BEST_TOKENS if rank < BEST else WHOLE_TOKENS
+        if hit.is_read or (is_search and hit.tokens <= limit):
+            if was_whole and not hit.is_read:
+                return passage
+            self._whole.add(hit.chunk)
+            return {**passage, "text": hit.text, "whole": True}
+        facts = dict(hit.facts)
+        if is_search:
+            seen = self._seen.setdefault(hit.chunk, set())
+            new = [index for index in facts if index not in seen][:FACTS_A_PASSAGE]
+            facts = {} if was_whole else {index: facts[index] for index in sorted(new)}
+            seen.update(facts)
+        mark = " (read before)" if was_whole else ""
+        lines = [f"- {folded(fact)}" for fact in facts.values()]
+        if lines and is_search:
+            lines.append(f"({hit.tokens} tokens: read_chunk shows it whole.)")
+        text = "\n".join(lines)
+        return {**passage, "title": title + mark, "text": text, "facts": sorted(facts)}

@@ -1,0 +1,366 @@
+"""The nodes of mode `adaptive`: a search, turns of a decision and its actions, the answer."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import fields
+
+from langgraph.runtime import Runtime
+
+from graphreader.agent.adaptive.actions import (
+    PASSAGES_AT_FIRST,
+    ActionRunner,
+    Outcome,
+    action_text,
+    hits_of,
+)
+from graphreader.agent.adaptive.results import ResultWriter
+from graphreader.agent.adaptive.state import (
+    OWN_PATH,
+    AdaptiveState,
+    KeptFinding,
+    first_state,
+    notebook_of,
+)
+from graphreader.agent.adaptive.tasks import (
+    MAX_ACTIONS,
+    Action,
+    LastTurnTask,
+    Passage,
+    Result,
+    Turn,
+    TurnTask,
+)
+from graphreader.agent.answering import NOT_IN_THE_TEXTS, AnswerStream
+from graphreader.agent.citations import add_quotes, cite
+from graphreader.agent.decisions import Answer, CitedClaim
+from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
+from graphreader.agent.events import (
+    ChunkRead,
+    FactsRead,
+    FunctionChosen,
+    NodesChosen,
+    NoteTaken,
+    PathEnded,
+    PlanMade,
+)
+from graphreader.agent.ranking import fuse_rankings
+from graphreader.agent.state import Costs, Function, PathResult, Quote, add_costs, label
+from graphreader.agent.tasks import AnswerTask, Evidence
+from graphreader.errors import BudgetError, DecisionError, ReplyError
+from graphreader.reading import FunctionCall, Stopped
+from graphreader.store.records import Node
+from graphreader.text.sentences import language_of
+
+STALLED = 2  # turns in a row without a finding, after which paths explore
+FEWEST_PATHS = 2
+NODES_A_NEED = 10  # key elements that are searched for each need
+
+
+class Turns:
+    """The nodes before the answer."""
+
+    def __init__(self, deps: AgentDependencies) -> None:
+        self._deps = deps
+
+    async def search(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
+        """Search for the question itself; where the corpus is one document, outline it, too."""
+        update = first_state(state["question"])
+        runner, writer = ActionRunner(self._deps), ResultWriter([], (), {})
+        queries = [one for one in (state["question"], state.get("earlier", "")) if one]
+        found, document = await asyncio.gather(
+            runner.search(queries, PASSAGES_AT_FIRST), self._deps.explorer.only_document()
+        )
+        results = [
+            writer.result(_searched(query), Outcome(hits_of(hits)), is_search=True)
+            for query, hits in zip(queries, found, strict=True)
+        ]
+        if document:
+            writer.number(document, 0)
+            text = await ActionRunner(self._deps, writer.documents).outline(1)
+            results.append({"action": "outline(1)", "passages": [], "text": text})
+        call = FunctionCall(**update["functions"][0])
+        runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
+        return {**update, "documents": writer.documents, "results": results}
+
+    async def turn(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
+        """Take the decision of a turn: update the notebook, then act or answer."""
+        decision, task, costs, stopped = await self._decide(state, runtime)
+        shown = [passage for result in task.results for passage in result["passages"]]
+        self._announce(shown, runtime)
+        passages = state["passages"] | {one["number"]: one["chunk"] for one in shown}
+        findings, quotes = await self._verify(state, decision, passages)
+        number = state["turn"] + 1
+        chosen = [] if decision.is_final or not task.turns else decision.actions[:MAX_ACTIONS]
+        functions = [_function(action, number) for action in chosen]
+        for function in functions:
+            call = FunctionCall(**function)
+            runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
+        known: AdaptiveState = {
+            **state,
+            "needs": decision.needs,
+            "absent": list(dict.fromkeys([*state["absent"], *decision.absent])),
+            "findings": [*state["findings"], *findings],
+            "quotes": quotes,
+            "thoughts": decision.notes,
+        }
+        notebook = notebook_of(known).shown()
+        if number == 1:
+            runtime.stream_writer(PlanMade("; ".join(decision.needs), tuple(decision.needs)))
+        if notebook != state["notebook"]:
+            runtime.stream_writer(NoteTaken(OWN_PATH, notebook))
+        update: AdaptiveState = {
+            "needs": known["needs"],
+            "absent": known["absent"],
+            "findings": known["findings"],
+            "quotes": quotes,
+            "thoughts": decision.notes,
+            "notebook": notebook,
+            "passages": passages,
+            "read": list(dict.fromkeys([*state["read"], *_whole(shown)])),
+            "seen": {one["chunk"]: one["facts"] for one in shown if one["facts"]},
+            "functions": [*state["functions"], *functions],
+            "pending": [action.model_dump() for action in chosen],
+            "results": [],
+            "turn": number,
+            "stalled": 0 if findings else state["stalled"] + 1,
+            "turns_left": task.turns,
+            "costs": costs,
+            "own_costs": costs,
+            "plan": "; ".join(decision.needs) if number == 1 else state["plan"],
+        }
+        if chosen:
+            return update
+        earlier = [n for n in decision.rests_on if 1 <= n <= len(state["findings"])]
+        new = range(len(state["findings"]) + 1, len(known["findings"]) + 1)
+        draft = decision.model_dump(include={"answer", "explanation", "confidence", "notes"})
+        draft["rests_on"] = list(dict.fromkeys([*earlier, *new]))
+        return {**update, "draft": draft, "stopped": stopped}
+
+    async def act(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
+        """Carry out the actions of the latest turn, side by side."""
+        actions = [Action(**one) for one in state["pending"]]
+        runner = ActionRunner(self._deps, state["documents"], state["read"])
+        outcomes = await runner.run(actions)
+        writer = ResultWriter(state["documents"], state["read"], state["seen"])
+        results = [
+            writer.result(action_text(action), outcome, is_search=action.function == "search")
+            for action, outcome in zip(actions, outcomes, strict=True)
+        ]
+        chosen = state["functions"][-len(actions) :]
+        ids = [outcome.id for outcome in outcomes]
+        functions = [
+            *state["functions"][: -len(actions)],
+            *({**one, "id": id_} for one, id_ in zip(chosen, ids, strict=True)),
+        ]
+        return {
+            "documents": writer.documents,
+            "functions": functions,
+            "results": results,
+            "pending": [],
+            "actions": [*state["actions"], *map(_summary, results)],
+        }
+
+    async def choose_nodes(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
+        """Choose nodes for what is missing, each need in turn, to start paths from."""
+        needs = state["needs"] or [state["question"]]
+        by_words = await self._deps.explorer.matching(needs, NODES_A_NEED)
+        by_meaning: list[list[Node]] = []
+        with suppress(DecisionError):  # words alone bring most
+            vectors = await self._deps.vectors.vectors(needs)
+            by_meaning = await self._deps.explorer.nearest(vectors, NODES_A_NEED)
+        number = min(self._deps.limits.initial_nodes, max(FEWEST_PATHS, len(needs)))
+        ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
+        in_turn = (nodes[at] for at in range(NODES_A_NEED) for nodes in by_words if at < len(nodes))
+        nodes = list(dict.fromkeys([*in_turn, *ranked]))[:number]
+        runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
+        return {"nodes": [{"id": node.id, "name": node.name} for node in nodes], "stalled": 0}
+
+    async def join_paths(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
+        """Show the next turn what the paths noted and quoted."""
+        paths = sorted(state["paths"], key=lambda path: path["path"])
+        quotes = [quote for path in paths for quote in path["quotes"]]
+        places = [(quote["document_id"], quote["chunk"]) for quote in quotes]
+        chunks = {
+            (one.document_id, one.chunk): one.id
+            for one in await self._deps.explorer.passages(places)
+        }
+        writer = ResultWriter(state["documents"], state["read"], state["seen"])
+        results: list[Result] = []
+        for path in paths:
+            passages = [
+                _quoted(writer, quote, chunk)
+                for quote in path["quotes"]
+                if (chunk := chunks.get((quote["document_id"], quote["chunk"])))
+            ]
+            action = f"exploration from {path['initial_node']}"
+            results.append({"action": action, "passages": passages, "text": path["notebook"]})
+        read = [chunk for path in paths for chunk in path["read"]]
+        return {
+            "documents": writer.documents,
+            "results": results,
+            "pending": [],
+            "actions": [*state["actions"], *map(_summary, results)],
+            "read": list(dict.fromkeys([*state["read"], *read])),
+        }
+
+    async def answer(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
+        """Cite the findings that the answer rests on, and give it."""
+        draft, findings, quotes = state["draft"], state["findings"], state["quotes"]
+        chosen = [findings[n - 1] for n in draft["rests_on"]] or findings
+        claims = [
+            CitedClaim(
+                claim=one["text"], citations=[] if one["quote"] is None else [one["quote"] + 1]
+            )
+            for one in chosen
+        ]
+        confidence, answer = draft["confidence"], draft["answer"].strip()
+        decision = Answer(
+            analysis=draft["notes"],
+            answer=answer or NOT_IN_THE_TEXTS[language_of(state["question"])],
+            answered=bool(answer) and confidence != "not in the texts",
+            claims=claims,
+        )
+        evidence = tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
+        task = AnswerTask(state["question"], state["plan"], (state["notebook"],), evidence)
+        citations, notes = cite(decision, task, quotes)
+        stopped: Stopped = state["stopped"] or "termination"
+        path: PathResult = {
+            "path": OWN_PATH,
+            "initial_node": "question",
+            "node_id": "",
+            "notebook": state["notebook"],
+            "functions": state["functions"],
+            "quotes": quotes,
+            "stopped": stopped,
+            "error": None,
+            "costs": state["own_costs"],
+            "read": state["read"],
+            "seen": state["seen"],
+        }
+        runtime.stream_writer(PathEnded(OWN_PATH, stopped, state["notebook"], None))
+        if self._deps.stream_answer:
+            AnswerStream(runtime.stream_writer).finish(decision.answer)
+        return {
+            "answer": decision.answer,
+            "analysis": decision.analysis,
+            "answered": decision.answered,
+            **citations,
+            "paths": [path],
+            "notes": notes,
+        }
+
+    async def _decide(
+        self, state: AdaptiveState, runtime: Runtime[None]
+    ) -> tuple[Turn, TurnTask, Costs, Stopped]:
+        """The decision, its task as it was shown, the cost, and why it is the last if it is.
+
+        Where the budget is used up, or no reply can be used, one more decision must answer.
+        """
+        on_token = AnswerStream(runtime.stream_writer) if self._deps.stream_answer else None
+        task, costs = self._task(state), Costs()
+        stopped: Stopped = "termination" if task.turns else "call_limit"
+        decision: Turn
+        try:
+            decision, task, costs = await self._deps.decide(task, on_token)
+        except (BudgetError, ReplyError) as error:
+            if not task.turns:
+                raise
+            stopped = "budget" if isinstance(error, BudgetError) else "error"
+            costs = wasted_costs(error, task.phase)
+            values = {one.name: getattr(task, one.name) for one in fields(task)}
+            last = LastTurnTask(**{**values, "turns": 0})
+            decision, task, more = await self._deps.decide(last, on_token)
+            costs = add_costs(costs, more)
+        return decision, task, costs, stopped
+
+    def _task(self, state: AdaptiveState) -> TurnTask:
+        left = self._deps.limits.calls - state["turn"] - 1
+        return (TurnTask if left > 0 else LastTurnTask)(
+            question=state["question"],
+            notebook=notebook_of(state),
+            actions=tuple(state["actions"]),
+            results=tuple(state["results"]),
+            turns=max(0, left),
+            earlier=state.get("earlier", ""),
+        )
+
+    async def _verify(
+        self, state: AdaptiveState, decision: Turn, passages: dict[str, str]
+    ) -> tuple[list[KeptFinding], list[Quote]]:
+        """The new findings, and the run's quotes with those that stand in their passages."""
+        numbers = [_number(one.passage) for one in decision.findings]
+        cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
+        texts = await asyncio.gather(*map(self._deps.explorer.chunk, cited))
+        chunks = dict(zip(cited, texts, strict=True))
+        known = {one["text"] for one in state["findings"]}
+        findings: list[KeptFinding] = []
+        quotes = state["quotes"]
+        for one, number in zip(decision.findings, numbers, strict=True):
+            text = one.finding.strip() or one.quote.strip()
+            if not text or text in known:
+                continue
+            known.add(text)
+            chunk, place = chunks.get(passages.get(number, "")), None
+            if chunk and (located := add_quotes([], chunk, [one.quote])):
+                quotes = add_quotes(quotes, chunk, [one.quote])
+                place = quotes.index(located[0])
+            findings.append({"text": text, "passage": number, "quote": place})
+        return findings, quotes
+
+    def _announce(self, shown: Sequence[Passage], runtime: Runtime[None]) -> None:
+        """Stream what the prompt showed: chunks in full, and facts."""
+        for one in shown:
+            if one["whole"]:
+                place = one["title"], one["document_id"], one["index"]
+                runtime.stream_writer(ChunkRead(OWN_PATH, "question", *place))
+        parts = [one for one in shown if one["facts"]]
+        if parts:
+            facts = [(one, index) for one in parts for index in one["facts"]]
+            places = tuple((one["document_id"], one["index"], index) for one, index in facts)
+            labels = tuple(f"{one['title']}, chunk {one['index']}" for one in parts)
+            texts = tuple(line for one in parts for line in one["text"].splitlines())
+            runtime.stream_writer(FactsRead(OWN_PATH, "question", texts, labels, places))
+
+
+def _searched(query: str) -> str:
+    return action_text(Action(function="search", argument=query))
+
+
+def _number(passage: str) -> str:
+    """The number of a passage without brackets or other marks around it."""
+    return passage.strip(" []().#")
+
+
+def _whole(shown: Sequence[Passage]) -> list[str]:
+    return [one["chunk"] for one in shown if one["whole"]]
+
+
+def _function(action: Action, turn: int) -> Function:
+    return {
+        "name": action.function,
+        "argument": action.argument,
+        "rationale": "",
+        "at": f"turn {turn}",
+        "id": "",
+    }
+
+
+def _summary(result: Result) -> str:
+    """The action with the numbers of the passages that it showed."""
+    numbers = " ".join(f"[{one['number']}]" for one in result["passages"])
+    return f"{result['action']}: {numbers or 'nothing new'}"
+
+
+def _quoted(writer: ResultWriter, quote: Quote, chunk: str) -> Passage:
+    """A quote of a path as a passage."""
+    return {
+        "number": writer.number(quote["document_id"], quote["chunk"]),
+        "title": quote["document"],
+        "text": quote["quote"],
+        "chunk": chunk,
+        "document_id": quote["document_id"],
+        "index": quote["chunk"],
+        "whole": False,
+        "facts": [],
+    }
