@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from graphreader.agent.adaptive.tasks import PATH_CALLS, TurnTask
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, PlanTask
 from graphreader.documents import Document
 from graphreader.errors import WindowError
@@ -34,6 +35,9 @@ A fact brings 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.
 
 TYPICAL_CALLS = 3.5
 """Function calls of a path (paper, table 7: 3.0 to 3.9 on average)."""
+
+TYPICAL_TURNS = 3
+"""Turns of mode `adaptive` (docs/evaluation.md)."""
 
 TYPICAL_INPUT, TYPICAL_OUTPUT = 2450, 130
 """Tokens of one decision on a question: 52.8k (paper, table 5) for its 20.5 decisions."""
@@ -122,8 +126,7 @@ async def estimate(
                 # A blank chunk is not sent.
                 if text.strip():
                     reading += await asyncio.to_thread(_call_of, document, text, measurer, prices)
-    calls, window = settings.path_calls, settings.window
-    typical = min(TYPICAL_CALLS, calls), min(TYPICAL_INPUT, window), TYPICAL_OUTPUT
+    window = settings.window
     return Estimate(
         model=measurer.name,
         embeddings=_embeddings_name(settings),
@@ -132,8 +135,8 @@ async def estimate(
         missing=missing,
         reading=reading,
         embedding=_embedding(reading, settings, prices),
-        question=_question(*typical, settings, prices),
-        question_at_most=_question(calls, window, None, settings, prices),
+        question=_question(True, min(TYPICAL_INPUT, window), TYPICAL_OUTPUT, settings, prices),
+        question_at_most=_question(False, window, None, settings, prices),
         refused=tuple(refused),
     )
 
@@ -181,23 +184,39 @@ def _embedding(reading: Spending, settings: Settings, prices: Prices) -> Spendin
 
 
 def _question(
-    path_calls: float, sent: int, received: int | None, settings: Settings, prices: Prices
+    is_typical: bool, sent: int, received: int | None, settings: Settings, prices: Prices
 ) -> Spending:
-    """Plan, initial nodes, the calls of all paths, and the answer; `received` None: the maximum."""
-    decisions: list[tuple[Phase, int, int]] = [
-        ("plan", PlanTask.reply_tokens, 1),
-        ("select", InitialNodesTask.reply_tokens, 1),
-        ("explore", ChunkTask.reply_tokens, round(settings.paths * path_calls)),
-        ("answer", AnswerTask.reply_tokens, 1),
-    ]
+    """The decisions of a question, typically or at most; `received` None: the maximum."""
     costs = []
-    for phase, maximum, number in decisions:
+    for phase, maximum, number in _decisions(is_typical, settings):
         name = settings.model_for(phase)
         call = Spending(calls=1)
         if name != OFFLINE:
             call = _call(name, sent, received or maximum, prices)
         costs.append(call.times(number))
     return sum(costs, Spending())
+
+
+def _decisions(is_typical: bool, settings: Settings) -> list[tuple[Phase, int, int]]:
+    """The phase, the longest reply in tokens and the number of the decisions of a question."""
+    calls = settings.path_calls
+    if settings.mode == "adaptive":
+        turns = min(TYPICAL_TURNS, calls) if is_typical else calls
+        paths = 0 if is_typical else settings.paths * PATH_CALLS
+        return [
+            ("explore", TurnTask.reply_tokens, turns - 1 + paths),
+            ("answer", TurnTask.reply_tokens, 1),
+        ]
+    return [
+        ("plan", PlanTask.reply_tokens, 1),
+        ("select", InitialNodesTask.reply_tokens, 1),
+        (
+            "explore",
+            ChunkTask.reply_tokens,
+            round(settings.paths * (min(TYPICAL_CALLS, calls) if is_typical else calls)),
+        ),
+        ("answer", AnswerTask.reply_tokens, 1),
+    ]
 
 
 def _call(model: str, sent: int, received: int, prices: Prices) -> Spending:

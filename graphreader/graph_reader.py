@@ -18,7 +18,7 @@ from graphreader.agent.events import Event
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
-from graphreader.agent.state import AgentInput, AgentOutput, RunState
+from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.documents import check_corpus_name, without_surrogates
 from graphreader.errors import (
     DecisionError,
@@ -295,8 +295,12 @@ class GraphReader:
                 raise outcome
         return outcomes
 
-    def as_graph(self) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
+    def as_graph(
+        self, mode: Mode | None = None
+    ) -> CompiledStateGraph[Any, Any, AgentInput, AgentOutput]:
         """Return the agent as a compiled LangGraph graph, for instance as a node of another one.
+
+        `mode` replaces the mode of the settings.
 
         It takes `question` and gives `answer`, `citations`, `paths` and more (`agent.state`), from
         the corpus of this moment, in any event loop, by `ainvoke` and `astream`. Events go to the
@@ -307,7 +311,7 @@ class GraphReader:
         async def context_of(_: Runtime[Any]) -> ExecutionContext:
             return context
 
-        return agent_graph(context_of)
+        return agent_graph(context_of, mode=mode or self.context.resources.settings.mode)
 
     def as_tool(self, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
         """Return a tool for any LangChain agent; see `integrations.langchain.as_tool`."""

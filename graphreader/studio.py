@@ -36,7 +36,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from graphreader.agent.state import AgentInput, AgentOutput, RunState
+from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.errors import SettingsError
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
@@ -64,19 +64,14 @@ class Choices(BaseModel):
         description="The model, as provider:model, or offline for none. "
         "Left open: GRAPHREADER_MODEL, else OpenAI's with a key, else offline.",
     )
-    mode: Mode | Open = Field(
-        None,
-        description="paper: 5 paths of at most 10 calls; adaptive: searches and at most 8 calls. "
-        "Left open: GRAPHREADER_MODE, else paper.",
-    )
     initial_nodes: Annotated[int, Field(ge=1, le=50)] | Open = Field(
         None,
         description="Initial nodes, each with a path of its own (the paper's N). "
-        "Left open: GRAPHREADER_INITIAL_NODES, else as the mode says.",
+        "Left open: GRAPHREADER_INITIAL_NODES, else 5.",
     )
     calls: Annotated[int, Field(ge=1, le=100)] | Open = Field(
         None,
-        description="Function calls of one path at most. "
+        description="Function calls of one path, or turns, at most. "
         "Left open: GRAPHREADER_CALLS, else as the mode says.",
     )
     window: Annotated[int, Field(ge=1024)] | Open = Field(
@@ -84,8 +79,8 @@ class Choices(BaseModel):
     )
     step_by_step: bool = Field(
         False,
-        description="Stop before each step of the paths, so that a notebook can be looked at and "
-        "edited. Go on without an input.",
+        description="Stop before each step of the paths, or each turn, so that a notebook can be "
+        "looked at and edited. Go on without an input.",
     )
 
     @model_validator(mode="wrap")
@@ -113,19 +108,27 @@ class Choices(BaseModel):
         return self.model_dump(exclude={"corpus", "step_by_step"}, exclude_none=True)
 
 
-Agent: TypeAlias = CompiledStateGraph[RunState, Choices, AgentInput, AgentOutput]
+Agent: TypeAlias = CompiledStateGraph[Any, Choices, AgentInput, AgentOutput]
 
 
 def graphreader(runtime: ServerRuntime[Any]) -> Agent:
-    """The agent: a question is explored and answered."""
+    """The agent in mode `paper`: a question is explored on several paths and answered."""
+    return _agent("paper", _choices(runtime).step_by_step)
+
+
+def graphreader_adaptive(runtime: ServerRuntime[Any]) -> Agent:
+    """The agent in mode `adaptive`: it searches, and explores what is missing."""
+    return _agent("adaptive", _choices(runtime).step_by_step)
+
+
+def _choices(runtime: ServerRuntime[Any]) -> Choices:
     run = runtime.execution_runtime  # None while the server reads the schema
-    choices = Choices.model_validate((run and run.context) or {})
-    return _agent(choices.step_by_step)
+    return Choices.model_validate((run and run.context) or {})
 
 
 @cache
-def _agent(step_by_step: bool) -> Agent:
-    return agent_graph(_context_of, Choices, step_by_step=step_by_step)
+def _agent(mode: Mode, step_by_step: bool) -> Agent:
+    return agent_graph(_context_of, Choices, mode=mode, step_by_step=step_by_step)
 
 
 async def _context_of(runtime: Runtime[Choices]) -> ExecutionContext:

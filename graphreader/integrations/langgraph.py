@@ -14,14 +14,20 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
+from graphreader.agent.adaptive.graph import (
+    ADAPTIVE_NODES,
+    adaptive_functions,
+    wire_adaptive,
+)
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction, QueryVectors, Update
 from graphreader.agent.events import Event, as_plain, log_end, log_event, log_failure, log_start
 from graphreader.agent.graph import NODES, PATH_NODES, node_functions, wire
-from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
+from graphreader.agent.state import AgentInput, AgentOutput, add_costs, total_usage
 from graphreader.llm.protocols import Budget
 from graphreader.reading import check_question
 from graphreader.resources import Resources
 from graphreader.runs import prepare_agent
+from graphreader.settings import Mode
 from graphreader.sync import arun
 
 MAX_SHARED_RUNS = 1_000
@@ -43,14 +49,22 @@ State = dict[str, Any]
 
 
 def agent_graph(
-    context_of: ContextOf, context_schema: type[Any] | None = None, *, step_by_step: bool = False
-) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
-    """Build the agent's graph; nothing is opened before its first node runs.
+    context_of: ContextOf,
+    context_schema: type[Any] | None = None,
+    *,
+    mode: Mode = "paper",
+    step_by_step: bool = False,
+) -> CompiledStateGraph[Any, Any, AgentInput, AgentOutput]:
+    """Build the agent's graph in a mode; nothing is opened before its first node runs.
 
     Checkpoints are those of the program that runs it. Events go to the custom stream as plain JSON
-    types. With `step_by_step` the paths stop before each of their nodes, until the run is resumed.
+    types. With `step_by_step` it stops before each node of its paths, and before each turn, until
+    the run is resumed.
     """
-    hosted = _HostedNodes(context_of)
+    hosted = _HostedNodes(context_of, mode)
+    if mode == "adaptive":
+        turns = {name: hosted.node(name) for name in ADAPTIVE_NODES}
+        return wire_adaptive(turns, context_schema=context_schema, step_by_step=step_by_step)
     nodes = {name: hosted.node(name) for name in NODES}
     return wire(nodes, context_schema=context_schema, step_by_step=step_by_step)
 
@@ -71,13 +85,14 @@ class _Shared:
 class _HostedNodes:
     """The nodes of all runs of one hosted graph."""
 
-    def __init__(self, context_of: ContextOf) -> None:
+    def __init__(self, context_of: ContextOf, mode: Mode) -> None:
         self._context_of = context_of
+        self._mode = mode
         self._shared: OrderedDict[tuple[str, ExecutionContext], _Shared] = OrderedDict()
 
     def node(self, name: str) -> NodeFunction:
         """The node of that name, as LangGraph calls it."""
-        work = self._begin if name == "rational_plan" else self._continue
+        work = self._begin if name in _FIRST else self._continue
 
         async def node(state: State, runtime: Runtime[Any]) -> Update:
             context = await self._context_of(runtime)
@@ -95,11 +110,11 @@ class _HostedNodes:
     ) -> Update:
         """Run the first node; what an earlier question left in the state is overwritten."""
         question, run = check_question(state.get("question")), uuid4().hex
-        deps, notes = await prepare_agent(context.resources, context.corpus, question)
+        deps, notes = await prepare_agent(context.resources, context.corpus, question, self._mode)
         self._remember((run, context), _Shared(deps.budget, deps.vectors))
         log_start(run, question, deps)
         state = {**state, "run": run, "question": question}
-        update = await _run(name, context, deps, state, runtime)
+        update = await self._run(name, context, deps, state, runtime)
         return {
             **_EMPTY_OUTPUT,
             **update,
@@ -116,13 +131,15 @@ class _HostedNodes:
         """Run a later node; the run may have begun in another process, or be a fork."""
         run = state.get("run", "")
         if (run, context) in self._shared:
-            deps = await context.resources.agent(context.corpus)
+            deps = await context.resources.agent(context.corpus, self._mode)
         else:  # it may be for another corpus, or for one that is gone
-            deps, _ = await prepare_agent(context.resources, context.corpus, state["question"])
+            deps, _ = await prepare_agent(
+                context.resources, context.corpus, state["question"], self._mode
+            )
         shared = self._share(name, (run, context), state, deps)
         deps = replace(deps, budget=shared.budget, vectors=shared.vectors)
-        update = await _run(name, context, deps, state, runtime)
-        if name == "answer_reasoning":
+        update = await self._run(name, context, deps, state, runtime)
+        if name in _LAST:
             update = {**update, "earlier": ""}  # the next question of the thread has its own
             self._shared.pop((run, context), None)
             costs = add_costs(state.get("costs", {}), update.get("costs", {}))
@@ -156,21 +173,29 @@ class _HostedNodes:
         while len(self._shared) > MAX_SHARED_RUNS:
             self._shared.popitem(last=False)
 
+    async def _run(
+        self,
+        name: str,
+        context: ExecutionContext,
+        deps: AgentDependencies,
+        state: State,
+        runtime: Runtime[Any],
+    ) -> Update:
+        deps = replace(deps, stream_answer=True)
+        nodes = (
+            adaptive_functions(deps)
+            if self._mode == "adaptive"
+            else node_functions(deps, context.resources.nodes)
+        )
+        try:
+            return await nodes[name](state, runtime=runtime)
+        except Exception as error:
+            log_failure(state.get("run", ""), error)
+            raise
 
-async def _run(
-    name: str,
-    context: ExecutionContext,
-    deps: AgentDependencies,
-    state: State,
-    runtime: Runtime[Any],
-) -> Update:
-    nodes = node_functions(replace(deps, stream_answer=True), context.resources.nodes)
-    try:
-        return await nodes[name](state, runtime=runtime)
-    except Exception as error:
-        log_failure(state.get("run", ""), error)
-        raise
 
+_FIRST = ("rational_plan", "search")
+_LAST = ("answer_reasoning", "answer")
 
 _EMPTY_OUTPUT: Mapping[str, Any] = {
     "answer": "",

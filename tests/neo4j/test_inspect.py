@@ -36,7 +36,7 @@ async def example(
     )
     reader = GraphReader(CORPUS, settings=settings)
     await reader.aingest(part_of_joan(tmp_path_factory.mktemp("texts")))
-    await reader.aask("Which pope canonized Joan of Arc?", mode="fast", keep_run=True)
+    await reader.aask("Which pope canonized Joan of Arc?", mode="paper", keep_run=True)
     yield reader
     await reader.adelete(everything=True)
     await reader.aclose()

@@ -85,10 +85,12 @@ def whole(
     )
 
 
-def broken_off(reader: GraphReader, at: type[Any], number: int = 1) -> str:
+def broken_off(
+    reader: GraphReader, at: type[Any], number: int = 1, question: str = QUESTION
+) -> str:
     """Listen up to the event, and no further; the id of the run."""
     run = ""
-    with closing(reader.stream(QUESTION)) as events:
+    with closing(reader.stream(question)) as events:
         for event in events:
             run = run or event.run  # type: ignore[union-attr]  # the first one is RunBegan
             number -= isinstance(event, at)
@@ -181,7 +183,7 @@ def test_a_finished_run(settings: Settings, ring: str) -> None:
     with reader:
         first = reader.ask(QUESTION, run=id)
         asked = len(decider.asked)
-        other = reader.ask(QUESTION, run=id, keep_run=True, mode="fast")
+        other = reader.ask(QUESTION, run=id, keep_run=True, mode="adaptive")
         elsewhere = reader.at("another").resume(id[:-2])
         with pytest.raises(UsageError, match="another question"):
             reader.ask("Who is Eta?", run=id)

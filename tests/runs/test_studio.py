@@ -52,7 +52,6 @@ DRAWN = {
 HOPELESS: list[tuple[str, Any, Any, str]] = [
     ("graphreader", QUESTION, {"corpus": "nobody's"}, r"^There is no corpus .*graphreader ingest"),
     ("graphreader", {"question": " "}, {}, r"^The question is empty: ask something"),
-    ("graphreader", QUESTION, {"mode": "slow"}, r"is invalid\. mode: .* 'paper' or 'fast'\."),
     ("graphreader", QUESTION, {"calls": 0, "window": "x"}, r"calls: .* to 1; window: .*integer"),
     ("graphreader", QUESTION, {"modle": "x"}, r"modle: .* There are: corpus, model"),
 ]
@@ -120,7 +119,7 @@ def test_schemas(client: SyncLangGraphClient) -> None:
     assert all(one["description"] for one in chosen.values())
     assert {name: one["default"] for name, one in chosen.items()} == {
         "corpus": "default",
-        **dict.fromkeys(["model", "mode", "initial_nodes", "calls", "window"]),
+        **dict.fromkeys(["model", "initial_nodes", "calls", "window"]),
         "step_by_step": False,
     }
 

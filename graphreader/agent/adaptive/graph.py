@@ -9,13 +9,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Checkpointer, Send
 
 from graphreader.agent.adaptive.state import OWN_PATH, AdaptiveState
+from graphreader.agent.adaptive.tasks import PATH_CALLS
 from graphreader.agent.adaptive.turns import STALLED, Turns
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction
 from graphreader.agent.exploration import Exploration, initial_path_state
 from graphreader.agent.graph import PATH_NODES, compile_path, path_functions
 from graphreader.agent.state import AgentInput, AgentOutput
 
-PATH_CALLS = 3  # calls of a path that explores where turns stall
 PATHS_NEED = 2  # turns that must be left for it to pay
 
 ADAPTIVE_NODES = (
@@ -38,7 +38,8 @@ AFTER_TURN: dict[Any, str] = {
 def adaptive_functions(deps: AgentDependencies) -> dict[str, NodeFunction]:
     """The node functions, by the nodes' names."""
     turns = Turns(deps)
-    path_deps = replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
+    # Without dependencies the graph is only asked for its checkpoints.
+    path_deps = deps and replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
     own = ("search", "turn", "act", "choose_nodes", "join_paths", "answer")
     return {name: getattr(turns, name) for name in own} | path_functions(Exploration(path_deps))
 

@@ -24,6 +24,7 @@ ActionName = Literal[
     "outline",
 ]
 MAX_ACTIONS = 5  # actions of one turn
+PATH_CALLS = 3  # calls of a path that explores where turns stall
 NOTES_TOKENS = 300  # the longest notes: every later prompt contains them
 _LATEST_ACTIONS = 12  # earlier actions that a prompt lists
 

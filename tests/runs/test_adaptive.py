@@ -1,0 +1,267 @@
+"""Mode `adaptive`: what a turn is shown, what its actions bring, and how a run ends."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphreader.agent.adaptive.tasks import Action, Finding, LastTurnTask, Notebook, Turn, TurnTask
+from graphreader.agent.events import ChunkRead, FunctionChosen, NoteTaken, PlanMade, RunBegan
+from graphreader.agent.tasks import ChunkTask
+from graphreader.errors import BudgetError
+from graphreader.graph_reader import GraphReader
+from graphreader.reading import Reading
+from graphreader.settings import Settings
+from tests.runs import world
+from tests.runs.test_resume import broken_off
+
+QUESTION = "Whom did Alpha meet?"
+QUOTE = "Alpha met Beta here."
+
+
+def turn(*actions: tuple[str, str], **fields: Any) -> Turn:
+    chosen = [Action(function=name, argument=argument) for name, argument in actions]  # type: ignore[arg-type]
+    return Turn(**{"findings": [], "actions": chosen, **fields})
+
+
+def finding(passage: str, quote: str = QUOTE, text: str = "Alpha met Beta.") -> Finding:
+    return Finding(finding=text, passage=passage, quote=quote)
+
+
+def answer(*findings: Finding, text: str = "Beta", **fields: Any) -> Turn:
+    return turn(answer=text, findings=list(findings), explanation="It says so.", **fields)
+
+
+class Run:
+    """One question, with the turns that a script gives in order; the last one stays."""
+
+    def __init__(self, given: Settings, corpus: str, turns: Sequence[Any], **changes: Any) -> None:
+        def take(task: TurnTask) -> Turn:
+            self.tasks.append(task)
+            chosen = turns[min(len(self.tasks), len(turns)) - 1]
+            return chosen(task) if callable(chosen) else chosen
+
+        self.tasks: list[TurnTask] = []
+        script = {TurnTask: take, LastTurnTask: take}
+        settings = world.settings(given, mode="adaptive", **changes)
+        self.decider = world.scripted(world.RING_FACTS, script)
+        with GraphReader(corpus, settings=settings, decider=self.decider) as reader:
+            self.events = list(reader.stream(QUESTION))
+        self.reading: Reading = self.events[-1].reading
+
+    def results(self, turn: int) -> str:
+        return self.tasks[turn].values()["results"]
+
+
+Ask = Callable[..., Run]
+
+
+@pytest.fixture
+def ask(neo4j: Settings, ring: str) -> Ask:
+    return lambda *turns, **changes: Run(neo4j, ring, turns, **changes)
+
+
+def number_of(task: TurnTask, words: str) -> str:
+    """The number under which the results show the passage with these words."""
+    passages = [one for result in task.results for one in result["passages"]]
+    return next(one["number"] for one in passages if words in one["text"])
+
+
+# A question that the first search answers takes one call: the search itself takes none. The answer
+# has the finding as its claim, with the verified quote.
+def test_one_turn(ask: Ask) -> None:
+    run = ask(lambda task: answer(finding(number_of(task, QUOTE))))
+    reading = run.reading
+
+    assert (reading.answer, reading.answered, reading.usage.calls) == ("Beta", True, 1)
+    assert [(one.text, one.supported) for one in reading.claims] == [("Alpha met Beta.", True)]
+    assert [one.quote for one in reading.citations] == [QUOTE]
+    assert [call.name for call in reading.paths[0].functions] == ["search"]
+    assert {PlanMade, ChunkRead, NoteTaken, FunctionChosen} <= {type(one) for one in run.events}
+    assert reading.documents_read
+
+
+# The actions of a turn are carried out together, and each says what it brought.
+def test_actions(ask: Ask) -> None:
+    def act(task: TurnTask) -> Turn:
+        place = number_of(task, QUOTE)
+        return turn(
+            ("search", "Delta Epsilon"),
+            ("read_node", "gamma"),
+            ("read_subsequent_chunk", place),
+            ("read_chunk", f"{place}, 9.9"),
+            ("outline", place.partition(".")[0]),
+        )
+
+    run = ask(act, answer())
+    search, node, subsequent, chunk, outline = run.tasks[1].results
+
+    assert "Delta met Epsilon here." in search["passages"][0]["text"]
+    assert [one["text"] for one in node["passages"]] == [
+        "- Beta met Gamma here.",
+        "- Gamma met Delta here.",
+    ]
+    assert node["text"].startswith("Gamma: 2 facts in 2 passages.")
+    assert "Beta met Gamma here." in subsequent["passages"][0]["text"]
+    assert (QUOTE in chunk["passages"][0]["text"], chunk["text"]) == (
+        True,
+        "No passage has the number 9.9.",
+    )
+    assert "Eta met Alpha" in outline["text"]
+    assert run.reading.usage.calls == 2
+
+
+# A search only names what was shown whole before; a chunk that is asked for is printed again.
+def test_nothing_twice_unasked(ask: Ask) -> None:
+    run = ask(
+        lambda task: turn(("search", QUESTION), ("read_chunk", number_of(task, QUOTE))), answer()
+    )
+    again, read = run.tasks[1].results
+
+    assert not again["passages"]
+    assert again["text"].startswith("Shown before: [")
+    assert QUOTE in read["passages"][0]["text"]
+
+
+# Findings stay with their quotes, needs and notes are those of the latest turn, and a finding
+# without a verified quote, or of a passage that was not shown, is kept without one.
+def test_notebook(ask: Ask) -> None:
+    run = ask(
+        lambda task: turn(
+            ("search", "Zeta"),
+            findings=[
+                finding(number_of(task, QUOTE)),
+                finding(number_of(task, QUOTE), "Alpha met Omega.", "Alpha met Omega."),
+                finding("7.7", QUOTE, "Somebody met somebody."),
+            ],
+            needs=["where they met"],
+            notes="Perhaps Beta.",
+        ),
+        turn(("search", "Eta"), absent=["where they met"]),
+        answer(rests_on=[1, 2, 3, 99]),
+    )
+    second, third = (task.values()["notebook"] for task in run.tasks[1:])
+
+    assert f"[1] Alpha met Beta. [1.0: “{QUOTE}”]" in second
+    assert "[2] Alpha met Omega. [1.0]\n[3] Somebody met somebody. [7.7]" in second
+    assert "Missing:\n- where they met" in second
+    assert "Perhaps Beta." in second
+    assert "search(Zeta): [" in third
+    assert "Not in the texts:\n- where they met" in third
+    assert "Missing" not in third
+    assert [one.supported for one in run.reading.claims] == [True, False, False]
+
+
+# The last turn says so, and must answer; so must one after the budget is used up.
+def test_calls_end(ask: Ask) -> None:
+    run = ask(lambda task: turn(("search", "Zeta")) if task.turns else answer(), calls=2)
+
+    assert [task.turns for task in run.tasks] == [1, 0]
+    assert isinstance(run.tasks[1], LastTurnTask)
+    assert "last turn" in run.tasks[1].values()["outlook"]
+    assert run.tasks[1].problem(turn(("search", "Zeta")))
+    assert (run.reading.answer, run.reading.paths[0].stopped) == ("Beta", "call_limit")
+
+
+def test_budget_ends(ask: Ask) -> None:
+    run = ask(lambda task: turn(("search", "Zeta")) if task.turns else answer(), max_calls=2)
+
+    assert run.reading.usage.calls == 2
+    assert (run.reading.answer, run.reading.paths[0].stopped) == ("Beta", "budget")
+    with pytest.raises(BudgetError):
+        ask(answer(), max_calls=0)
+
+
+# Where two turns bring no finding, paths explore from nodes for what is missing, once, with what is
+# known; their notes and quotes are results of the next turn.
+def test_paths_where_turns_stall(neo4j: Settings, ring: str) -> None:
+    stalled = turn(("search", "Omega"), needs=["whom Delta met", "whom Zeta met"])
+    turns = [stalled, stalled, stalled, stalled, answer()]
+    quote = "Delta met Epsilon here."
+    read: list[ChunkTask] = []
+
+    def chunk(task: ChunkTask) -> Any:
+        read.append(task)
+        if quote in task.text:
+            return world.chunk("termination", "Delta met Epsilon.", [quote])
+        return world.chunk("search_more", task.notebook)
+
+    tasks: list[TurnTask] = []
+
+    def take(task: TurnTask) -> Turn:
+        tasks.append(task)
+        return turns[len(tasks) - 1]
+
+    script = {TurnTask: take, LastTurnTask: take, ChunkTask: chunk}
+    decider = world.scripted(world.RING_FACTS, script)
+    settings = world.settings(neo4j, mode="adaptive")
+    with GraphReader(ring, settings=settings, decider=decider) as reader:
+        reading = reader.ask(QUESTION)
+    explored = tasks[2].results
+
+    assert len(tasks) == 5
+    assert {one.initial_node for one in reading.paths} >= {"question", "Delta", "Zeta"}
+    assert read[0].notebook == tasks[2].notebook.shown()
+    assert "Delta met Epsilon." in [one["text"] for one in explored]
+    assert quote in [one["text"] for result in explored for one in result["passages"]]
+    assert len(reading.paths) == 3
+
+
+# Nothing in the texts is an answer of its own, and ends the run.
+def test_not_in_the_texts(ask: Ask) -> None:
+    reading = ask(turn(confidence="not in the texts", absent=["whom"])).reading
+
+    assert (reading.answer, reading.answered) == ("The texts do not tell.", False)
+    assert reading.usage.calls == 1
+
+
+# A run that breaks off goes on without asking again what was decided, and a new one can begin
+# before any of its turns.
+@pytest.mark.parametrize(("at", "number"), [(RunBegan, 1), (NoteTaken, 1), (FunctionChosen, 3)])
+def test_resumed(neo4j: Settings, ring: str, tmp_path: Path, at: type[Any], number: int) -> None:
+    def take(task: TurnTask) -> Turn:
+        if len(task.notebook.findings) == 2:
+            return answer(rests_on=[1, 2])
+        found = finding(number_of(task, " met "), text=f"Finding {task.turns}.")
+        return turn(("search", "Zeta Eta"), findings=[found])
+
+    def reader() -> tuple[GraphReader, Any]:
+        decider = world.scripted(world.RING_FACTS, {TurnTask: take})
+        return GraphReader(ring, settings=settings, decider=decider), decider
+
+    settings = world.settings(neo4j, mode="adaptive", home=tmp_path)
+    whole, asked = reader()
+    with whole:
+        expected = whole.ask(QUESTION)
+    first, before = reader()
+    with first:
+        run = broken_off(first, at, number, QUESTION)
+    second, after = reader()
+    with second:
+        reading = second.resume(run)
+        kept = second.run(run)
+        forked = second.resume(run, step=3)
+
+    assert reading.answer == forked.answer == expected.answer == "Beta"
+    assert reading.claims == expected.claims
+    assert [str(task) for task in (*before.asked, *after.asked[: len(asked.asked)])][:3] == [
+        str(task) for task in asked.asked
+    ]
+    assert kept.steps == {1: "search", 2: "turn", 3: "turn", 4: "turn"}
+
+
+# The prompt keeps the best passages of each result where not all fit, and names the others.
+def test_little_room() -> None:
+    def passage(number: str) -> Any:
+        place = {"chunk": number, "document_id": "d", "index": 0, "whole": True, "facts": []}
+        return {"number": number, "title": "t", "text": "x", **place}
+
+    results: Any = [
+        {"action": "search(a)", "passages": [passage("1.0"), passage("1.1")], "text": ""},
+        {"action": "search(b)", "passages": [passage("2.0")], "text": ""},
+    ]
+    task = TurnTask("q", Notebook(), (), tuple(results), 3).keeping(2)
+
+    assert [[one["number"] for one in r["passages"]] for r in task.results] == [["1.0"], ["2.0"]]
+    assert "No room was left for: 1.1." in task.values()["results"]
