@@ -60,8 +60,9 @@ class Command:
         self.questions.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
     def start(self, *arguments: str, **environment: str) -> Fork:
-        command = ["ask", "--file", str(self.questions), "--corpus", self._corpus, "--mode", "fast"]
-        given = {**self._environment, **environment}
+        command = ["ask", "--file", str(self.questions), "--corpus", self._corpus]
+        fewer = {"GRAPHREADER_INITIAL_NODES": "2", "GRAPHREADER_CALLS": "5"}
+        given = {**self._environment, **fewer, **environment}
         return self._forks.start([*command, *arguments], given, self._folder / "run")
 
     def into_the_file(self) -> Any:

@@ -88,7 +88,7 @@ def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -
     [
         ("nonsense", "No such command 'nonsense'"),
         ("ask who? --max-calls 0", "'--max-calls': Input should be greater than or equal to 1"),
-        ("ask who? --mode slow", "'slow' is not one of 'paper', 'fast'."),
+        ("ask who? --mode slow", "'slow' is not one of 'paper', 'adaptive'."),
         ("--log-level x list", "'x' is not one of 'debug', 'info'"),
         ("ask", "Ask a question, or name a file of questions with --file."),
         ("ask who? --out a.jsonl", "--out is for the answers to --file"),
@@ -96,7 +96,7 @@ def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -
         ("ask --file q.jsonl --report a.html", "--file has its own questions"),
         ("ask --file nowhere.jsonl", "nowhere.jsonl cannot be opened"),
         ("ask --file -", "Nothing is piped in"),
-        ("ask who? --reader full-text --mode fast", "--reader takes one QUESTION"),
+        ("ask who? --reader full-text --mode paper", "--reader takes one QUESTION"),
         ("ingest", "Name what to read: files, folders, or - for stdin."),
         ("ingest -", "The text from stdin needs a name: give - and --id NAME together."),
         ("ingest life.txt --id life", "The text from stdin needs a name"),

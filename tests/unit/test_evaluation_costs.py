@@ -57,7 +57,7 @@ async def test_graphreader(settings: Settings, story: Plan) -> None:
             yield from documents_of(story.groups[0].records[0])
 
     estimated = await estimate([Source()], "c", BuildingMeasurer.of(settings), settings)
-    whole, built = await costs(["graphreader", "graphreader-fast"], settings, story)
+    whole, built = await costs(["graphreader", "graphreader-adaptive"], settings, story)
 
     assert estimated.reading.calls > 1
     assert whole.building == estimated.reading
@@ -71,12 +71,12 @@ async def test_graphreader(settings: Settings, story: Plan) -> None:
 async def test_variants(settings: Settings, story: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     paper = await cost("graphreader-paper", settings, story)
     plain = await cost("graphreader", settings, story)
-    limited = settings.model_copy(update={"mode": "fast", "initial_nodes": 1, "calls": 1})
-    monkeypatch.setenv("GRAPHREADER_MODE", "fast")
-    fast = Settings.read(**settings.model_dump(exclude_unset=True))
+    limited = settings.model_copy(update={"initial_nodes": 1, "calls": 1})
+    monkeypatch.setenv("GRAPHREADER_MODE", "adaptive")
+    adaptive = Settings.read(**settings.model_dump(exclude_unset=True))
 
     assert paper.asking == plain.asking
-    for configured in (fast, limited):
+    for configured in (adaptive, limited):
         assert await cost("graphreader-paper", configured, story) == paper
         assert (await cost("graphreader", configured, story)).asking.calls < paper.asking.calls
 
@@ -137,10 +137,19 @@ async def test_raters(settings: Settings, story: Plan, name: str, calls: tuple[i
 
 # Readers that build the same graph, or pages and gists, pay for them once; repeats are added up.
 async def test_shared_building(settings: Settings, story: Plan) -> None:
-    names = ["graphreader", "graphreader-fast", "graphreader-chunk-500", "gistmem", "read-agent-p"]
+    names = [
+        "graphreader",
+        "graphreader-adaptive",
+        "graphreader-chunk-500",
+        "gistmem",
+        "read-agent-p",
+    ]
     names += ["graphreader"]
     paid = {one.reader: bool(one.building.calls) for one in await costs(names, settings, story)}
     (twice,) = await costs(["golden", "golden"], settings, story)
 
-    assert [name for name, pays in paid.items() if not pays] == ["graphreader-fast", "read-agent-p"]
+    assert [name for name, pays in paid.items() if not pays] == [
+        "graphreader-adaptive",
+        "read-agent-p",
+    ]
     assert (twice.questions, twice.asking.calls) == (4, 4)

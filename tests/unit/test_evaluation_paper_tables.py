@@ -136,7 +136,7 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
             *readings("graphreader", f1=[1.0, 0.5]),
             *readings("graphreader-no-plan", f1=[0.5, 0.4]),
             *readings("rag-bm25-3", f1=[0.1]),
-            *readings("graphreader-fast", f1=[0.1]),
+            *readings("graphreader-adaptive", f1=[0.1]),
         ],
         ("Reader", "Change", "Change of"),
         [["graphreader", None, None], ["graphreader-no-plan", -0.3, "F1"]],

@@ -80,7 +80,7 @@ async def test_building(make: Make) -> None:
     [
         ("graphreader", {}, None),
         ("graphreader-paper", {"mode": "paper", "paths": 5, "path_calls": 10}, None),
-        ("graphreader-fast", {"mode": "fast", "paths": 2, "path_calls": 5}, None),
+        ("graphreader-adaptive", {"mode": "adaptive", "paths": 5, "path_calls": 8}, None),
         ("graphreader-no-plan", {}, WITHOUT_PLAN),
         ("graphreader-random-nodes", {}, without_node_selection(0)),
         ("graphreader-no-normalization", {"normalize": "none", "stages": ()}, None),
@@ -98,12 +98,13 @@ def test_variants(make: Make, name: str, changed: dict[str, Any], node_set: obje
     expected = {one: getattr(plain.settings, one) for one in compared} | changed
     assert {one: getattr(reader.settings, one) for one in compared} == expected
     assert reader.node_set == node_set
-    assert is_study(name) == (name not in ("graphreader", "graphreader-paper", "graphreader-fast"))
+    modes = ("graphreader", "graphreader-paper", "graphreader-adaptive")
+    assert is_study(name) == (name not in modes)
 
 
 # Variants that build another graph have a corpus of their own; those that only ask share one.
 def test_corpora(make: Make) -> None:
-    names = ["", "-fast", "-no-plan", "-random-nodes", "-nodes-2"]
+    names = ["", "-adaptive", "-no-plan", "-random-nodes", "-nodes-2"]
     asking = {one.corpus(DOCUMENTS) for one in make(*(f"graphreader{name}" for name in names))}
     others = make("graphreader", "graphreader-chunk-300", "graphreader-no-normalization")
     building = {one.corpus(DOCUMENTS) for one in others}
