@@ -41,7 +41,10 @@ class CandidatesFound:
 
 @dataclass(frozen=True, slots=True)
 class NodesChosen:
-    """The initial nodes are chosen: one path each."""
+    """Initial nodes are chosen: one path each, numbered on.
+
+    In mode `adaptive` the turns are path 1, which starts from the question.
+    """
 
     nodes: tuple[str, ...]
 
@@ -149,7 +152,9 @@ def replay(snapshot: StateSnapshot) -> Iterator[Event]:
     values = snapshot.values
     if values.get("plan"):
         yield PlanMade(values["plan"], tuple(values.get("needs", ())))
-    if "nodes" in values:
+    if "initial_node" in values:
+        yield NodesChosen((values["initial_node"]["name"],))
+    if values.get("nodes"):
         yield NodesChosen(tuple(node["name"] for node in values["nodes"]))
     ended = {result["path"]: result for result in values.get("paths", ())}
     if "functions" in values and values["path"] not in ended:  # the turns of mode `adaptive`

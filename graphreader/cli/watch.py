@@ -130,7 +130,7 @@ class _RunPicture:
                 count = plural(len(nodes), "candidate")
                 self._spinner.update(text=f"Choosing the initial nodes out of {count}")
             case NodesChosen(nodes=nodes):
-                self._paths = [_LivePath(node) for node in nodes]
+                self._paths += [_LivePath(node) for node in nodes]
                 self._spinner.update(text="Exploring" if nodes else "Answering")
             case AnswerToken(text=text, begins=begins):
                 self._answer = text if begins else self._answer + text
@@ -279,7 +279,7 @@ def print_run(out: Console, kept: KeptRun) -> None:
         if isinstance(event, PlanMade):
             _print_plan(out, event.plan, event.needs)
         elif isinstance(event, NodesChosen):
-            nodes = event.nodes
+            nodes = (*nodes, *event.nodes)
     for path, node in enumerate(nodes, 1):
         title = Text.assemble(f"Path {path}, from ", literal_line(node, "bold"))
         out.print(Rule(title, align="left"))

@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 from graphreader.agent import tasks as agent_tasks
 from graphreader.agent.decisions import ClaimCheck
+from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.agent.tasks import FactsTask
 from graphreader.baselines import tasks as text_tasks
 from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
@@ -17,6 +18,7 @@ from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Decision, DecisionResult, Task, TokenCallback
 from graphreader.llm.window import RenderedPrompt, fit
 from graphreader.offline import answering, exploration, read_agent
+from graphreader.offline.adaptive import take_turn
 from graphreader.offline.facts import extraction_of
 from graphreader.offline.question import plan
 from graphreader.usage import Usage
@@ -34,6 +36,7 @@ RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
     agent_tasks.ClaimCheckTask: lambda task: ClaimCheck(
         claims=[], confidence="stated", explanation=""
     ),
+    TurnTask: take_turn,
     text_tasks.TextAnswerTask: lambda task: answering.answer_from_texts(
         task.question, task.excerpts
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graphreader.agent.adaptive.tasks import Action, Finding, LastTurnTask, Notebook, Turn, TurnTask
-from graphreader.agent.events import ChunkRead, FunctionChosen, NoteTaken, PlanMade, RunBegan
+from graphreader.agent.events import ChunkRead, FunctionChosen, NoteTaken, RunBegan
 from graphreader.agent.tasks import ChunkTask
 from graphreader.errors import BudgetError
 from graphreader.graph_reader import GraphReader
@@ -78,7 +78,7 @@ def test_one_turn(ask: Ask) -> None:
     assert [(one.text, one.supported) for one in reading.claims] == [("Alpha met Beta.", True)]
     assert [one.quote for one in reading.citations] == [QUOTE]
     assert [call.name for call in reading.paths[0].functions] == ["search"]
-    assert {PlanMade, ChunkRead, NoteTaken, FunctionChosen} <= {type(one) for one in run.events}
+    assert {ChunkRead, NoteTaken, FunctionChosen} <= {type(one) for one in run.events}
     assert reading.documents_read
 
 

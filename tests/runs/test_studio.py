@@ -131,6 +131,28 @@ def test_the_drawings(client: SyncLangGraphClient) -> None:
     assert {(e["source"], e["target"], e.get("data", "")) for e in drawn["edges"]} == DRAWN
 
 
+# The other graph searches, takes turns and answers; its final state is of the same kind.
+def test_an_adaptive_run(client: SyncLangGraphClient, ring: str, thread: str) -> None:
+    drawn = client.assistants.get_graph("graphreader-adaptive")
+    stream = client.runs.stream(
+        thread,
+        "graphreader-adaptive",
+        input=QUESTION,
+        context=choices(ring),
+        stream_mode=["updates"],
+    )
+    steps = [step for part in stream if part.event == "updates" for step in part.data]
+    known: Any = client.threads.get_state(thread)["values"]
+
+    assert {"search", "turn", "act", "choose_nodes", "explore", "join_paths", "answer"} < {
+        node["id"] for node in drawn["nodes"]
+    }
+    assert steps[:2] == ["search", "turn"]
+    assert steps[-1] == "answer"
+    assert "Beta" in known["answer"]
+    assert [path["path"] for path in known["paths"]] == [1]
+
+
 # A run shows its steps, those of each path, and what happens in them; the answer is a text.
 def test_a_streamed_run(client: SyncLangGraphClient, ring: str, thread: str) -> None:
     parts = list(

@@ -78,6 +78,7 @@ class Turns:
             text = await ActionRunner(self._deps, writer.documents).outline(1)
             results.append({"action": "outline(1)", "passages": [], "text": text})
         call = FunctionCall(**update["functions"][0])
+        runtime.stream_writer(NodesChosen((call.at,)))
         runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
         return {**update, "documents": writer.documents, "results": results}
 
@@ -103,7 +104,7 @@ class Turns:
             "thoughts": decision.notes,
         }
         notebook = notebook_of(known).shown()
-        if number == 1:
+        if number == 1 and decision.needs:
             runtime.stream_writer(PlanMade("; ".join(decision.needs), tuple(decision.needs)))
         if notebook != state["notebook"]:
             runtime.stream_writer(NoteTaken(OWN_PATH, notebook))
