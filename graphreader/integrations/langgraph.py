@@ -121,8 +121,8 @@ class _HostedNodes:
             "run": run,
             "question": question,
             "paths": Overwrite([]),
-            "costs": Overwrite(update["costs"]),
-            "notes": Overwrite([*notes, *update["notes"]]),
+            "costs": Overwrite(update.get("costs", {})),
+            "notes": Overwrite([*notes, *update.get("notes", ())]),
         }
 
     async def _continue(

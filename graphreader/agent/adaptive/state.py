@@ -1,6 +1,6 @@
 """The state of a run of mode `adaptive`, in plain JSON types only."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -12,8 +12,6 @@ from graphreader.agent.state import (
     Quote,
     RunState,
     Seen,
-    add_costs,
-    add_seen,
 )
 from graphreader.reading import Stopped
 from graphreader.tokens import count
@@ -46,7 +44,7 @@ class AdaptiveState(RunState, total=False):
     notebook: str
     quotes: list[Quote]
     read: list[str]
-    seen: Annotated[Seen, add_seen]
+    seen: Seen
     stopped: Stopped | None
     error: str | None
     documents: list[str]
@@ -60,7 +58,7 @@ class AdaptiveState(RunState, total=False):
     turn: int
     turns_left: int
     stalled: int
-    own_costs: Annotated[Costs, add_costs]
+    own_costs: Costs
     draft: dict[str, Any]
 
 
@@ -80,6 +78,8 @@ def first_state(question: str) -> AdaptiveState:
         "notebook": "",
         "quotes": [],
         "read": [],
+        "seen": {},
+        "own_costs": {},
         "stopped": None,
         "error": None,
         "documents": [],
