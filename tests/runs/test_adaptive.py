@@ -16,7 +16,7 @@ from graphreader.settings import Settings
 from tests.runs import world
 from tests.runs.test_resume import broken_off
 
-QUESTION = "Whom did Alpha meet?"
+QUESTION = "Who was with Alpha?"
 QUOTE = "Alpha met Beta here."
 
 

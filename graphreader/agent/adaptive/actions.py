@@ -15,8 +15,7 @@ from graphreader.agent.dependencies import AgentDependencies
 from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.outline import outline_text
-from graphreader.store.records import Element
-from graphreader.store.search import ChunkHit
+from graphreader.store.records import ChunkHit, Element
 
 PASSAGES_AT_FIRST = 7  # passages that the search for the question shows
 PASSAGES_A_SEARCH = 5
