@@ -76,8 +76,11 @@ class Turns:
         update = first_state(state["question"])
         runner, writer = ActionRunner(self._deps), ResultWriter([], (), {})
         queries = [one for one in (state["question"], state.get("earlier", "")) if one]
-        found, document = await asyncio.gather(
-            runner.search(queries, PASSAGES_AT_FIRST), self._deps.explorer.only_document()
+        explorer = self._deps.explorer
+        found, document, note = await asyncio.gather(
+            runner.search(queries, PASSAGES_AT_FIRST),
+            explorer.only_document(),
+            explorer.search_note(),
         )
         results = [
             writer.result(_searched(query), Outcome(hits_of(hits)), is_search=True)
@@ -90,7 +93,8 @@ class Turns:
         call = FunctionCall(**update["functions"][0])
         runtime.stream_writer(NodesChosen((call.at,)))
         runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
-        return {**update, "documents": writer.documents, "results": results}
+        notes = [note] if note else []
+        return {**update, "documents": writer.documents, "results": results, "notes": notes}
 
     async def turn(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Take the decision of a turn: update the notebook, then act or answer."""
