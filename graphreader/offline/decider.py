@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from graphreader.agent import tasks as agent_tasks
-from graphreader.agent.decisions import ClaimCheck
 from graphreader.agent.adaptive.tasks import TurnTask
+from graphreader.agent.decisions import ClaimCheck
 from graphreader.agent.tasks import FactsTask
 from graphreader.baselines import tasks as text_tasks
 from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask

@@ -31,8 +31,8 @@ from graphreader.agent.adaptive.tasks import (
     Turn,
     TurnTask,
 )
-from graphreader.agent.answering import NOT_IN_THE_TEXTS, AnswerStream
-from graphreader.agent.citations import add_quotes, cite
+from graphreader.agent.answering import AnswerStream, checked_answer
+from graphreader.agent.citations import add_quotes
 from graphreader.agent.decisions import Answer, CitedClaim
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import (
@@ -52,13 +52,10 @@ from graphreader.agent.state import (
     Quote,
     add_costs,
     add_seen,
-    label,
 )
-from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.records import Node
-from graphreader.text.sentences import language_of
 
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
@@ -227,16 +224,14 @@ class Turns:
             )
             for one in chosen
         ]
-        confidence, answer = draft["confidence"], draft["answer"].strip()
         decision = Answer(
             analysis=draft["notes"],
-            answer=answer or NOT_IN_THE_TEXTS[language_of(state["question"])],
-            answered=bool(answer) and confidence != "not in the texts",
+            answer=draft["answer"],
+            explanation=draft["explanation"],
+            confidence=draft["confidence"] if draft["answer"].strip() else "not in the texts",
             claims=claims,
         )
-        evidence = tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
-        task = AnswerTask(state["question"], state["plan"], (state["notebook"],), evidence)
-        citations, notes = cite(decision, task, quotes)
+        update = await checked_answer(self._deps, state["question"], decision, quotes)
         stopped: Stopped = state["stopped"] or "termination"
         path: PathResult = {
             "path": OWN_PATH,
@@ -253,15 +248,8 @@ class Turns:
         }
         runtime.stream_writer(PathEnded(OWN_PATH, stopped, state["notebook"], None))
         if self._deps.stream_answer:
-            AnswerStream(runtime.stream_writer).finish(decision.answer)
-        return {
-            "answer": decision.answer,
-            "analysis": decision.analysis,
-            "answered": decision.answered,
-            **citations,
-            "paths": [path],
-            "notes": notes,
-        }
+            AnswerStream(runtime.stream_writer).finish(update["answer"])
+        return {**update, "paths": [path]}
 
     async def _decide(
         self, state: AdaptiveState, runtime: Runtime[None]
