@@ -3,6 +3,7 @@
 from typing import Any
 
 from graphreader.agent import tasks as agent_tasks
+from graphreader.agent.adaptive.tasks import LastTurnTask, Notebook, Passage, TurnTask
 from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
 from graphreader.baselines.read_agent import tasks as read_agent_tasks
 from graphreader.baselines.read_agent.tasks import MemoryPage
@@ -30,6 +31,22 @@ SO_FAR = (QUESTION, "Find the painter.", ("at Ada: read_chunk(Bridges, chunk 0)"
 FACTS = (agent_tasks.FactGroup("Bridges, chunk 1", ("Bede painted the bridge red.",)),)
 NAMES = tuple(f"bridge number {n}" for n in range(300))
 OPTIONS = ("Ada", "Bede")
+PASSAGE: Passage = {
+    "number": "1.0",
+    "title": "Bridges",
+    "text": TEXT,
+    "chunk": "c",
+    "document_id": "d",
+    "index": 0,
+    "whole": True,
+    "facts": [],
+}
+TURN = (
+    QUESTION,
+    Notebook(findings=("Ada built it. [1.0]",)),
+    (),
+    ({"action": "search(Ada)", "passages": [PASSAGE], "text": ""},),
+)
 
 TASKS: list[Task[Any]] = [
     ExtractionTask("Bridges", TEXT),
@@ -44,6 +61,8 @@ TASKS: list[Task[Any]] = [
     ),
     agent_tasks.CondenseTask(QUESTION, "Find the painter.", (TEXT,)),
     agent_tasks.JoinTask(QUESTION, "Find the painter.", (TEXT, "Bede.")),
+    TurnTask(*TURN, 3),
+    LastTurnTask(*TURN, 0),
     PassagesTask(QUESTION, EXCERPTS),
     PassagesChoiceTask(QUESTION, EXCERPTS, OPTIONS),
     FullTextTask(QUESTION, EXCERPTS),

@@ -133,7 +133,7 @@ def test_same_text_same_version(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("plan.md", PLAN, "is the file of no prompt: call it one of answer_reasoning.md, "),
+        ("plan.md", PLAN, "is the file of no prompt: call it one of adaptive_turn.md, "),
         ("rational_plan.md", "# System\na\n# User\n$question", "does not have its three parts"),
         ("rational_plan.md", PLAN.replace("$", "$$"), "must have the places $question under"),
         ("rational_plan.md", PLAN + "$notes", "must have the places $question under"),
