@@ -85,7 +85,7 @@ class Address:
         try:
             parts = urlsplit(self.uri)
             known = re.fullmatch(r"(bolt|neo4j)(\+s|\+ssc)?", parts.scheme)
-            usable = known and parts.hostname and parts.port != 0 and "@" not in parts.netloc
+            usable = known and parts.hostname and parts.port != 0 and "@" not in self.uri
         except ValueError:
             usable = None
         if not usable:

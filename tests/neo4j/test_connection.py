@@ -15,6 +15,7 @@ from graphreader.errors import (
     Neo4jRefusedError,
     Neo4jUnavailableError,
     SchemaError,
+    SettingsError,
     StoreError,
 )
 from graphreader.store.connection import (
@@ -46,6 +47,18 @@ async def test_refusals(connection: Connection) -> None:
 
     assert SECRET not in str(refused.value)
     assert SECRET not in repr(Address("bolt://x", "neo4j", SECRET))
+
+
+# An address with a password in it is refused without the password, also where a "/" or "#" in the
+# password ends the host.
+@pytest.mark.parametrize(
+    "uri", [f"bolt://neo4j:{one}{SECRET}@host:7687" for one in ("", "12/", "#")]
+)
+def test_password_in_the_address(uri: str) -> None:
+    with pytest.raises(SettingsError, match="NEO4J_PASSWORD") as refused:
+        Address(uri, "neo4j", "x").check()
+
+    assert SECRET not in str(refused.value)
 
 
 # By an address that may be a cluster's, each session waits for what another one has written.
