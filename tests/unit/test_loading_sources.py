@@ -86,14 +86,14 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write(tmp_path / "in" / name, data)
     monkeypatch.setitem(formats.READERS, ".md", fail)
     monkeypatch.chdir(tmp_path)
-    loaded = read("in", "missing.txt", "empty", "a.xyz", "broken.txt")
+    loaded = read("in", "missing.txt", "empty", "a.xyz", "broken.txt", "n\0l.txt")
     refused = {one.reason.split(" ", 1)[0]: one for one in loaded if isinstance(one, Refused)}
 
     assert list(refused) == [
-        *("in/blank.txt", "in/z.md", "missing.txt", "empty", "a.xyz", "broken.txt")
+        *("in/blank.txt", "in/z.md", "missing.txt", "empty", "a.xyz", "broken.txt", "n\ufffdl.txt")
     ]
     assert not any(str(tmp_path) in one.reason for one in refused.values())
-    assert len(loaded) == 7
+    assert len(loaded) == 8
     assert "holds no .docx, .epub, " in refused["empty"].reason
     assert (refused["empty"].source, refused["a.xyz"].title) == ("empty", "a")
     assert refused["in/z.md"].reason == ("in/z.md cannot be read ('some\\nthing'): is it damaged?")
@@ -148,11 +148,11 @@ def test_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         {"text": "Nameless \ud800."},
     ]
     bad = {
-        b"{broken": "it cannot be read",
+        b"{broken": "it is no JSON.",
         b'"text"': "it is no object with a `text`.",
         b'{"text": 1}': "it is no object with a `text`.",
         b'{"text": " "}': "it has no text in it",
-        b'{"text": "caf\xe9"}': "it cannot be read ('utf-8' codec",
+        b'{"text": "caf\xe9"}': "it is not UTF-8.",
         b'{"text": "' + b"x" * 2000 + b'"}': "it has more than",
     }
     data = b"\n".join([b"\xef\xbb\xbf" + json.dumps(good[0]).encode(), *bad, b""])
@@ -173,6 +173,17 @@ def test_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "\n" not in one.reason
     assert reasons(write(tmp_path / "b.jsonl", b"\n \n")) == [
         f"{tmp_path}/b.jsonl has no text in it: leave it out or fill it."
+    ]
+
+
+# The same text under the same name is one document.
+def test_repeated_lines(tmp_path: Path) -> None:
+    lines = [{"id": "a", "text": one} for one in ("One.", "One.", "Two.", "One.")]
+    path = write(tmp_path / "a.jsonl", "\n".join(map(json.dumps, lines)).encode())
+
+    assert [one.source.rpartition("/")[2] for one in documents(path)] == [
+        "a.jsonl#a",
+        "a.jsonl#a#2",
     ]
 
 

@@ -235,8 +235,9 @@ def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, .
     for key, value in metadata.items():
         name = clean(str(key))
         try:
-            text = clean(json.dumps(value, default=_jsonable, ensure_ascii=False))
-        except (TypeError, ValueError, RecursionError) as error:  # an odd key, endless, too deep
+            text = json.dumps(_with_text_keys(value), default=_jsonable, ensure_ascii=False)
+            text = clean(text)
+        except (TypeError, ValueError, RecursionError) as error:  # endless or too deep
             left_out.append(Skipped(f"metadata {name[:100]}", f"no JSON ({error_text(error)})"))
             continue
         if len(name) + len(text) > room:
@@ -246,6 +247,13 @@ def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, .
             kept[name] = json.loads(text, parse_constant=str)
             room -= len(name) + len(text)
     return kept, tuple(left_out)
+
+
+def _with_text_keys(value: Any) -> Any:
+    """The value with strings for the keys of every mapping in it."""
+    if isinstance(value, Mapping):
+        return {str(key): _with_text_keys(one) for key, one in value.items()}
+    return [_with_text_keys(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _jsonable(value: Any) -> Any:

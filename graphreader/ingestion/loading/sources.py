@@ -121,7 +121,9 @@ def sources_of(
         else:
             files = files_in(Path(path), include, exclude) if os.path.isdir(path) else []
             for one in files or [Path(path)]:  # reading a folder without files is refused
-                sources.setdefault(os.path.realpath(one), _file(one))
+                # A NUL, which no path can have, is refused by reading it.
+                real = str(one) if "\0" in str(one) else os.path.realpath(one)
+                sources.setdefault(real, _file(one))
     return list(sources.values())
 
 
@@ -242,16 +244,20 @@ def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:
     """The documents of a file, and a refusal for each line that gives none.
 
     The source of a document is the file with "#" and its id, else its title, else its line number.
-    A second text of the same name has "#2" appended, and so on. Raises DocumentError where the file
-    has no lines.
+    A second text of the same name has "#2" appended, and so on; the same text again is left out.
+    Raises DocumentError where the file has no lines.
     """
     shown = clean(str(path))
     times: Counter[str] = Counter()
+    seen: set[str] = set()
     number = 0
     with open_file(path, shown) as file:
         for number, line in bounded_lines(file, MAX_BYTES):
             try:
                 name, content = _line_content(line, number)
+                if (key := identity(clean(name), clean(content.text))) in seen:
+                    continue
+                seen.add(key)
                 times[name] += 1
                 source = f"{os.path.realpath(path)}#{name}"
                 source += f"#{times[name]}" if times[name] > 1 else ""
@@ -267,10 +273,15 @@ def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:
 
 
 def _line_content(line: bytes, number: int) -> tuple[str, Content]:
-    """The name and the content of a line. Raises DocumentError and ValueError."""
+    """The name and the content of a line. Raises DocumentError."""
     if len(line) > MAX_BYTES:
         raise DocumentError(f"it has more than {MAX_BYTES / 2**20:,.0f} MiB.")
-    record = json.loads(line.decode("utf-8-sig"))
+    try:
+        record = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise DocumentError("it is not UTF-8.") from None
+    except ValueError:
+        raise DocumentError("it is no JSON.") from None
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         raise DocumentError("it is no object with a `text`.")
     id_, title = (_name(record.get(key)) for key in ("id", "title"))
