@@ -75,7 +75,7 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any])
     }
     samples = paper_figures()["samples"]
     other_samples = [bool(paper_set(one)) and one not in samples for one in frame["dataset"]]
-    frame = frame.assign(other_sample=other_samples)
+    frame = frame.assign(other_sample=other_samples, uneven=frame["set"].isin(_uneven_sets(frame)))
     tables = []
     for name, declared in _declarations()["tables"].items():
         columns = [*map(_column, declared["columns"])]
@@ -89,6 +89,15 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any])
         if table := make_table(spec, frame):
             tables.append(table)
     return tables
+
+
+def _uneven_sets(frame: "DataFrame") -> list[str]:
+    """The sets whose readers were not all asked the same questions."""
+    return [
+        value(section, "set")
+        for section in grouped(frame[~frame["study"]], "dataset", "length")
+        if len({frozenset(one.index) for one in grouped(section, "reader", "model")}) > 1
+    ]
 
 
 @cache

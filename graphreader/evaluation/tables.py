@@ -240,8 +240,8 @@ def _notes(spec: TableSpec, readings: "DataFrame", table: Table) -> Iterable[str
             yield note
         elif note["when"] == "paper":
             yield from [note["text"]] if len(table.rows) > len(table.own_rows) else []
-        elif len(_select(readings, note["when"])):
-            yield note["text"]
+        elif len(meant := _select(readings, note["when"])):
+            yield note["text"].replace("{sets}", "; ".join(dict.fromkeys(meant["set"])))
 
 
 def group_row(columns: Iterable[Column], group: "DataFrame", **cells: CellValue) -> TableRow:

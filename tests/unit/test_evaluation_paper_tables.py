@@ -216,6 +216,17 @@ def test_other_samples() -> None:
     assert any("LongBench's samples" in one for one in other.notes)
 
 
+# A set of which a reader was asked fewer questions gets a note; ablations are not counted.
+def test_uneven_questions() -> None:
+    both = [reading(id=id_, dataset=name) for id_ in "ab" for name in ("mine", "other")]
+    few = [reading(id="a", reader=name) for name in ("graphreader-no-plan", "golden")]
+    made = tables(*both, *(one | {"dataset": "mine"} for one in few))["scores"]
+    even = tables(*both, few[0] | {"dataset": "mine"})["scores"]
+
+    assert "Not all readers were asked the same questions: mine." in made.notes
+    assert not any("same questions" in one for one in even.notes)
+
+
 # Where a paper's figures stand beside those of no model, a table begins with a sentence that says
 # so; not where there are only ours, nor where texts are counted.
 def test_offline_warning() -> None:
