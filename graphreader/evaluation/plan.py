@@ -147,9 +147,9 @@ def pool_beside(path: Path) -> Path | None:
 
 def parse_length(text: str) -> int | None:
     """The tokens of a length as people write it: 64,000 for "64k", None for "native"."""
-    if text == NATIVE:
+    if text.casefold() == NATIVE:
         return None
-    match = _LENGTH.fullmatch(text)
+    match = _LENGTH.fullmatch(text.casefold())
     if match is None or not int(match[1]):
         raise DatasetError(f'"{text}" is no length: write "native", or tokens such as 16k or 500.')
     return int(match[1]) * (1_000 if match[2] else 1)
@@ -208,15 +208,15 @@ def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
     A record with a length of its own (LV-Eval) is never lengthened: it is asked if its length, or
     native, is selected. Records that cannot be lengthened are left out with a note.
     """
-    sizes = {text: parse_length(text) for text in selection.lengths}
-    targets = {length_label(size): size for size in sizes.values() if size is not None}
+    sizes = [*map(parse_length, selection.lengths)]
+    targets = {length_label(size): size for size in sizes if size is not None}
     own_pool = Pool.read(Path(selection.pool).expanduser()) if selection.pool else None
     groups: list[QuestionGroup] = []
     notes: list[str] = []
     for source in sources:
         for file in data_files(source):
             records = load(file, limit=selection.limit)
-            is_native = NATIVE in sizes
+            is_native = None in sizes
             groups += _native_groups(one for one in records if is_native or one.length in targets)
             records = [one for one in records if one.length == NATIVE]
             pool = own_pool

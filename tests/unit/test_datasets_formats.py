@@ -177,8 +177,9 @@ def test_qmsum(tmp_path: Path) -> None:
             r'questions\[0\]: "gold_label" must be from 1 to 1',
         ),
         ({**LONGBENCH, "input": " "}, 'line 1: "input" must be a text that is not empty'),
+        ({**LONGBENCH, "language": "python"}, '"language" must be en or zh, not python'),
     ],
-    ids=["answer", "sentences", "paragraph", "label", "question"],
+    ids=["answer", "sentences", "paragraph", "label", "question", "language"],
 )
 def test_faulty_rows(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
     with pytest.raises(DatasetError, match=fault):

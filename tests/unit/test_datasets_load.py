@@ -39,11 +39,12 @@ def ids(records: list[Record]) -> list[str]:
 
 
 # A record of our own format is read as it stands; what its set tells beside it, and metadata, are
-# ignored.
+# ignored. One that cannot be answered is left out.
 def test_own_format(tmp_path: Path) -> None:
     documents = [{**one, "metadata": {"page": 3}} for one in RECORD["documents"]]
     more = {"decomposition": [{"question": "x"}], "metadata": {"author": "me"}}
-    records = load(write(tmp_path / "a.jsonl", {**RECORD, **more, "documents": documents}))
+    rows = {**RECORD, **more, "documents": documents}, {**row(2), "answerable": False}
+    records = load(write(tmp_path / "a.jsonl", *rows))
 
     assert records == [
         Record(
@@ -119,12 +120,12 @@ def test_faulty_records(tmp_path: Path, change: dict[str, Any], fault: str) -> N
 def test_folder_and_limit(tmp_path: Path) -> None:
     rows = [row(0, "a"), row(1, "a"), row(2, "a"), row(0, "b"), row(1, "b"), row(3, "a")]
     write(tmp_path / "b.jsonl", *(row(n, "c") for n in range(3)))
-    write(tmp_path / "a.jsonl", row(9, "b"), *rows, {"broken": True})
+    write(tmp_path / "a.JSONL", row(9, "b"), *rows, {"broken": True})
     (tmp_path / "README.md").write_text("No data.", encoding="utf-8")
     (tmp_path / "corpus").mkdir()
     write(tmp_path / "corpus" / "a.jsonl", {"title": "T", "text": "x"})
 
-    assert data_files(tmp_path) == [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    assert data_files(tmp_path) == [tmp_path / "a.JSONL", tmp_path / "b.jsonl"]
     assert ids(load(tmp_path, limit=2)) == ["b-9", "a-0", "a-1", "b-0", "c-0", "c-1"]
     with pytest.raises(DatasetError, match="line 8"):
         load(tmp_path, limit=4)
@@ -163,6 +164,7 @@ def test_path_before_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("none.jsonl", "\n", r"none\.jsonl is empty"),
         ("latin.jsonl", '{"id": "caf\xe9"}', r"latin\.jsonl cannot be read"),
         ("torn.jsonl", f"{json.dumps(RECORD)}\n\n{{]\n", "line 3: is no JSON"),
+        ("lines.json", '{"id": 1}\n{"id": 2}', r"line 2: is no JSON .* call it \.jsonl"),
         ("broken.json", '[{"id": 1},\n{"id" 2}]', r"broken\.json, line 2: is no JSON"),
         (
             "pool.jsonl",
@@ -181,7 +183,7 @@ def test_faulty_sources(tmp_path: Path, name: str, content: str | None, fault: s
 
 # A JSON file is one list, perhaps with a byte order mark.
 def test_json_files(tmp_path: Path) -> None:
-    listed = tmp_path / "list.json"
+    listed = tmp_path / "list.JSON"
     listed.write_text(json.dumps([row(0), row(1)], indent=1), encoding="utf-8-sig")
 
     assert ids(load(listed)) == ["boats-0", "boats-1"]

@@ -136,9 +136,11 @@ def test_reading_a_pool(tmp_path: Path) -> None:
         Pool.read(path)
 
 
-# Lengths are written in tokens or thousands of them; native is no number.
+# Lengths are written in tokens or thousands of them, in any case; native is no number.
 def test_lengths() -> None:
-    assert [parse_length(text) for text in ("16k", "500", "native")] == [16_000, 500, None]
+    assert [parse_length(text) for text in ("16k", "64K", "500", "native", "Native")] == (
+        [16_000, 64_000, 500, None, None]
+    )
     assert [length_label(tokens) for tokens in (16_000, 500, 1_500)] == ["16k", "500", "1500"]
     for wrong in ("", "0k", "-1k", "1.5k"):
         with pytest.raises(DatasetError, match="is no length: write"):

@@ -187,13 +187,16 @@ def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
     """
     for row in rows:
         name = (row.optional_text("dataset") or row.name).removesuffix("_e")
+        language = row.optional_text("language") or "en"
+        if language not in ("en", "zh"):  # of its tasks on code
+            raise row.wrong(f'"language" must be en or zh, not {language}: leave this file out.')
         yield Record(
             id=f"longbench-{name}-{row.text('_id')}",
             dataset=f"longbench-{name}",
             question=row.text("input"),
             answers=distinct(row.get("answers", list[str])),
             documents=split_passages(row.text("context"), name in _TITLED, default=name),
-            language=row.optional_text("language") or "en",
+            language=language,
         )
 
 

@@ -18,7 +18,7 @@ from graphreader.evaluation.datasets.record import Record, Row, own_records
 SAMPLES = Path(__file__).parents[1] / "samples"
 """The records that the package contains; ATTRIBUTION.md there names their sources."""
 
-_DATA_FILE = re.compile(r".*\.jsonl?|QuALITY\.v[\d.]*htmlstripped\.(train|dev)")
+_DATA_FILE = re.compile(r".*\.jsonl?|QuALITY\.v[\d.]*htmlstripped\.(train|dev)", re.IGNORECASE)
 
 _FORMATS: Mapping[str, tuple[set[str], Callable[[Iterable[Row]], Iterator[Record]]]] = {
     "our own schema": ({"question", "documents"}, own_records),
@@ -103,7 +103,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     number = 0
     try:
         with path.open(encoding="utf-8-sig") as file:
-            if path.suffix == ".json":
+            if path.suffix.casefold() == ".json":
                 value = json.load(file)
                 for one in value if isinstance(value, list) else [value]:
                     number += 1
@@ -114,7 +114,10 @@ def read_rows(path: Path) -> Iterator[Row]:
                         yield _row(json.loads(line), path, f"line {number}")
     except json.JSONDecodeError as error:
         place = f"{path.name}, line {number or error.lineno}"
-        raise DatasetError(f"{place}: is no JSON ({error.msg}).") from None
+        hint = ""
+        if error.msg == "Extra data" and not number:
+            hint = " Is it JSON Lines? Then call it .jsonl."
+        raise DatasetError(f"{place}: is no JSON ({error.msg}).{hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"{path} cannot be read ({error}).") from None
 

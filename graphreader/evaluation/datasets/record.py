@@ -190,8 +190,10 @@ class _OwnRecord(_OwnObject):
 
 
 def own_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file in our own format."""
+    """The records of a file in our own format, without those that cannot be answered."""
     for row in rows:
+        if row.values.get("answerable") is False:
+            continue
         try:
             own = _OwnRecord.model_validate(row.values)
         except ValidationError as error:
