@@ -153,7 +153,7 @@ class Settings(BaseSettings):
         0.2, ge=0, le=2, description="sampling temperature (paper, section 4.1)"
     )
     seed: int | None = Field(0, description="random seed for models that take one")
-    timeout: float = Field(60.0, gt=0, description="seconds to wait for a reply of a model")
+    timeout: float = Field(120.0, gt=0, description="seconds to wait for a reply of a model")
     concurrency: int = Field(
         8, ge=1, le=256, description="requests to models at once, in one process"
     )

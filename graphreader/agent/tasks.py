@@ -22,7 +22,6 @@ from graphreader.agent.decisions import (
     RationalPlan,
 )
 from graphreader.llm.protocols import (
-    LONGEST_REPLY,
     Decision,
     Task,
     bulleted,
@@ -163,7 +162,7 @@ class AnswerTask(Task[Answer]):
     prompt = "answer_reasoning"
     decision = Answer
     phase = "answer"
-    reply_tokens = LONGEST_REPLY
+    reply_tokens = 1500
     streamed = True
     ranked = "evidence"
     question: str

@@ -18,7 +18,7 @@ from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, ident
 from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.normalization.rules import clean_surface, normalize
-from graphreader.llm.protocols import Budget, Decider, Decision, Task, folded
+from graphreader.llm.protocols import LONGEST_REPLY, Budget, Decider, Decision, Task, folded
 from graphreader.outline import LONGEST_SUMMARY, shortened
 from graphreader.store.writer import ReadChunk
 from graphreader.text.names import key_elements_of
@@ -49,7 +49,7 @@ class Extraction(Decision):
 
     facts: list[ExtractedFact] = Field(description="Every fact of the text, in its order.")
     summary: str = Field(
-        "", description="One sentence of at most 30 words: what this text is about, with names."
+        "", description="One sentence of at most 30 words: what the text is about, with names."
     )
 
 
@@ -60,7 +60,7 @@ class ExtractionTask(Task[Extraction]):
     prompt = "extraction"
     decision = Extraction
     phase = "extract"
-    reply_tokens = 1024
+    reply_tokens = LONGEST_REPLY
     divisible = True
     title: str
     text: str

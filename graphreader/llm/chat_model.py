@@ -8,6 +8,7 @@ into the prompt. LangChain's `with_structured_output` would lose wrong replies a
 
 import json
 import logging
+import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
@@ -55,26 +56,37 @@ from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
+SMALLEST_LIMIT = 1024
+"""Tokens of a reply down to which a rejected limit is halved; a smaller one is left out."""
+
 _NEXT_FORM: dict[ReplyForm, ReplyForm] = {"schema": "tool", "tool": "text"}
 
 
 class _Capabilities:
     """The features that a service accepted and rejected so far; they shape the next request.
 
-    `without` are the rejected options, `streams` is whether replies may be streamed, `reasons` is
-    whether the model needs room for reasoning, `form_works` is whether a reply was JSON.
+    `without` are the rejected options, `most` is the largest limit of a reply that was not rejected
+    so far, `streams` is whether replies may be streamed, `reasons` is whether the model needs room
+    for reasoning, `form_works` is whether a reply was JSON.
     """
 
     def __init__(self, form: ReplyForm) -> None:
         self.form = form
         self.without: frozenset[Option] = frozenset()
+        self.most = sys.maxsize
         self.streams = True
         self.reasons = False
         self.form_works = False
         self._first_form = form
 
     def adapt(
-        self, failure: Failure, form: ReplyForm, without: frozenset[Option], *, streamed: bool
+        self,
+        failure: Failure,
+        form: ReplyForm,
+        without: frozenset[Option],
+        limit: int,
+        *,
+        streamed: bool,
     ) -> bool:
         """Change how requests are made after a rejected one, made as the last arguments say.
 
@@ -85,6 +97,8 @@ class _Capabilities:
         elif failure.kind == "rejected" and form in _NEXT_FORM:
             if self.form == form:  # else another decision has changed it before
                 self.form = _NEXT_FORM[form]
+        elif failure.kind == "limit" and limit > SMALLEST_LIMIT:
+            self.most = min(self.most, limit // 2)
         elif failure.kind in OPTIONS and failure.kind not in without:
             self.without |= {failure.kind}
         else:
@@ -217,7 +231,7 @@ class LanguageModelDecider:
             # Room for reasoning only as far as the budget has it.
             left = budget.left(task.phase) - prompt.tokens - task.reply_tokens
             room = min(ROOM_TO_THINK, left) if reasons else 0
-            limit = task.reply_tokens + int(max(0, room))
+            limit = min(task.reply_tokens + int(max(0, room)), capabilities.most)
             listener = on_token if task.streamed and capabilities.streams else None
             client = self._adapter.bind(
                 task.decision,
@@ -236,14 +250,16 @@ class LanguageModelDecider:
                 if rejection.failure.kind == "content":
                     raise UnusableReply("refused") from rejection
                 failure, streamed = rejection.failure, listener is not None
-                if not capabilities.adapt(failure, prompt.form, without, streamed=streamed):
+                sent = prompt.form, without, limit
+                if not capabilities.adapt(failure, *sent, streamed=streamed):
                     raise ModelRefusedError(
                         f"{self.name} refuses the request ({rejection}): check that it is a model "
                         "for chats, or use another one (GRAPHREADER_MODEL)."
                     ) from rejection
                 now = capabilities.form, capabilities.streams, sorted(capabilities.without)
                 logger.debug(
-                    "%s: next form %s, streaming %s, rejected options: %s", self.name, *now
+                    "%s: next form %s, streaming %s, rejected options: %s, limit at most %d",
+                    *(self.name, *now, capabilities.most),
                 )
             finally:
                 budget.settle(reserved, usage)

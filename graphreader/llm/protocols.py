@@ -13,8 +13,9 @@ from graphreader.usage import Phase, Usage
 ROOM_TO_THINK = 4096
 """Tokens of output for a model that reasons first, in addition to those of its reply."""
 
-LONGEST_REPLY = 1500
-"""Tokens of the longest reply that a task asks for."""
+LONGEST_REPLY = 4096
+"""Tokens of the longest reply that a task asks for: all facts of a chunk of 2,000 tokens (about 50,
+paper, table 8), and more."""
 
 
 @dataclass(slots=True)

@@ -312,6 +312,12 @@ _REFUSED_PARTS: tuple[tuple[FailureKind, str], ...] = (
     ("limit", r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"),
     ("content", "content_filter|content management policy|content_policy"),
 )
+# The size of a window, and of the prompt that does not fit into it, or not with the reply's limit.
+_REQUESTED = re.compile(
+    r"maximum context length (?:is|of) (\d+) tokens.{0,80}?(\d+) (?:in|tokens from) the (?:input )?"
+    r"messages(?:, (\d+) in the functions)?.{0,20}?\d+ (?:in|tokens for) .{0,4}(?:completion|max_)",
+    re.IGNORECASE | re.DOTALL,
+)
 # No status tells it: OpenRouter refuses tools with 404, Ollama a schema with 500 or without one.
 _UNSUPPORTED_FORM = re.compile(
     r"(format|schema|grammar|\btools?\b|\bstream).*(support|implemented|invalid|param)"
@@ -357,6 +363,9 @@ def _kind(status: int, text: str, wait: float | None) -> FailureKind:
 
 
 def _refused_part(text: str) -> FailureKind:
+    if match := _REQUESTED.search(text):
+        window, *prompt = (int(number or 0) for number in match.groups())
+        return "limit" if sum(prompt) < window else "window"
     matching = (kind for kind, words in _REFUSED_PARTS if re.search(words, text, re.IGNORECASE))
     return next(matching, "rejected")
 

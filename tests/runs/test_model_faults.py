@@ -94,6 +94,34 @@ def test_a_model_goes_away(
     assert disturbed == digest.content(neo4j, corpus)
 
 
+# A chunk whose facts exceed a reply is divided, until every part fits: it stays one chunk, and the
+# corpus and an answer are as if the reply had been whole.
+def test_divided_chunks(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    texts = chronicle.write(tmp_path / "texts", CHUNKS)
+    exports, readings = [], []
+
+    def cut_off(body: Body, _: int) -> Fault | None:
+        too_long = len(mind.names(mind.passage(body))) > 12
+        return FAULTS["cut off"] if too_long else None
+
+    for script in (None, cut_off):
+        with OpenAIServer(mind.think, script=script) as server:
+            home = tmp_path / str(len(exports))
+            given = chronicle.settings(neo4j, server, home, chunk_tokens=2000)
+            with GraphReader(corpus, settings=given) as reader:
+                report = reader.ingest(texts)
+                calls = len(server.requests)
+                reader.export(tmp_path / "corpus.jsonl")
+                readings.append(reader.ask(QUESTION))
+                reader.delete(everything=True)
+            exports.append((tmp_path / "corpus.jsonl").read_text(encoding="utf-8"))
+            assert report.complete
+
+    assert exports[0] == exports[1]
+    assert readings[0].citations == readings[1].citations != ()
+    assert calls > report.asked_chunks
+
+
 # A chunk that the model refuses is listed with the reason, the rest is complete; --retry-failed
 # asks for it and for nothing else, and in the end the graph is as if nothing had been.
 def test_hopeless_chunks(

@@ -138,13 +138,13 @@ async def test_cut_off(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = Turn(text="", thinking="Let me think about Anna1. " * 9, stop=stop)
     with its.server(mind.think, turns=[cut, lost]) as server:
         async with opened(its, server, monkeypatch) as decider:
-            with pytest.raises(CutOffError, match="longer than 1,024 tokens"):
+            with pytest.raises(CutOffError, match="longer than 4,096 tokens"):
                 await decider.decide(EXTRACTION)
             decided = await decider.decide(PLAN)
 
     first = PLAN.reply_tokens
     assert (decided.usage.calls, decided.usage.output_tokens) == (2, 920)
-    assert limits_of(its, server.requests) == [1024, first, first + ROOM_TO_THINK]
+    assert limits_of(its, server.requests) == [4096, first, first + ROOM_TO_THINK]
     assert server.requests[1]["messages"] == server.requests[2]["messages"]
 
 

@@ -85,7 +85,7 @@ async def test_reading(write: Callable[..., Path]) -> None:
     assert result.reading.dollars == pytest.approx(sum(dollars))
     assert result.dollars is not None
     assert result.dollars > sum(dollars)
-    long = await estimated(write("c.md", 300), chunk_tokens=2000)
+    long = await estimated(write("c.md", 170), chunk_tokens=4000, window=8192)
     assert long.reading.output_tokens == long.reading.calls * ExtractionTask.reply_tokens
 
 

@@ -12,6 +12,7 @@ from graphreader.agent.tasks import (
     PlanTask,
 )
 from graphreader.errors import BudgetError, ReplyError
+from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.chat_model import GrowingAnswer, LanguageModelDecider
 from graphreader.llm.protocols import ROOM_TO_THINK, Budget
 from graphreader.llm.retry import ModelService
@@ -104,6 +105,25 @@ async def test_thinking_on_a_budget() -> None:
     assert limits[2] == PLAN.reply_tokens + ROOM_TO_THINK
     with pytest.raises(BudgetError):
         await decider.decide(PLAN, Budget(max_tokens=prompt + PLAN.reply_tokens - 1))
+
+
+# A limit of the reply that is too large for the service is halved until it is accepted; a small one
+# is left out: the service knows none.
+@pytest.mark.parametrize(
+    ("most", "sent"), [(3000, [4096, 2048, 2048]), (0, [4096, 2048, 1024, None, None])]
+)
+async def test_limits_that_are_refused(most: int, sent: list[int | None]) -> None:
+    def function(request: ChatRequest) -> Any:
+        limit = request.options.get("max_tokens")
+        if limit and limit > most:
+            return RequestRefused(400, f"max_tokens is too large: {limit}")
+        return {"facts": []}
+
+    decider, model = decider_of(function)
+    for _ in range(2):
+        await decider.decide(ExtractionTask("A title", "Ada ran."))
+
+    assert [request.options.get("max_tokens") for request in model.requests] == sent
 
 
 # A model that thinks without end does not spend the whole budget on one task.

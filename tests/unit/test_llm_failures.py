@@ -86,6 +86,16 @@ WINDOW = (
         (ValueError("`temperature` is not supported for claude-sonnet-5-5"), "temperature"),
         (of_openai(400, "'max_tokens' is not supported with this model."), "limit"),
         (of_openai(400, WINDOW, "context_length_exceeded"), "window"),
+        (of_openai(400, WINDOW.replace("4096", "8192"), "context_length_exceeded"), "limit"),
+        (
+            HttpError(
+                400,
+                "Requested token count exceeds the model's maximum context length of 8192 tokens. "
+                "You requested a total of 8700 tokens: 4604 tokens from the input messages and "
+                "4096 tokens for the completion.",
+            ),
+            "limit",
+        ),
         (HttpError(400, "prompt is too long: 210000 tokens > 200000"), "window"),
         (HttpError(400, "input length and `max_tokens` exceed context limit: 9 + 5"), "window"),
         (of_openai(400, "The response was filtered: content_filter"), "content"),

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self, TypedDict
 from pydantic import Field
 
 from graphreader import tokens
-from graphreader.llm.protocols import LONGEST_REPLY, Decision, Task, bulleted, folded
+from graphreader.llm.protocols import Decision, Task, bulleted, folded
 from graphreader.reading import Confidence
 from graphreader.usage import Phase
 
@@ -122,7 +122,7 @@ class TurnTask(Task[Turn]):
     prompt = "adaptive_turn"
     decision = Turn
     phase: ClassVar[Phase] = "explore"
-    reply_tokens = LONGEST_REPLY
+    reply_tokens = 1500
     streamed = True
     question: str
     notebook: Notebook
