@@ -1,6 +1,7 @@
 """The jars of the embedded Neo4j: fetched from a real HTTP server on loopback, never from afar."""
 
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +13,7 @@ import pytest
 from graphreader.errors import DownloadError, ServerError
 from graphreader.settings import Settings
 from graphreader.store.embedded import jars as jars_module
-from graphreader.store.embedded.jars import Jar, complete, pinned_jars
+from graphreader.store.embedded.jars import Jar, complete, pinned_jars, provide_jars
 from graphreader.store.embedded.process import no_progress
 
 
@@ -264,6 +265,13 @@ def test_no_room(repository: Repository, tmp_path: Path) -> None:
 
     with pytest.raises(ServerError, match=r"file/jars cannot be written.*GRAPHREADER_CACHE"):
         complete(JARS, tmp_path / "file" / "jars", repository.address, no_progress)
+    assert repository.asked == []
+
+
+# A cache whose name Java would take for several folders is refused before anything is fetched.
+def test_several_folders(repository: Repository, tmp_path: Path) -> None:
+    with pytest.raises(ServerError, match="set GRAPHREADER_CACHE to another folder"):
+        provide_jars("2026.08.1", tmp_path / f"a{os.pathsep}b", repository.address, no_progress)
     assert repository.asked == []
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import certifi
 import httpx
 
-from graphreader.errors import DownloadError
+from graphreader.errors import DownloadError, ServerError
 from graphreader.store.embedded.process import Progress, lock_folder, writing
 
 _VARIABLE = "GRAPHREADER_CACHE"
@@ -60,8 +60,16 @@ def pinned_jars(version: str) -> tuple[Jar, ...]:
 
 
 def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progress) -> Path:
-    """Return the folder with all jars of `version`, after fetching those that are missing."""
+    """Return the folder with all jars of `version`, after fetching those that are missing.
+
+    Raises ServerError for a folder that Java would take for several, and as `complete` does.
+    """
     folder = Path(os.path.expanduser(cache)).resolve() / "neo4j" / version
+    if os.pathsep in str(folder):
+        raise ServerError(
+            f'Java cannot read jars in {folder}, because there is a "{os.pathsep}" in its name: set'
+            f" {_VARIABLE} to another folder."
+        )
     complete(pinned_jars(version), folder, mirror, progress)
     return folder
 

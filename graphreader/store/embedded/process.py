@@ -271,6 +271,23 @@ def _java_environment(home: ServerHome) -> dict[str, Any]:
     return {"stdin": subprocess.DEVNULL, "cwd": home.folder, "env": environment}
 
 
+@contextmanager
+def _starting_java() -> Iterator[None]:
+    """Raise ServerError where Java cannot be started, or has not ended in time."""
+    try:
+        yield
+    except subprocess.TimeoutExpired as error:
+        raise ServerError(
+            f"Neo4j has not taken its first password for {error.timeout:.0f} seconds: try again, or"
+            " set NEO4J_URI to a Neo4j of your own."
+        ) from error
+    except OSError as error:
+        raise ServerError(
+            f"Java cannot be started ({error.strerror or error}): give {java()} the permission to"
+            " run, or set NEO4J_URI to a Neo4j of your own."
+        ) from error
+
+
 def set_password(home: ServerHome, jars: Path, access: Access) -> None:
     """Set the password of a server that has not run yet, by Neo4j's own tool."""
     # An interrupted attempt may have left another password.
@@ -282,13 +299,14 @@ def set_password(home: ServerHome, jars: Path, access: Access) -> None:
     try:
         with writing(home.folder, VARIABLE), atomic_write(secret, mode=0o600) as file:
             file.write(access.password.encode())
-        result = subprocess.run(
-            [*command, f"@{secret}"],
-            capture_output=True,
-            timeout=_ADMIN_SECONDS,
-            check=False,
-            **_java_environment(home),
-        )
+        with _starting_java():
+            result = subprocess.run(
+                [*command, f"@{secret}"],
+                capture_output=True,
+                timeout=_ADMIN_SECONDS,
+                check=False,
+                **_java_environment(home),
+            )
     finally:
         secret.unlink(missing_ok=True)
     if result.returncode:
@@ -312,7 +330,7 @@ def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
     ]
     with writing(home.folder, VARIABLE):
         log = (home.logs / "console.log").open("wb")
-    with log:
+    with log, _starting_java():
         child = subprocess.Popen(
             command,
             stdout=log,
@@ -346,6 +364,11 @@ def end(process: psutil.Process) -> None:
                 process.resume()  # a suspended process receives no signal
         except psutil.NoSuchProcess:
             return
+        except psutil.AccessDenied as error:
+            raise ServerError(
+                f"Neo4j (process {process.pid}) belongs to another user: stop it as that user, or"
+                " set NEO4J_URI to a Neo4j of your own."
+            ) from error
         deadline = time.monotonic() + _STOP_SECONDS
         while time.monotonic() < deadline:
             if is_gone(process):
