@@ -96,6 +96,8 @@ def test_text_files_and_lines(tmp_path: Path) -> None:
         ({"question": " "}, "question: "),
         ({"id": None}, "id: Field required."),
         ({"documents": []}, "documents: "),
+        ({"documents": ["plain text"]}, "documents: 0: Input should be a valid dictionary"),
+        ({"supporting": ["a sentence"]}, "supporting: 0: Input should be a valid dictionary"),
         ({"supporting": [{"doc": 2}]}, '"doc" is 2, but there are 2 only (from 0 on).'),
         ({"supporting": [{"doc": 0, "lines": [0, 1]}]}, "there are no lines 0 to 1 of 1"),
         ({"options": ["A"], "gold_option": 1}, '"gold_option" must be the index of one of'),

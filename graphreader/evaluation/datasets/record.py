@@ -152,7 +152,9 @@ class _OwnObject(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_ignored(cls, values: dict[str, Any]) -> dict[str, Any]:
+    def _without_ignored(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values  # pydantic refuses it
         return {k: v for k, v in values.items() if k not in _IGNORED and v is not None}
 
 
