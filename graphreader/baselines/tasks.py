@@ -1,5 +1,6 @@
 """Answering from text that is shown in one prompt: retrieved passages, or the whole text."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -13,6 +14,7 @@ from graphreader.usage import Phase
 
 _GAP = "\n[...]\n"
 _MARKS = " .:,[]()\"'“”‘’。：、，（）［］【】「」"
+_NUMBERED = re.compile(rf"(\d{{1,4}})[{re.escape(_MARKS)}]*(.*)")  # "2. Lyon"
 
 
 class TextAnswer(Decision):
@@ -156,12 +158,15 @@ def show_excerpts(excerpts: Iterable[Excerpt]) -> str:
 
 
 def option_number(answer: str, options: Sequence[str]) -> int | None:
-    """The number, from 1, of the option that an answer names by its number or by its words."""
+    """The number, from 1, of the option that an answer names by its number, its words, or both."""
     bare, *choices = (folded(one).strip(_MARKS).casefold() for one in (answer, *options))
     if bare in choices:
         return choices.index(bare) + 1
-    number = int(bare) if bare.isdecimal() else 0
-    return number if 1 <= number <= len(options) else None
+    match = _NUMBERED.fullmatch(bare)
+    number = int(match[1]) if match else 0
+    if match is None or not 1 <= number <= len(options):
+        return None
+    return number if match[2] in ("", choices[number - 1]) else None
 
 
 def _show_run(run: Sequence[Excerpt], number: int) -> str:

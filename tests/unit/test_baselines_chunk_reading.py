@@ -76,7 +76,10 @@ async def test_summary_goes_along() -> None:
 # A summary has a limit, answerable needs an answer, and with options one of them.
 @pytest.mark.parametrize(
     ("answer", "usable"),
-    [("1", True), ("[2]", True), ("bergen.", True), ("3", False), ("Paris", False), (" ", False)],
+    [
+        *((one, True) for one in ("1", "[2]", "bergen.", "2. Bergen", "(2) Bergen")),
+        *((one, False) for one in ("3", "Paris", " ", "1. Bergen", "2 boats")),
+    ],
 )
 def test_problems(answer: str, usable: bool) -> None:
     task = ChunkReadTask("Where?", "l", "t", ("Oslo", "Bergen"))
