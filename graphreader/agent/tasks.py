@@ -230,7 +230,7 @@ class ClaimCheckTask(Task[ClaimCheck]):
         """The answer, its claims without a quote, and the quotes."""
         return {
             "question": self.question,
-            "answer": f"{folded(self.answer)} {folded(self.explanation)}".strip(),
+            "answer": f"{folded(self.answer)}\nExplanation: {folded(self.explanation) or '(none)'}",
             "claims": labelled("Claim", self.claims),
             "quotes": quotes_text(self.evidence),
         }
