@@ -35,6 +35,12 @@ def earlier_exchange(reading: Reading, before: str, window: int) -> str:
     return "\n".join([_HEAD, *(_MARK + line for line in lines)]) if lines else ""
 
 
+def exchange_texts(earlier: str) -> list[str]:
+    """The texts of an exchange without their labels: questions, answers, notes."""
+    lines = (line for line in earlier.splitlines() if line.startswith(_MARK))
+    return [line.partition(": ")[2] for line in lines]
+
+
 def _sentences(text: str) -> list[str]:
     return list(dict.fromkeys(text[start:end] for start, end in sentence_spans(text)))
 

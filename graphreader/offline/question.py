@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from graphreader.agent.decisions import RationalPlan
+from graphreader.agent.follow_up import exchange_texts
 from graphreader.text.names import dates_of, names_of, numbers_of, titles_of
 from graphreader.text.sentences import language_of
 from graphreader.text.words import (
@@ -145,7 +146,8 @@ def plan(question: str, earlier: str = "") -> RationalPlan:
     parsed = parse_question(question)
     is_chinese = parsed.language == "zh"
     attributes = parsed.attributes if is_chinese else (" ".join(parsed.attributes),)
-    needs = dict.fromkeys([*parsed.names, *attributes, *names_of(earlier)])
+    context = (name for text in exchange_texts(earlier) for name in names_of(text))
+    needs = dict.fromkeys([*parsed.names, *attributes, *context])
     write = _chinese_plan if is_chinese else _english_plan
     return RationalPlan(plan=write(parsed, question.strip()), needs=[one for one in needs if one])
 
