@@ -19,7 +19,7 @@ from graphreader.errors import UsageError
 from graphreader.evaluation.metrics import evidence
 from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.metrics.evidence import Interval, mean_interval
-from graphreader.evaluation.results import EQUAL_READING, READINGS, RUN
+from graphreader.evaluation.results import EQUAL_READING, READINGS, read_run
 from graphreader.evaluation.variants import SWEEP_NAME, is_study
 from graphreader.files import Line
 from graphreader.usage import BUILDING, Usage
@@ -65,25 +65,23 @@ class Results:
 
 def read_results(folder: Path) -> Results:
     """Read an evaluation's folder. Raises UsageError, which names the file and its fault."""
-    lines = _read_lines(folder / READINGS)
+    lines = _read_lines(folder / READINGS, _check_reading)
     if not lines:
         raise UsageError(
             f"There are no readings in {folder / READINGS}: name a folder that "
             "`graphreader evaluate --out` filled."
         )
-    run = folder / RUN
-    return Results(
-        lines,
-        _read_lines(folder / EQUAL_READING),
-        json.loads(run.read_bytes()) if run.is_file() else {},
-    )
+    return Results(lines, _read_lines(folder / EQUAL_READING, _check_ranking), read_run(folder))
 
 
 _KEY = ("dataset", "id", "length", "reader", "model", "repeat", "against")
 
 
-def _read_lines(path: Path) -> list[Line]:
-    """The lines of a file, the last of each key; a last line that is cut off is ignored."""
+def _read_lines(path: Path, check: Callable[[Line], None]) -> list[Line]:
+    """The lines of a file, the last of each key; a last line that is cut off is ignored.
+
+    `check` raises any error of a line of another kind. Raises UsageError.
+    """
     lines: dict[tuple[object, ...], Line] = {}
     text = path.read_bytes() if path.is_file() else b""
     for number, written in enumerate(text.splitlines(keepends=True), 1):
@@ -95,8 +93,24 @@ def _read_lines(path: Path) -> list[Line]:
             raise UsageError(
                 f"{path}, line {number} is not JSON: take it out, or evaluate again."
             ) from None
-        lines[tuple(line.get(name) for name in _KEY)] = line
+        try:
+            check(line)
+            lines[tuple(line.get(name) for name in _KEY)] = line
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise UsageError(
+                f"{path}, line {number} is none of an evaluation: take it out, or evaluate again."
+            ) from None
     return list(lines.values())
+
+
+def _check_reading(line: Line) -> None:
+    numbers = {**_scores(line), **_amounts(line)}
+    _ = line["id"], _properties(line), [float(one) for one in numbers.values() if one is not None]
+
+
+def _check_ranking(line: Line) -> None:
+    _ = line["id"], [line[name] for name in _RANKING]
+    evidence.fcr(line["documents_read"], line["gold_documents"])
 
 
 def readings_frame(lines: Sequence[Line]) -> "DataFrame":
@@ -108,12 +122,14 @@ def readings_frame(lines: Sequence[Line]) -> "DataFrame":
     return pandas.concat([properties, pandas.DataFrame(numbers, index=ids, dtype=float)], axis=1)
 
 
+_RANKING = ("dataset", "length", "reader", "against", "tokens_read", "k")
+
+
 def equal_budget_frame(equal: Sequence[Line]) -> "DataFrame":
     """The DataFrame of rankings at an equal token budget, with the FCR of each."""
-    names = ("dataset", "length", "reader", "against", "tokens_read", "k")
     fcrs = [evidence.fcr(one["documents_read"], one["gold_documents"]) for one in equal]
     return import_extra("pandas", "A report").DataFrame(
-        {**{name: [one[name] for one in equal] for name in names}, "FCR": fcrs},
+        {**{name: [one[name] for one in equal] for name in _RANKING}, "FCR": fcrs},
         index=[one["id"] for one in equal],
     )
 

@@ -49,9 +49,15 @@ class ResultsFolder:
         """Compare `fixed` with the values of the folder's earlier runs.
 
         All readings of a folder must be made in the same way, or their figures could not be
-        compared. Raises UsageError, which names the first difference.
+        compared. Raises UsageError, which names the first difference, or a missing `run.json`.
         """
-        recorded = self._read_run()["fixed"]
+        readings = self.path / READINGS
+        if not (self.path / RUN).exists() and readings.exists() and readings.stat().st_size:
+            raise UsageError(
+                f"{self.path} has readings but no {RUN}, which says how they were made: put it "
+                "back, or name another --out."
+            )
+        recorded = read_run(self.path)["fixed"]
         for name, value in fixed.items():
             if (before := recorded.get(name, value)) != value:
                 first, now = (json.dumps(one, ensure_ascii=False) for one in (before, value))
@@ -61,18 +67,30 @@ class ResultsFolder:
 
     def record_run(self, fixed: Mapping[str, Any], details: Mapping[str, Any]) -> None:
         """Write `run.json`: `fixed` is added to, `details` are those of this command."""
-        before = self._read_run()
+        before = read_run(self.path)
         commands = [*before["commands"], details["command"]]
         run = {"fixed": before["fixed"] | fixed, **details, "commands": commands}
         with atomic_write(self.path / RUN) as file:
             text = json.dumps(run, ensure_ascii=False, indent=1)
             file.write(text.encode("utf-8", "replace") + b"\n")
 
-    def _read_run(self) -> dict[str, Any]:
-        path = self.path / RUN
-        text = path.read_text("utf-8") if path.exists() else '{"fixed": {}, "commands": []}'
-        run: dict[str, Any] = json.loads(text)
-        return run
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """The content of a folder's `run.json`, without one that of no run yet.
+
+    Raises UsageError for a file that is none of an evaluation.
+    """
+    path = folder / RUN
+    if not path.exists():
+        return {"fixed": {}, "commands": []}
+    try:
+        run: dict[str, Any] = json.loads(path.read_bytes())
+        is_run = isinstance(run["fixed"], dict) and isinstance(run["commands"], list)
+    except (KeyError, TypeError, ValueError):
+        is_run = False
+    if not is_run:
+        raise UsageError(f"{path} is none of an evaluation: name another --out.")
+    return run
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from graphreader.errors import UsageError
 from graphreader.evaluation import plots, report
 from graphreader.evaluation.report import Report, write_report
-from tests.unit.evaluated_report import EVALUATED, cells, copy_evaluation, reading
+from tests.unit.evaluated_report import EVALUATED, as_line, cells, copy_evaluation, reading
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +115,10 @@ def test_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (None, "There are no readings in"),
         ("", "There are no readings in"),
         ("no json\n", "line 1 is not JSON"),
+        *(
+            (f"{as_line()}\n{line}\n", r"readings\.jsonl, line 2 is none of an evaluation")
+            for line in ('{"id": 1}', "[]", as_line(usage={"unknown": 1}), as_line(f1="a"))
+        ),
     ],
 )
 def test_broken(tmp_path: Path, content: str | None, sentence: str) -> None:

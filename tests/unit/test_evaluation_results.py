@@ -84,6 +84,22 @@ def test_append(path: Path) -> None:
     assert data.endswith(b"\n")
 
 
+# Readings whose run.json is missing, broken or of something else are not continued.
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        (None, r"has readings but no run\.json"),
+        *((run, "none of an evaluation: name another --out") for run in ("{", "[]", '{"a": 1}')),
+    ],
+)
+def test_foreign_run(path: Path, run: str | None, sentence: str) -> None:
+    if run is not None:
+        (path.parent / "run.json").write_text(run)
+
+    with ResultsFolder(path.parent) as folder, pytest.raises(UsageError, match=sentence):
+        folder.check({})
+
+
 # Another value than that of an earlier run is refused by name; a new one holds from then on.
 def test_fixed_values(tmp_path: Path) -> None:
     with ResultsFolder(tmp_path) as folder:
