@@ -84,6 +84,15 @@ async def test_kept(tmp_path: Path) -> None:
         assert "gist" in prompts_of(decider)
 
 
+# Where the disk refuses them, the reading goes on and a note says so, once.
+async def test_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    reading = await agent(scripted(), pages=WIDE, home=tmp_path / "file").aask("Where?")
+
+    (note,) = reading.notes
+    assert note.startswith(f"Gists cannot be kept in {tmp_path / 'file'} (")
+
+
 class Killed(BaseException):
     """The process ends here."""
 

@@ -86,8 +86,8 @@ def _read_kept(folder: Path | None, name: str, key: str) -> Any:
         return None
 
 
-def _keep(folder: Path | None, name: str, values: Mapping[str, Any]) -> None:
-    """Write such a file: it is on the disk, whole, when this returns."""
+def _write_kept(folder: Path | None, name: str, values: Mapping[str, Any]) -> None:
+    """Write such a file: it is on the disk, whole, when this returns. Raises OSError."""
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(folder / f"{name}.json") as file:
@@ -157,7 +157,7 @@ class GistBuilder:
         if pause is None:
             return stretch.points[-1]
         end = stretch.points[pause.pause]
-        await asyncio.to_thread(_keep, folder, name, {"end": end})
+        await self._keep(folder, name, {"end": end}, session)
         return end
 
     async def _make_gists(
@@ -187,8 +187,22 @@ class GistBuilder:
             if decision is None:
                 return page.text
             gist = decision.gist.strip()
-            await asyncio.to_thread(_keep, folder, name, {"gist": gist})
+            await self._keep(folder, name, {"gist": gist}, session)
         return str(gist)
+
+    async def _keep(
+        self, folder: Path | None, name: str, values: Mapping[str, Any], session: QuestionSession
+    ) -> None:
+        """Keep a decision. A disk that refuses it costs a note, not the reading."""
+        try:
+            await asyncio.to_thread(_write_kept, folder, name, values)
+        except OSError as error:
+            note = (
+                f"Gists cannot be kept in {self._home} ({error.strerror or error}): another "
+                "reading makes them again."
+            )
+            if note not in session.notes:
+                session.notes.append(note)
 
     def _folder(self, text: str, task: type[Task[Any]], *kind: str) -> Path | None:
         """The folder of decisions of that task about the text; None: nothing is kept.
