@@ -272,7 +272,8 @@ def _check_once(groups: Iterable[QuestionGroup]) -> None:
     (dataset, id_, length), times = keys.most_common(1)[0]
     if times > 1:
         raise UsageError(
-            f"The data has {id_} of {dataset} twice at the length {length}: name each file once."
+            f"The data has {id_} of {dataset} twice at the length {length}: give each question an "
+            "id of its own, and name each file once."
         )
 
 

@@ -118,18 +118,22 @@ def test_faulty_records(tmp_path: Path, change: dict[str, Any], fault: str) -> N
 
 
 # A folder's data files are read by name, not its folders and other files. A limit keeps the first
-# records of each dataset, and a file is read no further than for these.
+# records of each dataset, also of one that begins when another is full; a file of another format,
+# which has one dataset, is read no further.
 def test_folder_and_limit(tmp_path: Path) -> None:
     rows = [row(0, "a"), row(1, "a"), row(2, "a"), row(0, "b"), row(1, "b"), row(3, "a")]
     write(tmp_path / "b.jsonl", *(row(n, "c") for n in range(3)))
-    write(tmp_path / "a.JSONL", row(9, "b"), *rows, {"broken": True})
+    write(tmp_path / "a.JSONL", *rows)
+    foreign = [{"input": "Who?", "context": "x", "answers": ["x"], "_id": n} for n in range(3)]
+    write(tmp_path / "d.jsonl", *foreign, {"broken": True})
     (tmp_path / "README.md").write_text("No data.", encoding="utf-8")
     (tmp_path / "corpus").mkdir()
     write(tmp_path / "corpus" / "a.jsonl", {"title": "T", "text": "x"})
 
-    assert data_files(tmp_path) == [tmp_path / "a.JSONL", tmp_path / "b.jsonl"]
-    assert ids(load(tmp_path, limit=2)) == ["b-9", "a-0", "a-1", "b-0", "c-0", "c-1"]
-    with pytest.raises(DatasetError, match="line 8"):
+    expected = ["a-0", "a-1", "b-0", "b-1", "c-0", "c-1", "longbench-d-0", "longbench-d-1"]
+    assert data_files(tmp_path) == [tmp_path / one for one in ("a.JSONL", "b.jsonl", "d.jsonl")]
+    assert ids(load(tmp_path, limit=2)) == expected
+    with pytest.raises(DatasetError, match="line 4"):
         load(tmp_path, limit=4)
 
 

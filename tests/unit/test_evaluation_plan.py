@@ -199,7 +199,7 @@ def test_records_with_a_length(tmp_path: Path) -> None:
     ("times", "selection", "error", "sentence"),
     [
         (1, {"lengths": ("64k",)}, UsageError, r"There is no pool of passages beside .*--pool"),
-        (2, {}, UsageError, "twice at the length native"),
+        (2, {}, UsageError, "twice at the length native: give each question an id"),
         (1, {"lengths": ("far",)}, DatasetError, "is no length"),
     ],
 )

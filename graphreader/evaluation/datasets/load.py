@@ -40,16 +40,18 @@ def load(source: str | Path, *, limit: int | None = None) -> list[Record]:
 
     A source is a data file, a folder of data files, NarrativeQA's folder, or "samples" and
     "samples/NAME", the records of the package, unless a path has such a name. `limit` keeps the
-    first records of each dataset and length. Raises DatasetError, which names file and line.
+    first records of each dataset and length; only a file in our own format, which may mix datasets,
+    is read further than for these. Raises DatasetError, which names file and line.
     """
     kept: list[Record] = []
     counts: Counter[tuple[str, str]] = Counter()
     for path in data_files(source):
         is_full: dict[tuple[str, str], bool] = {}
-        for record in _records(path):
+        is_own, records = _records(path)
+        for record in records:
             group = (record.dataset, record.length)
             is_full[group] = counts[group] == limit
-            if all(is_full.values()):
+            if all(is_full.values()) and not is_own:
                 break
             if not is_full[group]:
                 counts[group] += 1
@@ -78,17 +80,20 @@ def data_files(source: str | Path) -> list[Path]:
     return files
 
 
-def _records(path: Path) -> Iterator[Record]:
-    """The records of a file, read by the first format whose keys its first row has."""
+def _records(path: Path) -> tuple[bool, Iterator[Record]]:
+    """Whether a file is in our own format, and its records.
+
+    They are read by the first format whose keys the first row has.
+    """
     if path.is_dir():
-        return formats.narrativeqa_folder_records(path)
+        return False, formats.narrativeqa_folder_records(path)
     rows = read_rows(path)
     first = next(rows, None)
     if first is None:
         raise DatasetError(f"{path.name} is empty.")
     for keys, read in _FORMATS.values():
         if keys <= first.values.keys():
-            return read(chain([first], rows))
+            return read is own_records, read(chain([first], rows))
     own_keys = ", ".join(list(first.values)[:8]) or "none"
     raise first.wrong(
         f"no known format has just these keys: {own_keys}. Known are {', '.join(_FORMATS)}."
