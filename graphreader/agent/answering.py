@@ -193,7 +193,7 @@ def _apply_check(decision: Answer, check: ClaimCheck, shown: int) -> Answer:
             new = changed[number]
             claim = CitedClaim(claim=new.claim, citations=[n for n in new.citations if n <= shown])
         claims.append(claim)
-    update: dict[str, Any] = {"claims": [one for one in claims if one.claim.strip()]}
+    update: dict[str, Any] = {"claims": claims}
     if check.confidence == "likely":
         update["confidence"] = "likely"
     if check.explanation.strip():
