@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from graphreader.agent.adaptive.tasks import Turn, TurnTask
 from graphreader.agent.events import PlanMade
 from graphreader.agent.tasks import AnswerTask, ChunkTask, PlanTask
 from graphreader.errors import ModelUnavailableError, UnknownRunError, UsageError
@@ -31,6 +32,7 @@ def decider() -> ScriptedDecider:
     script = {
         ChunkTask: lambda task: world.chunk("termination", "Noted.", [task.text.split(".")[0]]),
         AnswerTask: lambda task: world.answer(f"To “{task.question}”: Beta.", 1),
+        TurnTask: lambda task: Turn(findings=[], answer="Gamma"),
     }
     return world.scripted(world.RING_FACTS, script)
 
@@ -68,6 +70,18 @@ def test_chain(reader: GraphReader, decider: ScriptedDecider) -> None:
         third.run: second.run,
         fork.run: second.run,
     }
+
+
+# In mode adaptive the first turn sees the exchange, which is searched for beside the question.
+def test_adaptive(reader: GraphReader, decider: ScriptedDecider) -> None:
+    first = reader.ask(QUESTION, mode="paper")
+    second = reader.ask(FOLLOW_UP, follow=first.run, mode="adaptive")
+    [task] = [task for task in decider.asked if isinstance(task, TurnTask)]
+    searches = [result["action"] for result in task.results]
+
+    assert second.answer == "Gamma"
+    assert f"> Earlier question: {QUESTION}" in task.earlier
+    assert searches[:2] == [f"search({FOLLOW_UP})", f"search({QUESTION} {first.answer})"]
 
 
 # A follow-up that breaks off before its first step still knows what it follows when it is resumed,

@@ -44,6 +44,7 @@ from graphreader.agent.events import (
     PathEnded,
     PlanMade,
 )
+from graphreader.agent.follow_up import exchange_texts
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import (
     Costs,
@@ -72,7 +73,8 @@ class Turns:
         """Search for the question itself; where the corpus is one document, outline it, too."""
         update = first_state(state["question"])
         runner, writer = ActionRunner(self._deps), ResultWriter([], (), {})
-        queries = [one for one in (state["question"], state.get("earlier", "")) if one]
+        followed = " ".join(exchange_texts(state.get("earlier", ""))[:2])  # question and answer
+        queries = [one for one in (state["question"], followed) if one]
         explorer = self._deps.explorer
         found, document, note = await asyncio.gather(
             runner.search(queries, PASSAGES_AT_FIRST),
