@@ -271,7 +271,8 @@ def pdf(*pages: str, broken: Sequence[int] = (), outline: Sequence[tuple[str, in
         page[name("/Resources")] = dictionary({name("/Font"): fonts})
     for title, number in outline:
         writer.add_outline_item(title, number - 1)
-    writer.add_metadata({"/Title": "untitled.doc", "/Author": "Vera Holm"})
+    about = {"/CreationDate": "Monday", "/Title": "untitled.doc", "/Author": "Vera Holm"}
+    writer.add_metadata(about)
     data = io.BytesIO()
     writer.write(data)
     return data.getvalue()
@@ -316,7 +317,8 @@ def test_epub() -> None:
     assert [one.part for one in content.skipped] == ["OEBPS/noise.xhtml", "OEBPS/gone.xhtml"]
 
 
-# A PDF has page starts, its outline as headings and its metadata; a bad page is skipped.
+# A PDF has page starts, its outline as headings and its metadata; a bad page is skipped, and
+# so is a bad date.
 def test_pdf(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     data = pdf(
         "Joan was born.", "", "broken", "She fought.", broken=[3], outline=[("fought", 4), ("A", 1)]
@@ -326,7 +328,7 @@ def test_pdf(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
     assert content.text == "Joan was born.\n\nShe fought."
     assert content.page_starts == (0, 16, 16, 16)
     assert content.headings == ((0, "A"), (content.text.index("fought"), "fought"))
-    assert content.metadata["author"] == "Vera Holm"
+    assert content.metadata == {"title": "untitled.doc", "author": "Vera Holm"}
     assert content.title == ""
     assert [one.part for one in content.skipped] == ["page 3"]
     assert capfd.readouterr().err == ""
@@ -366,7 +368,7 @@ def test_encrypted_pdf() -> None:
 
 
 # An archive that is too large when unpacked is refused before it is unpacked, and entities that
-# stand for each other again and again are not expanded.
+# stand for each other again and again are not expanded. Fonts and pictures are not counted.
 def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "MAX_UNPACKED", 100_000)
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
@@ -380,3 +382,5 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert ["when it is unpacked" in one for one in refused] == [True, True, False]
     assert "amplification" in refused[2]
+    media = dict.fromkeys(("word/fonts/a.ttf", "word/media/a.emf"), "x" * 100_001)
+    assert read_docx(docx(paragraph("Joan."), **media), "a.docx").text == "Joan."

@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
-from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote
@@ -196,8 +195,9 @@ def read_pdf(data: bytes, shown: str) -> Content:
         raise DocumentError(f"{shown} has {why}: run OCR on it first, for example with ocrmypdf.")
     text, starts = join_parts(pages)
     metadata = {}
-    with suppress(Exception):  # an invalid date or text does not make the pages unreadable
-        metadata = {name: getattr(reader.metadata, name, None) for name in _PDF_METADATA}
+    for name in _PDF_METADATA:
+        with suppress(Exception):  # an invalid date makes neither pages nor author unreadable
+            metadata[name] = getattr(reader.metadata, name, None)
     return Content(
         text,
         metadata={name: value for name, value in metadata.items() if value},
@@ -233,9 +233,9 @@ def _outline_entries(outline: Any) -> Iterator[Any]:
 
 
 MAX_UNPACKED = 32 * 1024 * 1024
-"""Bytes of a DOCX or EPUB without pictures when unpacked: XML takes forty times its size."""
+"""Bytes of the parsed files of a DOCX or EPUB when unpacked: XML takes forty times its size."""
 
-_MEDIA = ("image/", "audio/", "video/", "font/")
+_PARSED = (".xml", ".rels", ".opf", ".ncx", ".html", ".xhtml", ".htm")
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"  # of .doc, and of .docx with a password
 _STYLES = "p[style-name='Title'] => h1:fresh"
 _DUBLIN_CORE = re.compile(
@@ -298,8 +298,8 @@ def read_epub(data: bytes, shown: str) -> Content:
 def _open_archive(data: bytes, shown: str) -> ZipFile:
     """Open a zip archive. Raises DocumentError where it is too large when unpacked."""
     archive = ZipFile(BytesIO(data))
-    kinds = {one: guess_type(one.filename)[0] or "" for one in archive.infolist()}
-    size = sum(one.file_size for one, kind in kinds.items() if not kind.startswith(_MEDIA))
+    parsed = (one for one in archive.infolist() if one.filename.lower().endswith(_PARSED))
+    size = sum(one.file_size for one in parsed)
     if size > MAX_UNPACKED:
         raise DocumentError(
             f"{shown} holds {size / 2**20:,.0f} MiB when it is unpacked, more than can be read: "
