@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
-from graphreader.errors import UsageError
+from graphreader.errors import EmbeddingMismatchError, UsageError
 from graphreader.files import atomic_write
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.store import schema
@@ -313,7 +313,13 @@ async def import_corpus(
     Raises EmbeddingMismatchError, and UsageError for a file that is no whole export.
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
-        await schema.prepare(connection, export.header.dimension)
+        try:
+            await schema.prepare(connection, export.header.dimension)
+        except EmbeddingMismatchError:
+            raise EmbeddingMismatchError(
+                f"The export has vectors of {export.header.dimension} numbers, this database "
+                f"{await schema.dimension(connection)}: import into another database."
+            ) from None
         return await _Importer(connection, corpus).run(export, stages)
 
 
@@ -371,14 +377,14 @@ class _Importer:
         self._versions += versions.values()
 
     def _is_wanted(self, record: DocumentRecord, state: DocumentState | None) -> bool:
-        """Whether the corpus has the document neither completely nor with another text."""
+        """Whether the corpus has the document neither completely, further nor with another text."""
         if state and state.sha256 != record.sha256:
             self._report.refused.append(
                 f"{record.title} is in the corpus {self._corpus!r} with another text: take that "
                 f"out with `graphreader delete {state.id} --corpus {shlex.quote(self._corpus)}` "
                 "and import again."
             )
-        elif state and state.complete:
+        elif state and (state.complete or _is_further(state, record)):
             self._report.unchanged += 1
         else:
             self._report.add(record)
@@ -415,6 +421,13 @@ class _Importer:
         self._report.key_elements += len(lacking)
         vectors = {id_: list(vector) for id_ in lacking if (vector := by_id[id_].embedding)}
         await self._writer.write_embeddings(vectors.items(), fresh=vectors)
+
+
+def _is_further(state: DocumentState, record: DocumentRecord) -> bool:
+    """Whether the corpus has read more chunks, which those of the file's cut would replace."""
+    read = sum(one.error is None for one in record.chunks)
+    is_other_cut = state.chunk_tokens != record.chunk_tokens
+    return is_other_cut and read < len(record.chunks) and read < state.read_chunks
 
 
 def _next_batch(items: Iterator[Item]) -> list[Item]:

@@ -19,7 +19,7 @@ from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
 from graphreader.offline.embedder import embedding_of
 from graphreader.settings import STAGES, Settings
-from graphreader.store.catalog import Catalog
+from graphreader.store.catalog import Catalog, DocumentStatus
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
@@ -225,7 +225,9 @@ async def test_other_embeddings_are_refused(
     with pytest.raises(EmbeddingMismatchError, match=r"test-embedding.*another.*reindex"):
         await imported(connection, full.corpus, unparsed(lines))
     lines[0]["dimension"] = 7
-    with pytest.raises(EmbeddingMismatchError, match=r"256 dimensions.* 7"):
+    with pytest.raises(
+        EmbeddingMismatchError, match="of 7 numbers, this database 256: import into"
+    ):
         await imported(connection, other, unparsed(lines))
 
     assert graph(connection, full.corpus) == before
@@ -319,3 +321,21 @@ async def test_another_cut(connection: Connection, full: GraphWriter) -> None:
 
     assert graph(connection, full.corpus) == before
     assert (report.documents, report.unchanged) == (1, len(TEXTS) - 1)
+
+
+# Chunks of another size stay where the file has fewer that were read.
+async def test_another_cut_that_is_further(connection: Connection, full: GraphWriter) -> None:
+    lines = parsed(await exported(connection, full.corpus))
+    document = text_document(full.corpus, "lives", TEXTS["lives"])
+    for line in lines:
+        if line.get("document", {}).get("title") == "lives":
+            for chunk in line["document"]["chunks"]:
+                chunk |= {"error": "no reply", "facts": []}
+    await Deleter(connection, full.corpus).delete([document.id])
+    chunks = [read(full.corpus, chunk) for chunk in split(document, 8)]
+    await full.write_chunks(chunks[1:], [document], 8)
+    report = await imported(connection, full.corpus, unparsed(lines))
+
+    state = (await DocumentStatus(connection, full.corpus).of([document.id]))[document.id]
+    assert (state.chunk_tokens, state.read_chunks) == (8, len(chunks) - 1)
+    assert (report.documents, report.unchanged) == (0, len(TEXTS))
