@@ -173,10 +173,12 @@ def _fold(text: str, after_quote: bool, before_quote: bool) -> Iterable[PassageP
     first, last = 0, len(text)
     if after_quote:
         beginning = text[:CONTEXT_SHOWN]
-        first = max(map(beginning.rfind, _ENDS)) + 1 or len(beginning)
+        half = len(beginning) // 2  # next to the quote, where no sentence is cut
+        first = max(beginning.rfind(one, half) for one in _ENDS) + 1 or len(beginning)
     if before_quote:
         end = text[-CONTEXT_SHOWN:]
-        last -= len(end) - 1 - min((at for at in map(end.find, _ENDS) if at >= 0), default=-1)
+        ends = (end.find(one, 0, len(end) // 2) for one in _ENDS)
+        last -= len(end) - 1 - min((at for at in ends if at >= 0), default=-1)
     if last - first < SHORTEST_FOLD:
         yield PassagePiece("plain", text)
         return

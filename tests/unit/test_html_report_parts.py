@@ -57,6 +57,17 @@ def test_folding() -> None:
     assert all(600 <= len(cited.pieces[n].text) <= 700 for n in (1, 3))
 
 
+# Next to a quote much is shown, also where the only sentence end lies right beside it.
+def test_folding_long_sentences() -> None:
+    text = "word " * 500 + ". The quote. " + "word " * 500
+    (cited,) = cited_passages([citation(2502, "The quote")], [passage(text)])
+
+    assert [piece.kind for piece in cited.pieces] == (
+        ["folded", "plain", "quoted", "plain", "folded"]
+    )
+    assert all(len(cited.pieces[n].text) == 700 for n in (1, 3))
+
+
 # In an edited text the quote is found where it is now, or stands alone.
 def test_edited_texts() -> None:
     moved, gone = citation(0, "She lost."), citation(5, "She won.")
