@@ -312,6 +312,8 @@ _REFUSED_PARTS: tuple[tuple[FailureKind, str], ...] = (
     ("limit", r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"),
     ("content", "content_filter|content management policy|content_policy"),
 )
+# A request of more tokens, with the limit of its reply, than the account has in a minute.
+_ABOVE_A_MINUTE = re.compile(r"request too large.*tokens per min", re.IGNORECASE | re.DOTALL)
 # The size of a window, and of the prompt that does not fit into it, or not with the reply's limit.
 _REQUESTED = re.compile(
     r"maximum context length (?:is|of) (\d+) tokens.{0,80}?(\d+) (?:in|tokens from) the (?:input )?"
@@ -349,6 +351,8 @@ def _kind(status: int, text: str, wait: float | None) -> FailureKind:
         return "quota"
     if status in (401, 403) or (status == 400 and _WRONG_KEY.search(text)):
         return "key"
+    if status in (413, 429) and _ABOVE_A_MINUTE.search(text):
+        return "limit"
     if status in (429, 529):
         # Google calls the limits of a minute a quota too, but says when to come back.
         used_up = "insufficient_quota" in text or (_QUOTA.search(text) and wait is None)

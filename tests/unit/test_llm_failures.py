@@ -72,6 +72,14 @@ WINDOW = (
         (HttpError(400, "Incorrect API key provided: xa***89"), "key"),
         (TypeError("create() got an unexpected keyword argument 'seed'"), "seed"),
         (HttpError(413, "Payload too large"), "request"),
+        (
+            HttpError(
+                413,
+                "Request too large for model `llama` on tokens per minute (TPM): Limit 6000, "
+                "Requested 6896, please reduce your message size and try again.",
+            ),
+            "limit",
+        ),
         (HttpError(400, "Your credit balance is too low to access the API."), "quota"),
         (of_openai(429, "You exceeded your current quota", "insufficient_quota"), "quota"),
         (of_openai(401, "Incorrect API key provided"), "key"),
