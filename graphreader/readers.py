@@ -84,7 +84,7 @@ class ReaderKind:
     """A kind of reader: `pattern` matches its names, `names` are examples.
 
     `uses_long_window`: its prompts may fill the long window. `needs_evidence`: it reads the
-    supporting facts that a question set names.
+    supporting facts that a question set names. `needs_embeddings`: it does so under any name.
     """
 
     pattern: str
@@ -92,6 +92,7 @@ class ReaderKind:
     make: Callable[[ReaderSpec], Reader]
     uses_long_window: bool = False
     needs_evidence: bool = False
+    needs_embeddings: bool = False
 
 
 def make(name: str, material: Material, models: ModelRegistry) -> Reader:
@@ -106,6 +107,12 @@ def window_of(name: str, models: ModelRegistry) -> int:
     """The tokens that each prompt of that reader may have. Raises UsageError."""
     kind, _ = _kind_of(name)
     return models.long_window if kind.uses_long_window else models.window
+
+
+def needs_embeddings(name: str) -> bool:
+    """Whether that reader turns texts into vectors. Raises UsageError."""
+    kind, match = _kind_of(name)
+    return kind.needs_embeddings or match.groupdict().get("by") == "embedding"
 
 
 def check_for_corpus(name: str) -> None:
@@ -206,7 +213,11 @@ KINDS: tuple[ReaderKind, ...] = (
     ),
     ReaderKind("gistmem", ("gistmem",), _gist_mem, uses_long_window=True),
     ReaderKind(
-        rf"gistmem-retrieval-{_K}", ("gistmem-retrieval-1",), _page_ranker, uses_long_window=True
+        rf"gistmem-retrieval-{_K}",
+        ("gistmem-retrieval-1",),
+        _page_ranker,
+        uses_long_window=True,
+        needs_embeddings=True,
     ),
     ReaderKind(
         rf"rag-pages-{_BY}-{_K}",
@@ -214,7 +225,7 @@ KINDS: tuple[ReaderKind, ...] = (
         _page_ranker,
         uses_long_window=True,
     ),
-    ReaderKind("search-agent", ("search-agent",), _search_agent),
+    ReaderKind("search-agent", ("search-agent",), _search_agent, needs_embeddings=True),
     ReaderKind(
         "golden",
         ("golden",),

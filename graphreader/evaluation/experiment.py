@@ -26,10 +26,11 @@ from graphreader.evaluation.scoring import Scorer, check_packages
 from graphreader.evaluation.variants import is_graphreader
 from graphreader.files import Line
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.providers import open_chat_model
+from graphreader.llm.providers import open_chat_model, open_embeddings
 from graphreader.models import open_decider, open_embedder
 from graphreader.offline.decider import OfflineDecider
-from graphreader.settings import OFFLINE, Settings
+from graphreader.readers import needs_embeddings
+from graphreader.settings import OFFLINE, Settings, variable
 from graphreader.tokens import count
 from graphreader.usage import Phase, Usage
 
@@ -102,13 +103,20 @@ def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings |
 
 
 def check_models(arms: Sequence[Arm], rater: Settings | None) -> None:
-    """Raise SettingsError if a model lacks its key, name or package. Nothing is sent."""
+    """Raise SettingsError if a model that is needed lacks its key, name or package.
+
+    Nothing is sent.
+    """
     uses: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
     uses += [(arm.settings, phase) for arm in arms for phase in MODEL_PHASES]
     models = {settings.model_for(phase): (settings, phase) for settings, phase in uses}
     for name, (settings, phase) in models.items():
         if name != OFFLINE:
             open_chat_model(settings, name, settings.model_variable_for(phase))
+    for arm in arms:
+        name, reader = arm.settings.chosen_embeddings, arm.reader.name
+        if name != OFFLINE and (is_graphreader(reader) or needs_embeddings(reader)):
+            open_embeddings(arm.settings, name, variable("embeddings"))
 
 
 def compared_reader(request: EvaluationRequest) -> str | None:
@@ -245,10 +253,14 @@ class Evaluation:
                 concurrency=self._settings.concurrency if self.uses_model else _OFFLINE_CONCURRENCY,
                 max_dollars=self._request.max_dollars,
             )
+            needs_graph = self.needs_graph
             try:
                 await runner.run()
             finally:
                 self.usage = runner.usage
+            if needs_graph:
+                for arm in self.arms:
+                    await arm.reader.discard_leftovers()
             if self._compared:
                 embedder = open_embedder(self._settings)
                 stack.push_async_callback(embedder.aclose)

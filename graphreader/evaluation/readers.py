@@ -1,5 +1,6 @@
 """The readers of an evaluation: GraphReader's variants and the baselines behind one protocol."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -55,6 +56,9 @@ class EvaluatedReader(ABC):
 
     async def discard(self, documents: Sequence[Document]) -> None:  # noqa: B027
         """Delete the graph of these documents, unless graphs are kept."""
+
+    async def discard_leftovers(self) -> None:  # noqa: B027
+        """Delete the graphs that an evaluation left when it was interrupted."""
 
     @abstractmethod
     async def aclose(self) -> None:
@@ -131,8 +135,18 @@ class EvaluatedGraphReader(EvaluatedReader):
     async def discard(self, documents: Sequence[Document]) -> None:
         """Delete the corpus, unless it is to be kept."""
         if not self._keep:
-            with suppress(UnknownCorpusError):  # another variant deleted it
-                await self._reader.at(self.corpus(documents)).adelete(everything=True)
+            await self._delete(self.corpus(documents))
+
+    async def discard_leftovers(self) -> None:
+        """Delete the corpora with the mark of this results folder."""
+        ours = re.compile(rf"evaluation-[0-9a-f]{{16}}-[0-9a-f]{{8}}-{self._mark}")
+        for one in () if self._keep else await self._reader.acorpora():
+            if ours.fullmatch(one.corpus):
+                await self._delete(one.corpus)
+
+    async def _delete(self, corpus: str) -> None:
+        with suppress(UnknownCorpusError):  # another variant deleted it
+            await self._reader.at(corpus).adelete(everything=True)
 
     async def aclose(self) -> None:
         """Close the connections and models."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graphreader.evaluation.readers import EvaluatedGraphReader
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.runs import world
@@ -165,7 +166,8 @@ def test_refused(terminal: Terminal, data: str) -> None:
     assert len(lines_of(terminal.folder / "o")) == 2
 
 
-# Nothing is made where the words of the command make no sense.
+# Nothing is made where the words of the command make no sense, or need embeddings of a package that
+# is missing.
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -176,9 +178,12 @@ def test_refused(terminal: Terminal, data: str) -> None:
         ("--readers golden --rate --out o", "GRAPHREADER_RATER_MODEL"),
         ("--readers golden --equal-reading --out o", "--equal-reading compares with graphreader"),
         ("--readers graphreader --models offline,nobody:x --out o", "nobody"),
+        ("--readers graphreader --out o", "missing:y"),
+        ("--readers golden,gistmem-retrieval-1 --out o", "missing:y"),
     ],
 )
 def test_wrong_words(terminal: Terminal, data: str, words: str, sentence: str) -> None:
+    terminal.set(GRAPHREADER_EMBEDDINGS="missing:y")
     ended = terminal.run("evaluate", data, *words.split())
 
     assert ended.code == 2
@@ -224,6 +229,29 @@ def test_graph_reader(
         assert (signs["answered"], signs["error"], signs["em"]) == (False, None, 0)
     with GraphReader("default", settings=neo4j) as reader:
         assert not any(one.corpus.startswith(first["corpus"]) for one in reader.corpora())
+
+
+# A graph that an interruption left behind is deleted when the evaluation goes on.
+def test_graph_left_behind(
+    terminal: Terminal, data: str, neo4j: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def interrupted(*_: object) -> None:
+        pass
+
+    world.at_home(neo4j, monkeypatch, terminal.folder)
+    words = ["evaluate", data, "--readers", "graphreader", "--out", "o", "--limit"]
+    with GraphReader("default", settings=neo4j) as reader:
+        before = {one.corpus for one in reader.corpora()}
+        with monkeypatch.context() as patched:
+            patched.setattr(EvaluatedGraphReader, "discard", interrupted)
+            patched.setattr(EvaluatedGraphReader, "discard_leftovers", interrupted)
+            terminal.run(*words, "2")
+        corpus = lines_of(terminal.folder / "o")[0]["corpus"]
+        left = {one.corpus for one in reader.corpora() if one.corpus.startswith(corpus)} - before
+        terminal.run(*words, "3")
+
+        assert len(left) == 1
+        assert not left & {one.corpus for one in reader.corpora()}
 
 
 # With a model answers are rated, costs are printed before and after, and --json is one object.
