@@ -1,11 +1,11 @@
-"""Vectors for key elements: in the background of an ingest, or for a whole corpus again.
+"""Vectors for key elements and facts: behind an ingest, or for a whole corpus again.
 
 Extraction and writing do not wait for vectors unless these are far behind.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from graphreader.errors import DecisionError
 from graphreader.ingestion.normalization.merging import is_comparable
@@ -14,23 +14,32 @@ from graphreader.llm.protocols import Embedder
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
-from graphreader.store.writer import DocumentVersion, GraphWriter, UnembeddedElement
+from graphreader.store.writer import (
+    DocumentVersion,
+    GraphWriter,
+    UnembeddedElement,
+    UnembeddedFact,
+)
 
 BATCH = 500
-"""Key elements that are embedded at once."""
+"""Key elements and facts that are embedded at once."""
 
-_QUEUE_SIZE = 200  # lists of new key elements, and documents
-_MAX_DOCUMENTS_WAITING = 50  # before key elements are embedded in a smaller batch
-_MAX_WAIT = 1.0  # seconds without news before key elements are embedded in a smaller batch
+DOCUMENTS_PER_PAGE = 50
+"""Documents whose facts are indexed again at once."""
 
+_QUEUE_SIZE = 200  # lists of new key elements and facts, and documents
+_MAX_DOCUMENTS_WAITING = 50  # before a smaller batch is embedded
+_MAX_WAIT = 1.0  # seconds without news before a smaller batch is embedded
+
+Unembedded = UnembeddedElement | UnembeddedFact
 _Completion = tuple[DocumentVersion, Callable[[bool], None]]
 
 
 class EmbeddingQueue:
-    """Embeds new key elements in the order in which they come.
+    """Embeds new key elements and facts in the order in which they come.
 
-    A document that is handed over is marked as complete when the key elements that came before it
-    have vectors. `on_failure` is called where the embedder fails; from then on nothing is embedded
+    A document that is handed over is marked as complete when those that came before it have
+    vectors. `on_failure` is called where the embedder fails; from then on nothing is embedded
     or completed, and nothing is raised, so that extracted chunks are still written.
     """
 
@@ -45,17 +54,22 @@ class EmbeddingQueue:
         self._embedder = embedder
         self._progress = progress
         self._on_failure = on_failure
-        self._queue: asyncio.Queue[Sequence[UnembeddedElement] | _Completion | None]
+        self._queue: asyncio.Queue[Sequence[Unembedded] | _Completion | None]
         self._queue = asyncio.Queue(_QUEUE_SIZE)
-        self._elements: dict[str, UnembeddedElement] = {}
-        # Each document with the number of key elements that came before it.
+        self._waiting: dict[str, Unembedded] = {}
+        # Each document with the number of key elements and facts that came before it.
         self._documents: deque[tuple[int, _Completion]] = deque()
         self._embedded = 0
 
-    async def put(self, elements: Sequence[UnembeddedElement]) -> None:
-        """Hand over key elements without a vector; waits while the queue is full."""
-        if elements and self._embedder:
-            await self._queue.put(elements)
+    async def put(
+        self, elements: Sequence[UnembeddedElement], facts: Sequence[UnembeddedFact]
+    ) -> None:
+        """Hand over what has no vector; waits while the queue is full."""
+        if self._embedder is None:
+            return
+        wanted: list[Unembedded] = [*elements, *(facts if embeds_facts(self._embedder) else ())]
+        if wanted:
+            await self._queue.put(wanted)
 
     async def complete(self, document: DocumentVersion, on_end: Callable[[bool], None]) -> None:
         """Hand over a fully written document; `on_end` gets whether it is complete."""
@@ -71,11 +85,11 @@ class EmbeddingQueue:
         while not ended:
             ended, timed_out = await self._receive()
             if failed:
-                self._elements.clear()
+                self._waiting.clear()
                 self._documents.clear()
                 continue
             try:
-                while len(self._elements) >= BATCH:
+                while len(self._waiting) >= BATCH:
                     await self._embed_batch()
                 if ended or timed_out or len(self._documents) >= _MAX_DOCUMENTS_WAITING:
                     await self._embed_batch()
@@ -87,30 +101,32 @@ class EmbeddingQueue:
     async def _receive(self) -> tuple[bool, bool]:
         """Take the next item; return whether it was the end, and whether none came in time."""
         try:
-            async with asyncio.timeout(_MAX_WAIT if self._elements or self._documents else None):
+            async with asyncio.timeout(_MAX_WAIT if self._waiting or self._documents else None):
                 item = await self._queue.get()
         except TimeoutError:
             return False, True
         if isinstance(item, tuple):
-            self._documents.append((self._embedded + len(self._elements), item))
+            self._documents.append((self._embedded + len(self._waiting), item))
         elif item is not None:  # the same key element comes with many chunks
-            self._elements |= {one.id: one for one in item}
+            self._waiting |= {one.id: one for one in item}
         return item is None, False
 
     async def _embed_batch(self) -> None:
-        batch = list(self._elements.values())[:BATCH]
+        batch = list(self._waiting.values())[:BATCH]
         if not batch or not self._embedder:
             return
-        # Another chunk or process may have brought some of them here before.
-        lacking = await self._writer.unembedded_among([one.id for one in batch])
-        await embed(self._writer, self._embedder, [one for one in batch if one.id in lacking])
+        # Another chunk or process may have brought some key elements here before.
+        elements = [one.id for one in batch if isinstance(one, UnembeddedElement)]
+        lacking = await self._writer.unembedded_among(elements)
+        wanted = [one for one in batch if isinstance(one, UnembeddedFact) or one.id in lacking]
+        await embed(self._writer, self._embedder, wanted)
         for one in batch:
-            del self._elements[one.id]
+            del self._waiting[one.id]
         self._embedded += len(batch)
-        self._progress(EmbeddingProgress(self._embedded, self._embedded + len(self._elements)))
+        self._progress(EmbeddingProgress(self._embedded, self._embedded + len(self._waiting)))
 
     async def _complete_documents(self) -> None:
-        """Complete the documents whose key elements have vectors."""
+        """Complete the documents whose key elements and facts have vectors."""
         ready: list[_Completion] = []
         while self._documents and self._documents[0][0] <= self._embedded:
             ready.append(self._documents.popleft()[1])
@@ -121,43 +137,80 @@ class EmbeddingQueue:
             on_end(document.id in complete)
 
 
-async def embed(
-    writer: GraphWriter, embedder: Embedder, elements: Sequence[UnembeddedElement]
-) -> None:
-    """Embed key elements and mark those that normalization compares. Raises DecisionError."""
-    for start in range(0, len(elements), BATCH):
-        batch = elements[start : start + BATCH]
-        vectors = await embedder.embed([one.key for one in batch])
+def embeds_facts(embedder: Embedder) -> bool:
+    """Whether facts get vectors: not of an embedder that compares words only."""
+    return not getattr(embedder, "compares_words", False)
+
+
+async def embed(writer: GraphWriter, embedder: Embedder, wanted: Sequence[Unembedded]) -> None:
+    """Embed and mark key elements that normalization compares. Raises DecisionError."""
+    for start in range(0, len(wanted), BATCH):
+        batch = wanted[start : start + BATCH]
+        texts = [one.text if isinstance(one, UnembeddedFact) else one.key for one in batch]
+        vectors = list(zip(batch, await embedder.embed(texts), strict=True))
+        elements = [one for one in batch if isinstance(one, UnembeddedElement)]
         await writer.write_embeddings(
-            [(one.id, vector) for one, vector in zip(batch, vectors, strict=True)],
-            fresh={one.id for one in batch if is_comparable(one.name, one.key)},
+            [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedElement)],
+            fresh={one.id for one in elements if is_comparable(one.name, one.key)},
+        )
+        await writer.write_fact_embeddings(
+            [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedFact)]
         )
 
 
 async def reindex(
     connection: Connection, embedder: Embedder, corpus: str, progress: Progress = no_progress
 ) -> list[str]:
-    """Embed a corpus again with another embedder; return all corpora that were embedded.
+    """Index a corpus for search again, and embed it where another embedder did; return the corpora.
 
     All corpora share one vector index: those whose vectors have another dimension are embedded as
     well, and those that an interrupted reindex left unfinished.
     """
     catalog = Catalog(connection)
     await catalog.corpus(corpus)
-    if await schema.dimension(connection) != embedder.dimension:
+    if await schema.dimension(connection) not in (None, embedder.dimension):
         await schema.rebuild(connection, embedder.dimension)
+    await schema.prepare(connection, embedder.dimension)
     done = []
+    with_facts = embeds_facts(embedder)
     for one in await catalog.corpora():
         record = await catalog.corpus(one.corpus)
+        is_asked = one.corpus == corpus
         has_begun = record.embedding == embedder.name
-        if one.corpus == corpus or has_begun or record.dimension != embedder.dimension:
+        if is_asked or has_begun or record.dimension != embedder.dimension:
             writer = GraphWriter(connection, one.corpus)
-            await writer.change_embedding(embedder.name, embedder.dimension)
-            missing = await writer.unembedded()
-            for start in range(0, len(missing), BATCH):
-                batch = missing[start : start + BATCH]
-                await embed(writer, embedder, batch)
-                progress(EmbeddingProgress(start + len(batch), len(missing)))
-            if missing or one.corpus == corpus:
+            await writer.change_embedding(embedder.name, embedder.dimension, with_facts=with_facts)
+            documents = [document.id for document in await catalog.documents(one.corpus)]
+            if is_asked:
+                for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
+                    await writer.index_terms(documents[start : start + DOCUMENTS_PER_PAGE])
+                await writer.finish_terms()
+            if not (with_facts and (is_asked or record.fact_vectors)):
+                documents = []
+            if await _embed_missing(writer, embedder, documents, progress) or is_asked:
                 done.append(one.corpus)
     return done
+
+
+async def _embed_missing(
+    writer: GraphWriter, embedder: Embedder, documents: Sequence[str], progress: Progress
+) -> int:
+    """Embed the key elements without a vector and the facts of documents; return how many."""
+    total = done = 0
+    async for missing in _missing(writer, documents):
+        total += len(missing)
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            await embed(writer, embedder, batch)
+            done += len(batch)
+            progress(EmbeddingProgress(done, total))
+    return total
+
+
+async def _missing(
+    writer: GraphWriter, documents: Sequence[str]
+) -> AsyncIterator[Sequence[Unembedded]]:
+    """What has no vector: the key elements of the corpus, then the facts of some documents each."""
+    yield await writer.unembedded()
+    for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
+        yield await writer.unembedded_facts(documents[start : start + DOCUMENTS_PER_PAGE])

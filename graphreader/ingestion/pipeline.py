@@ -35,7 +35,14 @@ from graphreader.ingestion.report import (
 )
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.store.catalog import DocumentState, DocumentStatus
-from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk, metadata_of
+from graphreader.store.writer import (
+    Deleter,
+    DocumentVersion,
+    GraphWriter,
+    ReadChunk,
+    UnembeddedFact,
+    metadata_of,
+)
 from graphreader.usage import Usage
 
 LOADED_AT_ONCE, CHARACTERS_AT_ONCE = 8, 50_000
@@ -365,7 +372,12 @@ class Pipeline:
             job.has_node = True
             if job.is_new and job.document.id in result.shared:
                 job.arrangement = job.missing  # another process reads the same document
-        await self._embedding.put(result.unembedded)
+        facts = [
+            UnembeddedFact.of(fact.id, job.document.title, fact.text)
+            for job, read in batch
+            for fact in (read.facts if read else ())
+        ]
+        await self._embedding.put(result.unembedded, facts)
         for job, read in batch:
             if read is not None:
                 job.written += 1
@@ -387,7 +399,9 @@ class Pipeline:
                 replaced = await self._writer.arrange(job.version, job.arrangement)
                 await self._deleter.delete_chunks(replaced)
             if not job.is_new:
-                await self._embedding.put(await self._writer.unembedded(job.document.id))
+                id_ = job.document.id
+                facts = await self._writer.unembedded_facts([id_])
+                await self._embedding.put(await self._writer.unembedded(id_), facts)
             await self._embedding.complete(job.version, partial(self._end, job))
 
     def _end(self, job: DocumentJob, complete: bool) -> None:

@@ -12,6 +12,7 @@ import asyncio
 import json
 import shlex
 from array import array
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,6 +22,7 @@ from itertools import accumulate
 from os import PathLike
 from typing import Any, BinaryIO, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
@@ -32,7 +34,7 @@ from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus
 from graphreader.store.connection import Connection, Row
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 
-CHUNKS_IN_MEMORY = 2_000
+CHUNKS_IN_MEMORY = 500
 ROWS_PER_PAGE = 50
 LINES_PER_BATCH = 100
 
@@ -53,10 +55,14 @@ class Header(_Record):
 
 
 class FactRecord(_Record):
-    """A fact; `key_elements` maps each wording to the key of its key element."""
+    """A fact; `key_elements` maps each wording to the key of its key element.
+
+    `embedding` is its vector: numbers of 32 bits, the lowest byte first, in Base64.
+    """
 
     text: str
     key_elements: dict[str, str]
+    embedding: str | None = None
 
 
 class ChunkRecord(_Record):
@@ -226,11 +232,27 @@ def _document(row: Row, chunks: Sequence[ChunkRecord]) -> DocumentRecord:
 
 
 def _chunk(row: Row) -> ChunkRecord:
-    facts = (FactRecord(text=one["text"], key_elements=dict(one["names"])) for one in row["facts"])
+    facts = (
+        FactRecord(
+            text=one["text"],
+            key_elements=dict(one["names"]),
+            embedding=_packed(one["embedding"]) if one["embedding"] else None,
+        )
+        for one in row["facts"]
+    )
     return ChunkRecord(
         **{name: row[name] for name in ChunkRecord.model_fields if name != "facts"},
         facts=tuple(facts),
     )
+
+
+def _packed(vector: Sequence[float]) -> str:
+    return b64encode(np.asarray(vector, "<f4").tobytes()).decode()
+
+
+def _unpacked(text: str) -> list[float]:
+    numbers: list[float] = np.frombuffer(b64decode(text), "<f4").tolist()
+    return numbers
 
 
 def _short_numbers(vector: list[float]) -> tuple[float, ...]:
@@ -366,6 +388,8 @@ class _Importer:
         every_chunk = [chunk for own in chunks.values() for chunk in own]
         for start in range(0, len(every_chunk), LINES_PER_BATCH):
             await self._writer.write_chunks(every_chunk[start : start + LINES_PER_BATCH])
+        for id_, one in wanted.items():
+            await self._writer.write_fact_embeddings(_fact_vectors(one, chunks[id_]))
         versions = {
             id_: DocumentVersion.of(id_, one.sha256, one.chunk_tokens, len(one.chunks))
             for id_, one in wanted.items()
@@ -428,6 +452,16 @@ def _is_further(state: DocumentState, record: DocumentRecord) -> bool:
     read = sum(one.error is None for one in record.chunks)
     is_other_cut = state.chunk_tokens != record.chunk_tokens
     return is_other_cut and read < len(record.chunks) and read < state.read_chunks
+
+
+def _fact_vectors(
+    record: DocumentRecord, chunks: Sequence[ReadChunk]
+) -> Iterator[tuple[str, list[float]]]:
+    """The vectors of a document's facts, by the ids of the facts."""
+    for one, chunk in zip(record.chunks, chunks, strict=True):
+        for fact, read in zip(one.facts, chunk.facts, strict=True):
+            if fact.embedding:
+                yield read.id, _unpacked(fact.embedding)
 
 
 def _next_batch(items: Iterator[Item]) -> list[Item]:

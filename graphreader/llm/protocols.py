@@ -213,7 +213,8 @@ class Decider(Protocol):
 class Embedder(Protocol):
     """Turns texts into vectors, none all zeros, whose cosine is their similarity.
 
-    `name` is what a corpus records ("offline-1", "openai:text-embedding-3-small").
+    `name` is what a corpus records ("offline-1", "openai:text-embedding-3-small"). One that has a
+    true attribute `compares_words` gives facts no vectors: the full-text index is better at that.
     """
 
     name: str

@@ -16,6 +16,7 @@ class OfflineEmbedder:
 
     name = "offline-1"
     dimension = DIMENSION
+    compares_words = True
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector a text, in the same order."""

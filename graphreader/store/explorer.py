@@ -115,7 +115,7 @@ class GraphExplorer:
 
         Chunks with two names of a query come first. `vectors` are those of the queries.
         """
-        return await search_chunks(self.connection, self.corpus, queries, limit)
+        return await search_chunks(self.connection, self.corpus, queries, limit, vectors)
 
     async def search_note(self) -> str | None:
         """Return a sentence if the corpus lacks what `search` needs to search its facts."""

@@ -7,6 +7,8 @@ NUMBER = 2  # number of the schema; a graph with another one is of another versi
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
 
+_VECTOR_STATEMENTS = ("key_element_embeddings", "fact_embeddings")
+
 _STATEMENTS = (
     "corpus_name",
     "document_id",
@@ -25,16 +27,17 @@ _STATEMENTS = (
     "run_id",
 )
 
-_INDEXES = len(_STATEMENTS) + 1  # with the vector index
+_INDEXES = len(_STATEMENTS) + len(_VECTOR_STATEMENTS)
 
 
 async def prepare(connection: Connection, dimension: int) -> None:
     """Create missing indexes. Raises SchemaError, and EmbeddingMismatchError by the dimension."""
     number = await check(connection)
+    await check_dimension(connection, dimension)
     indexes = await connection.read("schema/indexes")
     if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _INDEXES:
         await _create(connection, dimension)
-    await check_dimension(connection, dimension)
+        await check_dimension(connection, dimension)
 
 
 async def check(connection: Connection) -> int | None:
@@ -50,15 +53,17 @@ async def check(connection: Connection) -> int | None:
 
 
 async def rebuild(connection: Connection, dimension: int) -> None:
-    """Recreate the vector index with another dimension; it finds no vector of the former one."""
+    """Recreate the vector indexes with another dimension; they find no vector of the former one."""
     await connection.run("schema/drop_embeddings")
+    await connection.run("schema/drop_fact_embeddings")
     await _create(connection, dimension)
 
 
 async def _create(connection: Connection, dimension: int) -> None:
     for name in _STATEMENTS:
         await connection.run(f"schema/{name}")
-    await connection.run("schema/key_element_embeddings", dimension=dimension)
+    for name in _VECTOR_STATEMENTS:
+        await connection.run(f"schema/{name}", dimension=dimension)
     await connection.run("schema/await_indexes", seconds=120)
     await connection.write("schema/set_number", number=NUMBER)
 

@@ -6,6 +6,7 @@ also searched on its own, and the rankings are fused by reciprocal rank, so that
 comparison come.
 """
 
+import asyncio
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -40,6 +41,10 @@ NOT_INDEXED = (
 FACTS_PER_QUERY = 100  # read of the full-text index
 TITLES_PER_QUERY = 20  # documents, or key elements of a corpus without indexed facts
 OPENING = 30  # first facts of a document with a matching title
+EXACT_UP_TO = 10_000
+"""Nearest facts of all corpora that are fetched before those of one corpus are scanned."""
+
+NEAR = 0.4  # cosine from which a chunk is a hit that shares no telling term with the query
 MOST_NAMES = 4  # of a query, each searched on its own
 CHUNKS_PER_NAME = 10
 _FUSION = 10  # the constant of reciprocal rank; the usual 60 is for longer rankings
@@ -49,7 +54,7 @@ _OTHERS = 0.25  # the weight of the terms that only other facts of the chunk hav
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """The terms of a query, of each name in it, and those that a hit must share one of."""
+    """The terms of a query, of each name in it, and those of which a hit must have one."""
 
     terms: frozenset[str]
     names: tuple[frozenset[str], ...]
@@ -59,7 +64,8 @@ class _Query:
     def of(cls, text: str) -> "_Query":
         terms = terms_of(text)
         names = dict.fromkeys(terms_of(name) for name in names_of(" ".join(text.split())))
-        return cls(terms, tuple(name for name in names if name)[:MOST_NAMES], _telling(text, terms))
+        telling = _telling(text, terms) | frozenset().union(*names)
+        return cls(terms, tuple(name for name in names if name)[:MOST_NAMES], telling)
 
     @property
     def searches(self) -> tuple[frozenset[str], ...]:
@@ -77,22 +83,40 @@ def _telling(text: str, terms: frozenset[str]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Candidate:
-    """A chunk, its title's terms, and those of its facts that were fetched."""
+    """A chunk, its title's terms, those of its facts that were fetched, and cosines of some."""
 
     title: frozenset[str]
     facts: dict[int, str]
+    cosines: dict[int, float]
+
+    def add(self, index: int, text: str, cosine: float | None = None) -> None:
+        self.facts[index] = text
+        if cosine is not None:
+            self.cosines[index] = cosine
+
+
+_Candidates = dict[str, _Candidate]
+"""The chunks that are fetched for one query, by id."""
 
 
 async def search_chunks(
-    connection: Connection, corpus: str, queries: Sequence[str], limit: int
+    connection: Connection,
+    corpus: str,
+    queries: Sequence[str],
+    limit: int,
+    vectors: Sequence[Sequence[float]] | None,
 ) -> list[list[ChunkHit]]:
     """Return for each query the chunks whose facts and titles match it, best first."""
+    found: list[_Candidates] = [{} for _ in queries]
     parsed = [_Query.of(text) for text in queries]
-    rows = await _candidates(connection, corpus, [one.searches for one in parsed])
-    rankings = [_rank(one, found)[:limit] for one, found in zip(parsed, rows, strict=True)]
+    await asyncio.gather(
+        _match_terms(connection, corpus, queries, parsed, found),
+        _match_vectors(connection, corpus, vectors or (), found),
+    )
+    rankings = [_rank(one, chunks)[:limit] for one, chunks in zip(parsed, found, strict=True)]
     ids = list(dict.fromkeys(one.id for ranking in rankings for one in ranking))
-    chunks = await connection.read("read/chunk_hits", corpus=corpus, ids=ids) if ids else []
-    by_id = {row["id"]: row for row in chunks[0]["rows"]} if chunks else {}
+    rows = await connection.read("read/chunk_hits", corpus=corpus, ids=ids) if ids else []
+    by_id = {row["id"]: row for row in rows[0]["rows"]} if rows else {}
     return [
         [
             ChunkHit(**by_id[one.id], facts=one.facts, score=one.score)
@@ -103,19 +127,22 @@ async def search_chunks(
     ]
 
 
-async def _candidates(
-    connection: Connection, corpus: str, searches: Sequence[Sequence[frozenset[str]]]
-) -> list[dict[str, _Candidate]]:
-    """The chunks for each query, by id, of one statement for all queries and names."""
+async def _match_terms(
+    connection: Connection,
+    corpus: str,
+    texts: Sequence[str],
+    parsed: Sequence[_Query],
+    found: Sequence[_Candidates],
+) -> None:
+    """Fetch by the full-text indexes: one statement for all queries and the names in them."""
     places = [
         (place, query)
-        for place, parts in enumerate(searches)
-        for part in parts
-        if (query := terms_query(part, corpus))
+        for place, one in enumerate(parsed)
+        for terms in one.searches
+        if (query := terms_query(terms, corpus))
     ]
-    found: list[dict[str, _Candidate]] = [{} for _ in searches]
     if not places:
-        return found
+        return
     values: dict[str, Any] = {"corpus": corpus, "titles": TITLES_PER_QUERY, "opening": OPENING}
     rows = await connection.read(
         "read/search_facts",
@@ -125,13 +152,46 @@ async def _candidates(
         **values,
     )
     if not rows:
-        words = (key_element_query(" ".join(part), corpus) for one in searches for part in one)
-        rows = await connection.read("read/search_facts_by_names", queries=list(words), **values)
+        asked = [(place, key_element_query(text, corpus)) for place, text in enumerate(texts)]
+        places = [(place, query) for place, query in asked if query]
+        words = [query for _, query in places]
+        rows = await connection.read("read/search_facts_by_names", queries=words, **values)
     for (place, _), row in zip(places, rows, strict=True):
-        for chunk, title, index, text in row["rows"]:
-            candidate = found[place].setdefault(chunk, _Candidate(terms_of(title), {}))
-            candidate.facts[index] = text
-    return found
+        _add(found[place], row["rows"])
+
+
+async def _match_vectors(
+    connection: Connection,
+    corpus: str,
+    vectors: Sequence[Sequence[float]],
+    found: Sequence[_Candidates],
+) -> None:
+    """Fetch the facts nearest to the queries' vectors, where facts have vectors."""
+    if not vectors:
+        return
+    values: dict[str, Any] = {
+        "corpus": corpus,
+        "vectors": [connection.vector(vector) for vector in vectors],
+        "facts": FACTS_PER_QUERY,
+    }
+    wide = FACTS_PER_QUERY
+    while True:
+        rows = await connection.read("read/search_facts_by_vector", wide=wide, **values)
+        if connection.dialect == "2026" or all(len(r["rows"]) == FACTS_PER_QUERY for r in rows):
+            break
+        if wide > EXACT_UP_TO:
+            rows = await connection.read("read/scan_facts_by_vector", **values)
+            break
+        wide *= 10  # Neo4j 5 searches all corpora at once: fetch more until enough are of this one
+    for place, row in enumerate(rows):
+        _add(found[place], row["rows"])
+
+
+def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:
+    for id_, title, *fact in rows:
+        if id_ not in chunks:
+            chunks[id_] = _Candidate(terms_of(title), {}, {})
+        chunks[id_].add(*fact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +202,7 @@ class _Ranked:
 
 
 def _rank(query: _Query, candidates: Mapping[str, _Candidate]) -> list[_Ranked]:
-    """The candidates that share a telling term with the query, best first."""
+    """The candidates that share a telling term with the query or are near to it, best first."""
     places = [(id_, index) for id_, one in candidates.items() for index in one.facts]
     texts = [
         (candidates[id_].title, terms_of(candidates[id_].facts[index])) for id_, index in places
@@ -151,55 +211,82 @@ def _rank(query: _Query, candidates: Mapping[str, _Candidate]) -> list[_Ranked]:
     once, twice = (
         [Counter([*title, *fact] + [*title] * n) for title, fact in texts] for n in (0, 1)
     )
-    rankings = [
+    whole, *by_name = (
         _vote(places, term_scores(search, twice if number else once))
         for number, search in enumerate(query.searches)
-    ]
-    whole = rankings[0]
-    weights = [1.0, *(_NAMES for _ in rankings[1:])]
+    )
+    nearest = {id_: max(one.cosines.values()) for id_, one in candidates.items() if one.cosines}
+    words = {id_: one.score for id_, one in whole.items()}
     points: defaultdict[str, float] = defaultdict(float)
-    for weight, ranking in zip(weights, rankings, strict=True):
-        best = sorted(ranking, key=lambda id_: (-ranking[id_].score, id_))
-        for rank, id_ in enumerate(best if ranking is whole else best[:CHUNKS_PER_NAME], 1):
-            points[id_] += weight / (_FUSION + rank)
+    _fuse(points, words, 1.0)
+    _fuse(points, nearest, 1.0)
+    for ranking in by_name:
+        _fuse(points, {id_: one.score for id_, one in ranking.items()}, _NAMES, CHUNKS_PER_NAME)
     hits = []
-    for id_, one in whole.items():
-        if not one.terms & query.telling:
+    for id_, chunk in candidates.items():
+        votes = whole.get(id_, _NO_VOTES)
+        if not (votes.terms & query.telling or nearest.get(id_, 0) >= NEAR):
             continue
-        both = sum(name <= one.terms | candidates[id_].title for name in query.names)
-        facts = tuple(StoredFact(i, candidates[id_].facts[i]) for i in one.facts)
-        hits.append((max(both, 1), one.score, _Ranked(id_, facts, points[id_])))
-    hits.sort(key=lambda hit: (-hit[0], -hit[2].score, -hit[1], hit[2].id))
-    return [hit for _, _, hit in hits]
+        names = sum(name <= votes.terms | chunk.title for name in query.names)
+        ranked = _Ranked(id_, _best_facts(chunk, votes), points[id_])
+        hits.append((max(names, 1), ranked.score, votes.score, ranked))
+    hits.sort(key=lambda hit: (*(-number for number in hit[:3]), hit[3].id))
+    return [hit[3] for hit in hits]
 
 
-@dataclass(slots=True)
+def _fuse(
+    points: defaultdict[str, float],
+    scores: Mapping[str, float],
+    weight: float,
+    most: int | None = None,
+) -> None:
+    """Add the reciprocal ranks of the chunks with these scores."""
+    for rank, id_ in enumerate(sorted(scores, key=lambda id_: (-scores[id_], id_))[:most], 1):
+        points[id_] += weight / (_FUSION + rank)
+
+
+@dataclass(frozen=True, slots=True)
 class _Votes:
-    """What the facts of one chunk give it: `facts` are indexes, best first."""
+    """What its facts give a chunk by their terms; `facts` are their scores, by their indexes."""
 
     score: float
     terms: frozenset[str]
-    facts: list[int]
+    facts: Mapping[int, float]
+
+
+_NO_VOTES = _Votes(0.0, frozenset(), {})
 
 
 def _vote(
     places: Sequence[tuple[str, int]], scores: Sequence[Mapping[str, float]]
 ) -> dict[str, _Votes]:
     """The chunks whose facts have any term, each with the score that its facts give it."""
-    facts: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    facts: defaultdict[str, dict[int, float]] = defaultdict(dict)
     best: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for (id_, index), terms in zip(places, scores, strict=True):
         if terms:
-            facts[id_].append((-sum(terms.values()), index))
+            facts[id_][index] = sum(terms.values())
             best[id_] |= {t: max(x, best[id_].get(t, 0.0)) for t, x in terms.items()}
     votes = {}
     for id_, own in facts.items():
-        own.sort()
-        first = -own[0][0]
+        first = max(own.values())
         others = sum(best[id_].values()) - first
-        order = [index for _, index in own]
-        votes[id_] = _Votes(first + _OTHERS * others, frozenset(best[id_]), order)
+        votes[id_] = _Votes(first + _OTHERS * others, frozenset(best[id_]), own)
     return votes
+
+
+def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[StoredFact, ...]:
+    """The facts of a chunk that match by words or by vector, best first."""
+    highest = max(votes.facts.values(), default=1.0)
+
+    def score(index: int) -> float:
+        return votes.facts.get(index, 0.0) / highest + chunk.cosines.get(index, 0.0)
+
+    matching = votes.facts.keys() | chunk.cosines.keys()
+    return tuple(
+        StoredFact(index, chunk.facts[index])
+        for index in sorted(matching, key=lambda index: (-score(index), index))
+    )
 
 
 # Names.

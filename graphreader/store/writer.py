@@ -9,6 +9,7 @@ import logging
 import shlex
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ from graphreader.store.full_text import TERMS_VERSION, corpus_word, indexed_term
 logger = logging.getLogger("graphreader.store")
 T = TypeVar("T")
 _EMBEDDINGS_PER_WRITE = 500
+_TERMS_PER_WRITE = 2000
 _CHUNKS_PER_DELETE = 250
 
 
@@ -59,6 +61,19 @@ class UnembeddedElement:
     id: str
     key: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnembeddedFact:
+    """A fact without a vector; `text` is that of the fact behind the title of its document."""
+
+    id: str
+    text: str
+
+    @classmethod
+    def of(cls, id_: str, title: str, text: str) -> "UnembeddedFact":
+        """A fact of a document of this title."""
+        return cls(id_, f"{title}: {text}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +199,18 @@ class GraphWriter:
         rows = await self.connection.read("read/unembedded_among", ids=list(elements))
         return {row["id"] for row in rows}
 
+    async def unembedded_facts(self, documents: Sequence[str]) -> list[UnembeddedFact]:
+        """Return the facts of documents without a vector."""
+        rows = await self.connection.read("read/unembedded_facts", documents=list(documents))
+        return [UnembeddedFact.of(row["id"], row["title"], row["text"]) for row in rows]
+
+    async def write_fact_embeddings(self, vectors: Iterable[tuple[str, list[float]]]) -> None:
+        """Store vectors of facts (id, vector)."""
+        vector, left = self.connection.vector, iter(vectors)
+        while part := list(islice(left, _EMBEDDINGS_PER_WRITE)):
+            rows = [{"id": id_, "vector": vector(one)} for id_, one in part]
+            await self._write("write/fact_embeddings", corpus=self.corpus, rows=rows)
+
     async def write_embeddings(
         self, vectors: Iterable[tuple[str, list[float]]], fresh: Collection[str] = ()
     ) -> None:
@@ -194,15 +221,39 @@ class GraphWriter:
             part = rows[start : start + _EMBEDDINGS_PER_WRITE]
             await self._write("write/embeddings", rows=part)
 
-    async def change_embedding(self, embedding: str, dimension: int) -> None:
-        """Delete the vectors that another embedding made, and record the new embedding."""
+    async def change_embedding(self, embedding: str, dimension: int, *, with_facts: bool) -> None:
+        """Delete the vectors that another embedding made, and record the new embedding.
+
+        `with_facts`: it embeds facts, too.
+        """
         rows = await self.connection.read("read/corpus", corpus=self.corpus)
         if rows and rows[0]["embedding"] == embedding:
             return
-        await self.connection.run("write/forget_embeddings", corpus=self.corpus)
+        for name in ("write/forget_embeddings", "write/forget_fact_embeddings"):
+            await self.connection.run(name, corpus=self.corpus)
         await self.connection.write(
-            "write/corpus_embedding", corpus=self.corpus, embedding=embedding, dimension=dimension
+            "write/corpus_embedding",
+            corpus=self.corpus,
+            embedding=embedding,
+            dimension=dimension,
+            with_facts=with_facts,
         )
+
+    async def index_terms(self, documents: Sequence[str]) -> None:
+        """Write the terms of documents and facts that have none of this version."""
+        word = indexed_terms("", self.corpus)
+        rows = await self.connection.read("read/unindexed", documents=list(documents), word=word)
+        for label in ("Document", "AtomicFact"):
+            texts = [(row["id"], row["text"]) for row in rows if row["label"] == label]
+            terms = [{"id": id_, "terms": indexed_terms(one, self.corpus)} for id_, one in texts]
+            for start in range(0, len(terms), _TERMS_PER_WRITE):
+                part = terms[start : start + _TERMS_PER_WRITE]
+                name = "title_terms" if label == "Document" else "fact_terms"
+                await self._write(f"write/{name}", rows=part)
+
+    async def finish_terms(self) -> None:
+        """Record that all titles and facts have their terms."""
+        await self._write("write/corpus_terms", corpus=self.corpus, terms=TERMS_VERSION)
 
     async def _write(self, name: str, **values: Any) -> list[Row]:
         """Run one statement while no other writer of the corpus works."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import GraphWriter
@@ -43,6 +44,7 @@ async def found(explorer: GraphExplorer, query: str, limit: int = 9) -> list[str
         ("founder of a school", ["Emil Rask 1"]),
         ("Emil Rask, Vera Holm", ["Bergen 1", "Emil Rask 0"]),
         ("Is Bergen or Vera Holm rainier?", ["Bergen 1", "Bergen 0", "Vera Holm 0"]),
+        ("Vera", ["Vera Holm 0"]),
         ("贞德", ["贞德 0"]),
         ("谁的女儿", ["贞德 0"]),
         ("What was the name of the first zebra?", []),
@@ -83,11 +85,40 @@ async def test_other_chunks(
     assert await found(explorer, "Emil Rask") == []
 
     await write_school(writer)
-    version = (await connection.read("read/documents", corpus=writer.corpus))[0]["documents"]
-    rask = next(row["id"] for row in version if row["title"] == "Emil Rask")
+    rask = await Catalog(connection).find(writer.corpus, "Emil Rask")
     await connection.write("write/retire_chunks", document=rask, chunks=[])
 
     assert await found(explorer, "Emil Rask") == ["Bergen 1"]
+
+
+# With vectors of the queries, the chunks of the nearest facts come, too, if they are near enough;
+# other corpora have no part in it, nor has one without vectors.
+@both_versions
+async def test_vectors(explorer: GraphExplorer, writer: GraphWriter, other: GraphWriter) -> None:
+    vectors = {
+        "Vera Holm: Vera Holm painted ships.": [1.0, 0.0],
+        "Emil Rask: He had a dog.": [0.6, 0.8],
+    }
+    near, far = [1.0, *[0.0] * 255], [*[0.0] * 255, 1.0]
+    await write_school(writer)
+    assert await explorer.search(["zebra"], 5, [near]) == [[]]
+
+    for one in (other, writer):
+        if one is other:
+            await write_school(other)
+        own = [one.id for one in await Catalog(one.connection).documents(one.corpus)]
+        facts = await one.unembedded_facts(own)
+        await one.write_fact_embeddings(
+            (fact.id, [*vectors.get(fact.text, [-1.0, 0.1]), *[0.0] * 254]) for fact in facts
+        )
+    hits, nothing = await explorer.search(["zebra", "zebra"], 5, [near, far])
+
+    assert [(hit.text, hit.facts[0].text) for hit in hits] == [
+        ("Vera Holm 0", "Vera Holm painted ships."),
+        ("Emil Rask 0", "He had a dog."),
+    ]
+    assert all(hit.document_id in own for hit in hits)
+    assert nothing == []
 
 
 # A corpus whose facts were not indexed is searched by its key elements, and a note says so.

@@ -77,6 +77,8 @@ async def fill(writer: GraphWriter, texts: dict[str, str], *, first_fails: bool 
         await writer.chain([version])
         vectors = {one.id: embedding_of(one.key) for one in await writer.unembedded()}
         await writer.write_embeddings(vectors.items(), fresh=vectors)
+        facts = await writer.unembedded_facts([document.id])
+        await writer.write_fact_embeddings((one.id, embedding_of(one.text)) for one in facts)
         assert bool(await writer.complete([version])) != first_fails
     await Normalizer(writer.connection, writer.corpus, STAGES).run()
 

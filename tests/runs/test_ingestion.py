@@ -116,6 +116,7 @@ def test_another_decider(neo4j: Settings, corpus: str, texts: Path) -> None:
 class OtherEmbedder:
     name = "other"
     dimension = 256
+    compares_words = False
 
     async def embed(self, texts: Any) -> list[list[float]]:
         return [[1.0] * 256 for _ in texts]
@@ -142,6 +143,34 @@ def test_another_embedding(neo4j: Settings, corpus: str, texts: Path) -> None:
         reader.ask("Who lives where?")
 
     assert decider.asked
+
+
+# Facts get vectors, unless the embedder compares words only. Reindex makes a corpus of an earlier
+# version like one of this version, also where that was interrupted.
+@pytest.mark.parametrize("compares_words", [True, False])
+def test_facts_are_indexed(neo4j: Settings, corpus: str, texts: Path, compares_words: bool) -> None:
+    embedder = OtherEmbedder()
+    embedder.compares_words = compares_words
+    with GraphReader(
+        corpus, settings=neo4j, decider=world.scripted(FACTS, {}), embedder=embedder
+    ) as reader:
+        reader.ingest(texts)
+        indexed = digest.content(neo4j, corpus)
+        vectors = digest.rows(neo4j, FACT_VECTORS, corpus=corpus)
+        for statement in EARLIER_VERSION:
+            digest.rows(neo4j, statement, corpus=corpus)
+        assert reader.reindex() == [corpus]
+
+    assert vectors == [{"vectors": 0 if compares_words else len(FACTS)}]
+    assert digest.content(neo4j, corpus) == indexed
+
+
+FACT_VECTORS = "MATCH (f:AtomicFact {corpus: $corpus}) RETURN count(f.embedding) AS vectors"
+EARLIER_VERSION = (
+    "MATCH (c:Corpus {name: $corpus}) REMOVE c.terms, c.fact_vectors",
+    "MATCH (d:Document {corpus: $corpus}) SET d.terms = 'of an earlier version'",
+    "MATCH (f:AtomicFact {corpus: $corpus}) WHERE f.text CONTAINS '1' REMOVE f.terms, f.embedding",
+)
 
 
 # A graph that can no longer be written ends the run, however many chunks wait to be written.
