@@ -1,9 +1,9 @@
 """Search for chunks by their facts and titles, and for key elements by their names.
 
-Facts vote for their chunks: the best fact of a chunk counts, and a little what its other facts and
-its title add (propositions vote for passages in GRASP, arXiv 2605.16598). Each name in a query is
-also searched on its own, and the rankings are fused by reciprocal rank, so that both subjects of a
-comparison come.
+Facts vote for their chunks, as propositions for passages in GRASP (arXiv 2605.16598); the best fact
+of a chunk counts, with the title of its document. The rankings by words, by vectors and by each
+name in the query are fused by reciprocal rank, so that both subjects of a comparison come. The
+constants were chosen on half of the development questions (docs/evaluation.md).
 """
 
 import asyncio
@@ -44,12 +44,12 @@ OPENING = 30  # first facts of a document with a matching title
 EXACT_UP_TO = 10_000
 """Nearest facts of all corpora that are fetched before those of one corpus are scanned."""
 
-NEAR = 0.4  # cosine from which a chunk is a hit that shares no telling term with the query
+NEAR = 0.45  # cosine from which a chunk is a hit that shares no telling term with the query
 MOST_NAMES = 4  # of a query, each searched on its own
 CHUNKS_PER_NAME = 10
 _FUSION = 10  # the constant of reciprocal rank; the usual 60 is for longer rankings
-_NAMES = 0.5  # the weight of the ranking by a name; that by the whole query has 1
-_OTHERS = 0.25  # the weight of the terms that only other facts of the chunk have
+_NAMES = 0.5  # the weight of the ranking by a name; that by the words of the whole query has 1
+_VECTORS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def _rank(query: _Query, candidates: Mapping[str, _Candidate]) -> list[_Ranked]:
     words = {id_: one.score for id_, one in whole.items()}
     points: defaultdict[str, float] = defaultdict(float)
     _fuse(points, words, 1.0)
-    _fuse(points, nearest, 1.0)
+    _fuse(points, nearest, _VECTORS)
     for ranking in by_name:
         _fuse(points, {id_: one.score for id_, one in ranking.items()}, _NAMES, CHUNKS_PER_NAME)
     hits = []
@@ -262,16 +262,14 @@ def _vote(
 ) -> dict[str, _Votes]:
     """The chunks whose facts have any term, each with the score that its facts give it."""
     facts: defaultdict[str, dict[int, float]] = defaultdict(dict)
-    best: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for (id_, index), terms in zip(places, scores, strict=True):
-        if terms:
-            facts[id_][index] = sum(terms.values())
-            best[id_] |= {t: max(x, best[id_].get(t, 0.0)) for t, x in terms.items()}
+    terms: defaultdict[str, set[str]] = defaultdict(set)
+    for (id_, index), shares in zip(places, scores, strict=True):
+        if shares:
+            facts[id_][index] = sum(shares.values())
+            terms[id_] |= shares.keys()
     votes = {}
     for id_, own in facts.items():
-        first = max(own.values())
-        others = sum(best[id_].values()) - first
-        votes[id_] = _Votes(first + _OTHERS * others, frozenset(best[id_]), own)
+        votes[id_] = _Votes(max(own.values()), frozenset(terms[id_]), own)
     return votes
 
 
