@@ -261,7 +261,7 @@ def _print_cost(out: Console, reading: Reading) -> None:
     if reading.run:
         out.print(Text("Show this run again, or ask a follow-up question:", "dim"))
         run = shlex.quote(reading.run)
-        for command in (f"graphreader runs show {run}", f'graphreader ask --follow {run} "..."'):
+        for command in (f"graphreader runs show {run}", f"graphreader ask --follow {run}"):
             out.print(literal_line(command, "dim"), soft_wrap=True)
 
 
