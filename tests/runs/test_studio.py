@@ -114,7 +114,7 @@ def test_schemas(client: SyncLangGraphClient) -> None:
     chosen = schemas["context_schema"]["properties"]
 
     assert schemas["input_schema"]["required"] == ["question"]
-    assert list(schemas["input_schema"]["properties"]) == ["question"]
+    assert list(schemas["input_schema"]["properties"]) == ["question", "earlier"]
     assert schemas["output_schema"]["properties"]["answer"]["type"] == "string"
     assert all(one["description"] for one in chosen.values())
     assert {name: one["default"] for name, one in chosen.items()} == {
