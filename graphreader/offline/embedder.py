@@ -8,7 +8,7 @@ from zlib import crc32
 from graphreader.text.words import HAN_RUN, fold, han_pairs, is_stop_word, stem, words_of
 
 DIMENSION = 256
-WORD, STEM, PART = 1.0, 2.0, 0.5  # weights
+STEM, PART = 2.0, 0.5  # weights; a word has 1
 
 
 class OfflineEmbedder:
@@ -57,7 +57,7 @@ def _word_features(word: str) -> tuple[tuple[int, float], ...]:
     marked = f"<{folded}>"
     parts = {marked[i : i + size] for size in (3, 4) for i in range(len(marked) - size + 1)}
     return (
-        _hashed(f"={folded}", WORD),
+        _hashed(f"={folded}", 1.0),
         _hashed(f"~{stem(folded)}", STEM),
         *(_hashed(f"#{part}", PART) for part in sorted(parts)),
     )

@@ -15,17 +15,15 @@ from graphreader.ingestion.extraction import ExtractedFact, Extraction
 from graphreader.outline import LONGEST_SUMMARY
 from graphreader.text.names import key_elements_of, names_of, recurring_han
 from graphreader.text.sentences import sentence_spans
-from graphreader.text.words import terms_of, words_of
+from graphreader.text.words import terms_of
 
-LONG_FACT = 600  # characters; a longer sentence is cut at semicolons
-LONGEST_FACT = 1200  # characters; a longer piece is cut at commas or spaces
-MOST_HEADING_WORDS = 6
-LONGEST_HEADING = 60  # characters
+LONG_FACT = 900  # characters; a longer sentence is cut at semicolons, else at commas or spaces
+LONGEST_HEADING = 50  # characters
 USUAL_TERMS = 24  # terms of a sentence; added, else the shortest sentences would weigh most
 _NO_STATEMENT = re.compile(r"^[\"“‘「『|]|[:：]\s*[\"“‘「『]|[\"”’」』?？!！|]$")
 _ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
 _CUT_LONG = re.compile(r"(?<=[;；])\s*")
-_CUT_LONGER = re.compile(rf".{{1,{LONGEST_FACT}}}(?:[,，、\s]|$)|.{{{LONGEST_FACT}}}", re.DOTALL)
+_CUT_LONGER = re.compile(rf".{{1,{LONG_FACT}}}(?:[,，、\s]|$)|.{{{LONG_FACT}}}", re.DOTALL)
 _PRONOUN = re.compile(
     r"(?:He|She) (?=[a-z])(?!and |or |who |whom )|It (?=(?:was|is|had|has|became|lies|[a-z]+ed) )"
 )
@@ -141,11 +139,7 @@ def _mentions_others(sentence: str, subject: str) -> bool:
 
 
 def _is_heading(sentence: str) -> bool:
-    return (
-        not _ENDS.search(sentence)
-        and len(words_of(sentence)) <= MOST_HEADING_WORDS
-        and len(sentence) < LONGEST_HEADING
-    )
+    return not _ENDS.search(sentence) and len(sentence) < LONGEST_HEADING
 
 
 def _split_long(sentence: str) -> list[str]:
@@ -153,5 +147,5 @@ def _split_long(sentence: str) -> list[str]:
         return [sentence]
     pieces: list[str] = []
     for piece in _CUT_LONG.split(sentence):
-        pieces += _CUT_LONGER.findall(piece) if len(piece) > LONGEST_FACT else [piece]
+        pieces += _CUT_LONGER.findall(piece) if len(piece) > LONG_FACT else [piece]
     return [piece.strip() for piece in pieces if piece.strip()]

@@ -1,13 +1,19 @@
-"""A question taken apart: its terms with weights, its names, the kind of answer it asks for."""
+"""A question taken apart, and how much of it a text supports.
+
+`ParsedQuestion.relevance` is the one score of the offline decider: of nodes, facts, chunks,
+sentences, quotes and pages.
+"""
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import fmean
 from typing import Literal
 
 from graphreader.agent.decisions import RationalPlan
 from graphreader.agent.follow_up import exchange_texts
+from graphreader.llm.protocols import folded
 from graphreader.text.names import dates_of, names_of, numbers_of, titles_of
 from graphreader.text.sentences import language_of
 from graphreader.text.words import (
@@ -21,15 +27,20 @@ from graphreader.text.words import (
     synonyms_of,
     term_of,
     terms_of,
+    title_terms,
     words_of,
 )
 
 AnswerKind = Literal["time", "number", "name", "other"]
-NAME_WEIGHT = 2.0
-RARE_WEIGHT = 2.0
-COMMON_WEIGHT = 1.0
-KIND_WEIGHT = 0.5  # "country" in "which country": texts name one and leave the word out
-SYNONYM_SUPPORT = 0.7  # how well a near synonym supports a term
+# The weight of a term; that of a name or a rare word is 1.
+COMMON = 0.5  # of a common word
+KIND = 0.25  # of "country" in "which country": texts name one and leave the word out
+# How well a term is supported; the term itself supports it by 1.
+SYNONYM = 0.7  # by a near synonym
+TITLE = 0.6  # by the title alone
+LEAST_LEAD = 0.2  # share of the question near a name that is followed
+LEAD = 0.25  # added to the relevance of a text with a name that leads on
+WINDOWS = (20, 80)  # characters around a name that say what leads to it
 _KIND_PATTERNS: dict[AnswerKind, re.Pattern[str]] = {
     "time": re.compile(
         r"(?i)^when\b|(what|which) (year|date|day|month|century|decade)"
@@ -46,18 +57,17 @@ _KIND_FINDERS: dict[AnswerKind, Callable[[str], list[str]]] = {
     "number": numbers_of,
     "name": names_of,
 }
+_NEXT_WORD = re.compile(r" ([a-z][a-z-]+)")
 _KIND_WORDS = {
     "en": {"time": "a date or a year", "number": "a number", "name": "a name"},
     "zh": {"time": "日期或年份", "number": "数字", "name": "名称"},
 }
-_HEADED = re.compile(r"(?i)(?:what|who) (?:is|are|was|were) the\b")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerm:
     """One term that an answer must be supported by, and the question's word for it.
 
-    `is_anchor`: it says what the question is about, a name or, without one, a rare word.
     `is_required`: the question can hardly be answered without it.
     """
 
@@ -65,35 +75,26 @@ class QuestionTerm:
     word: str
     weight: float
     in_name: bool
-    is_anchor: bool
     is_required: bool
     synonyms: frozenset[str] = frozenset()
 
-    def support(self, terms: frozenset[str]) -> float:
-        """How well `terms` support it, from 0 to 1."""
+    def support(self, terms: frozenset[str], title: frozenset[str] = frozenset()) -> float:
+        """How well the terms of a text and of its title support it, from 0 to 1."""
         if self.term in terms:
             return 1.0
-        return SYNONYM_SUPPORT if not self.synonyms.isdisjoint(terms) else 0.0
+        by_synonym = 0.0 if self.synonyms.isdisjoint(terms) else SYNONYM
+        return max(by_synonym, TITLE) if self.term in title else by_synonym
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A parsed question; `attributes` are the words for the requested property of the names.
-
-    `is_headed`: it begins as in "What is the weather ...?".
-    """
+    """A parsed question; `attributes` are the words for the requested property of the names."""
 
     language: Literal["en", "zh"]
     names: tuple[str, ...]
     attributes: tuple[str, ...]
     answer_kind: AnswerKind
     terms: tuple[QuestionTerm, ...]
-    is_headed: bool = False
-
-    @property
-    def weight(self) -> float:
-        """The weight of all terms together."""
-        return sum(one.weight for one in self.terms)
 
     @property
     def vocabulary(self) -> frozenset[str]:
@@ -101,22 +102,40 @@ class ParsedQuestion:
         return frozenset(one.term for one in self.terms)
 
     @property
-    def only_attribute(self) -> str:
-        """The one term that is asked about the names ("When did A visit B?"), or ""."""
-        return self._required[0] if self.names and len(self._required) == 1 else ""
+    def required_attributes(self) -> tuple[QuestionTerm, ...]:
+        """The terms that are asked about the names."""
+        return tuple(one for one in self.terms if one.is_required and not one.in_name)
 
-    @property
-    def head(self) -> str:
-        """The attribute asked for, "weather" in "What is the weather ...?", or ""."""
-        return self._required[0] if self.is_headed and self._required else ""
+    def supports(self, text: str, title: str = "") -> tuple[float, ...]:
+        """How well a text under a title supports each term, from 0 to 1."""
+        terms, titles = terms_of(text), title_terms(title)
+        return tuple(one.support(terms, titles) for one in self.terms)
 
-    @property
-    def _required(self) -> list[str]:
-        return [one.term for one in self.terms if one.is_required and not one.in_name]
+    def share(self, supports: Iterable[float]) -> float:
+        """The share of the question's weight that terms supported so well have, from 0 to 1."""
+        weight = sum(one.weight for one in self.terms)
+        pairs = zip(self.terms, supports, strict=True)
+        return sum(one.weight * support for one, support in pairs) / weight if weight else 0.0
 
-    def overlap(self, terms: frozenset[str], without: frozenset[str] = frozenset()) -> float:
-        """The weight of the question's terms that `terms` support; terms `without` do not count."""
-        return sum(one.weight * one.support(terms) for one in self.terms if one.term not in without)
+    def relevance(self, text: str, title: str = "", leads: frozenset[str] = frozenset()) -> float:
+        """The share of the question that a text under a title supports; more for a lead in it."""
+        lead = 0.0 if leads.isdisjoint(terms_of(text) | title_terms(title)) else LEAD
+        return self.share(self.supports(text, title)) + lead
+
+    def lead(self, name: str, texts: Iterable[str]) -> float:
+        """How much of the question stands near a name, at best, the nearest counting most.
+
+        A word that describes another thing ("an Italian film") leads nowhere.
+        """
+        return max((self._lead_in(name, text) for text in texts if name in text), default=0.0)
+
+    def _lead_in(self, name: str, text: str) -> float:
+        before, _, after = text.partition(name)
+        next_word = _NEXT_WORD.match(after)
+        if " " not in name and next_word and not is_stop_word(next_word[1]):
+            return 0.0
+        near = (f"{before[-size:]} | {after[:size]}" for size in WINDOWS)
+        return fmean([self.relevance(text), *map(self.relevance, near)])
 
     def has_answer_kind(self, text: str) -> bool:
         """Whether `text` has a value of the requested kind that the question itself lacks."""
@@ -125,10 +144,15 @@ class ParsedQuestion:
             return not terms_of(text) <= self.vocabulary
         return any(not terms_of(one) <= self.vocabulary for one in find(text))
 
+    def new_names(self, texts: Iterable[str]) -> list[str]:
+        """Names in `texts` that the question lacks: they can lead to other texts."""
+        names = dict.fromkeys(name for text in texts for name in names_of(folded(text)))
+        return [name for name in names if not terms_of(name) <= self.vocabulary]
+
     def new_name_terms(self, texts: Iterable[str]) -> frozenset[str]:
-        """Terms of names in `texts` that the question lacks: they can lead to other texts."""
-        names = (terms_of(name) for text in texts for name in names_of(text))
-        return frozenset(term for terms in names for term in terms) - self.vocabulary
+        """The terms of those names that the question lacks."""
+        names = self.new_names(texts)
+        return frozenset(term for name in names for term in terms_of(name)) - self.vocabulary
 
 
 @lru_cache(maxsize=256)
@@ -186,8 +210,7 @@ def _parse_english(text: str) -> ParsedQuestion:
             attributes.append(word)
     for pair in han_pairs(text):
         terms.setdefault(pair, _question_term(pair, pair, name_terms))
-    kind, is_headed = _answer_kind(text), bool(_HEADED.match(text))
-    return ParsedQuestion("en", names, tuple(attributes), kind, tuple(terms.values()), is_headed)
+    return ParsedQuestion("en", names, tuple(attributes), _answer_kind(text), tuple(terms.values()))
 
 
 def _parse_chinese(text: str) -> ParsedQuestion:
@@ -198,9 +221,10 @@ def _parse_chinese(text: str) -> ParsedQuestion:
         new = [term for term in terms_of(piece) if term not in terms]
         for term in sorted(new):
             # A piece weighs the same however many pairs of characters it has.
-            in_name = term in name_terms
-            weight = (NAME_WEIGHT if in_name else RARE_WEIGHT) / len(new)
-            terms[term] = QuestionTerm(term, term, weight, in_name, True, True, synonyms_of(term))
+            synonyms = synonyms_of(term)
+            terms[term] = QuestionTerm(
+                term, term, 1 / len(new), term in name_terms, is_required=True, synonyms=synonyms
+            )
     attributes = tuple(piece for piece in pieces if not terms_of(piece) <= name_terms)
     return ParsedQuestion("zh", names, attributes, _answer_kind(text), tuple(terms.values()))
 
@@ -214,13 +238,11 @@ def _names_in(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _question_term(term: str, word: str, name_terms: frozenset[str]) -> QuestionTerm:
-    if term in name_terms:
-        weight = COMMON_WEIGHT if is_common(term) else NAME_WEIGHT
-        return QuestionTerm(term, word, weight, True, True, True)
-    is_kind = is_answer_kind(term)
-    weight = KIND_WEIGHT if is_kind else COMMON_WEIGHT if is_common(term) else RARE_WEIGHT
-    is_anchor = not name_terms and weight == RARE_WEIGHT
-    return QuestionTerm(term, word, weight, False, is_anchor, not is_kind, synonyms_of(term))
+    in_name = term in name_terms
+    is_kind = not in_name and is_answer_kind(term)
+    weight = KIND if is_kind else COMMON if is_common(term) else 1.0
+    synonyms = frozenset() if in_name else synonyms_of(term)
+    return QuestionTerm(term, word, weight, in_name, not is_kind, synonyms)
 
 
 def _answer_kind(text: str) -> AnswerKind:

@@ -98,10 +98,8 @@ async def test_initial_nodes_ranked() -> None:
     assert {"lighthouse", "designed"} & set((await nodes_for(QUESTION, *same, *chosen[1:3]))[:3])
 
 
-WORDS = ("designed", "lighthouse", "port", "wessel")
 HERRING = ("Port Wessel exports herring.",)
-LIGHTHOUSE = ("It is a lighthouse.",)
-BY_A_WORD = {"node": "lighthouse", "actions": ("at winter: read_neighbor_node(lighthouse)",)}
+DESIGNED = ("Ilse Holt designed the lighthouse of Port Wessel.",)
 
 
 # Which chunk is read is decided by what it holds of the question, its title, and how the path came.
@@ -111,18 +109,15 @@ BY_A_WORD = {"node": "lighthouse", "actions": ("at winter: read_neighbor_node(li
         # The chunk that holds most of the question is read, if it was not read before.
         (
             [
-                FactGroup("A, chunk 0", HERRING, holds=WORDS[2:]),
-                FactGroup("B, chunk 0", ("Port Wessel has a lighthouse.",), holds=WORDS[1:]),
-                FactGroup("C, chunk 0", ("Ilse Holt designed it.",), holds=WORDS),
-                FactGroup("D, chunk 0", ("Tom Orr designed it.",), read=True, holds=WORDS),
+                FactGroup("A, chunk 0", HERRING),
+                FactGroup("B, chunk 0", ("Port Wessel has a lighthouse.",)),
+                FactGroup("C, chunk 0", DESIGNED, read=True),
             ],
             {},
-            [3],
+            [2],
         ),
-        # Facts that share only the node's own name with the question lead to a neighbor,
-        ([FactGroup("A, chunk 0", HERRING), FactGroup("A, chunk 1", HERRING)], {}, []),
-        # except those of the only chunk about the name that is asked about.
-        ([FactGroup("A, chunk 0", HERRING)], {}, [1]),
+        # Facts with too little of the question lead to a neighbor.
+        ([FactGroup("A, chunk 0", ("It is a lighthouse.",))], {"node": "lighthouse"}, []),
         # A document is read that is called like the name that the notes lead to.
         (
             [FactGroup("Ilse Holt, chunk 0", ("Ilse Holt loved rowing.",))],
@@ -132,11 +127,6 @@ BY_A_WORD = {"node": "lighthouse", "actions": ("at winter: read_neighbor_node(li
             },
             [1],
         ),
-        # From a word that is no name, a chunk is read if it has much of the rest of the question;
-        ([FactGroup("A, chunk 0", LIGHTHOUSE, holds=WORDS)], {"node": "lighthouse"}, [1]),
-        # where the path went on by such a word, only what is called as the question says.
-        ([FactGroup("Notes, chunk 0", LIGHTHOUSE, holds=WORDS)], BY_A_WORD, []),
-        ([FactGroup("Port Wessel, chunk 0", LIGHTHOUSE, holds=WORDS)], BY_A_WORD, [1]),
     ],
 )
 async def test_chunk_to_read(
@@ -148,19 +138,15 @@ async def test_chunk_to_read(
     assert decision.function == ("read_chunk" if chunks else "stop_and_read_neighbor")
 
 
-# Of the chunk that will be read all facts are looked at, of the other promising ones the titles.
+# Only the first facts of a page are looked at.
 async def test_little_is_looked_at() -> None:
-    facts = ("Port Wessel has a lighthouse.", "Port Wessel has a lighthouse keeper.")
-    groups = tuple(
-        FactGroup(f"A, chunk {n}", facts, holds=("designed",) * n, promise=promise)
-        for n, promise in enumerate((1, 0.9, 0.5))
-    )
+    groups = tuple(FactGroup(f"A, chunk {n}", DESIGNED) for n in range(9))
     task = FactsTask(QUESTION, "", (), "", "Port Wessel", groups)
     shown = (await OfflineDecider().decide(task)).task
 
     assert isinstance(shown, FactsTask)
-    assert [group.facts for group in shown.groups] == [(), facts]
-    assert shown.remaining == 4
+    assert shown.groups == groups[: len(shown.groups)]
+    assert 1 <= len(shown.groups) == 9 - shown.remaining < 9
 
 
 # What was noted stays, nothing is noted twice, and the notebook does not grow without end.
@@ -244,11 +230,7 @@ async def test_next_function(text: str, function: str) -> None:
             "Ilse Holt",
         ),
         (("winter", "Port Wessel", "designed"), {}, "Port Wessel"),
-        (
-            ("winter", "Port Wessel", "designed"),
-            {"actions": ("read_neighbor_node(Port Wessel)",)},
-            "",
-        ),
+        (("winter", "Port Wessel"), {"actions": ("read_neighbor_node(Port Wessel)",)}, ""),
         (("winter", "Herring"), {}, ""),
     ],
 )
@@ -275,20 +257,19 @@ async def test_condense_keeps_what_matters() -> None:
     assert 400 < tokens.count("\n".join(lines)) <= NOTEBOOK_TOKENS
 
 
-# Each sentence stands once with the number of notebooks that have it; Chinese stays Chinese.
-async def test_votes_are_counted() -> None:
+# What several notebooks have stands once; Chinese stays Chinese.
+async def test_each_once() -> None:
     task = JoinTask(QUESTION, "", (
-        "- Ilse Holt designed it. It was lit in 1712. (2 notebooks)\n- Ilse Holt designed it.",
-        "Ilse Holt designed it.",
+        "- Ilse Holt designed it. It was lit in 1712.\n- Ilse Holt designed it.",
         "- 灯塔由林雨桐设计。港口冬天结冰。",
         "灯塔由林雨桐设计。",
     ))  # fmt: skip
     decision = (await OfflineDecider().decide(task)).decision
 
     assert decision.notebook.split("\n") == [
-        "- Ilse Holt designed it. (2 notebooks)",
+        "- Ilse Holt designed it.",
         "- It was lit in 1712.",
-        "- 灯塔由林雨桐设计。（2本笔记）",
+        "- 灯塔由林雨桐设计。",
         "- 港口冬天结冰。",
     ]
 
