@@ -112,6 +112,15 @@ def test_actions(ask: Ask) -> None:
     assert run.reading.usage.calls == 2
 
 
+# Of a search for names only passages with all of them are shown, if there are any.
+def test_search_for_names(ask: Ask) -> None:
+    run = ask(turn(("search", "Gamma and Delta"), ("search", "Epsilon and Omega")), answer())
+    both, one = (result["passages"] for result in run.tasks[1].results)
+
+    assert ["Gamma met Delta here." in passage["text"] for passage in both] == [True]
+    assert one
+
+
 # A search only names what was shown whole before; a chunk that is asked for is printed again.
 def test_nothing_twice_unasked(ask: Ask) -> None:
     run = ask(

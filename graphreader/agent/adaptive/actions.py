@@ -16,6 +16,8 @@ from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.outline import outline_text
 from graphreader.store.records import ChunkHit, Element
+from graphreader.text.names import names_of
+from graphreader.text.words import terms_of
 
 PASSAGES_AT_FIRST = 7  # passages that the search for the question shows
 PASSAGES_A_SEARCH = 5
@@ -73,7 +75,7 @@ class ActionRunner:
         jobs = []
         for action in actions:
             if action.function == "search":
-                jobs.append(self._search_outcome(next(hits)))
+                jobs.append(self._search_outcome(action.argument, next(hits)))
             elif action.function == "outline":
                 jobs.append(self._outline(action.argument))
             elif action.function in ("read_node", "read_neighbor_node"):
@@ -91,8 +93,9 @@ class ActionRunner:
             vectors = await self._deps.vectors.vectors(queries)
         return await self._deps.explorer.search(queries, limit, vectors)
 
-    async def _search_outcome(self, found: Sequence[ChunkHit]) -> Outcome:
-        return Outcome(hits_of(found), "" if found else "Nothing: try other words.")
+    async def _search_outcome(self, query: str, found: Sequence[ChunkHit]) -> Outcome:
+        named = with_names(found, query)
+        return Outcome(hits_of(named), "" if found else "Nothing: try other words.")
 
     async def _named(self, actions: Sequence[Action]) -> list[Element | None]:
         if not actions:
@@ -191,6 +194,14 @@ def hits_of(found: Sequence[ChunkHit]) -> list[Hit]:
         )
         for one in found
     ]
+
+
+def with_names(found: Sequence[ChunkHit], query: str) -> Sequence[ChunkHit]:
+    """The chunks with every name of the query, if there are any; else all of them."""
+    names = [terms_of(name) for name in names_of(" ".join(query.split()))]
+    texts = [terms_of(f"{one.document}\n{one.text}") for one in found]
+    has_all = [all(name <= text for name in names) for text in texts]
+    return [one for one, named in zip(found, has_all, strict=True) if named] or found
 
 
 def action_text(action: Action) -> str:
