@@ -53,15 +53,16 @@ def limit_facts(task: tasks.FactsTask) -> tasks.FactsTask:
 
 
 def choose_chunks(task: tasks.FactsTask) -> decisions.FactsDecision:
-    """The most relevant unread chunk, if it is relevant enough, or the notes lead to it."""
+    """The most relevant unread chunk, if it is relevant enough, or is about a name that leads."""
     question = parse_question(task.question)
     lead = _lead(task.node, task.notebook, question)
     node = terms_of(task.node)
+    leads_on = lead > 0 or any(node == terms_of(name) for name in question.names)
 
     def score(group: tasks.FactGroup) -> float:
-        is_about_lead = lead > 0 and node <= title_terms(group.label)
+        is_about_node = leads_on and node <= title_terms(group.label)
         relevance = question.relevance(" ".join(group.facts), group.label)
-        return relevance + lead + LEAD * is_about_lead
+        return relevance + lead + LEAD * is_about_node
 
     scores = {n: score(group) for n, group in enumerate(task.groups, 1) if not group.read}
     best = max(scores, key=lambda n: scores[n], default=None)
