@@ -1,7 +1,5 @@
 // The facts that name a key element, grouped by chunk, in the order of the texts. If there are more
-// than $most, the facts that also name a related key element come first. The first $opening facts
-// of documents whose title is the key element's name come before all others. `holds` lists those of
-// $words that occur in the chunk or in the title of its document.
+// than $most, the facts that also name a related key element come first.
 MATCH (k:KeyElement {id: $id, corpus: $corpus})
 WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total
 CALL (k, total) {
@@ -19,17 +17,6 @@ CALL (k, total) {
 UNION ALL
   MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
   RETURN f, size($related) AS place LIMIT $most
-UNION ALL
-  UNWIND CASE WHEN $opening > 0 THEN [k.name] + k.aliases[..10] ELSE [] END AS called
-  MATCH (d:Document)
-  WHERE d.corpus = $corpus AND d.title STARTS WITH called
-  WITH d WHERE d.title = called OR d.title STARTS WITH called + ' ('
-  WITH DISTINCT d LIMIT 10
-  MATCH (d)-[:HAS_CHUNK]->(c {index: 0})
-  WHERE c.pending IS NULL AND c.retired IS NULL
-  MATCH (c)-[:HAS_ATOMIC_FACT]->(f)
-  WHERE f.index < $opening
-  RETURN f, -1 AS place
 }
 WITH total, f, min(place) AS place
 ORDER BY place LIMIT $most
@@ -39,13 +26,8 @@ WITH total, c, collect({index: f.index, text: f.text}) AS facts
 // By its id a document is found sooner than from a chunk with many facts.
 MATCH (d:Document {id: c.document})
 WITH total, c, d, facts ORDER BY d.title, d.id, c.index
-WITH total, c, d, facts, CASE
-  WHEN size($words) > 0 THEN replace(' ' + toLower(d.title + ' ' + c.text), '\n', ' ')
-END AS said
 WITH total, c {
   chunk: c.id, .index, document_id: d.id, document: d.title, facts: facts,
-  headed: size(coalesce(d.headings, [])) > 0,
-  // Short words stand inside of many others.
-  holds: [w IN $words WHERE said CONTAINS CASE WHEN size(w) > 4 THEN w ELSE ' ' + w END]
+  headed: size(coalesce(d.headings, [])) > 0
 } AS row
 RETURN total, collect(row) AS rows

@@ -1,5 +1,6 @@
 """Answer reasoning (paper, section 3.4): one answer out of all notebooks, and its reading."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -123,7 +124,9 @@ class Answering:
         """Take the decision; notebooks that are too many for one prompt are joined before."""
         question, plan = state["question"], state["plan"]
         evidence, earlier = evidence_of(quotes), state.get("earlier", "")
-        notebooks = [path["notebook"] for path in paths]
+        # Equal notebooks are shown once, with the number of votes that they have.
+        times = Counter(path["notebook"] for path in paths)
+        notebooks = [f"({n} notebooks) {one}" if n > 1 else one for one, n in times.items()]
         costs: Costs = {}
         while True:
             task = AnswerTask(question, plan, tuple(notebooks), evidence, earlier)

@@ -3,6 +3,8 @@
 A call is one decision that names a function; reading a node's facts on entering it is none.
 """
 
+import itertools
+from collections.abc import Sequence
 from contextlib import suppress
 
 from langgraph.runtime import Runtime
@@ -26,13 +28,12 @@ from graphreader.agent.events import (
 )
 from graphreader.agent.notebook import condense
 from graphreader.agent.ranking import (
-    FactPart,
-    add_context,
+    distinct_titles,
+    fact_groups,
     fuse_rankings,
     open_needs,
     page_of_facts,
     rank_shared,
-    word_stems,
 )
 from graphreader.agent.state import (
     ChunkRef,
@@ -47,12 +48,13 @@ from graphreader.agent.state import (
     label,
 )
 from graphreader.agent.tasks import ChunkTask, FactsTask, NeighborTask
-from graphreader.errors import DecisionError
+from graphreader.errors import DecisionError, WindowError
 from graphreader.reading import FunctionCall
-from graphreader.store.explorer import OPENING
-from graphreader.store.records import Node, StoredChunk
+from graphreader.store.records import ChunkFacts, Neighbor, StoredChunk
+from graphreader.tokens import count
 
 MAX_NEIGHBORS = 200  # neighbors of a node that are ranked
+MOST_TOGETHER = 4  # short chunks that one prompt shows
 NEIGHBORS_PER_PAGE = 60  # neighbors that one page shows
 
 FIRST_PAGE: Update = {"page": 1, "shown": 0}
@@ -70,74 +72,129 @@ class Exploration:
         If all facts stand in chunks that are read already, no decision is taken.
         """
         query = " ".join([state["question"], *state["needs"]])
-        records = await self._deps.explorer.facts(
-            state["node"]["id"], state["related"], sorted(word_stems(query)), OPENING
-        )
+        records = await self._deps.explorer.facts(state["node"]["id"], state["related"])
         if all(group.chunk in state["read"] for group in records.groups):
             return FIRST_PAGE
         name = state["node"]["name"]
-        parts, remaining = page_of_facts(records.groups, query, state["shown"], state["read"], name)
-        groups = await add_context(self._deps.explorer, parts, state["read"])
-        context, page = _task_context(state), state["page"]
-        task = FactsTask(*context, name, groups, page, records.unlisted, remaining=remaining)
+        chunks, remaining = page_of_facts(
+            records.groups, query, state["shown"], state["read"], name
+        )
+        groups = await fact_groups(self._deps.explorer, chunks, query, state["read"])
+        task = FactsTask(
+            *_task_context(state),
+            name,
+            groups,
+            state["page"],
+            records.unlisted,
+            remaining=remaining,
+            calls_left=self._calls_left(state),
+        )
         decision: FactsDecision
         decision, task, costs = await self._deps.decide(task)
-        facts_read, seen = _facts_read(state, parts, task)
+        facts_read, seen = _facts_read(state, chunks, task)
         runtime.stream_writer(facts_read)
         queue: list[ChunkRef] = []
         if decision.function == "read_chunk":
-            chosen = [parts[n - 1].source for n in decision.chunks if 1 <= n <= len(task.groups)]
-            # Facts of one chunk may stand in several groups.
-            refs: dict[str, ChunkRef] = {
-                one.chunk: {"id": one.chunk, "document": one.document, "index": one.index}
-                for one in chosen
-            }
-            queue = [ref for id_, ref in refs.items() if id_ not in state["read"]]
+            titles = distinct_titles(chunks)
+            chosen = [chunks[n - 1] for n in decision.chunks if 1 <= n <= len(task.groups)]
+            queue = [
+                {"id": one.chunk, "document": titles[one.document_id], "index": one.index}
+                for one in dict.fromkeys(chosen)
+                if one.chunk not in state["read"]
+            ]
         argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
         function = chosen_function(state, decision, argument)
         return {
-            **self.count_call(state, function, runtime),
-            **_page_after(state, decision.function, task.own_choices),
+            **self.count_call(state, function, runtime, queue),
+            **_page_after(state, decision.function, len(task.groups)),
             **await self._update_notebook(state, decision.notebook, costs, runtime),
             "queue": queue,
             "seen": seen,
         }
 
     async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Read the first chunk of the queue and decide how to go on (figure 10)."""
-        first, *rest = state["queue"]
-        chunk = await self._deps.explorer.chunk(first["id"])
-        read = [*state["read"], first["id"]]
-        if chunk is None:
-            return {"queue": rest, "read": read}
+        """Read the first chunks of the queue and decide how to go on (figure 10).
+
+        Short chunks are read together. After the last call the queue is read to its end.
+        """
+        taken = [
+            (ref, await self._deps.explorer.chunk(ref["id"]))
+            for ref in state["queue"][:MOST_TOGETHER]
+        ]
+        present = [(ref, chunk) for ref, chunk in taken if chunk]
+        if not present:
+            rest = state["queue"][MOST_TOGETHER:]
+            return {"queue": rest, "read": [*state["read"], *(ref["id"] for ref, _ in taken)]}
+        task, refs, chunks = self._chunk_task(state, present)
         name = state["node"]["name"]
-        runtime.stream_writer(
-            ChunkRead(state["path"], name, chunk.document, chunk.document_id, chunk.index)
-        )
-        task = ChunkTask(
-            *_task_context(state),
-            name,
-            label(chunk.document, chunk.index),
-            chunk.text,
-            queued=tuple(label(ref["document"], ref["index"]) for ref in rest),
-            has_previous=chunk.previous is not None,
-            has_subsequent=chunk.subsequent is not None,
-        )
+        for chunk in chunks:
+            place = chunk.document, chunk.document_id, chunk.index
+            runtime.stream_writer(ChunkRead(state["path"], name, *place))
         decision: ChunkDecision
         decision, _, costs = await self._deps.decide(task)
-        argument, queue = _queue_adjacent(chunk, decision.function, rest, read)
-        function = chosen_function(state, decision, argument, task.label, chunk.id)
+        read = [*state["read"], *(ref["id"] for ref in refs)]
+        rest = [ref for ref in state["queue"] if ref not in refs]
+        title = refs[-1]["document"]
+        argument, queue = _queue_adjacent(chunks[-1], title, decision.function, rest, read)
+        at = "; ".join((task.label, *task.labels_together))
+        function = chosen_function(state, decision, argument, at, chunks[0].id)
+        quotes = state["quotes"]
+        for chunk in chunks:
+            quotes = add_quotes(quotes, chunk, decision.quotes)
         return {
-            **self.count_call(state, function, runtime),
+            **self.count_call(state, function, runtime, queue),
             **await self._update_notebook(state, decision.notebook, costs, runtime),
-            "quotes": add_quotes(state["quotes"], chunk, decision.quotes),
+            "quotes": quotes,
             "queue": queue,
             "read": read,
         }
 
+    def _chunk_task(
+        self, state: PathState, waiting: Sequence[tuple[ChunkRef, StoredChunk]]
+    ) -> tuple[ChunkTask, list[ChunkRef], list[StoredChunk]]:
+        """The task to read the first chunk, with those after it while they are short and fit."""
+        sizes = itertools.accumulate(count(chunk.text) for _, chunk in waiting)
+        room = self._deps.limits.window // 4
+        number = max(1, sum(size <= room for size in sizes))
+        while True:
+            refs, chunks = [list(one) for one in zip(*waiting[:number], strict=True)]
+            labels = [label(ref["document"], ref["index"]) for ref in refs]
+            rest = [ref for ref in state["queue"] if ref not in refs]
+            task = ChunkTask(
+                *_task_context(state),
+                state["node"]["name"],
+                labels[0],
+                chunks[0].text,
+                queued=tuple(label(ref["document"], ref["index"]) for ref in rest),
+                has_previous=chunks[-1].previous is not None,
+                has_subsequent=chunks[-1].subsequent is not None,
+                together=tuple(zip(labels[1:], (one.text for one in chunks[1:]), strict=True)),
+                calls_left=self._calls_left(state),
+            )
+            if number == 1 or self._fits(task):
+                return task, refs, chunks
+            number = 1
+
+    def _fits(self, task: ChunkTask) -> bool:
+        try:
+            self._deps.decider.measure(task)
+        except WindowError:
+            return False
+        return True
+
+    def _calls_left(self, state: PathState) -> int:
+        """The calls that are left after the next one; below 0 if there is no next one."""
+        return self._deps.limits.calls - len(state["functions"]) - 1
+
     async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Choose a neighbor of the current node to go on at, or end the path (figure 11)."""
-        ranked = await ranked_neighbors(self._deps, state)
+        """Choose a neighbor of the current node to go on at, or end the path (figure 11).
+
+        The last call is not spent on it, as the neighbor could not be read any more.
+        """
+        if self._calls_left(state) < 1:
+            return {"stopped": "call_limit"}
+        neighbors = await ranked_neighbors(self._deps, state)
+        ranked = [one.node for one in neighbors if one.unread]
         if not ranked:
             return {"stopped": "nothing_left"}
         nodes = ranked[state["shown"] :]
@@ -145,7 +202,14 @@ class Exploration:
         remaining = len(nodes) - len(names)
         here = state["node"]["name"]
         context = _task_context(state)
-        task = NeighborTask(*context, here, names, state["page"], remaining=remaining)
+        task = NeighborTask(
+            *context,
+            here,
+            names,
+            state["page"],
+            remaining=remaining,
+            calls_left=self._calls_left(state),
+        )
         runtime.stream_writer(NeighborsSeen(state["path"], here, names))
         decision: NeighborDecision
         decision, task, costs = await self._deps.decide(task)
@@ -178,15 +242,21 @@ class Exploration:
         runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
         return {"paths": [result]}
 
-    def count_call(self, state: PathState, function: Function, runtime: Runtime[None]) -> Update:
-        """Count the call, and end the path by termination or by its last call."""
+    def count_call(
+        self,
+        state: PathState,
+        function: Function,
+        runtime: Runtime[None],
+        queue: Sequence[ChunkRef] = (),
+    ) -> Update:
+        """Count the call, and end the path by termination or, with an empty queue, by the limit."""
         call = FunctionCall(**function)
         runtime.stream_writer(FunctionChosen(state["path"], state["node"]["name"], call))
         functions = [*state["functions"], function]
         stopped = None
         if function["name"] == "termination":
             stopped = "termination"
-        elif len(functions) >= self._deps.limits.calls:
+        elif len(functions) >= self._deps.limits.calls and not queue:
             stopped = "call_limit"
         return {"functions": functions, "stopped": stopped}
 
@@ -233,8 +303,10 @@ def initial_path_state(state: RunState, path: int, node: NodeRef) -> PathState:
     }
 
 
-async def ranked_neighbors(deps: AgentDependencies, state: PathState) -> list[Node]:
-    """The neighbors that were not visited, best first; those with unread chunks before others.
+async def ranked_neighbors(
+    deps: AgentDependencies, state: PathState, limit: int = MAX_NEIGHBORS
+) -> list[Neighbor]:
+    """The neighbors that were not visited, best first.
 
     Three rankings are fused: by facts shared with the node, relative to all facts of the neighbor;
     by words shared with question, plan, needs and notebook; by similarity to the open needs.
@@ -249,15 +321,13 @@ async def ranked_neighbors(deps: AgentDependencies, state: PathState) -> list[No
         state["read"],
         state["related"],
         vector,
-        MAX_NEIGHBORS,
-        state["notebook"],
+        limit,
     )
     query = " ".join([state["question"], state["plan"], *state["needs"], state["notebook"]])
     rankings = [neighbors, rank_shared(neighbors, lambda neighbor: neighbor.node.name, query)]
     if any(neighbor.similarity for neighbor in neighbors):
         rankings.append(sorted(neighbors, key=lambda neighbor: -neighbor.similarity))
-    ranked = fuse_rankings(rankings, lambda neighbor: neighbor.node.id)
-    return [neighbor.node for neighbor in sorted(ranked, key=lambda neighbor: not neighbor.unread)]
+    return fuse_rankings(rankings, lambda neighbor: neighbor.node.id)
 
 
 def _task_context(state: PathState) -> tuple[str, str, tuple[str, ...], str]:
@@ -291,7 +361,7 @@ def _page_after(state: PathState, function: str, shown: int) -> Update:
 
 
 def _queue_adjacent(
-    chunk: StoredChunk, function: str, queue: list[ChunkRef], read: list[str]
+    chunk: StoredChunk, title: str, function: str, queue: list[ChunkRef], read: list[str]
 ) -> tuple[str, list[ChunkRef]]:
     """The function's argument in words, and the queue with the previous or subsequent chunk first.
 
@@ -303,25 +373,27 @@ def _queue_adjacent(
     target = adjacent[function]
     if target is None:
         return "there is none", queue
-    name = label(chunk.document, target[1])
+    name = label(title, target[1])
     if target[0] in read:
         return f"{name}, already read", queue
-    first: ChunkRef = {"id": target[0], "document": chunk.document, "index": target[1]}
+    first: ChunkRef = {"id": target[0], "document": title, "index": target[1]}
     return name, [first, *(ref for ref in queue if ref["id"] != target[0])]
 
 
-def _facts_read(state: PathState, parts: list[FactPart], task: FactsTask) -> tuple[FactsRead, Seen]:
+def _facts_read(
+    state: PathState, chunks: Sequence[ChunkFacts], task: FactsTask
+) -> tuple[FactsRead, Seen]:
     """The event for the facts that were really shown, and their indexes by chunk."""
     facts = tuple(fact for group in task.groups for fact in group.facts)
-    labels = tuple(dict.fromkeys(group.label for group in task.groups))
+    labels = tuple(group.label for group in task.groups)
     places: list[tuple[str, int, int]] = []
     seen: Seen = {}
-    for part, group in zip(parts, task.groups, strict=False):
-        chunk = part.source
-        indexes = [fact.index for fact in part.facts[: len(group.facts)]]
-        places += [(chunk.document_id, chunk.index, index) for index in indexes]
+    for chunk, group in zip(chunks, task.groups, strict=False):
+        places += [(chunk.document_id, chunk.index, index) for index in group.indexes]
         # The facts right before these, which explain them, were shown as well.
-        explaining = [n - 1 for n, before in zip(indexes, group.before, strict=False) if before]
-        if indexes:
-            seen[chunk.chunk] = sorted({*seen.get(chunk.chunk, ()), *indexes, *explaining})
+        explaining = [
+            n - 1 for n, before in zip(group.indexes, group.before, strict=False) if before
+        ]
+        if group.indexes:
+            seen[chunk.chunk] = sorted({*group.indexes, *explaining})
     return FactsRead(state["path"], state["node"]["name"], facts, labels, tuple(places)), seen

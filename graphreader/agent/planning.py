@@ -5,14 +5,14 @@ no window, so the best of several searches are shown, and all of them only in a 
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
 from graphreader.agent.decisions import RationalPlan
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
-from graphreader.agent.ranking import fuse_rankings
+from graphreader.agent.ranking import fuse_rankings, words
 from graphreader.agent.state import RunState
 from graphreader.agent.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
 from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
@@ -24,6 +24,7 @@ MAX_CANDIDATES = 100  # key elements that are shown as candidates for initial no
 SMALL_GRAPH = 2_000  # key elements of a graph in which those with the most facts are found quickly
 SEARCH_LIMIT = 50  # key elements that one search returns
 MAX_RELATED = 15  # key elements that count as related to the question, wherever a path is
+DIVERSE = 3  # times as many of the best nodes among which those that cover most are taken
 MAX_NEEDS = 8  # information needs that are searched for on their own
 
 
@@ -62,7 +63,14 @@ class Planning:
             tuple(sorted(profiles[node.id].aliases)) if node.id in profiles else ()
             for node in candidates
         )
-        task = InitialNodesTask(state["question"], state["plan"], names, aliases)
+        task = InitialNodesTask(
+            state["question"],
+            state["plan"],
+            names,
+            aliases,
+            tuple(_detail(profiles.get(node.id)) for node in candidates),
+            self._deps.limits.initial_nodes,
+        )
         proposed: list[Node] = []
         try:
             decision, shown, costs = await self._deps.decide(task)
@@ -76,7 +84,8 @@ class Planning:
             costs = wasted_costs(error, task.phase)
             notes.append(f"The initial nodes were taken in the order of the searches: {error}")
         ranked = list(dict.fromkeys([*proposed, *candidates]))
-        nodes = select_diverse(ranked, profiles, self._deps.limits.initial_nodes)
+        number = self._deps.limits.initial_nodes
+        nodes = select_diverse(ranked, profiles, number, state["needs"])
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         return {
             "nodes": [{"id": node.id, "name": node.name} for node in nodes],
@@ -110,29 +119,55 @@ class Planning:
 
 
 def select_diverse(
-    ranked: Iterable[Node], profiles: Mapping[str, Profile], number: int
+    ranked: Iterable[Node], profiles: Mapping[str, Profile], number: int, needs: Sequence[str] = ()
 ) -> list[Node]:
-    """The first nodes of which no two are aliases of each other or have the same facts.
+    """Of the best nodes those for different needs and chunks, filled up by rank; in their order.
 
     Figure 8 asks for non-repetitive and diverse nodes: two paths from the same facts would be one
-    path, paid for twice. Nodes without a fact are passed over. There may be fewer than `number`.
+    path, paid for twice. So no two are aliases of each other or have the same facts, and nodes
+    without a fact are passed over. There may be fewer than `number`.
     """
-    nodes: list[Node] = []
+    usable: list[Node] = []
     names: set[str] = set()
     fact_sets: set[frozenset[str]] = set()
     for node in ranked:
         profile = profiles.get(node.id)
-        if len(nodes) == number:
-            break
         if profile is None or profile.facts == frozenset():
             continue
         if profile.aliases & names or profile.facts in fact_sets:
             continue
-        nodes.append(node)
+        usable.append(node)
         names |= profile.aliases
         if profile.facts is not None:
             fact_sets.add(profile.facts)
-    return nodes
+    chosen = _covering(usable[: DIVERSE * number], profiles, number, needs)
+    chosen += [node for node in usable if node not in chosen][: number - len(chosen)]
+    return sorted(chosen, key=usable.index)
+
+
+def _covering(
+    nodes: Sequence[Node], profiles: Mapping[str, Profile], number: int, needs: Sequence[str]
+) -> list[Node]:
+    """The nodes that cover a need that no better one covers, and lie in a chunk of their own."""
+    chosen: list[Node] = []
+    covered: set[int] = set()
+    chunks: set[str] = set()
+    for node in nodes:
+        own = {n for n, need in enumerate(needs) if words(node.name) & words(need)} - covered
+        further = profiles[node.id].chunks - chunks
+        if len(chosen) < number and further and (own or not needs):
+            chosen.append(node)
+            covered |= own
+            chunks |= profiles[node.id].chunks
+    return chosen
+
+
+def _detail(profile: Profile | None) -> str:
+    """How many facts a candidate has, and the titles of the first texts that name it."""
+    if profile is None:
+        return ""
+    facts = f"{profile.total} fact{'' if profile.total == 1 else 's'}"
+    return f"{facts}; {'; '.join(profile.titles)}" if profile.titles else facts
 
 
 def information_needs(decision: RationalPlan) -> list[str]:

@@ -1,8 +1,8 @@
 """Rankings by shared words, the fusion of several rankings, and pages of ranked facts.
 
-A hub has more facts than a window holds, so the facts of a node come in pages. Chunks are ranked by
-the words of the query that they and their document's title have, facts within a chunk by their own
-words. Documents that the node or the query names come first, chunks that are read already last.
+A hub has more facts than a window holds, so the facts of a node come in pages of chunks. Chunks are
+ranked by the words of the query that their facts and their document's title have, first those of
+documents that the node or the query names, last those that are read already.
 Some facts cannot be understood alone ("The original score was rejected."); they are shown with the
 fact right before them.
 """
@@ -10,8 +10,7 @@ fact right before them.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from math import fsum, log
 from typing import TypeVar
 
@@ -20,11 +19,6 @@ from graphreader.agent.tasks import FactGroup
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ChunkFacts, Context, StoredFact
 from graphreader.text.words import is_stop_word
-
-FACTS_PER_PART = 3  # facts of one chunk that are shown together
-
-FACTS_PER_PAGE = 200
-"""Facts of a page at most; how many fit the window is known when the prompt is made."""
 
 CHUNKS_PER_PAGE = 60
 
@@ -103,67 +97,45 @@ def fuse_rankings(rankings: Iterable[Sequence[T]], key: Callable[[T], str]) -> l
     return [items[id_] for id_ in sorted(items, key=lambda id_: -points[id_])]
 
 
-@dataclass(frozen=True, slots=True)
-class FactPart:
-    """Some facts of the `source` chunk, in the order of the text; `more` are on later pages.
-
-    `holds` are the words of the query that stand in the chunk. `promise` is how the chunk ranks
-    relative to the best unread one, from 0 to 1.
-    """
-
-    source: ChunkFacts
-    facts: tuple[StoredFact, ...]
-    more: int
-    holds: tuple[str, ...] = ()
-    promise: float = 0.0
-
-
 def page_of_facts(
     groups: Sequence[ChunkFacts], query: str, shown: int, read: Collection[str] = (), node: str = ""
-) -> tuple[list[FactPart], int]:
-    """A page of facts, best first, and how many facts come after it.
+) -> tuple[list[ChunkFacts], int]:
+    """A page of chunks with their best facts, best first, and how many chunks come after it.
 
-    It begins after the first `shown` facts. `read` are the ids of chunks that are read already.
+    It begins after the first `shown` chunks. `read` are the ids of chunks that are read already.
     Words of the name of the `node` do not count, since all of its chunks share them.
     """
     points = _chunk_scores(groups, query, node)
-    unread = [p for p, group in zip(points, groups, strict=True) if group.chunk not in read]
-    best = max(unread, default=0.0)
     order = sorted(range(len(groups)), key=lambda i: (groups[i].chunk in read, -points[i]))
-    ranked = ((groups[i], min(1.0, points[i] / best) if best else 1.0) for i in order)
-    in_turn = zip_longest(*(_parts_of(group, query, promise) for group, promise in ranked))
-    waiting = [part for turn in in_turn for part in turn if part]
-    parts: list[FactPart] = []
-    remaining = sum(len(part.facts) for part in waiting) - shown
-    room = FACTS_PER_PAGE
-    for part in waiting:
-        skipped = min(shown, len(part.facts))
-        shown -= skipped
-        facts = part.facts[skipped:]
-        if not facts:
-            continue
-        if len(facts) > room or len(parts) == CHUNKS_PER_PAGE:
-            break
-        parts.append(replace(part, facts=facts))
-        room -= len(facts)
-        remaining -= len(facts)
-    return parts, remaining
+    page = [groups[i] for i in order[shown : shown + CHUNKS_PER_PAGE]]
+    return page, len(order) - shown - len(page)
 
 
-async def add_context(
-    explorer: GraphExplorer, parts: Sequence[FactPart], read: Collection[str]
+async def fact_groups(
+    explorer: GraphExplorer, page: Sequence[ChunkFacts], query: str, read: Collection[str]
 ) -> tuple[FactGroup, ...]:
     """The facts as prompts show them: under their chunk's label, with headings and context."""
-    needed: dict[str, list[int]] = {}
-    for part in parts:
-        unclear = [fact.index for fact in part.facts if needs_context(fact.text)]
-        if unclear or part.source.headed:
-            needed.setdefault(part.source.chunk, []).extend(unclear)
+    best = [rank_by_words(one.facts, lambda fact: fact.text, query) for one in page]
+    needed = {
+        one.chunk: [fact.index for fact in facts if needs_context(fact.text)]
+        for one, facts in zip(page, best, strict=True)
+    }
+    needed = {one.chunk: needed[one.chunk] for one in page if needed[one.chunk] or one.headed}
     contexts = await explorer.contexts(needed) if needed else {}
+    names = distinct_titles(page)
     return tuple(
-        _fact_group(part, contexts.get(part.source.chunk), part.source.chunk in read)
-        for part in parts
+        _fact_group(one, facts, names[one.document_id], contexts.get(one.chunk), one.chunk in read)
+        for one, facts in zip(page, best, strict=True)
     )
+
+
+def distinct_titles(chunks: Iterable[ChunkFacts]) -> dict[str, str]:
+    """The titles of the documents by id; of equal ones each with the beginning of its id."""
+    titles = {one.document_id: one.document for one in chunks}
+    times = Counter(titles.values())
+    return {
+        id_: f"{title} ({id_[:6]})" if times[title] > 1 else title for id_, title in titles.items()
+    }
 
 
 def needs_context(fact: str) -> bool:
@@ -179,7 +151,7 @@ def _chunk_scores(groups: Sequence[ChunkFacts], query: str, node: str) -> list[f
     """Score each chunk; those of a document that the node or the query names score highest."""
 
     def text(group: ChunkFacts) -> str:
-        return " ".join([group.document, *group.holds, *(fact.text for fact in group.facts)])
+        return " ".join([group.document, *(fact.text for fact in group.facts)])
 
     shared = scores(groups, text, query, node)
     node_words, spaced_query = words(node), _spaced(query)
@@ -203,29 +175,18 @@ def _spaced(text: str) -> str:
     return f" {' '.join(_WORDS.findall(text.casefold()))} "
 
 
-def _parts_of(group: ChunkFacts, query: str, promise: float) -> list[FactPart]:
-    """The facts of a chunk in groups that are shown together, the most promising ones first."""
-    ranked = rank_by_words(group.facts, lambda fact: fact.text, query)
-    stems = word_stems(query)
-    holds = tuple(stems[stem] for stem in group.holds if stem in stems)
-    parts = []
-    for start in range(0, len(ranked), FACTS_PER_PART):
-        end = start + FACTS_PER_PART
-        facts = tuple(sorted(ranked[start:end], key=lambda fact: fact.index))
-        parts.append(FactPart(group, facts, len(ranked[end:]), holds, promise))
-    return parts
-
-
-def _fact_group(part: FactPart, context: Context | None, read: bool) -> FactGroup:
-    name = label(part.source.document, part.source.index)
-    facts = tuple(fact.text for fact in part.facts)
-    promise = 0.0 if read else part.promise
-    group = FactGroup(name, facts, read, part.more, holds=part.holds, promise=promise)
-    if context is None:
-        return group
-    listed = {fact.index for fact in part.facts}
-    before = tuple(
-        "" if fact.index - 1 in listed else context.before.get(fact.index, "")
-        for fact in part.facts
+def _fact_group(
+    chunk: ChunkFacts, best: Sequence[StoredFact], title: str, context: Context | None, read: bool
+) -> FactGroup:
+    listed = {fact.index for fact in best}
+    before = context.before if context else {}
+    return FactGroup(
+        label(title, chunk.index),
+        tuple(fact.text for fact in best),
+        read,
+        heading=(context.heading if context else None) or "",
+        before=tuple(
+            "" if fact.index - 1 in listed else before.get(fact.index, "") for fact in best
+        ),
+        indexes=tuple(fact.index for fact in best),
     )
-    return replace(group, heading=context.heading or "", before=before)

@@ -39,6 +39,7 @@ NOTEBOOK_TOKENS = 480
 """Tokens of a notebook at most: five of them and their quotes fit a window of 4,096 tokens."""
 
 QUOTES_AT_LEAST = 3  # quotes for which notebooks are joined if they would leave no room for them
+FACTS_AT_FIRST = 3  # facts of each chunk for which there is room before any chunk has more
 NODES_WANTED = 10  # initial nodes that are to be proposed at least (paper, figure 8)
 
 
@@ -72,7 +73,8 @@ class PlanTask(Task[RationalPlan]):
 class InitialNodesTask(Task[InitialNodes]):
     """Propose and score initial nodes out of `nodes`, names ranked best first (figure 8).
 
-    `aliases` are other names of the nodes, in their order; they may be fewer. They are not shown.
+    `details` say of each node, in the same order, how many facts it has and where. `aliases` are
+    their other names, which are not shown. `paths` is the number of nodes that are used.
     """
 
     prompt = "initial_nodes"
@@ -85,10 +87,22 @@ class InitialNodesTask(Task[InitialNodes]):
     plan: str
     nodes: tuple[str, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
+    details: tuple[str, ...] = ()
+    paths: int = 5
 
     def values(self) -> Mapping[str, str]:
-        """Question, plan and the numbered nodes."""
-        return {"question": self.question, "plan": self.plan, "nodes": names(self.nodes)}
+        """Question, plan, the numbered nodes with their details, and how many are used."""
+        details = self.details[: len(self.nodes)]
+        lines = [
+            f"{folded(node)} ({folded(detail)})" if detail else folded(node)
+            for node, detail in zip_longest(self.nodes, details, fillvalue="")
+        ]
+        return {
+            "question": self.question,
+            "plan": self.plan,
+            "nodes": numbered(lines),
+            "paths": str(self.paths),
+        }
 
     def problem(self, decision: InitialNodes) -> str | None:
         """A list with no number that was shown."""
@@ -243,16 +257,20 @@ D = TypeVar("D", bound=Decision)
 class ExploringTask(Task[D]):
     """The common fields of a path's tasks; `actions` are the functions chosen before, in words.
 
-    Its `choices` are the actions and the task's own ones, in turn, so that neither crowds out the
-    other in a small window. `forgotten` and `remaining` count those of each that are not shown.
+    `calls_left` are the calls that are left after this one; below 0 the chunks of the last call are
+    only read and noted. Its `choices` are the actions and the task's own ones, in turn, so that
+    neither crowds out the other in a small window. `forgotten` and `remaining` count those of each
+    that are not shown.
     """
 
     phase = "explore"
+    last_call: ClassVar[str] = ""
     question: str
     plan: str
     actions: tuple[str, ...]
     notebook: str
     node: str
+    calls_left: int = field(default=9, kw_only=True)
     forgotten: int = field(default=0, kw_only=True)
     remaining: int = field(default=0, kw_only=True)
 
@@ -289,7 +307,16 @@ class ExploringTask(Task[D]):
             "plan": self.plan,
             "actions": f"{forgotten}{actions}".rstrip(),
             "notebook": self.notebook or "(empty)",
+            "calls": self._calls(),
         }
+
+    def _calls(self) -> str:
+        """How many calls are left, and what can still be carried out."""
+        if self.calls_left > 0:
+            return f"Calls left after this one: {self.calls_left}."
+        if self.calls_left == 0:
+            return f"This is the last call: {self.last_call}."
+        return "No call is left: choose search_more, which reads what waits, or termination."
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +325,8 @@ class FactGroup:
 
     `more` counts the facts of the same node and chunk that are not shown. `heading` is the one
     under which the chunk begins, or empty; `before` has what the chunk says right before a fact
-    that may not be understood alone, else "". `holds` are the words of the query anywhere in the
-    chunk; `promise` is its rank relative to the best unread one, from 0 to 1.
+    that may not be understood alone, else "". The best facts come first; `indexes` are their places
+    in the chunk, in whose order they are shown.
     """
 
     label: str
@@ -308,43 +335,44 @@ class FactGroup:
     more: int = 0
     heading: str = ""
     before: tuple[str, ...] = ()
-    holds: tuple[str, ...] = ()
-    promise: float = 1.0
+    indexes: tuple[int, ...] = ()
 
     def shown(self) -> str:
         """One line for the chunk and one for each fact."""
         heading = f", “{folded(self.heading)}”" if self.heading else ""
-        read = " (already read)" if self.read else self._elsewhere()
+        read = " (already read)" if self.read else ""
         lines = [f"{folded(self.label)}{heading}{read}"]
-        for fact, before in zip_longest(self.facts, self.before, fillvalue=""):
+        places = self.indexes or range(len(self.facts))
+        facts = zip_longest(places, self.facts, self.before, fillvalue="")
+        for _, fact, before in sorted(facts):
             context = f" (right before it: {folded(before)})" if before else ""
             lines.append(f"- {folded(fact)}{context}")
         if self.more:
-            lines.append(
-                f"({self.more} more facts of this node in this chunk are on a later page.)"
-            )
+            lines.append(f"({self.more} more facts of this node in this chunk)")
         return "\n".join(lines)
-
-    def _elsewhere(self) -> str:
-        """Words of the query that the chunk contains, but none of the facts."""
-        text = " ".join((self.label, *self.facts)).casefold()
-        others = [word for word in self.holds if word not in text]
-        return f" (elsewhere in it: {', '.join(others)})" if others else ""
 
     def keeping(self, number: int) -> "FactGroup":
         """The first facts."""
         more = self.more + len(self.facts) - number
-        return replace(self, facts=self.facts[:number], before=self.before[:number], more=more)
+        return replace(
+            self,
+            facts=self.facts[:number],
+            before=self.before[:number],
+            indexes=self.indexes[:number],
+            more=more,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class FactsTask(ExploringTask[FactsDecision]):
     """Look at a page of a node's atomic facts, grouped by chunk, best group first (figure 9).
 
-    Its own choices are the facts. `unlisted` are the facts of a hub that are on no page.
+    Its own choices are the facts; `remaining` counts the chunks that are not shown, `unlisted` the
+    facts of a hub that are on no page.
     """
 
     prompt = "atomic_facts"
+    last_call = "read_chunk is still carried out, anything else ends the search"
     decision = FactsDecision
     reply_tokens = 1200
     fewest = 1
@@ -359,12 +387,12 @@ class FactsTask(ExploringTask[FactsDecision]):
         unlisted = unlisted if self.unlisted else ""
         return self.path_values() | {
             "node": folded(self.node),
-            "facts": shown + page_line("facts", self.page, self.remaining) + unlisted,
+            "facts": shown + page_line("chunks", self.page, self.remaining) + unlisted,
         }
 
     def problem(self, decision: FactsDecision) -> str | None:
         """read_chunk without a chunk that was shown and is not read yet; a page that is not."""
-        if decision.function == "next_page" and not self.remaining:
+        if decision.function == "next_page" and not (self.remaining and self.calls_left > 0):
             return "There is no next page: choose read_chunk or stop_and_read_neighbor."
         if decision.function != "read_chunk":
             return None
@@ -381,26 +409,33 @@ class FactsTask(ExploringTask[FactsDecision]):
         return sum(len(group.facts) for group in self.groups)
 
     def keeping_own(self, number: int) -> Self:
-        """The best groups, with so many facts in all."""
-        remaining = self.remaining + max(0, self.own_choices - number)
-        groups: list[FactGroup] = []
+        """The best groups, with so many facts in all, a few of each group first."""
+        shares: list[int] = []
         for group in self.groups:
-            if number <= 0:
-                break
-            groups.append(group.keeping(min(number, len(group.facts))))
-            number -= len(group.facts)
+            shares.append(max(0, min(FACTS_AT_FIRST, len(group.facts), number)))
+            number -= shares[-1]
+        for at, group in enumerate(self.groups):
+            more = max(0, min(len(group.facts) - shares[at], number))
+            shares[at] += more
+            number -= more
+        pairs = zip(self.groups, shares, strict=True)
+        groups = [group.keeping(share) for group, share in pairs if share]
+        remaining = self.remaining + len(self.groups) - len(groups)
         return replace(self, groups=tuple(groups), remaining=remaining)
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkTask(ExploringTask[ChunkDecision]):
-    """Read one chunk in full (figure 10).
+    """Read one chunk in full, or several short ones (figure 10).
 
-    `queued` are the labels of the chunks that wait, the next one first: its own choices.
+    `together` are the labels and texts of those that are read with the first one. `queued` are the
+    labels of the chunks that wait, the next one first: its own choices. What lies around is said of
+    the last chunk.
     """
 
     prompt = "chunk"
     decision = ChunkDecision
+    last_call = "a chunk that you choose, and those that wait, are still read"
     reply_tokens = 1600
     ranked = "queued"
     label: str
@@ -408,6 +443,7 @@ class ChunkTask(ExploringTask[ChunkDecision]):
     queued: tuple[str, ...] = ()
     has_previous: bool = True
     has_subsequent: bool = True
+    together: tuple[tuple[str, str], ...] = ()
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, the chunk, and its surroundings."""
@@ -416,6 +452,8 @@ class ChunkTask(ExploringTask[ChunkDecision]):
             more = "more chunks" if waiting else "chunks"
             waiting.append(f"{self.remaining} {more}")
         around = []
+        if self.together:
+            around.append("Previous and subsequent are those of the last chunk.")
         if not self.has_previous and not self.has_subsequent:
             around.append("This chunk is the whole document.")
         elif not self.has_previous:
@@ -423,11 +461,28 @@ class ChunkTask(ExploringTask[ChunkDecision]):
         elif not self.has_subsequent:
             around.append("This is the document's last chunk.")
         around.append(f"Waiting to be read: {'; '.join(waiting) or 'nothing'}.")
+        texts = [f"[{folded(label)}]\n{text}" for label, text in self.together]
         return self.path_values() | {
-            "label": folded(self.label),
+            "label": "; ".join(folded(one) for one in (self.label, *self.labels_together)),
             "around": " ".join(around),
-            "text": self.text,
+            "text": "\n\n".join([self.text, *texts]),
         }
+
+    def problem(self, decision: ChunkDecision) -> str | None:
+        """A further chunk where no call is left."""
+        if self.calls_left < 0 and decision.function not in ("search_more", "termination"):
+            return "No call is left: choose search_more or termination."
+        return None
+
+    @property
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """The labels and texts of all its chunks."""
+        return ((self.label, self.text), *self.together)
+
+    @property
+    def labels_together(self) -> tuple[str, ...]:
+        """The labels of the chunks that are read with the first one."""
+        return tuple(label for label, _ in self.together)
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +506,7 @@ class NeighborTask(ExploringTask[NeighborDecision]):
 
     def problem(self, decision: NeighborDecision) -> str | None:
         """A neighbor that was not shown, or a page that is not there."""
-        if decision.function == "next_page" and not self.remaining:
+        if decision.function == "next_page" and not (self.remaining and self.calls_left > 1):
             return "There is no next page: choose read_neighbor_node or termination."
         if decision.function == "read_neighbor_node" and not (
             1 <= decision.neighbor <= len(self.neighbors)

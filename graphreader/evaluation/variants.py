@@ -25,6 +25,7 @@ from graphreader.errors import UsageError
 from graphreader.settings import Settings
 
 GRAPHREADER = "graphreader"
+ALL_NEIGHBORS = 100_000  # of which one is drawn, each with the same chance
 
 
 class WithoutPlan(Planning):
@@ -64,12 +65,12 @@ class RandomNeighbors(Exploration):
 
     async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Move to a random neighbor; the move counts as a function call."""
-        neighbors = await ranked_neighbors(self._deps, state)
+        neighbors = await ranked_neighbors(self._deps, state, ALL_NEIGHBORS)
         if not neighbors:
             return {"stopped": "nothing_left"}
         position = f"{state['path']} {len(state['functions'])}"
         random = Random(f"{self._seed} {state['question']} {position}")
-        node = random.choice(sorted(neighbors, key=lambda neighbor: neighbor.name))
+        node = random.choice(sorted((one.node for one in neighbors), key=lambda node: node.name))
         decision = NeighborDecision(
             rationale="Chosen by chance.", function="read_neighbor_node", neighbor=1
         )

@@ -87,13 +87,15 @@ def read_chunk(task: tasks.ChunkTask) -> decisions.ChunkDecision:
     leads = question.new_name_terms(_lines_of(task.notebook)) | (
         terms_of(task.node) - question.vocabulary
     )
-    sentences = ranked_sentences([Excerpt(task.label, task.text, 0)], question, leads)
+    excerpts = [Excerpt(label, text, 0) for label, text in task.texts]
+    sentences = ranked_sentences(excerpts, question, leads)
     quotes = [one.text for one in worth_noting(sentences, question)]
+    whole = "\n\n".join(text for _, text in task.texts)
     notebook = _noted(task.notebook, quotes, question)
     is_complete = covers(_lines_of(notebook), question)
     return decisions.ChunkDecision(
         notebook=notebook,
-        quotes=sorted(quotes, key=task.text.index),
+        quotes=sorted(quotes, key=whole.index),
         rationale="The notes hold every word that the question asks for."
         if is_complete
         else "Some words of the question are not in the notes yet.",

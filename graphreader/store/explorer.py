@@ -41,8 +41,7 @@ FACTS_OF_A_RELATED_NODE = 50
 OUTLINE_CHUNKS = 10_000
 """Chunks of an outline: 20 million tokens of the longest chunks."""
 
-OPENING = 2  # first facts of a document with the name of a node that count as facts of the node
-RECENT = 3  # chunks read last whose facts lead to nodes named in the notebook
+TITLES = 2  # documents that the profile of a node names
 COMPARED = 50  # facts up to which the profile of a node lists them
 
 
@@ -137,33 +136,30 @@ class GraphExplorer:
 
     async def profiles(self, ids: Sequence[str]) -> dict[str, Profile]:
         """Return the profiles of nodes by id; deleted ones are left out."""
-        rows = await self._rows("profiles", ids=list(ids), compared=COMPARED)
+        rows = await self._rows("profiles", ids=list(ids), compared=COMPARED, titles=TITLES)
         return {
             row["id"]: Profile(
                 frozenset(name.casefold() for name in (row["name"], *row["aliases"])),
                 frozenset(row["facts"]) if row["total"] <= COMPARED else None,
+                row["total"],
+                frozenset(row["chunks"]),
+                tuple(row["titles"]),
             )
             for row in rows
         }
 
-    async def facts(
-        self, node: str, related: Sequence[str] = (), words: Sequence[str] = (), opening: int = 0
-    ) -> NodeFacts:
+    async def facts(self, node: str, related: Sequence[str] = ()) -> NodeFacts:
         """Return the facts of a node, grouped by chunk in the order of the texts.
 
-        Of a hub it returns FACTS_OF_A_NODE, first those that also name a `related` node. The first
-        `opening` facts of a document with the node's name count as its facts. Each group says which
-        of the `words` (lower case, or beginnings of words) its chunk or document title has.
+        Of a hub it returns FACTS_OF_A_NODE, first those that also name a `related` node.
         """
-        rows = await self._read(
-            "atomic_facts", id=node, words=list(words), opening=opening, **_bounds(related)
-        )
+        rows = await self._read("atomic_facts", id=node, **_bounds(related))
         if not rows:
             return NodeFacts((), 0)
         groups = []
         for row in rows[0]["rows"]:
             facts = tuple(StoredFact(**fact) for fact in row.pop("facts"))
-            groups.append(ChunkFacts(facts=facts, holds=tuple(row.pop("holds")), **row))
+            groups.append(ChunkFacts(facts=facts, **row))
         return NodeFacts(tuple(groups), rows[0]["total"])
 
     async def neighbors(
@@ -174,14 +170,12 @@ class GraphExplorer:
         related: Sequence[str],
         vector: Sequence[float] | None,
         limit: int,
-        noted: str = "",
     ) -> list[Neighbor]:
-        """Return the nodes that share a fact (see `facts`) with a node, without the `visited` ones.
+        """Return the nodes that share a fact with a node, without the `visited` ones.
 
-        Nodes whose names are in the text `noted` and in facts of the chunks `read` last count as
-        well. First come, at a hub, those of facts that name a `related` node; then those with the
-        most shared facts, divided by the square root of all facts of the neighbor. `vector` is
-        compared with the embedding of each.
+        First come, at a hub, those of facts that name a `related` node; then those with the most
+        shared facts, divided by the square root of all facts of the neighbor. `vector` is compared
+        with the embedding of each. `read` are ids of chunks.
         """
         rows = await self._rows(
             "neighbors",
@@ -190,9 +184,6 @@ class GraphExplorer:
             read=list(read),
             vector=self.connection.vector(vector) if vector and any(vector) else None,
             limit=limit,
-            opening=OPENING,
-            recent=list(read[-RECENT:]) if noted else [],
-            noted=noted,
             **_bounds(related),
         )
         return [Neighbor(Node(row.pop("id"), row.pop("name")), **row) for row in rows]

@@ -42,10 +42,17 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The casefolded wordings of a node, and the ids of its facts, None where there are many."""
+    """The casefolded wordings of a node, and the ids of its facts, None where there are many.
+
+    `total` counts its facts, `chunks` are the ids of some chunks that have them, and `titles` are
+    those of the first documents with them.
+    """
 
     aliases: frozenset[str]
     facts: frozenset[str] | None
+    total: int = 0
+    chunks: frozenset[str] = frozenset()
+    titles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,7 @@ class ChunkHit:
 class ChunkFacts:
     """Facts of one chunk, in their order; `index` is the chunk's position in its document.
 
-    `headed`: the document has headings. `holds` are the requested words in the chunk or the title.
+    `headed`: the document has headings.
     """
 
     chunk: str
@@ -102,7 +109,6 @@ class ChunkFacts:
     document_id: str
     facts: tuple[StoredFact, ...]
     headed: bool = False
-    holds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.agent import decisions
+from graphreader.agent import decisions, exploration
 from graphreader.agent.decisions import InitialNodes, ProposedNode
 from graphreader.agent.events import (
     ChunkRead,
@@ -79,6 +79,12 @@ def ask(neo4j: Settings, ring: str) -> Ask:
     return run
 
 
+@pytest.fixture(autouse=True)
+def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks are read one by one, though they are short."""
+    monkeypatch.setattr(exploration, "MOST_TOGETHER", 1)
+
+
 def chunks(*order: str) -> Callable[[FactsTask], Any]:
     """Read the chunks of these numbers, in that order."""
 
@@ -128,19 +134,15 @@ def test_invented_nodes_are_dropped(ask: Ask) -> None:
     assert set(names) <= set(world.RING_NAMES)
 
 
-# Mode `paper` has five paths of ten calls; a setting goes before that. A
-# call is one chosen function: reading a node's facts is none, and each decision is one.
+# Mode `paper` has five paths of ten calls; a setting goes before that. Each prompt says how many
+# calls are left, each decision is one, and none is spent on a neighbor that cannot be read.
 @pytest.mark.parametrize(
     ("changes", "paths", "calls"),
-    [
-        ({}, 5, 10),
-        ({"calls": 3}, 5, 3),
-        ({"initial_nodes": 4, "calls": 5}, 4, 5),
-    ],
+    [({}, 5, 9), ({"calls": 3}, 5, 3), ({"initial_nodes": 4, "calls": 5}, 4, 5)],
     ids=str,
 )
-def test_modes(ask: Ask, changes: dict[str, Any], paths: int, calls: int) -> None:
-    asked = ask({NeighborTask: onwards}, **changes)
+def test_calls(ask: Ask, changes: dict[str, Any], paths: int, calls: int) -> None:
+    asked = ask({FactsTask: no_chunk, NeighborTask: onwards}, **changes)
 
     reading = asked.reading
     assert [path.calls for path in reading.paths] == [calls] * paths
@@ -148,6 +150,41 @@ def test_modes(ask: Ask, changes: dict[str, Any], paths: int, calls: int) -> Non
     chosen = [one.call for one in asked.events if isinstance(one, FunctionChosen)]
     assert len(chosen) == sum(len(path.functions) for path in reading.paths) == calls * paths
     assert [path.usage.calls for path in reading.paths] == [calls] * paths
+    first = max(task.calls_left for task in asked.tasks(FactsTask))
+    assert f"Calls left after this one: {first}." in asked.tasks(FactsTask)[0].values()["calls"]
+    assert first == changes.get("calls", 10) - 1
+
+
+# Chunks that the last call chose are read and noted; nothing else can be chosen there.
+def test_the_last_chunks_are_read(ask: Ask) -> None:
+    def read(task: ChunkTask) -> Any:
+        assert task.problem(world.chunk("read_subsequent_chunk"))
+        return world.chunk("search_more", f"{task.notebook} {task.label}".strip())
+
+    asked = ask({FactsTask: chunks("0", "1"), ChunkTask: read}, "Beta", calls=1)
+    (task, *_) = asked.tasks(FactsTask)
+
+    assert "This is the last call: read_chunk is still carried out" in task.values()["calls"]
+    assert "No call is left" in asked.tasks(ChunkTask)[0].values()["calls"]
+    assert asked.chunks == ["ring, chunk 0", "ring, chunk 1"]
+    assert asked.reading.paths[0].notebook == "ring, chunk 0 ring, chunk 1"
+    assert asked.reading.paths[0].stopped == "call_limit"
+
+
+# Short chunks that wait are read together, and what is quoted is found in each of them.
+def test_short_chunks_together(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploration, "MOST_TOGETHER", 4)
+    quotes = ["Alpha met Beta here.", "Beta met Gamma here."]
+    asked = ask(
+        {FactsTask: chunks("1", "0"), ChunkTask: lambda _: world.chunk("termination", "x", quotes)},
+        "Beta",
+    )
+    (task,) = asked.tasks(ChunkTask)
+
+    assert (task.label, task.labels_together) == ("ring, chunk 1", ("ring, chunk 0",))
+    assert "[ring, chunk 0]\nAlpha met Beta here." in task.values()["text"]
+    assert sum(isinstance(event, ChunkRead) for event in asked.events) == 2
+    assert {one.chunk for one in asked.reading.citations} == {0, 1}
 
 
 # A path that finds nothing costs two calls, one for the facts and one for the neighbors. Where no

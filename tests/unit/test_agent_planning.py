@@ -40,6 +40,24 @@ def test_select_diverse(profiles: dict[str, Profile], chosen: str) -> None:
     assert "".join(node.id for node in select_diverse(NODES, profiles, 3)) == chosen
 
 
+# Of the best nodes those for different needs and chunks are taken, then others by rank.
+def test_nodes_cover_needs_and_chunks() -> None:
+    places = {"a": "1", "b": "1", "c": "2", "d": "3", "e": "4"}
+    profiles = {
+        id_: Profile(frozenset({id_}), frozenset({id_}), 1, frozenset({chunk}))
+        for id_, chunk in places.items()
+    }
+    names = dict(a="Ann born", b="Ann Lee", c="Ann grave", d="the poet", e="Ulm town")
+    nodes = [Node(id_, name) for id_, name in names.items()]
+
+    def chosen(number: int, *needs: str) -> str:
+        return "".join(node.id for node in select_diverse(nodes, profiles, number, needs))
+
+    assert chosen(3) == "acd"
+    assert chosen(2, "where Ann was born", "which town that is") == "ae"
+    assert chosen(3, "where Ann was born", "which town that is") == "abe"
+
+
 # Each text is embedded once, in the order of the request.
 async def test_query_vectors() -> None:
     requests: list[list[str]] = []

@@ -7,8 +7,9 @@ import pytest
 
 from graphreader.agent import ranking
 from graphreader.agent.ranking import (
-    FACTS_PER_PAGE,
-    FactPart,
+    CHUNKS_PER_PAGE,
+    distinct_titles,
+    fact_groups,
     fuse_rankings,
     needs_context,
     open_needs,
@@ -19,18 +20,18 @@ from graphreader.agent.ranking import (
 from graphreader.store.records import ChunkFacts, StoredFact
 
 
+class NoContexts:
+    async def contexts(self, chunks: object) -> dict[str, object]:
+        return {}
+
+
 def chunk(index: int, *facts: str, document: str = "book") -> ChunkFacts:
     stored = tuple(StoredFact(number, fact) for number, fact in enumerate(facts))
     return ChunkFacts(f"c{index}", index, document, "d", stored)
 
 
-def hub(chunks: int, facts: int) -> list[ChunkFacts]:
-    texts = [[f"Fact {n} of chunk {index}." for n in range(facts)] for index in range(chunks)]
-    return [chunk(index, *facts) for index, facts in enumerate(texts)]
-
-
-def order(parts: list[FactPart]) -> list[int]:
-    return [part.source.index for part in parts]
+def order(page: list[ChunkFacts]) -> list[int]:
+    return [one.index for one in page]
 
 
 # What shares more and rarer words with the query comes first; equal items keep their order, in
@@ -78,28 +79,43 @@ def test_best_chunk_first() -> None:
     assert order(page_of_facts(chunks, "Which baker lived in Rome?", 0, ["c2"])[0]) == [0, 1, 2]
 
 
-# Every chunk has its turn before any has its second one; facts of a part stand in the text's order.
-def test_no_chunk_crowds_out_the_others() -> None:
-    chunks = [chunk(0, *(f"Filler {n}." for n in range(5)), "The baker came."), chunk(1, "Ann.")]
+# A chunk has one group, so that it has one number. Of its facts the best ones stay where there is
+# little room, and are shown in the order of the text.
+async def test_one_group_a_chunk() -> None:
+    long = chunk(0, *(f"Filler number {n} of the text." for n in range(20)), "The baker came here.")
+    groups = await fact_groups(NoContexts(), [long, chunk(1, "Ann sang.")], "baker", ["c1"])  # type: ignore[arg-type]
+    short = groups[0].keeping(2)
 
-    parts, remaining = page_of_facts(chunks, "baker", 0)
+    assert [(group.label, group.read) for group in groups] == [
+        ("book, chunk 0", False),
+        ("book, chunk 1", True),
+    ]
+    assert short.shown().splitlines()[1:] == [
+        "- Filler number 0 of the text.",
+        "- The baker came here.",
+        "(19 more facts of this node in this chunk)",
+    ]
 
-    assert order(parts) == [0, 1, 0]
-    assert [fact.index for fact in parts[0].facts] == [0, 1, 5]
-    assert [part.more for part in parts] == [3, 0, 0]
-    assert remaining == 0
+
+# Documents with one title are told apart by the beginning of their ids; others keep their title.
+def test_equal_titles() -> None:
+    chunks = [replace(chunk(0, "A."), document_id=id_) for id_ in ("1234567", "7654321")]
+    other = replace(chunk(1, "B.", document="tale"), document_id="t")
+
+    assert distinct_titles([*chunks, other]) == {
+        "1234567": "book (123456)",
+        "7654321": "book (765432)",
+        "t": "tale",
+    }
 
 
-# A chunk ranks by all that it holds, not only by the node's facts in it, nor by the node's name.
-def test_the_whole_chunk_counts() -> None:
-    chunks = [chunk(0, "Ann, a baker, sang."), chunk(1, "Ann sang."), chunk(2, "Ann slept.")]
-    chunks[2] = replace(chunks[2], holds=("ulm", "born"))
+# The node's name does not count: all of its chunks share it.
+def test_the_name_does_not_count() -> None:
+    chunks = [chunk(0, "Ann, a baker, sang."), chunk(1, "Ann was born."), chunk(2, "Ann slept.")]
 
-    parts, _ = page_of_facts(chunks, "Was Ann the baker born in Ulm?", 0, node="Ann Baker")
+    page, _ = page_of_facts(chunks, "Was Ann the baker born in Ulm?", 0, node="Ann Baker")
 
-    assert order(parts) == [2, 0, 1]
-    assert parts[0].holds == ("ulm", "born")
-    assert [part.promise for part in parts] == [1.0, 0.0, 0.0]
+    assert order(page) == [1, 0, 2]
 
 
 # A document called like the node comes first, also with a word in brackets behind its name.
@@ -124,17 +140,17 @@ def test_document_that_is_asked_for() -> None:
     assert order(page_of_facts(chunks, query, 0, node="Ulm")[0]) == [2, 0, 1]
 
 
-# Page after page, by as many facts as were shown, every fact comes exactly once.
-def test_all_pages_together_are_all_facts() -> None:
-    chunks, seen = hub(chunks=30, facts=20), list[tuple[int, int]]()
-    while len(seen) < 600:
-        parts, remaining = page_of_facts(chunks, "fact 7 of chunk 3", len(seen))
-        facts = [(part.source.index, fact.index) for part in parts for fact in part.facts]
-        assert len(facts) <= FACTS_PER_PAGE
-        assert remaining == 600 - len(seen) - len(facts)
-        seen += facts[:47]  # as many as a window happens to hold
+# Page after page, by as many chunks as were shown, every chunk comes exactly once.
+def test_all_pages_together_are_all_chunks() -> None:
+    chunks = [chunk(index, f"Fact of chunk {index}.") for index in range(200)]
+    seen: list[int] = []
+    while len(seen) < 200:
+        page, remaining = page_of_facts(chunks, "chunk 3", len(seen))
+        assert len(page) <= CHUNKS_PER_PAGE
+        assert remaining == 200 - len(seen) - len(page)
+        seen += order(page)[:47]  # as many as a window happens to hold
 
-    assert sorted(seen) == [(chunk, fact) for chunk in range(30) for fact in range(20)]
+    assert sorted(seen) == list(range(200))
 
 
 # A fact that points at something, or names nothing, needs the fact before it to be understood.
