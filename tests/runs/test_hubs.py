@@ -78,7 +78,8 @@ def city(neo4j: Settings) -> Iterator[str]:
 def numbered(prompt: str, mark: str) -> dict[str, int]:
     """The first lines of what is numbered between two marks, and their numbers."""
     inside = prompt.partition(f"<{mark}>\n")[2].partition(f"\n</{mark}>")[0]
-    return {name: int(n) for n, name in re.findall(r"^\[(\d+)\] (.*)$", inside, re.MULTILINE)}
+    lines = re.findall(r"^\[(\d+)\] (.*?)(?: \(\d+ fact.*)?$", inside, re.MULTILINE)
+    return {name: int(n) for n, name in lines}
 
 
 def mind(notes: bool) -> Any:

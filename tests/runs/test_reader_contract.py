@@ -67,7 +67,7 @@ def reply(request: ChatRequest) -> Mapping[str, Any]:
         case "RationalPlan":
             return {"plan": "Look for the lighthouse.", "needs": ["copper lighthouse"]}
         case "InitialNodes":
-            nodes = re.findall(r"(?m)^\[(\d+)\] (.+)$", user.partition("</nodes>")[0])
+            nodes = re.findall(r"(?m)^\[(\d+)\] (.+) \(\d+ fact", user.partition("</nodes>")[0])
             best = ("Marta Quiroga", "Valparaiso")
             return {"nodes": [{"number": n, "score": 9 + 91 * (one in best)} for n, one in nodes]}
         case "FactsDecision":

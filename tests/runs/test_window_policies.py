@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from graphreader.agent import ranking
 from graphreader.agent.decisions import Condensed, InitialNodes
 from graphreader.agent.exploration import MAX_NEIGHBORS
-from graphreader.agent.ranking import FACTS_PER_PAGE
 from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     AnswerTask,
@@ -58,31 +58,17 @@ def turn_pages(task: FactsTask) -> Any:
 
 
 # A decider may look at all facts of a hub, page after page; the question's own words come first.
-def test_all_facts_can_be_seen(ask: Ask) -> None:
+def test_all_facts_can_be_seen(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "CHUNKS_PER_PAGE", 4)
     reading, decider = ask({FactsTask: turn_pages})
 
     pages = tasks(decider, FactsTask)
     facts = [fact for task in pages for group in task.groups for fact in group.facts]
     assert "Hub met Person229 here." in pages[0].groups[0].facts
-    assert [task.page for task in pages] == [1, 2]
-    assert pages[0].own_choices <= FACTS_PER_PAGE
+    assert [task.page for task in pages] == list(range(1, len(pages) + 1))
+    assert len(pages[0].groups) == 4
     assert sorted(facts) == sorted(SENTENCES)
-    assert [call.name for call in reading.paths[0].functions][:2] == [
-        "next_page", "stop_and_read_neighbor",
-    ]  # fmt: skip
-
-
-# A chunk whose facts stand in several groups is read once, also where each of them is named.
-def test_a_chunk_of_several_groups(ask: Ask) -> None:
-    def all_groups(task: FactsTask) -> Any:
-        return world.facts("read_chunk", list(range(1, len(task.groups) + 1)))
-
-    _, decider = ask({FactsTask: all_groups}, calls=50)
-
-    labels = [task.label for task in tasks(decider, ChunkTask)]
-    groups = tasks(decider, FactsTask)[0].groups
-    assert len(labels) == len(set(labels)) == len({group.label for group in groups})
-    assert len(groups) > len(labels)
+    assert [call.name for call in reading.paths[0].functions][:2] == ["next_page", "next_page"]
 
 
 # Neighbors come in pages as well, none twice, and one of a later page can be read.
@@ -116,7 +102,7 @@ def test_long_notebooks_are_condensed(ask: Ask) -> None:
     )
 
     assert len(tasks(decider, CondenseTask)) == 1
-    assert [task.notebook for task in tasks(decider, ChunkTask)] == ["Hub met many."] * 2
+    assert {task.notebook for task in tasks(decider, ChunkTask)} == {"Hub met many."}
     assert reading.paths[0].notebook == "Hub met many."
     assert reading.phases["explore"].calls == reading.paths[0].usage.calls
     assert reading.paths[0].usage.calls == reading.paths[0].calls + 1
