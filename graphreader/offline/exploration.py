@@ -176,7 +176,7 @@ def _lead(node: str, notebook: str, question: ParsedQuestion) -> float:
 
 def _next_function(task: tasks.ChunkTask, quotes: list[str]) -> NextFunction:
     """Read on only where the one useful sentence is the chunk's last or first."""
-    if len(quotes) == 1 and not task.queued:
+    if len(quotes) == 1 and not task.queued and task.calls_left >= 0:
         before, _, after = task.text.partition(quotes[0])
         if before.strip() and not after.strip() and task.has_subsequent:
             return "read_subsequent_chunk"
