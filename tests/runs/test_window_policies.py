@@ -59,16 +59,16 @@ def turn_pages(task: FactsTask) -> Any:
 
 # A decider may look at all facts of a hub, page after page; the question's own words come first.
 def test_all_facts_can_be_seen(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "CHUNKS_PER_PAGE", 4)
+    monkeypatch.setattr(ranking, "CHUNKS_PER_PAGE", 1)
     reading, decider = ask({FactsTask: turn_pages})
 
     pages = tasks(decider, FactsTask)
     facts = [fact for task in pages for group in task.groups for fact in group.facts]
     assert "Hub met Person229 here." in pages[0].groups[0].facts
     assert [task.page for task in pages] == list(range(1, len(pages) + 1))
-    assert len(pages[0].groups) == 4
+    assert len(pages[0].groups) == 1 < len(pages)
     assert sorted(facts) == sorted(SENTENCES)
-    assert [call.name for call in reading.paths[0].functions][:2] == ["next_page", "next_page"]
+    assert [call.name for call in reading.paths[0].functions][:1] == ["next_page"]
 
 
 # Neighbors come in pages as well, none twice, and one of a later page can be read.
