@@ -148,14 +148,14 @@ def select_diverse(
 def _covering(
     nodes: Sequence[Node], profiles: Mapping[str, Profile], number: int, needs: Sequence[str]
 ) -> list[Node]:
-    """The nodes that cover a need that no better one covers, and lie in a chunk of their own."""
+    """The best node, and those that cover a further need and lie in a further chunk."""
     chosen: list[Node] = []
     covered: set[int] = set()
     chunks: set[str] = set()
     for node in nodes:
         own = {n for n, need in enumerate(needs) if words(node.name) & words(need)} - covered
         further = profiles[node.id].chunks - chunks
-        if len(chosen) < number and further and (own or not needs):
+        if len(chosen) < number and further and (own or not needs or not chosen):
             chosen.append(node)
             covered |= own
             chunks |= profiles[node.id].chunks

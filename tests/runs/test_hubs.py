@@ -102,8 +102,7 @@ def mind(notes: bool) -> Any:
                 at_hub = "Current node: Paris\n" in prompt
                 unread = [n for name, n in numbered(prompt, "facts").items() if "queen" in name]
                 seen = BRIDGE if notes and BRIDGE in prompt else ""
-                function = "read_chunk" if unread else "next_page"
-                function = "stop_and_read_neighbor" if at_hub else function
+                function = "stop_and_read_neighbor" if at_hub else "read_chunk"
                 return {**reason, "notebook": seen, "function": function, "chunks": unread}
             case "NeighborDecision":
                 bridge = numbered(prompt, "neighbors").get("Zenobia", 0)
@@ -148,8 +147,7 @@ def test_the_rare_bridge(neo4j: Settings, city: str, notes: bool) -> None:
     (path,) = reading.paths
     facts = next(one.user for one in model.requests if one.decision == "FactsDecision")
     assert BRIDGE in facts
-    calls = [(call.name, call.argument) for call in path.functions]
-    assert [call for call in calls if call[0] != "next_page"] == [
+    assert [(call.name, call.argument) for call in path.functions] == [
         ("stop_and_read_neighbor", ""),
         ("read_neighbor_node", "Zenobia"),
         ("read_chunk", "queen, chunk 0"),
