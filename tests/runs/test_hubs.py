@@ -113,7 +113,12 @@ def mind(notes: bool) -> Any:
                 return {**reason, **noted, "function": "termination"}
             case "Answer":
                 claim = {"claim": BEHIND, "citations": [1]}
-                answer = {"analysis": "", "answer": "Odenath", "answered": True}
+                answer = {
+                    "analysis": "",
+                    "answer": "Odenath",
+                    "explanation": "",
+                    "confidence": "stated",
+                }
                 return {**answer, "claims": [claim], "contradictions": []}
         raise AssertionError(request.decision)
 
