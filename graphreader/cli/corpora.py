@@ -181,10 +181,10 @@ def delete(
 
 
 def reindex(
-    corpus: Annotated[str, corpus_option("The corpus to embed again.")] = "default",
+    corpus: Annotated[str, corpus_option("The corpus to index again.")] = "default",
     json: JsonFlag = False,
 ) -> None:
-    """Embed the key elements again with the configured embeddings. No text is read again."""
+    """Index a corpus again after an upgrade or a change of embeddings. No text is read again."""
     with open_reader(corpus) as reader, IngestProgress("reindex") as progress:
         counts = reader.reindex(progress=progress)
     print_result({"embedded": counts}, f"Embedded again: {', '.join(counts)}.", json=json)
