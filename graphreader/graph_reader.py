@@ -416,9 +416,9 @@ class GraphReader:
         return await normalizer.run(dry_run=dry_run, progress=progress)
 
     async def areindex(self, *, progress: Progress = no_progress) -> list[str]:
-        """Index the corpus again after an upgrade, or embed it after GRAPHREADER_EMBEDDINGS changed.
+        """Index the corpus again after an upgrade or a change of embeddings, extracting no text.
 
-        No text is extracted again. Returns the embedded corpora: all of the database, if the length of the vectors changed.
+        Returns the embedded corpora: all of the database, if the length of the vectors changed.
         """
         connection = await self._resources.connection()
         embedder, stages = self._resources.embedder(), self._resources.settings.stages
