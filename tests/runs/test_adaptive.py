@@ -192,7 +192,7 @@ def test_paths_where_turns_stall(neo4j: Settings, ring: str) -> None:
 
     def chunk(task: ChunkTask) -> Any:
         read.append(task)
-        if quote in task.text:
+        if quote in task.values()["text"]:
             return world.chunk("termination", "Delta met Epsilon.", [quote])
         return world.chunk("search_more", task.notebook)
 
@@ -232,7 +232,9 @@ def test_resumed(neo4j: Settings, ring: str, tmp_path: Path, at: type[Any], numb
     def take(task: TurnTask) -> Turn:
         if len(task.notebook.findings) == 2:
             return answer(rests_on=[1, 2])
-        found = finding(number_of(task, " met "), text=f"Finding {task.turns}.")
+        passage = next(one for result in task.results for one in result["passages"])
+        quote = passage["text"].partition(".")[0]
+        found = finding(passage["number"], quote, f"Finding {task.turns}.")
         return turn(("search", "Zeta Eta"), findings=[found])
 
     def reader() -> tuple[GraphReader, Any]:

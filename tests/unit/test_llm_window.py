@@ -74,7 +74,7 @@ def test_cut_inside_a_group() -> None:
     assert task.choices == 8
     assert kept.actions == ("first", "last")
     assert kept.groups == (groups[0], FactGroup("two", ("c",), more=6))
-    assert kept.remaining == 3
+    assert kept.remaining == 1
     assert task.keeping(3).actions == ("last",)
     assert task.keeping(1).actions == ()
     assert task.keeping(1).groups == (FactGroup("one", ("a",), more=1),)
