@@ -54,6 +54,7 @@ _NUMBER = re.compile(
 )
 _INITIAL = re.compile(rf"(?:{_CAPITAL}\.)+")
 _FINAL_POINT = re.compile(rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$")
+_LIST = re.compile(r"(?<=\bBC|\bAD|\bCE) and the | and the (?=.* of )")
 _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
 
 
@@ -62,7 +63,9 @@ def names_of(text: str) -> list[str]:
 
     White space must be single spaces. Stop words at the ends of a run are left out ("The", "In").
     """
-    runs = chain.from_iterable(_names_in_run(match.group()) for match in _NAME.finditer(text))
+    matches = (match.group() for match in _NAME.finditer(text))
+    parts = chain.from_iterable(_LIST.split(match) for match in matches)
+    runs = chain.from_iterable(map(_names_in_run, parts))
     return list(dict.fromkeys(chain(runs, _DOTTED.findall(text), titles_of(text))))
 
 

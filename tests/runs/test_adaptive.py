@@ -130,6 +130,7 @@ def test_nothing_twice_unasked(ask: Ask) -> None:
 
     assert not again["passages"]
     assert again["text"].startswith("Shown before: [")
+    assert f"“{QUOTE}”" in again["text"]
     assert QUOTE in read["passages"][0]["text"]
 
 

@@ -160,3 +160,10 @@ def test_terms() -> None:
     assert terms_of("1,000") == terms_of("1000") != terms_of("100")
     assert terms_of("Norland").isdisjoint(terms_of("Norway"))
     assert "Ilse Marr" in names_of("They took Ilse Marr's boat.")
+
+
+# Names of a list are no name; one that is written with "and the" is.
+def test_names_in_a_list() -> None:
+    assert names_of("In 280 BC and the Battle of Asculum") == ["BC", "Battle of Asculum"]
+    assert names_of("Rome and the Siege of Ulm") == ["Rome", "Siege of Ulm"]
+    assert names_of("Florence and the Machine") == ["Florence and the Machine"]

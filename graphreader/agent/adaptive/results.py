@@ -1,7 +1,8 @@
 """The results of actions as a prompt shows them: numbered passages, and nothing twice unasked.
 
 A short chunk is shown whole, a long one by its best facts. A chunk that was shown whole before, or
-further up in the same turn, is only named, unless it was asked for by its number.
+further up in the same turn, is only named, the best ones with the fact that was found, unless it
+was asked for by its number.
 """
 
 from collections.abc import Collection, Sequence
@@ -44,7 +45,9 @@ class ResultWriter:
             if passage["text"]:
                 passages.append(passage)
             else:
-                before.append(f"[{passage['number']}] {folded(hit.document)}")
+                fact = next(iter(hit.facts.values()), "") if rank < BEST else ""
+                name = f"[{passage['number']}] {folded(hit.document)}"
+                before.append(f"{name}: “{folded(fact)}”" if fact else name)
         named = f"Shown before: {'; '.join(before)}." if before else ""
         text = "\n".join(filter(None, (named, outcome.text)))
         return {"action": action, "passages": passages, "text": text}
