@@ -334,7 +334,7 @@ async def own_connection(request: pytest.FixtureRequest) -> AsyncIterator[Connec
 
 async def states(connection: Connection) -> set[str]:
     rows = await connection.read("schema/indexes")
-    assert len(rows) == 14
+    assert len(rows) == 17
     return {row["state"] for row in rows}
 
 
@@ -386,7 +386,7 @@ async def test_another_dimension(own_connection: Connection) -> None:
     assert finished == ["one", "two"]
     assert await schema.dimension(own_connection) == 64
     assert alone == ["one"]
-    assert sorted(newer.embedded) == ["canada", "cold"]
+    assert sorted(newer.embedded) == ["canada", "cold", "title: Canada is cold."]
     assert [(one.embedding, one.dimension) for one in records] == [("newer", 64), ("new", 64)]
     assert [node.name for node in nearest] == ["cold"]
 

@@ -12,7 +12,7 @@ from tests.runs.openai_server import OpenAIServer, opened
 
 TASKS = [ExtractionTask("A title", f"Text number {number}.") for number in range(12)]
 GROUPS = [
-    FactGroup(f"d, {i}", tuple(f"Fact {i} {j} of the town." for j in range(15))) for i in range(30)
+    FactGroup(f"d, {i}", (f"Fact {i} of the town, which is long enough.",)) for i in range(400)
 ]
 FACTS = FactsTask("Who?", "Look.", (), "", "node", tuple(GROUPS))
 EXTRACTION = {"facts": [{"fact": "A is b.", "key_elements": ["A"]}]}

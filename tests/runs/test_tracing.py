@@ -22,7 +22,6 @@ STEPS = {
     "graphreader > initial_nodes > decide > initial_nodes",
     "graphreader > path > path > explore_atomic_facts > decide > atomic_facts",
     "graphreader > path > path > explore_chunks > decide > chunk",
-    "graphreader > path > path > explore_neighbors > decide > neighbors",
     "graphreader > answer_reasoning > decide > answer_reasoning",
 }
 
@@ -99,7 +98,7 @@ def test_langsmith(environment: dict[str, str], corpus: str, traces: TraceServer
     assert set(names) >= STEPS
     assert all(one.content["end_time"] for one in found)
     assert set(roots) == {"graphreader", "my own", "my chain"}
-    assert roots["graphreader"]["inputs"] == {"question": question}
+    assert roots["graphreader"]["inputs"] == {"question": question, "earlier": ""}
     assert roots["graphreader"]["extra"]["metadata"]["thread_id"]
     assert names.count("my own") == names.count("my own > graphreader") == 3
     assert names.count("my chain > graphreader > answer_reasoning > decide > answer_reasoning") == 1

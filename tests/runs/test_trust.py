@@ -15,8 +15,8 @@ QUESTION = "When was Alma born?"
 
 
 def quote_it(task: ChunkTask) -> Any:
-    found = next(text for text in FACTS if text in task.text)
-    return world.chunk("search_more", f"{task.notebook} {found}".strip(), [found])
+    found = [text for text in FACTS if text in task.values()["text"]]
+    return world.chunk("search_more", " ".join([task.notebook, *found]).strip(), found)
 
 
 def number_of(task: AnswerTask, words: str) -> int:

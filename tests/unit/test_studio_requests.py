@@ -68,7 +68,9 @@ async def test_inside() -> None:
 
 # Names that are no choices, and values that are none, are refused in words with those there are.
 def test_no_choices() -> None:
-    with pytest.raises(SettingsError, match=r"modle: Extra .*\. There are: corpus, model, mode, "):
+    with pytest.raises(
+        SettingsError, match=r"modle: Extra .*\. There are: corpus, model, initial_nodes, "
+    ):
         Choices.model_validate({"modle": "offline"})
     with pytest.raises(SettingsError, match=r"calls: .* to 1; window: .*integer"):
         Choices.model_validate({"calls": 0, "window": "x"})
