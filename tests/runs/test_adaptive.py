@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from graphreader.agent.adaptive import results
 from graphreader.agent.adaptive.tasks import Action, Finding, LastTurnTask, Notebook, Turn, TurnTask
-from graphreader.agent.events import ChunkRead, FunctionChosen, NoteTaken, RunBegan
+from graphreader.agent.events import ChunkRead, FactsRead, FunctionChosen, NoteTaken, RunBegan
 from graphreader.agent.tasks import ChunkTask
 from graphreader.errors import BudgetError
 from graphreader.graph_reader import GraphReader
@@ -224,6 +225,19 @@ def test_not_in_the_texts(ask: Ask) -> None:
 
     assert (reading.answer, reading.answered) == ("The texts do not tell.", False)
     assert reading.usage.calls == 1
+
+
+# A longer passage is shown by facts, and the event that tells of them has one place for each.
+def test_facts_are_announced(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("WHOLE_TOKENS", "BEST_TOKENS"):
+        monkeypatch.setattr(results, limit, 1)
+    run = ask(answer())
+    (event,) = [one for one in run.events if isinstance(one, FactsRead)]
+
+    assert "read_chunk shows it whole.)" in run.results(0)
+    assert QUOTE in event.facts
+    assert set(event.facts) <= set(world.RING)
+    assert len(event.facts) == len(event.places)
 
 
 # A run that breaks off goes on without asking again what was decided, and a new one can begin

@@ -322,7 +322,11 @@ class Turns:
             facts = [(one, index) for one in parts for index in one["facts"]]
             places = tuple((one["document_id"], one["index"], index) for one, index in facts)
             labels = tuple(f"{one['title']}, chunk {one['index']}" for one in parts)
-            texts = tuple(line for one in parts for line in one["text"].splitlines())
+            # A line that is no fact may stand behind them.
+            lines = (
+                line for one in parts for line in one["text"].splitlines()[: len(one["facts"])]
+            )
+            texts = tuple(line.removeprefix("- ") for line in lines)
             runtime.stream_writer(FactsRead(OWN_PATH, "question", texts, labels, places))
 
 
