@@ -3,7 +3,6 @@
 A call is one decision that names a function; reading a node's facts on entering it is none.
 """
 
-import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -40,12 +39,12 @@ from graphreader.agent.state import (
     Costs,
     Function,
     NodeRef,
-    PathResult,
     PathState,
     RunState,
     Seen,
     add_costs,
     label,
+    path_result,
 )
 from graphreader.agent.tasks import ChunkTask, FactsTask, NeighborTask
 from graphreader.errors import DecisionError, WindowError
@@ -117,23 +116,22 @@ class Exploration:
 
         Short chunks are read together. After the last call the queue is read to its end.
         """
-        taken = [
-            (ref, await self._deps.explorer.chunk(ref["id"]))
-            for ref in state["queue"][:MOST_TOGETHER]
-        ]
-        present = [(ref, chunk) for ref, chunk in taken if chunk]
-        if not present:
-            rest = state["queue"][MOST_TOGETHER:]
-            return {"queue": rest, "read": [*state["read"], *(ref["id"] for ref, _ in taken)]}
-        task, refs, chunks = self._chunk_task(state, present)
+        chunks = await self._next_chunks(state["queue"])
+        if not chunks:
+            first, *rest = state["queue"]
+            return {"queue": rest, "read": [*state["read"], first["id"]]}
+        task = self._chunk_task(state, chunks)
+        if len(chunks) > 1 and not self._fits(task):
+            chunks = chunks[:1]
+            task = self._chunk_task(state, chunks)
+        refs, rest = state["queue"][: len(chunks)], state["queue"][len(chunks) :]
+        read = [*state["read"], *(ref["id"] for ref in refs)]
         name = state["node"]["name"]
         for chunk in chunks:
             place = chunk.document, chunk.document_id, chunk.index
             runtime.stream_writer(ChunkRead(state["path"], name, *place))
         decision: ChunkDecision
         decision, _, costs = await self._deps.decide(task)
-        read = [*state["read"], *(ref["id"] for ref in refs)]
-        rest = [ref for ref in state["queue"] if ref not in refs]
         title = refs[-1]["document"]
         argument, queue = _queue_adjacent(chunks[-1], title, decision.function, rest, read)
         at = "; ".join((task.label, *task.labels_together))
@@ -149,31 +147,37 @@ class Exploration:
             "read": read,
         }
 
-    def _chunk_task(
-        self, state: PathState, waiting: Sequence[tuple[ChunkRef, StoredChunk]]
-    ) -> tuple[ChunkTask, list[ChunkRef], list[StoredChunk]]:
-        """The task to read the first chunk, with those after it while they are short and fit."""
-        sizes = itertools.accumulate(count(chunk.text) for _, chunk in waiting)
+    async def _next_chunks(self, queue: Sequence[ChunkRef]) -> list[StoredChunk]:
+        """The first chunk of the queue, with those after it while they are short.
+
+        Empty if the first one is deleted.
+        """
         room = self._deps.limits.window // 4
-        number = max(1, sum(size <= room for size in sizes))
-        while True:
-            refs, chunks = [list(one) for one in zip(*waiting[:number], strict=True)]
-            labels = [label(ref["document"], ref["index"]) for ref in refs]
-            rest = [ref for ref in state["queue"] if ref not in refs]
-            task = ChunkTask(
-                *_task_context(state),
-                state["node"]["name"],
-                labels[0],
-                chunks[0].text,
-                queued=tuple(label(ref["document"], ref["index"]) for ref in rest),
-                has_previous=chunks[-1].previous is not None,
-                has_subsequent=chunks[-1].subsequent is not None,
-                together=tuple(zip(labels[1:], (one.text for one in chunks[1:]), strict=True)),
-                calls_left=self._calls_left(state),
-            )
-            if number == 1 or self._fits(task):
-                return task, refs, chunks
-            number = 1
+        chunks: list[StoredChunk] = []
+        for ref in queue[:MOST_TOGETHER]:
+            chunk = await self._deps.explorer.chunk(ref["id"])
+            if chunk is None or (chunks and count(chunk.text) > room):
+                break
+            chunks.append(chunk)
+            room -= count(chunk.text)
+            if room <= 0:
+                break
+        return chunks
+
+    def _chunk_task(self, state: PathState, chunks: Sequence[StoredChunk]) -> ChunkTask:
+        """The task to read the chunks, with which the queue begins, together."""
+        labels = [label(ref["document"], ref["index"]) for ref in state["queue"]]
+        texts = [(name, chunk.text) for name, chunk in zip(labels, chunks, strict=False)]
+        return ChunkTask(
+            *_task_context(state),
+            state["node"]["name"],
+            *texts[0],
+            queued=tuple(labels[len(chunks) :]),
+            has_previous=chunks[-1].previous is not None,
+            has_subsequent=chunks[-1].subsequent is not None,
+            together=tuple(texts[1:]),
+            calls_left=self._calls_left(state),
+        )
 
     def _fits(self, task: ChunkTask) -> bool:
         try:
@@ -225,21 +229,9 @@ class Exploration:
 
     async def end_path(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Return the result of the path to the run."""
-        stopped = state["stopped"] or "nothing_left"
-        result: PathResult = {
-            "path": state["path"],
-            "initial_node": state["initial_node"]["name"],
-            "node_id": state["initial_node"]["id"],
-            "notebook": state["notebook"],
-            "functions": state["functions"],
-            "quotes": state["quotes"],
-            "stopped": stopped,
-            "error": state["error"],
-            "costs": state["costs"],
-            "read": state["read"],
-            "seen": state["seen"],
-        }
-        runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], state["error"]))
+        result = path_result(state, state["costs"])
+        stopped, error = result["stopped"], result["error"]
+        runtime.stream_writer(PathEnded(state["path"], stopped, state["notebook"], error))
         return {"paths": [result]}
 
     def count_call(

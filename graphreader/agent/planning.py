@@ -152,8 +152,10 @@ def _covering(
     chosen: list[Node] = []
     covered: set[int] = set()
     chunks: set[str] = set()
+    wanted = [words(need) for need in needs]
     for node in nodes:
-        own = {n for n, need in enumerate(needs) if words(node.name) & words(need)} - covered
+        own_words = words(node.name)
+        own = {n for n, need in enumerate(wanted) if own_words & need} - covered
         further = profiles[node.id].chunks - chunks
         if len(chosen) < number and further and (own or not needs or not chosen):
             chosen.append(node)

@@ -3,6 +3,7 @@
 Of the state of a path only `PathOutput` goes back to the run: paths never see each other.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, NotRequired
 
@@ -93,6 +94,23 @@ class PathResult(TypedDict):
     costs: Costs
     read: list[str]
     seen: Seen
+
+
+def path_result(state: Mapping[str, Any], costs: Costs) -> PathResult:
+    """The result of a path that ended in this state; of one that just ended, nothing was left."""
+    return {
+        "path": state["path"],
+        "initial_node": state["initial_node"]["name"],
+        "node_id": state["initial_node"]["id"],
+        "notebook": state["notebook"],
+        "functions": state["functions"],
+        "quotes": state["quotes"],
+        "stopped": state["stopped"] or "nothing_left",
+        "error": state["error"],
+        "costs": costs,
+        "read": state["read"],
+        "seen": state["seen"],
+    }
 
 
 def merge_paths(one: list[PathResult], other: list[PathResult]) -> list[PathResult]:

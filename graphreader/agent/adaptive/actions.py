@@ -1,7 +1,7 @@
 """The actions of a turn, carried out side by side: searches, nodes, chunks and outlines.
 
 Each action brings `Hit`s, which `results` numbers and words for the prompt, and a line of text.
-Asking the graph happens once for all searches of a turn, once for all names, once for all chunks.
+The graph is asked once for all searches of a turn and once for all names.
 """
 
 import asyncio

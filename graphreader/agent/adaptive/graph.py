@@ -18,15 +18,8 @@ from graphreader.agent.state import AgentInput, AgentOutput
 
 PATHS_NEED = 2  # turns that must be left for it to pay
 
-ADAPTIVE_NODES = (
-    "search",
-    "turn",
-    "act",
-    "choose_nodes",
-    *PATH_NODES,
-    "join_paths",
-    "answer",
-)
+TURN_NODES = ("search", "turn", "act", "choose_nodes", "join_paths", "answer")
+ADAPTIVE_NODES = (*TURN_NODES, *PATH_NODES)
 
 AFTER_TURN: dict[Any, str] = {
     "actions": "act",
@@ -40,8 +33,8 @@ def adaptive_functions(deps: AgentDependencies) -> dict[str, NodeFunction]:
     turns = Turns(deps)
     # Without dependencies the graph is only asked for its checkpoints.
     path_deps = deps and replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
-    own = ("search", "turn", "act", "choose_nodes", "join_paths", "answer")
-    return {name: getattr(turns, name) for name in own} | path_functions(Exploration(path_deps))
+    own = {name: getattr(turns, name) for name in TURN_NODES}
+    return own | path_functions(Exploration(path_deps))
 
 
 def build_adaptive_agent(
@@ -70,7 +63,7 @@ def wire_adaptive(
     graph = StateGraph(
         AdaptiveState, context_schema, input_schema=AgentInput, output_schema=AgentOutput
     )
-    for name in ("search", "turn", "act", "choose_nodes", "join_paths", "answer"):
+    for name in TURN_NODES:
         graph.add_node(name, nodes[name])
     graph.add_node("explore", compile_path(nodes, context_schema, step_by_step=step_by_step))
     graph.add_edge(START, "search")

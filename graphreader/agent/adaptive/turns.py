@@ -49,10 +49,10 @@ from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import (
     Costs,
     Function,
-    PathResult,
     Quote,
     add_costs,
     add_seen,
+    path_result,
 )
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.reading import FunctionCall, Stopped
@@ -108,25 +108,20 @@ class Turns:
         for function in functions:
             call = FunctionCall(**function)
             runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
-        known: AdaptiveState = {
-            **state,
+        noted: AdaptiveState = {
             "needs": decision.needs,
             "absent": list(dict.fromkeys([*state["absent"], *decision.absent])),
             "findings": [*state["findings"], *findings],
             "quotes": quotes,
             "thoughts": decision.notes,
         }
-        notebook = notebook_of(known).shown()
+        notebook = notebook_of({**state, **noted}).shown()
         if number == 1 and decision.needs:
             runtime.stream_writer(PlanMade("; ".join(decision.needs), tuple(decision.needs)))
         if notebook != state["notebook"]:
             runtime.stream_writer(NoteTaken(OWN_PATH, notebook))
         update: AdaptiveState = {
-            "needs": known["needs"],
-            "absent": known["absent"],
-            "findings": known["findings"],
-            "quotes": quotes,
-            "thoughts": decision.notes,
+            **noted,
             "notebook": notebook,
             "passages": passages,
             "read": list(dict.fromkeys([*state["read"], *_whole(shown)])),
@@ -144,7 +139,7 @@ class Turns:
         if chosen:
             return update
         earlier = [n for n in decision.rests_on if 1 <= n <= len(state["findings"])]
-        new = range(len(state["findings"]) + 1, len(known["findings"]) + 1)
+        new = range(len(state["findings"]) + 1, len(noted["findings"]) + 1)
         draft = decision.model_dump(include={"answer", "explanation", "confidence", "notes"})
         draft["rests_on"] = list(dict.fromkeys([*earlier, *new]))
         return {**update, "draft": draft, "stopped": stopped}
@@ -234,21 +229,8 @@ class Turns:
             claims=claims,
         )
         update = await checked_answer(self._deps, state["question"], decision, quotes)
-        stopped: Stopped = state["stopped"] or "termination"
-        path: PathResult = {
-            "path": OWN_PATH,
-            "initial_node": "question",
-            "node_id": "",
-            "notebook": state["notebook"],
-            "functions": state["functions"],
-            "quotes": quotes,
-            "stopped": stopped,
-            "error": None,
-            "costs": state["own_costs"],
-            "read": state["read"],
-            "seen": state["seen"],
-        }
-        runtime.stream_writer(PathEnded(OWN_PATH, stopped, state["notebook"], None))
+        path = path_result(state, state["own_costs"])
+        runtime.stream_writer(PathEnded(OWN_PATH, path["stopped"], state["notebook"], None))
         if self._deps.stream_answer:
             AnswerStream(runtime.stream_writer).finish(update["answer"])
         return {**update, "paths": [path]}
