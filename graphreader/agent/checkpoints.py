@@ -58,15 +58,16 @@ class CheckpointThread:
     async def repair(
         self, agent: Agent, snapshot: StateSnapshot
     ) -> dict[str, list[dict[str, Any]]] | None:
-        """Go back to before a step that failed (all paths, or the answer), to take it again.
+        """Go back to before a step that failed (a path, or the answer), to take it again.
 
         Returns the decisions that the run has taken, so that none is paid for twice
         (`AgentDependencies.earlier`); None if there was nothing to repair.
         """
         step = "answer_reasoning" if snapshot.values.get("unjoined") else ""
-        if all_failed_message(snapshot.values.get("paths", ())):
+        if _has_failed_path(snapshot):
             step = "path"
-        before = (await self._steps(agent)).get(STEPS.index(step) + 1) if step else None
+        steps = (await self._steps(agent)).values() if step else ()
+        before = next((one for one in steps if one.next[0] == step), None)
         if not before or not self.saver:
             return None
         earlier = await self._decisions(self.saver)
@@ -116,6 +117,15 @@ class CheckpointThread:
         else:
             before = "act" if known.values["turn"] else "search"
         await agent.aupdate_state(self.config, known.values, as_node=before)
+
+
+def _has_failed_path(snapshot: StateSnapshot) -> bool:
+    """Whether a path of an unfinished run ended with an error, also while others were under way."""
+    if snapshot.values.get("answer") and not failure_of(snapshot.values):
+        return False
+    states = [task.state.values for task in snapshot.tasks if isinstance(task.state, StateSnapshot)]
+    paths = [*snapshot.values.get("paths", ()), *states]
+    return any(path.get("stopped") == "error" for path in paths)
 
 
 def _step_number(snapshot: StateSnapshot) -> int:

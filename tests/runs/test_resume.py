@@ -234,6 +234,38 @@ def test_failed(
     assert not {one for one in first.asked if not isinstance(one, step)} & set(second.asked)
 
 
+# A path that failed in a run that broke off is taken again, and no decision with it.
+@pytest.mark.parametrize("at", [PathEnded, QuestionAnswered])
+def test_failed_path(settings: Settings, ring: str, whole: Whole, at: type[Any]) -> None:
+    failing: list[Any] = []
+
+    def away(task: Any) -> Any:
+        if not failing or failing == [task]:
+            failing.append(task)
+            raise ModelUnavailableError("Nobody answers.")
+        return EXPLORING[ChunkTask](task)
+
+    def broken(task: Any) -> Any:
+        raise RuntimeError("Oh!")
+
+    script = {ChunkTask: away, **({AnswerTask: broken} if at is QuestionAnswered else {})}
+    reader, first = asking(settings, ring, script)
+    with reader:
+        if at is PathEnded:
+            run = broken_off(reader, at)
+        else:
+            with pytest.raises(RuntimeError):
+                broken_off(reader, at)
+            (kept,) = reader.runs()
+            run = kept.id
+    reader, second = asking(settings, ring)
+    with reader:
+        reading = reader.resume(run)
+
+    assert plain(reading) == plain(whole[0])
+    assert set(first.asked) & set(second.asked) <= {*failing, *whole[1].asked[-1:]}
+
+
 # What one part of a run has spent is gone from the budget of the next.
 def test_budget(settings: Settings, ring: str) -> None:
     reader, first = asking(settings.model_copy(update={"max_calls": 8}), ring)
