@@ -122,8 +122,8 @@ class GraphExplorer:
         indexed = bool(rows) and rows[0]["terms"] == TERMS_VERSION
         return None if indexed else NOT_INDEXED.format(corpus=shlex.quote(self.corpus))
 
-    async def named(self, names: Sequence[str]) -> list[Element | None]:
-        """Return for each name the key element that it means, None where no name is near.
+    async def named(self, names: Sequence[str]) -> list[list[Element]]:
+        """Return for each name the key elements that it may mean, the nearest wording first.
 
         Case, accents, punctuation, initials, a plural s and a letter of a long word may differ.
         """

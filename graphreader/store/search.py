@@ -297,18 +297,18 @@ _LONG_WORD = 7  # letters; a shorter word that differs in one is another word
 
 async def find_named(
     connection: Connection, corpus: str, names: Sequence[str]
-) -> list[Element | None]:
-    """Return for each name the key element that it means, None where none is near."""
+) -> list[list[Element]]:
+    """Return for each name the key elements that it may mean, the nearest wording first."""
     queries = [_name_query(name, corpus) for name in names]
     asked = [query for query in queries if query]
     if not asked:
-        return [None for _ in names]
+        return [[] for _ in names]
     rows = await connection.read(
         "read/named_key_elements", corpus=corpus, queries=asked, limit=_ELEMENTS_PER_NAME
     )
     lists = iter(rows)
     return [
-        _nearest(name, next(lists)["rows"]) if query else None
+        _nearest(name, next(lists)["rows"]) if query else []
         for name, query in zip(names, queries, strict=True)
     ]
 
@@ -323,8 +323,8 @@ def _name_query(name: str, corpus: str) -> str | None:
     return f"{query[:-1]}{near})"
 
 
-def _nearest(name: str, rows: Sequence[Row]) -> Element | None:
-    """The key element with the nearest wording; of several the one with the most facts."""
+def _nearest(name: str, rows: Sequence[Row]) -> list[Element]:
+    """The key elements with a near wording, of equally near ones first that with the most facts."""
     matches = []
     for row in rows:
         element = Element(row["id"], row["name"], tuple(row["aliases"]), row["facts"])
@@ -332,7 +332,7 @@ def _nearest(name: str, rows: Sequence[Row]) -> Element | None:
         known = [level for level in levels if level is not None]
         if known:
             matches.append((min(known), -element.facts, element.name, element))
-    return min(matches, key=lambda match: match[:3])[3] if matches else None
+    return [match[3] for match in sorted(matches, key=lambda match: match[:3])]
 
 
 def _distance(name: str, wording: str) -> int | None:

@@ -161,6 +161,7 @@ NAMES = {
     "h": ["Maria"],
     "i": ["孙悟空"],
     "j": ["smith"],
+    "k": ["E. Zola"],
 }
 
 
@@ -196,5 +197,6 @@ async def test_named(
 
     unknown, named = await explorer.named(["Nobody", name])
 
-    assert unknown is None
-    assert (named.name if named else None) == element
+    assert unknown == []
+    assert (named[0].name if named else None) == element
+    assert {one.name for one in named[1:]} == ({"E. Zola"} if name == "Emile Zola" else set())

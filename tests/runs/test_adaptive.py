@@ -113,13 +113,16 @@ def test_actions(ask: Ask) -> None:
     assert run.reading.usage.calls == 2
 
 
-# Of a search for names only passages with all of them are shown, if there are any.
+# Of a search for names only passages with all of them are shown, if there are any; else it is said
+# which name is missing.
 def test_search_for_names(ask: Ask) -> None:
-    run = ask(turn(("search", "Gamma and Delta"), ("search", "Epsilon and Omega")), answer())
-    both, one = (result["passages"] for result in run.tasks[1].results)
+    run = ask(turn(("search", "Gamma and Delta"), ("search", "Epsilon, Omega met")), answer())
+    both, one = run.tasks[1].results
 
-    assert ["Gamma met Delta here." in passage["text"] for passage in both] == [True]
-    assert one
+    assert ["Gamma met Delta here." in passage["text"] for passage in both["passages"]] == [True]
+    assert both["text"] == ""
+    assert all("Epsilon" in passage["text"] for passage in one["passages"])
+    assert one["text"].endswith("No passage has Omega.")
 
 
 # A search only names what was shown whole before; a chunk that is asked for is printed again.

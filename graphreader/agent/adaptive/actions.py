@@ -17,13 +17,15 @@ from graphreader.llm.protocols import folded
 from graphreader.outline import outline_text
 from graphreader.store.records import ChunkHit, Element
 from graphreader.text.names import names_of
-from graphreader.text.words import terms_of
+from graphreader.text.words import is_common, terms_of
 
 PASSAGES_AT_FIRST = 7  # passages that the search for the question shows
 PASSAGES_A_SEARCH = 5
+PASSAGES_WITHOUT_NAME = 2  # passages that a search shows where none has the name in it
 MAX_RANGE = 8  # chunks that one read_chunk shows
 FACTS_A_PAGE = 40  # facts of a node that are shown at once
 NEIGHBORS = 10  # neighbors that are listed with a node
+MOST_NEIGHBORS = 50  # neighbors among which telling names are looked for
 OUTLINE_TOKENS = 600
 
 _RANGE = re.compile(r"(\d+)(?:\.(\d+))?(?:\s*[-–—~]\s*(?:(\d+)\.)?(\d+))?")
@@ -94,22 +96,28 @@ class ActionRunner:
         return await self._deps.explorer.search(queries, limit, vectors)
 
     async def _search_outcome(self, query: str, found: Sequence[ChunkHit]) -> Outcome:
-        named = with_names(found, query)
-        return Outcome(hits_of(named), "" if found else "Nothing: try other words.")
+        if not found:
+            return Outcome(text="Nothing: try other words.")
+        kept, missing = with_names(found, query)
+        return Outcome(hits_of(kept), f"No passage has {' or '.join(missing)}." if missing else "")
 
-    async def _named(self, actions: Sequence[Action]) -> list[Element | None]:
+    async def _named(self, actions: Sequence[Action]) -> list[list[Element]]:
         if not actions:
             return []
         return await self._deps.explorer.named([_page(one.argument)[0] for one in actions])
 
-    async def _node(self, argument: str, element: Element | None) -> Outcome:
-        """A page of the facts of a key element in the order of the texts, and its neighbors."""
-        if element is None:
+    async def _node(self, argument: str, elements: Sequence[Element]) -> Outcome:
+        """A page of the facts of the nearest key element in the order of the texts, its neighbors.
+
+        The other elements are only named.
+        """
+        if not elements:
             return Outcome(text="There is no key element of that name: search for its words.")
+        element, *similar = elements
         records, neighbors = await asyncio.gather(
             self._deps.explorer.facts(element.id),
             self._deps.explorer.neighbors(
-                element.id, [element.id], list(self._read), [], None, NEIGHBORS
+                element.id, [element.id], list(self._read), [], None, MOST_NEIGHBORS
             ),
         )
         page = _page(argument)[1]
@@ -128,9 +136,16 @@ class ActionRunner:
         lines = [f"{element.name}: {records.total} facts in {len(records.groups)} passages."]
         if place > last:
             lines.append(f"More by read_node({element.name}, page {page + 1}).")
-        unread = [f"{one.node.name} ({one.facts})" for one in neighbors if one.unread]
+        if similar:
+            names = [f"{one.name} ({one.facts})" for one in similar[:NEIGHBORS]]
+            lines.append(f"Similar names: {'; '.join(names)}.")
+        unread = [
+            f"{one.node.name} ({one.facts})"
+            for one in neighbors
+            if one.unread and is_telling(one.node.name)
+        ]
         if unread:
-            lines.append(f"Neighbors with unread facts: {'; '.join(unread)}.")
+            lines.append(f"Neighbors with unread facts: {'; '.join(unread[:NEIGHBORS])}.")
         return Outcome(hits, " ".join(lines), element.id)
 
     async def _chunks(self, action: Action) -> Outcome:
@@ -196,12 +211,31 @@ def hits_of(found: Sequence[ChunkHit]) -> list[Hit]:
     ]
 
 
-def with_names(found: Sequence[ChunkHit], query: str) -> Sequence[ChunkHit]:
-    """The chunks with every name of the query, if there are any; else all of them."""
-    names = [terms_of(name) for name in names_of(" ".join(query.split()))]
+def with_names(found: Sequence[ChunkHit], query: str) -> tuple[list[ChunkHit], list[str]]:
+    """The chunks with every name of the query or, where none has, with any; the missing names.
+
+    Few others are kept where a name is missing.
+    """
+    names = names_of(" ".join(query.split()))
+    wanted = [terms_of(name) for name in names]
     texts = [terms_of(f"{one.document}\n{one.text}") for one in found]
-    has_all = [all(name <= text for name in names) for text in texts]
-    return [one for one, named in zip(found, has_all, strict=True) if named] or found
+    counts = [sum(name <= text for name in wanted) for text in texts]
+    missing = [
+        name
+        for name, terms in zip(names, wanted, strict=True)
+        if not any(terms <= text for text in texts)
+    ]
+    most = max(counts)
+    if most == len(names):
+        return [one for one, count in zip(found, counts, strict=True) if count == most], []
+    named = [one for one, count in zip(found, counts, strict=True) if count]
+    others = [one for one, count in zip(found, counts, strict=True) if not count]
+    return named + others[:PASSAGES_WITHOUT_NAME], missing
+
+
+def is_telling(name: str) -> bool:
+    """Whether a name identifies something: neither a number nor only common words."""
+    return any(not (is_common(term) or term.isdigit()) for term in terms_of(name))
 
 
 def action_text(action: Action) -> str:

@@ -12,7 +12,7 @@ from graphreader.agent.adaptive.tasks import Passage, Result
 from graphreader.agent.state import Seen
 from graphreader.llm.protocols import folded
 
-WHOLE_TOKENS = 250  # tokens of a chunk that a search shows whole
+WHOLE_TOKENS = 300  # tokens of a chunk that a search shows whole
 BEST_TOKENS = 600  # ... and of its best chunks, where a line between the facts may count
 BEST = 2
 FACTS_A_PASSAGE = 5  # facts by which a search shows a longer chunk

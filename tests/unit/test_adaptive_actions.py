@@ -1,0 +1,37 @@
+"""What a search shows of passages with and without the names of its query, and telling names."""
+
+import pytest
+
+from graphreader.agent.adaptive.actions import is_telling, with_names
+from graphreader.store.records import ChunkHit
+
+TEXTS = ["Anna Gray saw Ben.", "Ben sang.", "Rain.", "Wind.", "Anna Gray sang."]
+FOUND = [ChunkHit(str(n), n, "Title", "d", 5, text, (), 1.0) for n, text in enumerate(TEXTS)]
+
+
+# Passages with all names come alone; where there are none, those with any come first, and few
+# others; a query without names keeps what it found.
+@pytest.mark.parametrize(
+    ("query", "kept", "missing"),
+    [
+        ("rain and wind", "01234", []),
+        ("Anna Gray, singer", "04", []),
+        ("Ben and Anna Gray", "0", []),
+        ("Ben and Omar Gray", "0123", ["Omar Gray"]),
+        ("Omar Gray", "01", ["Omar Gray"]),
+    ],
+)
+def test_names(query: str, kept: str, missing: list[str]) -> None:
+    passages, names = with_names(FOUND, query)
+
+    assert ("".join(one.id for one in passages), names) == (kept, missing)
+
+
+# A number and common words identify nothing.
+@pytest.mark.parametrize(
+    ("name", "telling"),
+    [("man", False), ("1993", False), ("written", False), ("Best Actor 1993", False)]
+    + [("Paris", True), ("American actor", True), ("曹操", True)],
+)
+def test_telling_name(name: str, telling: bool) -> None:
+    assert is_telling(name) == telling
