@@ -12,12 +12,13 @@ from langgraph.runtime import Runtime
 from graphreader.agent.decisions import RationalPlan
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
-from graphreader.agent.ranking import fuse_rankings, words
+from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import RunState
 from graphreader.agent.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
 from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
 from graphreader.store.records import Node, Profile
 from graphreader.text.sentences import language_of, sentence_spans
+from graphreader.text.words import terms_of
 from graphreader.tokens import count
 
 MAX_CANDIDATES = 100  # key elements that are shown as candidates for initial nodes
@@ -152,10 +153,10 @@ def _covering(
     chosen: list[Node] = []
     covered: set[int] = set()
     chunks: set[str] = set()
-    wanted = [words(need) for need in needs]
+    wanted = [terms_of(need) for need in needs]
     for node in nodes:
-        own_words = words(node.name)
-        own = {n for n, need in enumerate(wanted) if own_words & need} - covered
+        own_terms = terms_of(node.name)
+        own = {n for n, need in enumerate(wanted) if own_terms & need} - covered
         further = profiles[node.id].chunks - chunks
         if len(chosen) < number and further and (own or not needs or not chosen):
             chosen.append(node)

@@ -10,7 +10,6 @@ fact right before them.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import pairwise
 from math import fsum, log
 from typing import TypeVar
 
@@ -18,11 +17,10 @@ from graphreader.agent.state import label
 from graphreader.agent.tasks import FactGroup
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ChunkFacts, Context, StoredFact
-from graphreader.text.words import is_stop_word
+from graphreader.text.words import HAN_RUN, terms_of
 
 CHUNKS_PER_PAGE = 60
 
-_WORDS = re.compile(r"[^\W_]+")
 _PARENTHESIS = re.compile(r" \([^)]*\)$")  # the title "Li Yu (director)" is the name Li Yu
 _POINTING = re.compile(
     r"(?i)\A(?:he|she|it|they|his|her|its|their|this|that|these|those|there|then|both|the latter"
@@ -34,25 +32,6 @@ _LONG_WORDS = 12  # words of a fact that is understood without a name or a numbe
 _LONG_HAN = 12  # characters of such a Chinese fact
 
 T = TypeVar("T")
-_WORD = re.compile(r"[^\W_\u3400-\u9fff]+")
-_DIGIT = re.compile(r"\d")
-_CHINESE = re.compile(r"[\u3400-\u9fff]+")
-
-
-def words(text: str) -> set[str]:
-    """The words of a text as six-letter stems, without stop words; Chinese as pairs of characters.
-
-    A word with a digit stays whole.
-    """
-    runs = _CHINESE.findall(text.casefold())
-    return {*word_stems(text), *(a + b for run in runs for a, b in pairwise(run))}
-
-
-def word_stems(text: str) -> dict[str, str]:
-    """The stems of the words that are not Chinese, each with one word that has it."""
-    long = [word for word in _WORD.findall(text.casefold()) if len(word) > 2 or word.isdigit()]
-    telling = (word for word in long if not is_stop_word(word))
-    return {word if _DIGIT.search(word) else word[:6]: word for word in telling}
 
 
 def rank_by_words(items: Sequence[T], text: Callable[[T], str], query: str) -> list[T]:
@@ -72,17 +51,17 @@ def scores(
     items: Sequence[T], text: Callable[[T], str], query: str, ignored: str = ""
 ) -> list[float]:
     """Score each item by the words that it shares with the query; rare words count more."""
-    query_words = words(query) - words(ignored)
-    shared = [words(text(item)) & query_words for item in items]
-    frequency = Counter(word for one in shared for word in one)
+    query_terms = terms_of(query) - terms_of(ignored)
+    shared = [terms_of(text(item)) & query_terms for item in items]
+    frequency = Counter(term for one in shared for term in one)
     # fsum is exact in any order of the words: all processes must show the same.
-    return [fsum(log(1 + len(items) / frequency[word]) for word in one) for one in shared]
+    return [fsum(log(1 + len(items) / frequency[term]) for term in one) for one in shared]
 
 
 def open_needs(needs: Sequence[str], notebook: str) -> list[str]:
     """The needs of which a notebook has at most half of the words; all needs if there are none."""
-    noted = words(notebook)
-    still_open = [need for need in needs if 2 * len(words(need) & noted) <= len(words(need))]
+    noted = terms_of(notebook)
+    still_open = [one for one in needs if 2 * len(terms_of(one) & noted) <= len(terms_of(one))]
     return still_open or list(needs)
 
 
@@ -142,7 +121,7 @@ def needs_context(fact: str) -> bool:
     """Whether a fact may be unclear without its context."""
     if _POINTING.match(fact):
         return True
-    if _CHINESE.search(fact):
+    if HAN_RUN.search(fact):
         return len(fact) < _LONG_HAN
     return not _NAME_OR_NUMBER.search(fact) and len(fact.split()) < _LONG_WORDS
 
@@ -154,25 +133,18 @@ def _chunk_scores(groups: Sequence[ChunkFacts], query: str, node: str) -> list[f
         return " ".join([group.document, *(fact.text for fact in group.facts)])
 
     shared = scores(groups, text, query, node)
-    node_words, spaced_query = words(node), _spaced(query)
+    named = terms_of(node), terms_of(query)
     bonus = max(shared, default=0.0) + 1
     return [
-        points + bonus * _is_named(_PARENTHESIS.sub("", group.document), node_words, spaced_query)
+        points + bonus * _is_named(_PARENTHESIS.sub("", group.document), *named)
         for points, group in zip(shared, groups, strict=True)
     ]
 
 
-def _is_named(title: str, node_words: set[str], spaced_query: str) -> bool:
-    """Whether a title is the node's name, or a part of the query with several words."""
-    title_words = words(title)
-    return bool(node_words and title_words == node_words) or (
-        len(title_words) > 1 and _spaced(title) in spaced_query
-    )
-
-
-def _spaced(text: str) -> str:
-    """The words of a text in lower case between single spaces, without any other signs."""
-    return f" {' '.join(_WORDS.findall(text.casefold()))} "
+def _is_named(title: str, node: frozenset[str], query: frozenset[str]) -> bool:
+    """Whether a title is the node's name, or its terms, if there are several, are in the query."""
+    terms = terms_of(title)
+    return bool(terms) and (terms == node or (len(terms) > 1 and terms <= query))
 
 
 def _fact_group(

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 
-from graphreader.text.words import terms_of
+from graphreader.text.words import HAN, fold, han_pairs, terms_of, word_list, words_of
 
 TERMS_VERSION = 1
 """The number of the way in which `indexed_terms` are made; `graphreader reindex` renews others."""
@@ -23,15 +23,8 @@ _RARITY = 1_000  # a word of one text in so many weighs about ten times as much 
 _SATURATION = 1.2
 _LENGTH = 0.75
 
-_FUNCTION_WORDS = frozenset(
-    """
-    a an and are as at be been but by can could did do does for from had has have he her him his how
-    i if in into is it its me my of on or our she should so that the their them then there these
-    they this those to was we were what when where which who whom whose why will with would you your
-    """.split()  # noqa: SIM905  # a list of these would take ninety lines
-)
-_WORD = re.compile(r"\w+")
-_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
+_STOP_WORDS = word_list("stop_words")
+_WITH_DIGIT = re.compile(rf"[^\W_{HAN}]*\d[^\W_{HAN}]*")
 
 
 def corpus_word(corpus: str) -> str:
@@ -53,9 +46,11 @@ def terms_query(terms: Iterable[str], corpus: str) -> str | None:
 def key_element_query(text: str, corpus: str) -> str | None:
     """Return a query for key elements of `corpus` with any word of `text`, None without words.
 
-    Every word is quoted, so AND, brackets and stars mean themselves.
+    Every word is quoted, so AND, brackets and stars mean themselves. A word is also searched as it
+    is written, since the index keeps accents and does not divide "F16".
     """
-    terms = _query_terms(text)
+    written = (word.lower() for word in [*words_of(text), *_WITH_DIGIT.findall(text)])
+    terms = _without_stop_words([*_words(text), *written])
     if not terms:
         return None
     either = " ".join(f'name:"{term}" aliases:"{term}"' for term in terms)
@@ -64,8 +59,8 @@ def key_element_query(text: str, corpus: str) -> str | None:
 
 def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
     """Return ids by how well their wordings match `text`, best first: BM25 over all words."""
-    names = [Counter(_terms(" ".join(words))) for words in wordings.values()]
-    points = term_scores(_query_terms(text), names)
+    names = [Counter(_words(" ".join(words))) for words in wordings.values()]
+    points = term_scores(_without_stop_words(_words(text)), names)
     scores = {id_: sum(one.values()) for id_, one in zip(wordings, points, strict=True)}
     return sorted(scores, key=lambda id_: (-scores[id_], wordings[id_]))
 
@@ -84,17 +79,11 @@ def term_scores(query: Iterable[str], texts: Sequence[Counter[str]]) -> list[dic
     return scores
 
 
-def _query_terms(text: str) -> list[str]:
-    """The words to search for: each once, function words only where there are no others."""
-    terms = list(dict.fromkeys(_terms(text)))
-    return ([term for term in terms if term not in _FUNCTION_WORDS] or terms)[:_MOST_TERMS]
+def _without_stop_words(words: Iterable[str]) -> list[str]:
+    """Each word once, stop words only where there are no others."""
+    different = list(dict.fromkeys(words))
+    return ([word for word in different if word not in _STOP_WORDS] or different)[:_MOST_TERMS]
 
 
-def _terms(text: str) -> list[str]:
-    """The words of a text; Chinese, which has no spaces, as pairs of characters."""
-    terms: list[str] = []
-    for word in _WORD.findall(text.lower()):
-        for part in _CHINESE.findall(word):
-            terms += [part[i : i + 2] for i in range(len(part) - 1)] or [part]
-        terms += _CHINESE.sub(" ", word).split()
-    return terms
+def _words(text: str) -> list[str]:
+    return [*map(fold, words_of(text)), *han_pairs(text)]

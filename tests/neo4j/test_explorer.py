@@ -286,13 +286,14 @@ async def test_vectors_search_a_large_corpus(
 
 # Words find names and their former wordings, only those of the corpus, also beside a crowded one.
 # What is found, and in which order, does not depend on what other corpora hold. Whatever a person
-# types is a search for its words, never a syntax error.
+# types is a search for its words, never a syntax error; words are cut as Neo4j's index cuts them.
 @both_versions
 async def test_words_search_one_corpus(
     writer: GraphWriter, other: GraphWriter, explorer: GraphExplorer
 ) -> None:
     names = ["the Maid", "贞德", "Ada bridge", "red bridge", "old bridge", "red Ada", "fact"]
-    await write(writer, "t", [("y", {"All.": names})])
+    odd = ["F16", "Al O'Brien", "Gdańsk", "U.S. mail", "1,000 men"]
+    await write(writer, "t", [("y", {"All.": names, "Odd.": odd})])
     before = await explorer.matching(["the red bridge of Ada", "", "Joan of Arc"], 10)
     crowd = [name for n in range(400) for name in (f"red Ada {n}", f"bridge number {n}")]
     await write(other, "o", [("x", {"Joan.": ["Joan of Arc", *crowd]})])
@@ -302,6 +303,8 @@ async def test_words_search_one_corpus(
     assert await explorer.matching(["the red bridge of Ada", "", "Joan of Arc"], 10) == before
     assert [node.name for node in await by_words(explorer, "Who was the maid?", 5)] == ["the Maid"]
     assert [node.name for node in await by_words(explorer, "贞德是谁？", 5)] == ["贞德"]
+    for text, name in zip(("f16", "O'Brien's", "GDAŃSK", "U.S.", "1,000"), odd, strict=True):
+        assert [node.name for node in await by_words(explorer, text, 5)] == [name]
     for text in ("AND", "OR NOT", '"', "*", "?", "\\", "", "   ", "~^", "Ａ＋", "的", *brackets):
         assert await by_words(explorer, text, 5) == [], text
     assert len(await by_words(explorer, "* AND (fact", 5)) == 1
