@@ -4,14 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from graphreader.agent import tasks as agent_tasks
+from graphreader.agent import tasks
 from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.agent.decisions import ClaimCheck
-from graphreader.agent.tasks import FactsTask
-from graphreader.baselines import tasks as text_tasks
-from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
-from graphreader.baselines.read_agent import tasks as read_agent_tasks
-from graphreader.baselines.search_agent import SearchStepTask
+from graphreader.baselines import chunk_reading, search_agent
+from graphreader.baselines.read_agent import tasks as gists
+from graphreader.baselines.tasks import TextAnswerTask, TextChoiceTask
 from graphreader.errors import UsageError
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.prompts import Prompts
@@ -26,32 +24,32 @@ from graphreader.usage import Usage
 D = TypeVar("D", bound=Decision)
 RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
     ExtractionTask: lambda task: extraction_of(task.text),
-    agent_tasks.PlanTask: lambda task: plan(task.question, task.earlier),
-    agent_tasks.InitialNodesTask: exploration.choose_initial_nodes,
-    agent_tasks.FactsTask: exploration.choose_chunks,
-    agent_tasks.ChunkTask: exploration.read_chunk,
-    agent_tasks.NeighborTask: exploration.choose_neighbor,
-    agent_tasks.CondenseTask: exploration.condense,
-    agent_tasks.AnswerTask: answering.answer_from_notebooks,
-    agent_tasks.ClaimCheckTask: lambda task: ClaimCheck(
-        claims=[], confidence="stated", explanation=""
-    ),
+    tasks.PlanTask: lambda task: plan(task.question, task.earlier),
+    tasks.InitialNodesTask: exploration.choose_initial_nodes,
+    tasks.FactsTask: exploration.choose_chunks,
+    tasks.ChunkTask: exploration.read_chunk,
+    tasks.NeighborTask: exploration.choose_neighbor,
+    tasks.CondenseTask: exploration.condense,
+    tasks.AnswerTask: answering.answer_from_notebooks,
+    tasks.ClaimCheckTask: lambda _: ClaimCheck(claims=[], confidence="stated", explanation=""),
     TurnTask: take_turn,
-    text_tasks.TextAnswerTask: lambda task: answering.answer_from_texts(
-        task.question, task.excerpts
-    ),
-    text_tasks.TextChoiceTask: lambda task: answering.choose_from_texts(
+    TextAnswerTask: lambda task: answering.answer_from_texts(task.question, task.excerpts),
+    TextChoiceTask: lambda task: answering.choose_from_texts(
         task.question, task.options, task.excerpts
     ),
-    ChunkReadTask: answering.read_chunk_alone,
-    NotesReadTask: answering.read_chunk_with_notes,
-    SearchStepTask: answering.choose_search_step,
-    read_agent_tasks.PauseTask: read_agent.choose_pause,
-    read_agent_tasks.GistTask: read_agent.make_gist,
-    read_agent_tasks.LookUpTask: read_agent.choose_pages,
-    read_agent_tasks.NextPageTask: read_agent.choose_next_page,
-    read_agent_tasks.MemoryAnswerTask: read_agent.answer,
-    read_agent_tasks.MemoryChoiceTask: read_agent.choose_option,
+    chunk_reading.ChunkReadTask: answering.read_chunk_alone,
+    chunk_reading.NotesReadTask: answering.read_chunk_with_notes,
+    search_agent.SearchStepTask: answering.choose_search_step,
+    gists.PauseTask: read_agent.choose_pause,
+    gists.GistTask: read_agent.make_gist,
+    gists.LookUpTask: read_agent.choose_pages,
+    gists.NextPageTask: read_agent.choose_next_page,
+    gists.MemoryAnswerTask: lambda task: answering.answer_from_texts(
+        task.question, read_agent.excerpts_of(task)
+    ),
+    gists.MemoryChoiceTask: lambda task: answering.choose_from_texts(
+        task.question, task.options, read_agent.excerpts_of(task)
+    ),
 }
 """The rule of each class of task; it also takes the decisions of the subclasses."""
 
@@ -85,8 +83,9 @@ class OfflineDecider:
             task, usage = fitted.task, replace(usage, input_tokens=fitted.tokens, estimated=1)
         if budget:
             budget.take(0, task.phase)
-        if isinstance(task, FactsTask):
-            task = cast(Task[D], exploration.limit_facts(task))
+        if isinstance(task, tasks.FactsTask):
+            few = min(task.own_choices, exploration.MOST_FACTS)
+            task = cast(Task[D], task.keeping_own(few))
         return DecisionResult(cast(D, _rule_for(task)(task)), task, usage)
 
     def measure(self, task: Task[Any]) -> int:

@@ -1,15 +1,12 @@
 """Atomic facts without a model: the sentences of a chunk, with their key elements.
 
-The weightiest of them is the summary of the chunk.
-
-"He", "She" and "It" are replaced by a name only where hardly anyone else can be meant, since a
-wrong name is worse than a pronoun: the sentence before must begin with a full name, show that it is
-a person of that sex (or, for "It", say what the thing is), and mention nobody else.
+The weightiest of them is the summary of the chunk. A text
+that begins with a definition is about its subject: the pronouns right after it mean that name.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from graphreader.ingestion.extraction import ExtractedFact, Extraction
 from graphreader.outline import LONGEST_SUMMARY
@@ -24,34 +21,16 @@ _NO_STATEMENT = re.compile(r"^[\"“‘「『|]|[:：]\s*[\"“‘「『]|[\"”
 _ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
 _CUT_LONG = re.compile(r"(?<=[;；])\s*")
 _CUT_LONGER = re.compile(rf".{{1,{LONG_FACT}}}(?:[,，、\s]|$)|.{{{LONG_FACT}}}", re.DOTALL)
-_PRONOUN = re.compile(
-    r"(?:He|She) (?=[a-z])(?!and |or |who |whom )|It (?=(?:was|is|had|has|became|lies|[a-z]+ed) )"
-)
+_DEFINITION = re.compile(r" (?:\([^)]*\) )?(?:is|was) (?:an?|the|one of) ")
 _PERSON = re.compile(
-    r"\b(?:born|died|married|wrote|studied|graduated|educated)\b"
-    r"|\b(?:is|was) (?:an?|the) (?:[\w-]+ ){0,5}(?:[a-z]+(?:or|er|ist|ian)|poet|saint|monk|priest"
-    r"|bishop|president|general|nurse)\b"
+    r"\b(?:born|died|wrote|studied|graduated|educated)\b"
+    r"|\b(?:is|was) (?:an?|the) (?:[\w-]+ ){0,5}(?:[a-z]+(?:or|er|ist|ian|man)|actress|coach|poet"
+    r"|saint|monk|priest|bishop|president|general|nurse|king|queen)\b"
 )
-_SPEECH = re.compile(r"[“”]|[?!]$|\b(?:him|he|she|hers)\b")  # somebody else may be meant
-_THING = re.compile(r" (?:\([^)]*\) )?(?:is|was) (?:an?|the|one of) ")
-_SEXES = {  # titles before a name, words about a person
-    "He": (
-        ("Mr", "Sir", "King", "Lord", "Prince", "Pope", "Duke", "Emperor"),
-        re.compile(r"\b(?:his|himself|actor|king|man|boy|monk)\b"),
-    ),
-    "She": (
-        ("Mrs", "Miss", "Ms", "Lady", "Queen", "Princess", "Madame", "Empress"),
-        re.compile(r"\b(?:her|herself|actress|queen|woman|girl|nun)\b"),
-    ),
-}
 _OTHERS = re.compile(
-    r"\b(?:father|mother|husband|wife|son|daughter|brother|sister|friend|king|queen|man|woman|boy"
-    r"|girl|teacher|master|colleague|partner|uncle|aunt|cousin)s?\b"
+    r"\b(?:father|mother|husband|wife|married|son|daughter|brother|sister|friend|him|[Tt]he[my])\b"
 )
-_OF_A_PLACE = re.compile(
-    r"\b(?:an?|in|at|near|from|on|to|of|the|for|into|since|until|by)(?: the)? $"
-)
-_DEFINITION = re.compile(r"\b(?:is|was) (?:an?|the|one of the) .*", re.DOTALL)
+_PRONOUNS = re.compile(r"(?:He|She) (?=[a-z])(?!and |or |who )"), re.compile(r"It (?=[a-z])")
 
 
 def extraction_of(text: str) -> Extraction:
@@ -90,52 +69,20 @@ def facts_of(text: str) -> list[ExtractedFact]:
     return [fact for fact in facts if fact.key_elements]
 
 
-def _resolve_pronouns(sentences: Iterable[str]) -> Iterator[str]:
-    """The sentences in order, a first He, She or It replaced by its name where that is safe."""
-    previous = name_before = pronoun_before = ""
-    for number, sentence in enumerate(sentences):
-        match = _PRONOUN.match(sentence)
-        pronoun = match.group().strip() if match else ""
-        name = ""
-        if pronoun and pronoun == pronoun_before and not _mentions_others(previous, name_before):
-            name = name_before
-        elif pronoun:
-            name = _antecedent(previous, pronoun, number == 1)
-        pronoun_before, name_before = (pronoun, name) if name else ("", "")
-        previous = f"{name} {sentence[match.end() :]}" if match and name else sentence
-        yield previous
+def _resolve_pronouns(sentences: Sequence[str]) -> Iterator[str]:
+    """The sentences; He, She or It at the beginning of those after a definition is its subject.
 
-
-def _antecedent(previous: str, pronoun: str, is_first: bool) -> str:
-    """The only name the pronoun can mean, or "". `is_first`: nobody was named earlier."""
-    name = next(iter(names_of(previous)), "")
-    if " " not in name or not previous.startswith(name) or _SPEECH.search(previous):
-        return ""
-    rest = previous[len(name) :]
-    if pronoun == "It":
-        return name if _THING.match(rest) and not _PERSON.search(rest) else ""
-    if not (is_first and _PERSON.search(rest)) and not _fits_sex(pronoun, name, rest):
-        return ""
-    other = "She" if pronoun == "He" else "He"
-    return "" if _fits_sex(other, name, rest) or _mentions_others(previous, name) else name
-
-
-def _fits_sex(pronoun: str, name: str, rest: str) -> bool:
-    """Whether the name's title or its sentence fits the pronoun."""
-    titles, words = _SEXES[pronoun]
-    return name.split()[0].rstrip(".") in titles or bool(words.search(rest))
-
-
-def _mentions_others(sentence: str, subject: str) -> bool:
-    """Whether it has a word for another person, or a name that is not a place or a time."""
-    rest = sentence[len(subject) :]
-    if _OTHERS.search(_DEFINITION.sub("", rest)):
-        return True
-    return any(
-        not _OF_A_PLACE.search(rest[: match.start()])
-        for name in names_of(rest)
-        for match in re.finditer(re.escape(name), rest)
-    )
+    Nothing is replaced after a sentence that does not begin so, or speaks of somebody else.
+    """
+    first = sentences[0] if sentences else ""
+    name = next(iter(names_of(first)), "")
+    rest = first.removeprefix(name)
+    pronoun = _PRONOUNS[0 if _PERSON.search(rest) else 1]
+    is_clear = " " in name and _DEFINITION.match(rest) is not None
+    for sentence in sentences:
+        match = pronoun.match(sentence)
+        is_clear = is_clear and bool(match or sentence is first) and not _OTHERS.search(sentence)
+        yield f"{name} {sentence[match.end() :]}" if is_clear and match else sentence
 
 
 def _is_heading(sentence: str) -> bool:

@@ -87,7 +87,7 @@ def test_neighbors_in_pages(ask: Ask) -> None:
     names = [name for task in pages for name in task.neighbors]
     assert [task.page for task in pages] == [1, 2, 3, 4]
     assert len(names) == len(set(names)) == MAX_NEIGHBORS
-    assert pages[0].neighbors[0] == "Person229"
+    assert "Person229" in pages[0].neighbors
     assert reading.paths[0].functions[4].argument == pages[3].neighbors[6]
 
 

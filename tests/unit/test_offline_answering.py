@@ -44,8 +44,8 @@ def quotes(*texts: str) -> list[Evidence]:
 
 
 # The answer quotes the sentences that hold what is asked and cites their numbers: where a question
-# has two steps of both documents, connected by a name; where quotes answer equally well, all. The
-# title of a document counts for its sentences.
+# has two steps of both documents, connected by a name. The title of a document counts for
+# its sentences.
 @pytest.mark.parametrize(
     ("question", "evidence", "cited"),
     [
@@ -60,15 +60,6 @@ def quotes(*texts: str) -> list[Evidence]:
                 "Ada Quist: Ada Quist was born in Varn.",
             ),
             [2, 4],
-        ),
-        (
-            "Did Ilse Holt lose any battles?",
-            quotes(
-                "A: Ilse Holt lost\n  the battle of Varn.",
-                "B: Gulls nest at Varn.",
-                "C: Ilse Holt was defeated in the siege of Kiel.",
-            ),
-            [1, 3],
         ),
     ],
 )
@@ -88,7 +79,7 @@ async def test_answered(question: str, evidence: list[Evidence], cited: list[int
 @pytest.mark.parametrize(
     ("question", "evidence", "missing"),
     [
-        ("What is the weather in Norland?", TOWN, "missing in all: weather."),
+        ("What is the weather in Norland?", TOWN, "that no quote has: weather."),
         ("Who is the husband of Ilse Holt?", TOWN, "husband."),
         ("When did Napoleon visit the salt mines?", TOWN, "Napoleon."),
         (

@@ -69,24 +69,22 @@ async def neighbor_for(*names: str, notebook: str = "", actions: tuple[str, ...]
 # The plan needs each name by itself and what is asked about them, in the question's language;
 # nothing, if the question is unclear.
 @pytest.mark.parametrize(
-    ("question", "needs", "kind"),
+    ("question", "needs"),
     [
-        ("When was the lighthouse of Port Wessel lit?", ["Port Wessel", "lighthouse lit"], "year"),
-        ("Who played longer, Danny or Alice?", ["Danny", "Alice", "played"], "a name"),
-        ("林雨桐是哪一年出生的？", ["林雨桐", "出生"], "年份"),
-        ("?", [], ""),
+        ("When was the lighthouse of Port Wessel lit?", ["Port Wessel", "lighthouse lit"]),
+        ("Who played longer, Danny or Alice?", ["Danny", "Alice", "played"]),
+        ("林雨桐是哪一年出生的？", ["林雨桐", "出生"]),
+        ("?", []),
     ],
 )
-async def test_plan(question: str, needs: list[str], kind: str) -> None:
+async def test_plan(question: str, needs: list[str]) -> None:
     decision = (await OfflineDecider().decide(PlanTask(question))).decision
 
     assert decision.needs == needs
     assert all(need.split()[0] in decision.plan for need in needs)
-    assert kind in decision.plan
 
 
-# Names of the question come first, then its other words, and what it lacks comes last; nodes with
-# the same words do not crowd out the others.
+# Names of the question come first, then its other words, and what it lacks comes last.
 async def test_initial_nodes_ranked() -> None:
     chosen = await nodes_for(QUESTION, "herring", "lighthouse", "Port Wessel", "winter", "designed")
 
@@ -94,8 +92,6 @@ async def test_initial_nodes_ranked() -> None:
     assert set(chosen[1:3]) == {"lighthouse", "designed"}
     assert len(chosen) == 5
     assert len(await nodes_for(QUESTION, *(f"word{n}" for n in range(30)))) >= 10
-    same = ("Port Wessel", "port wessel", "PORT WESSEL")
-    assert {"lighthouse", "designed"} & set((await nodes_for(QUESTION, *same, *chosen[1:3]))[:3])
 
 
 HERRING = ("Port Wessel exports herring.",)
