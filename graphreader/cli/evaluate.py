@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console, RenderableType
@@ -86,6 +86,14 @@ Pool = Annotated[
         show_default=False,
     ),
 ]
+ContextsOption = Annotated[
+    Literal["documents", "text"],
+    typer.Option(
+        "--contexts",
+        help="Each passage as a document of its own, or all of a question as one text, as in the "
+        "papers.",
+    ),
+]
 Models = Annotated[str, _option("Several models, one after the other: provider:model.", "NAMES")]
 Repeats = Annotated[int, _option("Ask each question N times.", min=1)]
 Rate = Annotated[
@@ -120,6 +128,7 @@ def evaluate(
     limit: Limit = None,
     lengths: Lengths = "native",
     pool: Pool = None,
+    contexts: ContextsOption = "documents",
     models: Models = "",
     repeats: Repeats = 1,
     rate: Rate = None,
@@ -146,7 +155,7 @@ def evaluate(
         request = EvaluationRequest(
             sources=tuple(data),
             readers=_split(readers),
-            selection=QuestionSelection(_split(lengths), limit, pool, seed),
+            selection=QuestionSelection(_split(lengths), limit, pool, seed, contexts),
             models=_split(models),
             repeats=repeats,
             rate=rate,

@@ -15,9 +15,8 @@ from graphreader.baselines.read_agent.pages import preset_for
 from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.estimate import Spending, estimate
-from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import QuestionGroup, parse_length
-from graphreader.evaluation.results import corpus_of, documents_of
+from graphreader.evaluation.results import Context, corpus_of
 from graphreader.evaluation.runner import Arm
 from graphreader.evaluation.variants import is_graphreader, variant
 from graphreader.ingestion.loading.sources import Source
@@ -119,15 +118,17 @@ async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, S
         if group.target_tokens is not None:
             characters = sum(len(document.text) for document in record.documents)
             ratio = group.target_tokens * _CHARACTERS_PER_TOKEN[record.language] / characters
-        estimated = await estimate([_source(record)], "evaluation", measurer, settings)
+        estimated = await estimate(_sources(group), "evaluation", measurer, settings)
         graph = corpus_of(record) if group.target_tokens is None else f"{record.id} {group.length}"
         built[graph] = (estimated.reading + estimated.embedding).times(ratio)
         asking += estimated.question.times(number)
     return sum(built.values(), Spending()), asking
 
 
-def _source(record: Record) -> Source:
-    return Source(record.id, record.id, lambda _: documents_of(record))
+def _sources(group: QuestionGroup) -> list[Source]:
+    """The documents of the first record as a source."""
+    record = group.records[0]
+    return [Source(record.id, record.id, lambda _: Context(record, group.contexts).documents)]
 
 
 def _request(

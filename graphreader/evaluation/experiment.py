@@ -280,6 +280,7 @@ class Evaluation:
         }
         return {
             "seed": self._request.selection.seed,
+            "contexts": self._request.selection.contexts,
             "rater": self._rater.model_for("rate") if self._rater else None,
             "embeddings": settings.chosen_embeddings,
             "prompts": Prompts(settings.prompts).version,

@@ -20,7 +20,7 @@ from unicodedata import normalize
 from graphreader.errors import DatasetError, UsageError
 from graphreader.evaluation.datasets.load import data_files, load, read_rows
 from graphreader.evaluation.datasets.record import Record, SourceText
-from graphreader.evaluation.results import corpus_of
+from graphreader.evaluation.results import Contexts, corpus_of
 from graphreader.tokens import count
 
 NATIVE = "native"
@@ -175,6 +175,7 @@ class QuestionGroup:
     pool: Pool | None = None
     target_tokens: int | None = None
     seed: int = 0
+    contexts: Contexts = "documents"
 
     def build_contexts(self) -> list[Record]:
         """The records as they are asked, lengthened where the plan says so."""
@@ -194,12 +195,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSelection:
-    """Which questions of the data are asked, at which lengths."""
+    """Which questions of the data are asked, at which lengths, in which kind of contexts."""
 
     lengths: tuple[str, ...] = (NATIVE,)
     limit: int | None = None
     pool: str | PathLike[str] | None = None
     seed: int = 0
+    contexts: Contexts = "documents"
 
 
 def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
@@ -233,7 +235,9 @@ def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
         raise UsageError(" ".join(notes) or "Nothing of the data has one of these lengths.")
     _check_once(groups)
     # Short contexts come first, so that first figures appear soon.
-    return Plan(tuple(sorted(groups, key=lambda group: group.target_tokens or 0)), tuple(notes))
+    groups.sort(key=lambda group: group.target_tokens or 0)
+    contexts = selection.contexts
+    return Plan(tuple(replace(one, contexts=contexts) for one in groups), tuple(notes))
 
 
 def _native_groups(records: Iterable[Record]) -> list[QuestionGroup]:

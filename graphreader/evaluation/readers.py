@@ -16,7 +16,7 @@ from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, Wi
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.answers import chosen_option
 from graphreader.evaluation.plan import parse_length
-from graphreader.evaluation.results import document_places
+from graphreader.evaluation.results import document_places, documents_of
 from graphreader.evaluation.variants import Variant, is_graphreader, variant
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.prompts import Prompts
@@ -52,7 +52,7 @@ class EvaluatedReader(ABC):
     def prepare(
         self, record: Record, documents: Sequence[Document]
     ) -> AbstractAsyncContextManager[PreparedReader]:
-        """The reader, ready for questions about the documents, which are those of the record."""
+        """The reader, ready for questions about the documents, made of the record."""
 
     async def discard(self, documents: Sequence[Document]) -> None:  # noqa: B027
         """Delete the graph of these documents, unless graphs are kept."""
@@ -237,8 +237,9 @@ class EvaluatedBaseline(EvaluatedReader):
         self, record: Record, documents: Sequence[Document]
     ) -> AsyncIterator[PreparedReader]:
         """The reader over the documents; its pages and gists, if it has any, are made here."""
-        places = document_places(documents)
-        gold = [one for one in documents if places[one.id] in record.gold_documents]
+        passages = documents_of(record)
+        places = document_places(passages)
+        gold = [one for one in passages if places[one.id] in record.gold_documents]
         sentences = [place.sentence for place in record.supporting]
         golden = (sentences if all(sentences) else [], gold)
         material = Material(documents, parse_length(record.length), golden)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from filelock import FileLock, Timeout
 
@@ -285,6 +285,55 @@ def document_places(documents: Sequence[Document]) -> Mapping[str, int]:
     return {one.id: int(one.source.removeprefix(_SOURCE)) for one in documents}
 
 
-def record_places(ids: Iterable[str], places: Mapping[str, int]) -> list[int]:
-    """The indexes of the documents with these ids, each once, in the order of the ids."""
-    return list(dict.fromkeys(places[one] for one in ids))
+Contexts = Literal["documents", "text"]
+"""What readers get of a record: its passages as documents, or joined to one text."""
+
+Piece = tuple[str, int, int]
+"""A slice of a document: the document's id, its first character, the one behind the last."""
+
+
+class Context:
+    """The `documents` that readers get of a record, and where its passages stand in them."""
+
+    def __init__(self, record: Record, contexts: Contexts = "documents") -> None:
+        passages = documents_of(record)
+        places = document_places(passages)
+        self.documents: Sequence[Document] = passages
+        self._spans = {one.id: [(places[one.id], 0, len(one.text))] for one in passages}
+        if contexts == "text" and len(passages) > 1:
+            text, spans = "", []
+            for number, one in enumerate(passages, 1):
+                title = record.documents[places[one.id]].title
+                text += _heading(number, title, record.language)
+                spans.append((places[one.id], len(text), len(text) + len(one.text)))
+                text += f"{one.text}\n\n"
+            joined = from_text(text, record.dataset, corpus_of(record), "text")
+            self.documents = [joined]
+            self._spans[joined.id] = spans  # golden reads the passages all the same
+        self._texts = {one.id: one.text for one in (*passages, *self.documents)}
+
+    def passages(self, pieces: Iterable[Piece]) -> list[int]:
+        """The record's indexes of the passages that these pieces of the documents show, in order.
+
+        A piece shows a passage if it has half of it, or if half of the piece lies in it.
+        """
+        return list(
+            dict.fromkeys(
+                place
+                for id_, start, end in pieces
+                for place, first, last in self._spans[id_]
+                if (common := min(end, last) - max(start, first)) > 0
+                and 2 * common >= min(end - start, last - first)
+            )
+        )
+
+    def texts(self, pieces: Iterable[Piece]) -> list[str]:
+        """The texts of these pieces."""
+        return [self._texts[id_][start:end] for id_, start, end in pieces]
+
+
+def _heading(number: int, title: str, language: str) -> str:
+    """The lines above a passage in a text of several, as LongBench has them."""
+    mark = f"文章{number}" if language == "zh" else f"Passage {number}"
+    is_mark = title.replace(" ", "") == mark.replace(" ", "")
+    return f"{mark}:\n{title}\n" if title and not is_mark else f"{mark}:\n"

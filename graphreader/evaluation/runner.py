@@ -11,19 +11,16 @@ from typing import Any
 from graphreader.baselines.answering import Golden
 from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking
 from graphreader.baselines.session import TextPassage, passages_of
-from graphreader.documents import Document
 from graphreader.errors import GraphReaderError
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import Plan, QuestionGroup
 from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
 from graphreader.evaluation.results import (
+    Context,
     ReadingKey,
     ReadingsFile,
     corpus_of,
-    document_places,
-    documents_of,
     record_digest,
-    record_places,
 )
 from graphreader.evaluation.scoring import Scorer, failed_figures
 from graphreader.files import Line, LinesFile
@@ -77,14 +74,13 @@ class Arm:
 class PreparedGroup:
     """A group of questions with its contexts built and their documents made.
 
-    `records` and `places`, the documents' indexes in their record, are by their ids.
+    `records` are by their ids; all have the same `context`, of `tokens` tokens.
     """
 
     group: QuestionGroup
     corpus: str
     records: Mapping[str, Record]
-    documents: Sequence[Document]
-    places: Mapping[str, int]
+    context: Context
     tokens: int
 
     @classmethod
@@ -92,10 +88,9 @@ class PreparedGroup:
         """Build the contexts, which may take a second."""
         records = {record.id: record for record in group.build_contexts()}
         first = next(iter(records.values()))
-        documents = documents_of(first)
-        tokens = sum(count(one.text) for one in first.documents)
-        places = document_places(documents)
-        return cls(group, corpus_of(first), records, documents, places, tokens)
+        context = Context(first, group.contexts)
+        tokens = sum(count(one.text) for one in context.documents)
+        return cls(group, corpus_of(first), records, context, tokens)
 
 
 def line_of(
@@ -119,6 +114,7 @@ def line_of(
         "gold_documents": list(record.gold_documents),
         "record_tokens": prepared.tokens,
         "documents": len(record.documents),
+        "contexts": prepared.group.contexts,
         "corpus": prepared.corpus,
         "building": asdict(reader.building if reader else Usage()),
         "graph": reader.graph if reader else None,
@@ -180,7 +176,7 @@ class EvaluationRunner:
                 for batch in [[one] for one in contexts] if is_golden else [contexts]:
                     await self._run_batch(arm, prepared, batch)
             for arm, _ in missing:
-                await arm.reader.discard(prepared.documents)
+                await arm.reader.discard(prepared.context.documents)
 
     async def _rate(self, reading: tuple[Record, Line]) -> None:
         """Rate a reading that a rater failed to rate."""
@@ -197,12 +193,12 @@ class EvaluationRunner:
         async with AsyncExitStack() as stack:
             try:
                 reader = await stack.enter_async_context(
-                    arm.reader.prepare(records[0], prepared.documents)
+                    arm.reader.prepare(records[0], prepared.context.documents)
                 )
             except GraphReaderError as error:
                 self._stop_if_final(error)
                 for record in records:
-                    figures = failed_figures(record, error)
+                    figures = failed_figures(record, error, prepared.context)
                     self._file.append(line_of(arm, prepared, record, None, figures))
                 self._add_usage(Usage(**figures["usage"]))
                 return
@@ -222,10 +218,10 @@ class EvaluationRunner:
                 reading = await reader.reader.aask(record.question, options=record.options)
                 if reading.failure:
                     raise reading.failure
-                figures = await self._scorer.score(record, reading, prepared.places)
+                figures = await self._scorer.score(record, reading, prepared.context)
             except GraphReaderError as error:
                 self._stop_if_final(error)
-                figures = failed_figures(record, error)
+                figures = failed_figures(record, error, prepared.context)
             else:
                 self._breaker.record_answer()
                 if reading.compression is not None:
@@ -300,7 +296,7 @@ class EqualBudgetFile(LinesFile):
             if not missing:
                 continue
             prepared = PreparedGroup.of(group)
-            passages = passages_of(prepared.documents, arms[0].settings.chunk_tokens)
+            passages = passages_of(prepared.context.documents, arms[0].settings.chunk_tokens)
             rankings: dict[str, Ranking] = {
                 "bm25": BM25(passages),
                 "embedding": EmbeddingRanking(passages, self._embedder),
@@ -309,9 +305,9 @@ class EqualBudgetFile(LinesFile):
                 record = prepared.records[key.id]
                 ranked = await rankings[equal_key["reader"]].ranked(record.question)
                 best, total = within_budget(ranked, tokens_read[key])
-                read = record_places((one.document.id for one in best), prepared.places)
+                pieces = [(one.document.id, one.start, one.start + len(one.text)) for one in best]
                 figures = {
-                    "documents_read": read,
+                    "documents_read": prepared.context.passages(pieces),
                     "tokens_read": total,
                     "k": len(best),
                     "wanted": tokens_read[key],

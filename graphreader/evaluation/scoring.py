@@ -16,7 +16,7 @@ from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.answers import chosen_option, exact_match, f1, f1_star, rouge
 from graphreader.evaluation.metrics.evidence import chunk_recall, fact_recall
-from graphreader.evaluation.results import record_places
+from graphreader.evaluation.results import Context
 from graphreader.files import Line
 from graphreader.llm.protocols import D, Decider, Decision, Task, names
 from graphreader.llm.retry import CircuitBreaker
@@ -202,14 +202,12 @@ class Scorer:
         self.rater = rater
         self._breaker = CircuitBreaker()
 
-    async def score(
-        self, record: Record, reading: Reading, places: Mapping[str, int]
-    ) -> dict[str, Any]:
-        """The figures of a reading; `places` are the documents' indexes in the record by their ids.
+    async def score(self, record: Record, reading: Reading, context: Context) -> dict[str, Any]:
+        """The figures of a reading of the record in this context.
 
         A rater that fails leaves its figure null, with a note and the text in `unrated`.
         """
-        figures = await asyncio.to_thread(_measure, record, reading, places)
+        figures = await asyncio.to_thread(_measure, record, reading, context)
         if self.rater is None:
             return figures | {"unrated": None}
         return (await self.rate(record, figures))[0]
@@ -260,12 +258,12 @@ def check_packages(records: Iterable[Record]) -> None:
         f1_star("a", ["a"], "a", language)
 
 
-def failed_figures(record: Record, error: GraphReaderError) -> dict[str, Any]:
+def failed_figures(record: Record, error: GraphReaderError, context: Context) -> dict[str, Any]:
     """The figures of a reading that failed: it counts as unanswered."""
     usage = error.spent if isinstance(error, DecisionError) else Usage()
     reading = Reading(record.question, "", "", answered=False, corpus="", plan="", usage=usage)
     nothing = dict.fromkeys(("recall", "facts_recall", "chunk_recall", "unrated"))
-    return _measure(record, reading, {}) | nothing | {"error": str(error)}
+    return _measure(record, reading, context) | nothing | {"error": str(error)}
 
 
 def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
@@ -276,7 +274,7 @@ def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
     return sentences, documents
 
 
-def _measure(record: Record, reading: Reading, places: Mapping[str, int]) -> dict[str, Any]:
+def _measure(record: Record, reading: Reading, context: Context) -> dict[str, Any]:
     """The figures of a reading that need no model; those of the raters are null."""
     evidence = {"recall": reading.evidence}
     if reading.facts_read:
@@ -286,15 +284,13 @@ def _measure(record: Record, reading: Reading, places: Mapping[str, int]) -> dic
     for name, text in evidence.items():
         if recall := fact_recall(text, sentences, documents, record.language):
             recalls[name] = {"strings": [recall.covered, recall.relevant], "rated": None}
-    cited = (citation.document_id for citation in reading.citations)
-    chunks = [
-        record.documents[places[id_]].text[start:end] for id_, start, end in reading.passages_read
-    ]
+    cited = ((one.document_id, one.start, one.end) for one in reading.citations)
+    chunks = context.texts(reading.passages_read)
     return {
         "answer": reading.answer,
         "answered": reading.answered,
-        "documents_read": record_places(reading.documents_read, places),
-        "documents_cited": record_places(cited, places),
+        "documents_read": context.passages(reading.passages_read),
+        "documents_cited": context.passages(cited),
         "tokens_read": reading.tokens_read,
         "usage": asdict(reading.usage),
         "seconds": reading.usage.seconds,

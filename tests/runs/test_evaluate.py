@@ -102,16 +102,21 @@ def server(terminal: Terminal) -> Iterator[OpenAIServer]:
 
 
 # The package's samples are read without a model: a line each, with all that a report reads, and a
-# table at the end.
-def test_samples(terminal: Terminal) -> None:
-    readers = "rag-bm25-3,full-text,golden"
-    ended = terminal.run("evaluate", "samples", "--limit", "1", "--readers", readers, "--out", "o")
+# table at the end. Where the passages are one text, the one best chunk has several of them, and
+# golden is given its passages all the same.
+@pytest.mark.parametrize("contexts", ["documents", "text"])
+def test_samples(terminal: Terminal, contexts: str) -> None:
+    readers = ("--readers", "rag-bm25-1,full-text,golden")
+    words = ("evaluate", "samples", "--limit", "1", *readers, "--contexts", contexts)
+    ended = terminal.run(*words, "--out", "o")
 
     lines = lines_of(terminal.folder / "o")
     assert ended.code == 0, ended.err
     assert all(line.keys() >= READ_BY_TABLES for line in lines)
     assert len({about(line) for line in lines}) == len(lines) == 3 * 3
     assert {line["rating"] for line in lines} == {None}
+    best = max(len(one["documents_read"]) for one in lines if one["reader"] == "rag-bm25-1")
+    assert (best > 1) == (contexts == "text")
     golden = [line for line in lines if line["reader"] == "golden"]
     assert all(set(line["gold_documents"]) <= set(line["documents_read"]) for line in golden)
     assert "musique, native" in ended.out
@@ -119,7 +124,7 @@ def test_samples(terminal: Terminal) -> None:
     assert "Spent" not in ended.out
     assert "No language model is in use: answers are sentences picked" in flat(ended.out)
     run = json.loads((terminal.folder / "o" / "run.json").read_text())
-    assert run["fixed"]["seed"] == 0
+    assert {line["contexts"] for line in lines} == {run["fixed"]["contexts"]} == {contexts}
     assert run["notice"].startswith("No language model is in use")
     assert {one["dataset"]: one["samples"] for one in run["datasets"]}["hotpotqa"] == 1
 

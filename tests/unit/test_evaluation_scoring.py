@@ -12,7 +12,7 @@ from graphreader.errors import (
     ReplyError,
 )
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
-from graphreader.evaluation.results import corpus_of, document_places, documents_of
+from graphreader.evaluation.results import Context, corpus_of
 from graphreader.evaluation.scoring import (
     EVIDENCE_KEPT,
     PermissiveRating,
@@ -46,9 +46,8 @@ RECORD = Record(
     supporting=(Supporting(0, SENTENCE), Supporting(2)),
 )
 CHOICE = replace(RECORD, options=("Paris", "Toronto"), gold_option=1, keywords="Toronto")
-DOCUMENTS = documents_of(RECORD)
-PLACES = document_places(DOCUMENTS)
-IDS = [one.id for one in DOCUMENTS]
+CONTEXT = Context(RECORD)
+IDS = [one.id for one in CONTEXT.documents]
 
 
 def reading(answer: str = "Toronto", **more: Any) -> Reading:
@@ -57,7 +56,7 @@ def reading(answer: str = "Toronto", **more: Any) -> Reading:
 
 
 async def score(one: Reading, record: Record = RECORD, rater: Decider | None = None) -> Any:
-    return await Scorer(rater).score(record, one, PLACES)
+    return await Scorer(rater).score(record, one, CONTEXT)
 
 
 def rater_with(script: Mapping[Any, Any]) -> ScriptedDecider:
@@ -87,7 +86,7 @@ def test_documents_and_corpora() -> None:
     corpora = [corpus_of(Record("q", "d", "Who?", (), one)) for one in (*orders, orders[0])]
 
     assert len(set(IDS)) == 3
-    assert list(PLACES.values()) == [0, 1, 2]
+    assert CONTEXT.passages((id_, 0, 1) for id_ in IDS) == [0, 1, 2]
     assert corpora[0] == corpora[3]
     assert len(set(corpora)) == 3
 
@@ -103,7 +102,7 @@ async def test_line() -> None:
             "In Toronto.",
             evidence="x" * EVIDENCE_KEPT + SENTENCE,
             facts_read=("Nothing.",),
-            documents_read=(IDS[2], IDS[0]),
+            passages_read=((IDS[2], 0, 7), (IDS[0], 0, 9), (IDS[2], 0, 13)),
             citations=(citation, citation),
             tokens_read=17,
             paths=(Path("Toronto", "", 1, "nothing_left", functions=(call,)),),
@@ -121,6 +120,48 @@ async def test_line() -> None:
     assert (line["tokens_read"], line["seconds"], line["usage"]["input_tokens"]) == (17, 1.5, 100)
     assert line["paths"] == [{"calls": 1, "stopped": "nothing_left", "functions": functions}]
     assert len(line["evidence"]) == EVIDENCE_KEPT
+
+
+# The passages of a record are one text, with their headings. A passage counts as read if a piece of
+# the text has half of it, or lies in it by half; a sentence of evidence is where a piece has it.
+async def test_one_text() -> None:
+    context = Context(replace(RECORD, dataset="own"), "text")
+    (document,) = context.documents
+    first, second = document.text.index("Another"), document.text.rindex("Another")
+
+    def piece(start: int, end: int) -> tuple[str, int, int]:
+        return document.id, start, end
+
+    assert document.title == "own"
+    assert document.text == (
+        f"Passage 1:\nBand\n{SENTENCE} They play hard rock.\n\nPassage 2:\nBand\nAnother band.\n\n"
+        "Passage 3:\nCopy\nAnother band.\n\n"
+    )
+    for start, end, expected in (
+        (0, len(document.text), [0, 1, 2]),
+        (first + 2, second + 6, [1]),
+        (first + 7, second + 7, [2]),
+        (30, 40, [0]),
+        (0, 17, []),
+        (first - 8, first + 6, []),
+    ):
+        assert context.passages([piece(start, end)]) == expected
+    assert context.passages([(IDS[2], 0, 13)]) == [2]
+    sentence = piece(16, 16 + len(SENTENCE))
+    line = await Scorer().score(RECORD, reading(passages_read=(sentence,)), context)
+    assert (line["documents_read"], line["chunk_recall"]) == ([0], 1.0)
+
+
+# A heading names the title once, and Chinese passages in Chinese.
+@pytest.mark.parametrize(
+    ("title", "language", "heading"),
+    [("", "en", "Passage 1:\n"), ("Passage 1", "en", "Passage 1:\n"), ("书", "zh", "文章1:\n书\n")],
+)
+def test_headings(title: str, language: str, heading: str) -> None:
+    passages = (SourceText(title, "文本"), SourceText("T", "文本"))
+    context = Context(replace(RECORD, language=language, documents=passages), "text")
+
+    assert context.documents[0].text.startswith(f"{heading}文本\n\n")
 
 
 # An unanswered question is never answered right; without a known answer nothing is measured; an
@@ -153,7 +194,7 @@ async def test_answers(
 def test_failed() -> None:
     error = DecisionError("No.")
     error.spent = Usage(2)
-    plain, choice = failed_figures(RECORD, error), failed_figures(CHOICE, error)
+    plain, choice = (failed_figures(one, error, CONTEXT) for one in (RECORD, CHOICE))
 
     assert (plain["em"], plain["f1"], plain["rouge"]["L"]) == (0, 0, 0)
     assert plain["choice"] is plain["f1_star"] is None
@@ -220,7 +261,7 @@ async def test_useless_raters() -> None:
     scorer = Scorer(rater_with({StrictRatingTask: come_and_go}))
     states = []
     for _ in range(len(replies)):
-        line = await scorer.score(RECORD, reading(), PLACES)
+        line = await scorer.score(RECORD, reading(), CONTEXT)
         states.append(scorer.rater_failure is not None)
 
     assert states == [False] * 5 + [True]
