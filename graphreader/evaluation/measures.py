@@ -152,6 +152,7 @@ def _properties(line: Line) -> dict[str, Any]:
         "reads_pages": bool(page_reader(reader)),
         "sweep": sweep[1] if sweep else "",
         "number": int(sweep[2]) if sweep else 0,
+        "contexts": line.get("contexts", "documents") if line.get("documents", 1) > 1 else "single",
         "options": False,
         "study": is_study(reader),
         "failed": failed,

@@ -73,20 +73,24 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any])
         "equal_reading": partial(_equal_reading_rows, equal),
         "datasets": partial(_dataset_rows, run),
     }
-    samples = paper_figures()["samples"]
-    other_samples = [bool(paper_set(one)) and one not in samples for one in frame["dataset"]]
-    frame = frame.assign(other_sample=other_samples, uneven=frame["set"].isin(_uneven_sets(frame)))
+    papers = frame["dataset"].map(paper_set) != ""
+    is_sample = frame["dataset"].isin(paper_figures()["samples"])
+    other = papers & (~is_sample | (frame["contexts"] == "documents"))
+    frame = frame.assign(other_texts=other, uneven=frame["set"].isin(_uneven_sets(frame)))
     tables = []
     for name, declared in _declarations()["tables"].items():
         columns = [*map(_column, declared["columns"])]
         if name in ("score_by_length", "recall_by_length"):
             columns += _length_columns(frame)
+        notes = [*declared["notes"], *_declarations()["notes"]]
         spec = TableSpec(
-            **{**declared, "name": name, "columns": tuple(columns)},
+            **{**declared, "name": name, "columns": tuple(columns), "notes": notes},
             prepare=_PREPARE.get(name, lambda section: section),
-            rows=rows.get(name, _rows_and_printed),
+            rows=partial(_with_mark, rows.get(name, _rows_and_printed)),
         )
-        if table := make_table(spec, frame):
+        # ReadAgent's paper has the whole of its sets.
+        readings = frame.assign(other_texts=False) if name == "read_agent" else frame
+        if table := make_table(spec, readings):
             tables.append(table)
     return tables
 
@@ -112,6 +116,19 @@ def _column(declared: str | Mapping[str, Any]) -> Column:
     fields = {**_declarations()["columns"][name], **changes, "name": name}
     measure = _MEASURES.get(fields.pop("measure", ""))
     return Column(**fields, aggregate=measure)
+
+
+def _with_mark(make: MakeRows, spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+    """The rows of a section; a paper's have a mark if it read other texts than the section's."""
+    rows, name = make(spec, section), spec.columns[0].name
+    if not section["other_texts"].any():
+        return rows
+    return [
+        one.with_cells({name: f"{label}".replace("paper:", "paper, other texts:", 1)})
+        if one.paper and (label := one[name].value)
+        else one
+        for one in rows
+    ]
 
 
 def _rows_and_printed(spec: TableSpec, section: "DataFrame") -> list[TableRow]:

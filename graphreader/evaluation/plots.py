@@ -242,7 +242,7 @@ def _length_panel(table: Table, section: Section) -> Panel | None:
         for row in rows
     ]
     ours = [one for one in series if not one.paper][:_MOST_SERIES]
-    paper = [one for one in series if one.name.startswith("paper: GraphReader")]
+    paper = [one for one in series if one.paper and "GraphReader" in one.name]
     return _line_panel(section, ours + paper, lengths, "Length of the text, tokens")
 
 

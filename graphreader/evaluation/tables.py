@@ -238,9 +238,10 @@ def _notes(spec: TableSpec, readings: "DataFrame", table: Table) -> Iterable[str
     for note in spec.notes:
         if isinstance(note, str):
             yield note
-        elif note["when"] == "paper":
-            yield from [note["text"]] if len(table.rows) > len(table.own_rows) else []
-        elif len(meant := _select(readings, note["when"])):
+            continue
+        when = dict(note["when"])
+        is_wanted = not when.pop("paper", False) or len(table.rows) > len(table.own_rows)
+        if is_wanted and len(meant := _select(readings, when)):
             yield note["text"].replace("{sets}", "; ".join(dict.fromkeys(meant["set"])))
 
 

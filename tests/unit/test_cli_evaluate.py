@@ -152,7 +152,7 @@ def test_report(terminal: Terminal) -> None:
 
     assert (outcome.code, outcome.err) == (0, "")
     assert "75.0" in outcome.out
-    assert "paper: GraphReader" in outcome.out
+    assert "paper, other texts: GraphReader" in outcome.out
     assert "[red]x[/red]" in outcome.out
     assert "\x1b" not in outcome.out
     assert Path("report/report.md").as_posix() in outcome.out

@@ -207,13 +207,30 @@ def test_order() -> None:
     assert [window_name(one) for one in (4096, 128000, 2000, 0)] == ["4k", "128k", "2k", None]
 
 
-# LongBench's samples are the paper's very sets; others get a note.
-def test_other_samples() -> None:
-    ours = tables(reading(dataset="longbench-musique"))["scores"]
-    other = tables(reading(dataset="musique"))["scores"]
+# Each table says which contexts were read. The paper's rows have a mark, which a note
+# explains, unless its very samples were read as one text; the sets of ReadAgent's paper are whole.
+@pytest.mark.parametrize(
+    ("dataset", "name", "more", "contexts", "marked"),
+    [
+        ("longbench-musique", "scores", {"contexts": "text"}, "were one text", False),
+        ("longbench-musique", "scores", {"contexts": "documents"}, "documents of their own", True),
+        ("longbench-musique", "ablations", {"contexts": "documents"}, "documents of their", True),
+        ("longbench-narrativeqa", "scores", {"documents": 1}, "Single texts: longbench-n", False),
+        ("musique", "datasets", {"contexts": "text"}, "were one text", True),
+        ("narrativeqa", "read_agent", {"documents": 1, "reader": "gistmem"}, "Single texts", False),
+    ],
+)
+def test_contexts(
+    dataset: str, name: str, more: dict[str, Any], contexts: str, marked: bool
+) -> None:
+    lines = [reading(dataset=dataset, **{"documents": 9, "subset": "book", **more})]
+    lines += [lines[0] | {"reader": "graphreader-no-plan"}]
+    table = tables(*lines)[name]
+    labels = [str(one[table.columns[0].name].value) for one in table.rows if one.paper]
 
-    assert not any("LongBench's samples" in one for one in ours.notes)
-    assert any("LongBench's samples" in one for one in other.notes)
+    assert any(contexts in note for note in table.notes)
+    assert {one.startswith("paper, other texts: ") for one in labels} == {marked}
+    assert any("no comparison" in note for note in table.notes) == marked
 
 
 # A set of which a reader was asked fewer questions gets a note; ablations are not counted.
