@@ -86,6 +86,15 @@ Pool = Annotated[
         show_default=False,
     ),
 ]
+Evidence = Annotated[
+    list[str] | None,
+    _option(
+        "Original files of MuSiQue, HotpotQA or 2WikiMultihopQA, whose evidence the same questions "
+        "of LongBench and LV-Eval get.",
+        "FILE",
+        show_default=False,
+    ),
+]
 ContextsOption = Annotated[
     Literal["documents", "text"],
     typer.Option(
@@ -129,6 +138,7 @@ def evaluate(
     lengths: Lengths = "native",
     pool: Pool = None,
     contexts: ContextsOption = "documents",
+    evidence: Evidence = None,
     models: Models = "",
     repeats: Repeats = 1,
     rate: Rate = None,
@@ -155,7 +165,9 @@ def evaluate(
         request = EvaluationRequest(
             sources=tuple(data),
             readers=_split(readers),
-            selection=QuestionSelection(_split(lengths), limit, pool, seed, contexts),
+            selection=QuestionSelection(
+                _split(lengths), limit, pool, seed, contexts, tuple(evidence or ())
+            ),
             models=_split(models),
             repeats=repeats,
             rate=rate,

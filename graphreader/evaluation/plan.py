@@ -18,7 +18,7 @@ from random import Random
 from unicodedata import normalize
 
 from graphreader.errors import DatasetError, UsageError
-from graphreader.evaluation.datasets.load import data_files, load, read_rows
+from graphreader.evaluation.datasets.load import data_files, join_evidence, load, read_rows
 from graphreader.evaluation.datasets.record import Record, SourceText
 from graphreader.evaluation.results import Contexts, corpus_of
 from graphreader.tokens import count
@@ -195,13 +195,17 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSelection:
-    """Which questions of the data are asked, at which lengths, in which kind of contexts."""
+    """Which questions of the data are asked, at which lengths, in which kind of contexts.
+
+    `evidence` are files of the original sets, which name the evidence of records without any.
+    """
 
     lengths: tuple[str, ...] = (NATIVE,)
     limit: int | None = None
     pool: str | PathLike[str] | None = None
     seed: int = 0
     contexts: Contexts = "documents"
+    evidence: tuple[str, ...] = ()
 
 
 def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
@@ -215,9 +219,16 @@ def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
     own_pool = Pool.read(Path(selection.pool).expanduser()) if selection.pool else None
     groups: list[QuestionGroup] = []
     notes: list[str] = []
+    originals = [record for source in selection.evidence for record in load(source)]
     for source in sources:
         for file in data_files(source):
             records = load(file, limit=selection.limit)
+            if originals:
+                records = join_evidence(records, originals)
+                known = sum(bool(one.supporting) for one in records)
+                notes.append(
+                    f"The evidence of {known} of {len(records)} records of {file} is known."
+                )
             is_native = None in sizes
             groups += _native_groups(one for one in records if is_native or one.length in targets)
             records = [one for one in records if one.length == NATIVE]

@@ -194,6 +194,45 @@ def test_records_with_a_length(tmp_path: Path) -> None:
         plan_of(str(data), lengths=("32k",))
 
 
+# Records without evidence get that of the originals with the same question and an equal answer,
+# by the words of a passage, else by its title; where some of it is nowhere, they stay without.
+@pytest.mark.parametrize(
+    ("question", "answer", "passages", "supporting"),
+    [
+        (
+            "Who built the ferry, of Oro?",
+            "ida Holm",
+            "Passage 1:\nHill\nIt is green.\nPassage 2:\nFerry\nBig. Ida Holm built the ferry. It "
+            "floats.\nPassage 3:\nOro Bay\nA long bay.",
+            (Supporting(1, "Ida Holm built the ferry."), Supporting(2, "Oro Bay has a ferry.")),
+        ),
+        ("Who built the ferry of Oro?", "Vera", "Passage 1:\nFerry\nIda Holm built the ferry.", ()),
+        ("Who sank it?", "Ida Holm", "Passage 1:\nFerry\nIda Holm built the ferry.", ()),
+        ("Who built the ferry of Oro?", "Ida Holm", "Passage 1:\nOro Bay\nA long bay.", ()),
+    ],
+)
+def test_evidence_of_originals(
+    tmp_path: Path, question: str, answer: str, passages: str, supporting: tuple[Supporting, ...]
+) -> None:
+    original = {
+        **{"_id": "1", "question": "Who built the ferry of Oro?", "answer": "Ida Holm"},
+        "supporting_facts": [["Ferry", 0], ["Oro Bay", 0]],
+        "context": [
+            ["Ferry", ["Ida Holm built the ferry."]],
+            ["Oro Bay", ["Oro Bay has a ferry."]],
+        ],
+    }
+    row = {"_id": "a", "input": question, "answers": [answer], "context": passages}
+    evidence, data = tmp_path / "hotpot.json", tmp_path / "hotpotqa_e.jsonl"
+    evidence.write_text(json.dumps([original]))
+    data.write_text(json.dumps(row))
+    plan = plan_of(str(data), evidence=(str(evidence),))
+
+    assert plan.groups[0].records[0].supporting == supporting
+    assert plan.notes[0].startswith(f"The evidence of {bool(supporting):d} of 1 records of ")
+    assert plan_of(str(data)).groups[0].records[0].supporting == ()
+
+
 # What cannot be planned is refused in a sentence.
 @pytest.mark.parametrize(
     ("times", "selection", "error", "sentence"),

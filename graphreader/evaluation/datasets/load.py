@@ -7,13 +7,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from graphreader.errors import DatasetError
 from graphreader.evaluation.datasets import formats
-from graphreader.evaluation.datasets.record import Record, Row, own_records
+from graphreader.evaluation.datasets.record import Record, Row, Supporting, own_records
+from graphreader.evaluation.metrics.evidence import EvidenceText
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 """The records that the package contains; ATTRIBUTION.md there names their sources."""
@@ -59,6 +61,48 @@ def load(source: str | Path, *, limit: int | None = None) -> list[Record]:
     if not kept:
         raise DatasetError(f"{source} has no records.")
     return kept
+
+
+def join_evidence(records: Iterable[Record], originals: Iterable[Record]) -> list[Record]:
+    """The records with the evidence of an original that has the same question and an equal answer.
+
+    A record keeps its own evidence. It gets none if a passage with evidence is not found in it, by
+    its words or, in versions of an article that differ, by its title.
+    """
+    by_question: dict[str, list[Record]] = {}
+    for one in originals:
+        by_question.setdefault(_words(one.question), []).append(one)
+    joined = []
+    for record in records:
+        same = by_question.get(_words(record.question), []) if not record.supporting else []
+        found = next((places for one in same if (places := _places(record, one))), ())
+        joined.append(replace(record, supporting=found or record.supporting))
+    return joined
+
+
+def _places(record: Record, original: Record) -> tuple[Supporting, ...]:
+    """The places of the original's evidence in the record; none unless all are found."""
+    if not {*map(_words, record.answers)} & {*map(_words, original.answers)}:
+        return ()
+    texts = [EvidenceText(one.text, record.language) for one in record.documents]
+    titles = [_words(one.title) for one in record.documents]
+    places = []
+    for place in original.supporting:
+        source = original.documents[place.document]
+        title, evidence = _words(source.title), place.sentence or source.text
+        ranks = [
+            (text.covers(evidence), bool(title) and one == title, -n)
+            for n, (text, one) in enumerate(zip(texts, titles, strict=True))
+        ]
+        by_words, by_title, number = max(ranks)
+        if not (by_words or by_title):
+            return ()
+        places.append(Supporting(-number, place.sentence))
+    return tuple(dict.fromkeys(places))
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def data_files(source: str | Path) -> list[Path]:
