@@ -194,21 +194,26 @@ def test_records_with_a_length(tmp_path: Path) -> None:
         plan_of(str(data), lengths=("32k",))
 
 
+GOLD = ("Ferry\nBig. Ida Holm built the ferry. It floats.", "Oro Bay\nA long bay.")
+
+
+def numbered(*passages: str) -> str:
+    """A context as LongBench has it."""
+    return "\n".join(f"Passage {number}:\n{one}" for number, one in enumerate(passages, 1))
+
+
 # Records without evidence get that of the originals with the same question and an equal answer,
 # by the words of a passage, else by its title; where some of it is nowhere, they stay without.
 @pytest.mark.parametrize(
     ("question", "answer", "passages", "supporting"),
     [
         (
-            "Who built the ferry, of Oro?",
-            "ida Holm",
-            "Passage 1:\nHill\nIt is green.\nPassage 2:\nFerry\nBig. Ida Holm built the ferry. It "
-            "floats.\nPassage 3:\nOro Bay\nA long bay.",
+            *("Who built the ferry, of Oro?", "ida Holm", numbered("Hill\nIt is green.", *GOLD)),
             (Supporting(1, "Ida Holm built the ferry."), Supporting(2, "Oro Bay has a ferry.")),
         ),
-        ("Who built the ferry of Oro?", "Vera", "Passage 1:\nFerry\nIda Holm built the ferry.", ()),
-        ("Who sank it?", "Ida Holm", "Passage 1:\nFerry\nIda Holm built the ferry.", ()),
-        ("Who built the ferry of Oro?", "Ida Holm", "Passage 1:\nOro Bay\nA long bay.", ()),
+        ("Who built the ferry of Oro?", "Vera", numbered(*GOLD), ()),
+        ("Who sank the ferry of Oro?", "Ida Holm", numbered(*GOLD), ()),
+        ("Who built the ferry of Oro?", "Ida Holm", numbered(GOLD[1]), ()),
     ],
 )
 def test_evidence_of_originals(
