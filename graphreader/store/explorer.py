@@ -24,10 +24,7 @@ from graphreader.store.records import (
     StoredChunk,
     StoredFact,
 )
-from graphreader.store.search import NOT_INDEXED, find_named, search_chunks
-
-EXACT_UP_TO = 10_000
-"""Key elements up to which a scan is faster than an index query that fetches more than needed."""
+from graphreader.store.search import NOT_INDEXED, find_named, nearest_rows, search_chunks
 
 WORDINGS_OF_A_NODE = 2
 """Key elements that a search reads for each result: some are merged into the same node."""
@@ -72,20 +69,11 @@ class GraphExplorer:
         """Return for each vector the key elements with the nearest embeddings, nearest first."""
         values: dict[str, Any] = {
             "vectors": [self.connection.vector(vector) for vector in vectors],
-            "limit": limit,
+            "corpus": self.corpus,
         }
         wide = limit * WORDINGS_OF_A_NODE
-        if self.connection.dialect == "2026":
-            return _node_lists(await self._read("search_by_vector", wide=wide, **values))
-        # Neo4j 5 searches all corpora at once: fetch more until enough are of this one.
-        small = await self.has_at_most(EXACT_UP_TO)
-        fetched = limit * 4
-        while not small and fetched <= EXACT_UP_TO:
-            nearest = _node_lists(await self._read("search_by_vector", wide=fetched, **values))
-            if all(len(nodes) == limit for nodes in nearest):
-                return nearest
-            fetched *= 4
-        return _node_lists(await self._read("scan_by_vector", wide=wide, **values))
+        rows = await nearest_rows(self.connection, "by_vector", limit, wide, limit=limit, **values)
+        return [_nodes(row["rows"]) for row in rows]
 
     async def matching(self, texts: Sequence[str], limit: int) -> list[list[Node]]:
         """Return for each text that has words the key elements whose names share some."""
@@ -255,10 +243,6 @@ class GraphExplorer:
         """Return the one list of a statement: the driver takes many records apart more slowly."""
         rows: list[Row] = (await self._read(name, **values))[0]["rows"]
         return rows
-
-
-def _node_lists(rows: Sequence[Row]) -> list[list[Node]]:
-    return [_nodes(row["rows"]) for row in rows]
 
 
 def _nodes(rows: Sequence[Row]) -> list[Node]:

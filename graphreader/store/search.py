@@ -42,7 +42,7 @@ FACTS_PER_QUERY = 100  # read of the full-text index
 TITLES_PER_QUERY = 20  # documents, or key elements of a corpus without indexed facts
 OPENING = 30  # first facts of a document with a matching title
 EXACT_UP_TO = 10_000
-"""Nearest facts of all corpora that are fetched before those of one corpus are scanned."""
+"""Key elements of a corpus up to which a scan of its vectors is as fast as an index query."""
 
 NEAR = 0.45  # cosine from which a chunk is a hit that shares no telling term with the query
 MOST_NAMES = 4  # of a query, each searched on its own
@@ -174,17 +174,32 @@ async def _match_vectors(
         "vectors": [connection.vector(vector) for vector in vectors],
         "facts": FACTS_PER_QUERY,
     }
-    wide = FACTS_PER_QUERY
-    while True:
-        rows = await connection.read("read/search_facts_by_vector", wide=wide, **values)
-        if connection.dialect == "2026" or all(len(r["rows"]) == FACTS_PER_QUERY for r in rows):
-            break
-        if wide > EXACT_UP_TO:
-            rows = await connection.read("read/scan_facts_by_vector", **values)
-            break
-        wide *= 10  # Neo4j 5 searches all corpora at once: fetch more until enough are of this one
+    most = FACTS_PER_QUERY
+    rows = await nearest_rows(connection, "facts_by_vector", most, most, **values)
     for place, row in enumerate(rows):
         _add(found[place], row["rows"])
+
+
+async def nearest_rows(
+    connection: Connection, what: str, wanted: int, wide: int, **values: Any
+) -> list[Row]:
+    """Run `search_{what}` or `scan_{what}`: a row for each vector, with the `wanted` nearest items.
+
+    `wide` items are read of the index. Neo4j 5 searches all corpora at once: there the corpus is
+    scanned if it is small, else ever more items are read.
+    """
+    if connection.dialect == "2026":
+        return await connection.read(f"read/search_{what}", wide=wide, **values)
+    count = await connection.read(
+        "read/count_up_to", corpus=values["corpus"], limit=EXACT_UP_TO + 1
+    )
+    fetched = wide if count[0]["number"] > EXACT_UP_TO else EXACT_UP_TO
+    while fetched < EXACT_UP_TO:
+        rows = await connection.read(f"read/search_{what}", wide=fetched, **values)
+        if all(len(row["rows"]) == wanted for row in rows):
+            return rows
+        fetched *= 5
+    return await connection.read(f"read/scan_{what}", wide=wide, **values)
 
 
 def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:

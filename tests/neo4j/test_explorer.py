@@ -272,7 +272,7 @@ async def test_vectors_search_one_corpus(
 async def test_vectors_search_a_large_corpus(
     writer: GraphWriter, explorer: GraphExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphreader.store.explorer.EXACT_UP_TO", 100)
+    monkeypatch.setattr("graphreader.store.search.EXACT_UP_TO", 100)
     # Names that are far from each other: the index compares shortened vectors.
     names = [sha256(str(n).encode()).hexdigest()[:12] for n in range(300)]
     await write(writer, "rows", [("x", {"Row.": names})])
