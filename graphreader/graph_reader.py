@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -14,16 +14,16 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from graphreader.agent.checkpoints import Saver
+from graphreader.agent.dependencies import QueryVectors
 from graphreader.agent.events import Event
 from graphreader.agent.graph import NodeSet
+from graphreader.agent.planning import search_nodes
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.documents import check_corpus_name, without_surrogates
 from graphreader.errors import (
-    DecisionError,
     GraphReaderError,
-    UnknownCorpusError,
     UnknownKeyElementError,
     UsageError,
 )
@@ -49,7 +49,7 @@ from graphreader.ingestion.transfer import (
 )
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
-from graphreader.llm.protocols import Budget, Decider, Embedder
+from graphreader.llm.protocols import Decider, Embedder
 from graphreader.outline import OutlineEntry
 from graphreader.reading import Reading
 from graphreader.resources import Resources
@@ -59,51 +59,27 @@ from graphreader.runs import (
     delete_runs,
     execute,
     last_reading,
-    other_decider_note,
     show_run,
     with_options,
 )
-from graphreader.settings import OFFLINE, Mode, Settings
+from graphreader.settings import Mode, Settings
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import Element, Node, Passage
-from graphreader.store.writer import Deleter, GraphWriter, check_embedding
+from graphreader.store.records import (
+    Element,
+    ElementFacts,
+    FactLocation,
+    NeighborElement,
+    Passage,
+)
+from graphreader.store.writer import Deleter, GraphWriter
 from graphreader.sync import blocking, blocking_stream, methods_in_loop, stream_in_loop
 
 Outcome = Reading | GraphReaderError
 
 SEARCH_WIDTH = 50  # key elements that each of the two searches brings, at least
 MAX_LIMIT = 1000  # the largest number of key elements or neighbors that one call returns
-
-
-@dataclass(frozen=True, slots=True)
-class FactLocation:
-    """An atomic fact and its place: `chunk` is the index of its chunk in the document."""
-
-    text: str
-    document: str
-    document_id: str
-    chunk: int
-
-
-@dataclass(frozen=True, slots=True)
-class ElementFacts:
-    """The facts of a key element in the order of the texts; of a hub only some of the `total`."""
-
-    element: Element
-    facts: tuple[FactLocation, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class NeighborElement:
-    """A key element that `shared` facts name as well; `facts` is how many it has in all."""
-
-    id: str
-    name: str
-    shared: int
-    facts: int
 
 
 @methods_in_loop
@@ -400,7 +376,7 @@ class GraphReader:
         if everything:
             await deleter.delete_corpus()
         else:
-            await (await self._normalizer()).run()
+            await (await self._resources.normalizer(self._corpus)).run()
         return len(ids)
 
     async def anormalize(
@@ -412,7 +388,7 @@ class GraphReader:
         """
         await self._resources.catalog(self._corpus)
         await self._resources.prepare_schema()
-        normalizer = await self._normalizer(undo=undo)
+        normalizer = await self._resources.normalizer(self._corpus, undo=undo)
         return await normalizer.run(dry_run=dry_run, progress=progress)
 
     async def areindex(self, *, progress: Progress = no_progress) -> list[str]:
@@ -452,17 +428,17 @@ class GraphReader:
         if not text.strip():
             raise UsageError("The search is empty: give some words.")
         limit = max(0, min(limit, MAX_LIMIT))
-        explorer = await self._explorer()
-        width = max(limit, SEARCH_WIDTH)
-        by_words, by_meaning = await asyncio.gather(
-            explorer.matching([text], width), self._nearest(explorer, text, width)
-        )
-        ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
+        explorer = await self._resources.explorer(self._corpus)
+        embedder = self._resources.embedder()
+        record = await Catalog(explorer.connection).corpus(self._corpus)
+        vectors = QueryVectors(embedder) if record.embedding == embedder.name else None
+        rankings, _ = await search_nodes(explorer, vectors, [text], max(limit, SEARCH_WIDTH))
+        ranked = fuse_rankings(rankings, lambda node: node.id)
         return await explorer.elements([node.id for node in ranked[:limit]])
 
     async def afacts(self, key_element: str) -> ElementFacts:
         """Return the facts that name a key element, in the order of the texts; of a hub 250."""
-        explorer = await self._explorer()
+        explorer = await self._resources.explorer(self._corpus)
         element = await self._element(explorer, key_element)
         records = await explorer.facts(element.id)
         facts = tuple(
@@ -477,7 +453,7 @@ class GraphReader:
 
         First those that share the most facts, relative to the square root of all their facts.
         """
-        explorer = await self._explorer()
+        explorer = await self._resources.explorer(self._corpus)
         element = await self._element(explorer, key_element)
         limit = max(0, min(limit, MAX_LIMIT))
         neighbors = await explorer.neighbors(element.id, [element.id], [], [], None, limit)
@@ -492,7 +468,7 @@ class GraphReader:
         """
         catalog = await self._resources.catalog(self._corpus)
         id_ = await catalog.find(self._corpus, document)
-        return await (await self._explorer()).outline(id_)
+        return await (await self._resources.explorer(self._corpus)).outline(id_)
 
     async def achunk(self, document: str, index: int) -> Passage:
         """Return a chunk in full by its index in a document, from 0."""
@@ -513,7 +489,7 @@ class GraphReader:
         """
         # Neo4j has no integers beyond 64 bits.
         valid = [(without_surrogates(id_), index) for id_, index in places if 0 <= index < 2**63]
-        return await (await self._explorer()).passages(valid)
+        return await (await self._resources.explorer(self._corpus)).passages(valid)
 
     async def areport(self, reading: Reading, target: str | PathLike[str]) -> Path:
         """Write a reading as one HTML page with the cited chunks in full; returns its path."""
@@ -573,38 +549,14 @@ class GraphReader:
         normalize: bool | None = None,
     ) -> IngestReport:
         """Read chunks by a pipeline, then merge key elements, or only name them."""
-        decider, embedder = self._resources.building_decider(), self._resources.embedder()
-        await self._resources.prepare_schema()
-        connection, settings = await self._resources.connection(), self._resources.settings
-        notes: list[str] = []
-        with suppress(UnknownCorpusError):  # a new corpus fits every embedding
-            record = await Catalog(connection).corpus(self._corpus)
-            check_embedding(self._corpus, record.embedding, embedder.name)
-            notes = other_decider_note(self._corpus, record.decider, decider.name)
-        pipeline = Pipeline(
-            GraphWriter(connection, self._corpus),
-            decider,
-            embedder,
-            chunk_tokens=settings.chunk_tokens,
-            budget=Budget(settings.max_calls, settings.max_tokens),
-            progress=progress,
-        )
+        pipeline, notes = await self._resources.pipeline(self._corpus, progress)
         report, normalization = await read(pipeline), None
         if normalize is False:
             await GraphWriter(await self._resources.connection(), self._corpus).settle()
         else:
-            normalization = await (await self._normalizer()).run(progress=progress)
-        if decider.notice and decider.name != OFFLINE:  # offline, the report says so already
-            notes.append(decider.notice)
-        return replace(report, notes=tuple(notes), normalization=normalization)
-
-    async def _normalizer(self, *, undo: bool = False) -> Normalizer:
-        stages = () if undo else self._resources.settings.stages
-        return Normalizer(await self._resources.connection(), self._corpus, stages)
-
-    async def _explorer(self) -> GraphExplorer:
-        await self._resources.catalog(self._corpus)
-        return GraphExplorer(await self._resources.connection(), self._corpus)
+            normalizer = await self._resources.normalizer(self._corpus)
+            normalization = await normalizer.run(progress=progress)
+        return replace(report, notes=(*notes, *report.notes), normalization=normalization)
 
     async def _element(self, explorer: GraphExplorer, name: str) -> Element:
         """The key element with that id, name or wording, however it is written."""
@@ -619,18 +571,6 @@ class GraphReader:
             f"The corpus {self._corpus!r} has no key element {name!r}"
             + (f"; the nearest are {names}." if names else ": search for one first.")
         )
-
-    async def _nearest(self, explorer: GraphExplorer, text: str, limit: int) -> list[list[Node]]:
-        """Search by vector; nothing if the text or the corpus has no vectors of this embedder."""
-        embedder = self._resources.embedder()
-        record = await Catalog(explorer.connection).corpus(self._corpus)
-        if record.embedding != embedder.name:
-            return []
-        try:
-            vectors = await embedder.embed([text])
-        except DecisionError:
-            return []
-        return await explorer.nearest(vectors, limit)
 
 
 async def _sources(

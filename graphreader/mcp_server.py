@@ -22,11 +22,11 @@ from graphreader.agent.events import (
     QuestionAnswered,
 )
 from graphreader.errors import GraphReaderError
-from graphreader.graph_reader import ElementFacts, GraphReader, NeighborElement
+from graphreader.graph_reader import GraphReader
 from graphreader.outline import outline_text
 from graphreader.reading import Citation, Claim, Confidence, Contradiction
 from graphreader.store.catalog import DocumentSummary
-from graphreader.store.records import Element, Passage
+from graphreader.store.records import Element, ElementFacts, NeighborElement, Passage
 
 INSTRUCTIONS = (
     "Texts that are too long to be read at once, as a graph: chunks of text, the atomic facts that "

@@ -32,7 +32,7 @@ from graphreader.errors import UsageError
 from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.models import ModelRegistry
 from graphreader.reading import Reader, Reading, check_question
-from graphreader.runs import empty_corpus_message
+from graphreader.resources import empty_corpus_message
 from graphreader.tokens import count
 
 

@@ -4,7 +4,8 @@ This module also checks, before any cost, that chunks and questions fit the mode
 """
 
 import asyncio
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import get_args
 
@@ -16,7 +17,16 @@ from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVecto
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.run_store import RunStore
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
-from graphreader.errors import RunsError, SettingsError, UnknownRunError, UsageError
+from graphreader.errors import (
+    RunsError,
+    SettingsError,
+    UnknownCorpusError,
+    UnknownRunError,
+    UsageError,
+)
+from graphreader.ingestion.normalization.normalizer import Normalizer
+from graphreader.ingestion.pipeline import Pipeline
+from graphreader.ingestion.report import Progress as IngestProgress
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Decider, Embedder
 from graphreader.llm.structured_output import ReplyForm
@@ -28,6 +38,7 @@ from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.writer import GraphWriter, check_embedding
 
 LEAST_QUESTION = 100  # tokens of a question that fit into every prompt
 LABEL_TOKENS = 60  # tokens for the label of a chunk: a document's title and the chunk's number
@@ -105,13 +116,34 @@ class Resources:
             await schema.prepare(await self.connection(), self.embedder().dimension)
             self._schema_ready = True
 
-    def decider(self) -> Decider:
-        """The decider that explores and answers."""
-        return self.models.asker(self.settings.window)
+    async def explorer(self, corpus: str) -> GraphExplorer:
+        """The explorer of a corpus. Raises UnknownCorpusError."""
+        await self.catalog(corpus)
+        return GraphExplorer(await self.connection(), corpus)
 
-    def building_decider(self) -> Decider:
-        """The decider that extracts facts while texts are ingested."""
-        return self.models.builder(self.settings.window)
+    async def normalizer(self, corpus: str, *, undo: bool = False) -> Normalizer:
+        """The normalizer by the stages of the settings, or by none, which undoes all."""
+        stages = () if undo else self.settings.stages
+        return Normalizer(await self.connection(), corpus, stages)
+
+    async def pipeline(self, corpus: str, progress: IngestProgress) -> tuple[Pipeline, list[str]]:
+        """What reads texts into a corpus, and notes for the user. Raises EmbeddingMismatchError."""
+        decider, embedder = self.models.builder(self.settings.window), self.embedder()
+        await self.prepare_schema()
+        connection, notes = await self.connection(), list[str]()
+        with suppress(UnknownCorpusError):  # a new corpus fits every embedding
+            record = await Catalog(connection).corpus(corpus)
+            check_embedding(corpus, record.embedding, embedder.name)
+            notes = other_decider_note(corpus, record.decider, decider.name)
+        pipeline = Pipeline(
+            GraphWriter(connection, corpus),
+            decider,
+            embedder,
+            chunk_tokens=self.settings.chunk_tokens,
+            budget=self.models.budget(),
+            progress=progress,
+        )
+        return pipeline, notes
 
     @property
     def building_decider_name(self) -> str:
@@ -154,11 +186,37 @@ class Resources:
             settings = settings.model_copy(update={"mode": mode})
         return AgentDependencies(
             GraphExplorer(await self.connection(), corpus),
-            self.decider(),
+            self.models.asker(self.settings.window),
             QueryVectors(self.embedder()),
             Limits(settings.paths, settings.path_calls, settings.window),
             self.models.budget_of_steps(),
         )
+
+    async def prepare_agent(
+        self, corpus: str, question: str, mode: Mode | None = None
+    ) -> tuple[AgentDependencies, list[str]]:
+        """The agent's dependencies, and notes for the user.
+
+        Raises UnknownCorpusError, EmbeddingMismatchError, and UsageError for an empty corpus and a
+        question that does not fit.
+        """
+        catalog = Catalog(await self.connection())
+        record = await catalog.corpus(corpus)
+        deps = await self.agent(corpus, mode)
+        embedder = self.embedder()
+        check_embedding(corpus, record.embedding, embedder.name)
+        await schema.check_dimension(deps.explorer.connection, embedder.dimension)
+        extent = await catalog.extent(corpus)
+        if not extent.documents:
+            raise UsageError(empty_corpus_message(corpus))
+        try:
+            self.check_question(question, extent.chunk_tokens)
+        except UsageError:  # it may fit all the same: few texts have a chunk that is full
+            self.check_question(question, await catalog.largest_chunk(corpus))
+        notes = [deps.decider.notice] if deps.decider.notice else []
+        notes += other_decider_note(corpus, record.decider, self.building_decider_name)
+        notes += unfinished_note(extent.documents, extent.unfinished)
+        return deps, notes
 
     def check_question(self, question: str, largest_chunk: int) -> None:
         """Raise UsageError if the question and the largest chunk do not fit into one prompt."""
@@ -185,6 +243,36 @@ class Resources:
             for one in opened:
                 if one:
                     stack.push_async_callback(one.aclose)
+
+
+def empty_corpus_message(corpus: str) -> str:
+    """The message about a corpus without documents."""
+    return (
+        f"The corpus {corpus!r} is empty: read texts into it with "
+        f"`graphreader ingest PATH --corpus {shlex.quote(corpus)}`."
+    )
+
+
+def other_decider_note(corpus: str, before: str, now: str) -> list[str]:
+    """A note if the facts of a corpus were extracted by another decider than the present one."""
+    if before == now:
+        return []
+    return [
+        f"The facts of this corpus were taken by {before!r}, not by {now!r}: for facts of its own "
+        f"use another --corpus, or run `graphreader delete --all --corpus {shlex.quote(corpus)}` "
+        "and read again."
+    ]
+
+
+def unfinished_note(documents: int, titles: Sequence[str]) -> list[str]:
+    """A note on documents of which only a part is in the graph, if there are any."""
+    if not titles:
+        return []
+    shown = ", ".join(titles[:5]) + (", ..." if len(titles) > 5 else "")
+    return [
+        f"{len(titles)} of {documents} documents are not read completely ({shown}): the same "
+        "`graphreader ingest` reads on."
+    ]
 
 
 def check_chunks(settings: Settings) -> None:

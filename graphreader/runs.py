@@ -14,9 +14,15 @@ from typing import Any, cast
 
 from langgraph.types import StateSnapshot
 
-from graphreader.agent.adaptive.graph import build_adaptive_agent
 from graphreader.agent.answering import reading_of
-from graphreader.agent.checkpoints import Agent, CheckpointThread, Saver, failure_of, usage_of
+from graphreader.agent.checkpoints import (
+    Agent,
+    CheckpointThread,
+    Saver,
+    compile_agent,
+    failure_of,
+    usage_of,
+)
 from graphreader.agent.dependencies import AgentDependencies
 from graphreader.agent.events import (
     Event,
@@ -31,7 +37,6 @@ from graphreader.agent.events import (
     replay_reading,
 )
 from graphreader.agent.follow_up import earlier_exchange
-from graphreader.agent.graph import NodeSet, build_agent
 from graphreader.agent.run_store import (
     RunCheckpoints,
     RunRecord,
@@ -48,9 +53,7 @@ from graphreader.llm.protocols import Budget, names
 from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
 from graphreader.settings import PATHS_AND_CALLS, Mode
-from graphreader.store import schema
-from graphreader.store.catalog import Catalog
-from graphreader.store.writer import check_embedding, write_run
+from graphreader.store.writer import write_run
 from graphreader.usage import Usage
 
 
@@ -87,7 +90,7 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
             yield event
         return
     mode = None if record else request.mode  # a kept run has its own limits
-    deps, notes = await prepare_agent(resources, request.corpus, request.question, mode)
+    deps, notes = await resources.prepare_agent(request.corpus, request.question, mode)
     run = await _Run.open(resources, request, record, deps, notes)
     result: AgentOutput | None = None
     try:
@@ -203,68 +206,11 @@ async def last_reading(events: AsyncGenerator[Event]) -> Reading:
     raise AssertionError("a run ends with its reading")
 
 
-async def prepare_agent(
-    resources: Resources, corpus: str, question: str, mode: Mode | None = None
-) -> tuple[AgentDependencies, list[str]]:
-    """The agent's dependencies, and notes for the user.
-
-    Raises UnknownCorpusError, EmbeddingMismatchError, and UsageError for an empty corpus and a
-    question that does not fit.
-    """
-    catalog = Catalog(await resources.connection())
-    record = await catalog.corpus(corpus)
-    deps = await resources.agent(corpus, mode)
-    embedder = resources.embedder()
-    check_embedding(corpus, record.embedding, embedder.name)
-    await schema.check_dimension(deps.explorer.connection, embedder.dimension)
-    extent = await catalog.extent(corpus)
-    if not extent.documents:
-        raise UsageError(empty_corpus_message(corpus))
-    try:
-        resources.check_question(question, extent.chunk_tokens)
-    except UsageError:  # it may fit all the same: few texts have a chunk that is full
-        resources.check_question(question, await catalog.largest_chunk(corpus))
-    notes = [deps.decider.notice] if deps.decider.notice else []
-    notes += other_decider_note(corpus, record.decider, resources.building_decider_name)
-    notes += unfinished_note(extent.documents, extent.unfinished)
-    return deps, notes
-
-
 def with_options(question: str, options: Sequence[str]) -> str:
     """A multiple-choice question: it is to be answered with the words of one of the options."""
     if not options:
         return question
     return f"{question}\n\nAnswer with the words of one of these options:\n{names(options)}"
-
-
-def empty_corpus_message(corpus: str) -> str:
-    """The message about a corpus without documents."""
-    return (
-        f"The corpus {corpus!r} is empty: read texts into it with "
-        f"`graphreader ingest PATH --corpus {shlex.quote(corpus)}`."
-    )
-
-
-def other_decider_note(corpus: str, before: str, now: str) -> list[str]:
-    """A note if the facts of a corpus were extracted by another decider than the present one."""
-    if before == now:
-        return []
-    return [
-        f"The facts of this corpus were taken by {before!r}, not by {now!r}: for facts of its own "
-        f"use another --corpus, or run `graphreader delete --all --corpus {shlex.quote(corpus)}` "
-        "and read again."
-    ]
-
-
-def unfinished_note(documents: int, titles: Sequence[str]) -> list[str]:
-    """A note on documents of which only a part is in the graph, if there are any."""
-    if not titles:
-        return []
-    shown = ", ".join(titles[:5]) + (", ..." if len(titles) > 5 else "")
-    return [
-        f"{len(titles)} of {documents} documents are not read completely ({shown}): the same "
-        "`graphreader ingest` reads on."
-    ]
 
 
 @dataclass(slots=True)
@@ -510,15 +456,6 @@ async def _write_into_graph(resources: Resources, corpus: str, reading: Reading)
 
 def _with_notes(reading: Reading, *notes: str) -> Reading:
     return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
-
-
-def compile_agent(
-    mode: Mode, deps: AgentDependencies | None, saver: Saver | None, nodes: NodeSet | None = None
-) -> Agent:
-    """The graph of a mode; without dependencies it can only be asked for its checkpoints."""
-    if mode == "adaptive":
-        return cast(Agent, build_adaptive_agent(deps, saver))
-    return build_agent(deps, nodes, saver)
 
 
 def _mode_of(options: Mapping[str, Any]) -> Mode:

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import cast
 
+from graphreader.agent.checkpoints import compile_agent
 from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
-from graphreader.agent.graph import build_agent
 from graphreader.offline.decider import OfflineDecider
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.store.explorer import GraphExplorer
@@ -17,7 +17,8 @@ def drawn() -> str:
     """The agent with its path subgraph, in Mermaid."""
     nowhere = cast(GraphExplorer, None)  # drawing looks at nothing
     parts = AgentDependencies(nowhere, OfflineDecider(), QueryVectors(OfflineEmbedder()), Limits())
-    return build_agent(parts).get_graph(xray=True).draw_mermaid().replace("\t", "  ")
+    agent = compile_agent("paper", parts, None)
+    return agent.get_graph(xray=True).draw_mermaid().replace("\t", "  ")
 
 
 def drawings_in(document: Path) -> list[str]:

@@ -1,10 +1,10 @@
-"""The checkpoints of one run: how far it has come, where it can be repaired, resumed or forked.
+"""The graph of each mode, and the checkpoints of one run: to repair, resume or fork it.
 
 LangGraph keeps the steps; `agent.dependencies` keeps each decision inside of a step with them.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
@@ -12,9 +12,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
+from graphreader.agent.adaptive.graph import ADAPTIVE_NODES, adaptive_functions, wire_adaptive
 from graphreader.agent.answering import all_failed_message
+from graphreader.agent.dependencies import AgentDependencies, NodeFunction
+from graphreader.agent.graph import NODES, NodeSet, node_functions, wire
 from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
 from graphreader.errors import UsageError
+from graphreader.settings import Mode
 from graphreader.usage import Usage
 
 Agent: TypeAlias = CompiledStateGraph[RunState, None, AgentInput, AgentOutput]
@@ -22,6 +26,42 @@ Saver: TypeAlias = BaseCheckpointSaver[Any]
 
 STEPS: Final = ("rational_plan", "initial_nodes", "path", "answer_reasoning")
 """The outer steps of a run of mode `paper` in order; all paths together are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeGraph:
+    """The graph of a mode: the names of its nodes, the functions that make them and wire them."""
+
+    nodes: tuple[str, ...]
+    first: str
+    last: str
+    functions: Callable[[Any, NodeSet | None], dict[str, NodeFunction]]
+    wire: Callable[..., Any]
+
+
+MODE_GRAPHS: Mapping[Mode, ModeGraph] = {
+    "paper": ModeGraph(NODES, "rational_plan", "answer_reasoning", node_functions, wire),
+    "adaptive": ModeGraph(
+        *(ADAPTIVE_NODES, "search", "answer"),
+        lambda deps, _: adaptive_functions(deps),
+        wire_adaptive,
+    ),
+}
+
+
+def compile_agent(
+    mode: Mode, deps: AgentDependencies | None, saver: Saver | None, nodes: NodeSet | None = None
+) -> Agent:
+    """Compile the graph of a mode; with a saver each step and each decision is kept.
+
+    Without dependencies it can only be asked for its checkpoints.
+    """
+    if deps and saver:
+        deps = replace(deps, checkpointed=True)
+    graph = MODE_GRAPHS[mode]
+    agent: Agent = graph.wire(graph.functions(deps, nodes), saver)
+    return agent
+
 
 _TASK_RESULT = "__return__"  # the channel in which LangGraph keeps the result of a task
 _RECURSION_LIMIT = 10_000  # LangGraph's own limit; a path ends by its calls long before

@@ -1,8 +1,8 @@
 """The wiring of the agent: a plan, initial nodes, N paths side by side, one answer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -96,18 +96,6 @@ def _ending_path_on_error(node: NodeFunction) -> NodeFunction:
             return {**end_with_error(error), "costs": wasted_costs(error, "explore")}
 
     return guarded
-
-
-def build_agent(
-    deps: AgentDependencies | None, nodes: NodeSet | None = None, checkpointer: Checkpointer = None
-) -> CompiledStateGraph[RunState, None, AgentInput, AgentOutput]:
-    """Compile the agent; with a checkpointer each step and each decision is kept.
-
-    Without dependencies the graph can only be asked for its checkpoints.
-    """
-    if deps and checkpointer:
-        deps = replace(deps, checkpointed=True)
-    return wire(node_functions(cast(AgentDependencies, deps), nodes), checkpointer)
 
 
 def wire(

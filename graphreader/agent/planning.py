@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from langgraph.runtime import Runtime
 
 from graphreader.agent.decisions import RationalPlan
-from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
+from graphreader.agent.dependencies import AgentDependencies, QueryVectors, Update, wasted_costs
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import RunState
 from graphreader.agent.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
 from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
+from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Node, Profile
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
@@ -101,22 +102,31 @@ class Planning:
         In a small graph the key elements with the most facts come after them.
         """
         texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
-        by_words, (by_meaning, notes) = await asyncio.gather(
-            self._deps.explorer.matching(texts, SEARCH_LIMIT), self._search_vectors(texts)
-        )
-        ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
+        vectors, explorer = self._deps.vectors, self._deps.explorer
+        rankings, notes = await search_nodes(explorer, vectors, texts, SEARCH_LIMIT)
+        ranked = fuse_rankings(rankings, lambda node: node.id)
         nodes = ranked[:MAX_CANDIDATES]
-        if len(nodes) < MAX_CANDIDATES and await self._deps.explorer.has_at_most(SMALL_GRAPH):
-            others = await self._deps.explorer.busiest_nodes(MAX_CANDIDATES)
+        if len(nodes) < MAX_CANDIDATES and await explorer.has_at_most(SMALL_GRAPH):
+            others = await explorer.busiest_nodes(MAX_CANDIDATES)
             nodes = list(dict.fromkeys([*nodes, *others]))[:MAX_CANDIDATES]
         return nodes, [node.id for node in ranked[:MAX_RELATED]], notes
 
-    async def _search_vectors(self, texts: list[str]) -> tuple[list[list[Node]], list[str]]:
+
+async def search_nodes(
+    explorer: GraphExplorer, vectors: QueryVectors | None, texts: Sequence[str], limit: int
+) -> tuple[list[list[Node]], list[str]]:
+    """Search key elements by words and, with `vectors`, by meaning: the rankings, and notes."""
+    notes: list[str] = []
+
+    async def by_meaning() -> list[list[Node]]:
         try:
-            vectors = await self._deps.vectors.vectors(texts)
+            return await explorer.nearest(await vectors.vectors(texts), limit) if vectors else []
         except DecisionError as error:
-            return [], [f"Initial nodes were searched for by words alone: {error}"]
-        return await self._deps.explorer.nearest(vectors, SEARCH_LIMIT), []
+            notes.append(f"Initial nodes were searched for by words alone: {error}")
+            return []
+
+    by_words, nearest = await asyncio.gather(explorer.matching(texts, limit), by_meaning())
+    return [*by_words, *nearest], notes
 
 
 def select_diverse(

@@ -270,7 +270,7 @@ def ask_all(
     Raises an error that every further question would meet too.
     """
     from graphreader.llm.retry import FATAL_ERRORS, CircuitBreaker
-    from graphreader.runs import empty_corpus_message
+    from graphreader.resources import empty_corpus_message
 
     if not reader.documents():
         raise UsageError(empty_corpus_message(reader.corpus))

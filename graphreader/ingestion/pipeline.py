@@ -34,6 +34,7 @@ from graphreader.ingestion.report import (
     no_progress,
 )
 from graphreader.llm.protocols import Budget, Decider, Embedder
+from graphreader.settings import OFFLINE
 from graphreader.store.catalog import DocumentState, DocumentStatus
 from graphreader.store.writer import (
     Deleter,
@@ -183,11 +184,13 @@ class Pipeline:
         if self._failure:
             self._failure.spent = self._usage
             raise self._failure
+        notice = self._decider.notice if self._decider.name != OFFLINE else ""  # the report says so
         report = IngestReport(
             self._writer.corpus,
             tuple(report for report in self._reports if report),
             replace(self._usage, seconds=round(time.monotonic() - started, 3)),
             self._decider.name,
+            notes=(notice,) if notice else (),
             dropped=self._dropped,
         )
         log_ingest(report)

@@ -14,19 +14,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from graphreader.agent.adaptive.graph import (
-    ADAPTIVE_NODES,
-    adaptive_functions,
-    wire_adaptive,
-)
+from graphreader.agent.checkpoints import MODE_GRAPHS
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction, QueryVectors, Update
 from graphreader.agent.events import Event, as_plain, log_end, log_event, log_failure, log_start
-from graphreader.agent.graph import NODES, PATH_NODES, node_functions, wire
+from graphreader.agent.graph import PATH_NODES
 from graphreader.agent.state import AgentInput, AgentOutput, add_costs, total_usage
 from graphreader.llm.protocols import Budget
 from graphreader.reading import check_question
 from graphreader.resources import Resources
-from graphreader.runs import prepare_agent
 from graphreader.settings import Mode
 from graphreader.sync import arun
 
@@ -61,12 +56,12 @@ def agent_graph(
     types. With `step_by_step` it stops before each node of its paths, and before each turn, until
     the run is resumed.
     """
-    hosted = _HostedNodes(context_of, mode)
-    if mode == "adaptive":
-        turns = {name: hosted.node(name) for name in ADAPTIVE_NODES}
-        return wire_adaptive(turns, context_schema=context_schema, step_by_step=step_by_step)
-    nodes = {name: hosted.node(name) for name in NODES}
-    return wire(nodes, context_schema=context_schema, step_by_step=step_by_step)
+    hosted, graph = _HostedNodes(context_of, mode), MODE_GRAPHS[mode]
+    nodes = {name: hosted.node(name) for name in graph.nodes}
+    agent: CompiledStateGraph[Any, Any, AgentInput, AgentOutput] = graph.wire(
+        nodes, context_schema=context_schema, step_by_step=step_by_step
+    )
+    return agent
 
 
 @dataclass(slots=True)
@@ -88,11 +83,12 @@ class _HostedNodes:
     def __init__(self, context_of: ContextOf, mode: Mode) -> None:
         self._context_of = context_of
         self._mode = mode
+        self._graph = MODE_GRAPHS[mode]
         self._shared: OrderedDict[tuple[str, ExecutionContext], _Shared] = OrderedDict()
 
     def node(self, name: str) -> NodeFunction:
         """The node of that name, as LangGraph calls it."""
-        work = self._begin if name in _FIRST else self._continue
+        work = self._begin if name == self._graph.first else self._continue
 
         async def node(state: State, runtime: Runtime[Any]) -> Update:
             context = await self._context_of(runtime)
@@ -110,7 +106,7 @@ class _HostedNodes:
     ) -> Update:
         """Run the first node; what an earlier question left in the state is overwritten."""
         question, run = check_question(state.get("question")), uuid4().hex
-        deps, notes = await prepare_agent(context.resources, context.corpus, question, self._mode)
+        deps, notes = await context.resources.prepare_agent(context.corpus, question, self._mode)
         self._remember((run, context), _Shared(deps.budget, deps.vectors))
         log_start(run, question, deps)
         state = {**state, "run": run, "question": question}
@@ -133,13 +129,13 @@ class _HostedNodes:
         if (run, context) in self._shared:
             deps = await context.resources.agent(context.corpus, self._mode)
         else:  # it may be for another corpus, or for one that is gone
-            deps, _ = await prepare_agent(
-                context.resources, context.corpus, state["question"], self._mode
+            deps, _ = await context.resources.prepare_agent(
+                context.corpus, state["question"], self._mode
             )
         shared = self._share(name, (run, context), state, deps)
         deps = replace(deps, budget=shared.budget, vectors=shared.vectors)
         update = await self._run(name, context, deps, state, runtime)
-        if name in _LAST:
+        if name == self._graph.last:
             update = {**update, "earlier": ""}  # the next question of the thread has its own
             self._shared.pop((run, context), None)
             costs = add_costs(state.get("costs", {}), update.get("costs", {}))
@@ -182,20 +178,13 @@ class _HostedNodes:
         runtime: Runtime[Any],
     ) -> Update:
         deps = replace(deps, stream_answer=True)
-        nodes = (
-            adaptive_functions(deps)
-            if self._mode == "adaptive"
-            else node_functions(deps, context.resources.nodes)
-        )
+        nodes = self._graph.functions(deps, context.resources.nodes)
         try:
             return await nodes[name](state, runtime=runtime)
         except Exception as error:
             log_failure(state.get("run", ""), error)
             raise
 
-
-_FIRST = ("rational_plan", "search")
-_LAST = ("answer_reasoning", "answer")
 
 _EMPTY_OUTPUT: Mapping[str, Any] = {
     "answer": "",

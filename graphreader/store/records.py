@@ -1,4 +1,4 @@
-"""The records that `GraphExplorer` returns: nodes, facts, chunks. Plain data, no queries."""
+"""The records of the graph for the agent and for users: nodes, facts, chunks. Plain data."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -177,3 +177,32 @@ class StoredChunk:
     def heading(self, position: int) -> str | None:
         """Return the last heading that begins at a position in it or before."""
         return next((title for at, title in reversed(self.headings) if at <= position), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FactLocation:
+    """An atomic fact and its place: `chunk` is the index of its chunk in the document."""
+
+    text: str
+    document: str
+    document_id: str
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class ElementFacts:
+    """The facts of a key element in the order of the texts; of a hub only some of the `total`."""
+
+    element: Element
+    facts: tuple[FactLocation, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeighborElement:
+    """A key element that `shared` facts name as well; `facts` is how many it has in all."""
+
+    id: str
+    name: str
+    shared: int
+    facts: int

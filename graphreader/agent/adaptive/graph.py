@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -35,18 +35,6 @@ def adaptive_functions(deps: AgentDependencies) -> dict[str, NodeFunction]:
     path_deps = deps and replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
     own = {name: getattr(turns, name) for name in TURN_NODES}
     return own | path_functions(Exploration(path_deps))
-
-
-def build_adaptive_agent(
-    deps: AgentDependencies | None, checkpointer: Checkpointer = None
-) -> CompiledStateGraph[AdaptiveState, None, AgentInput, AgentOutput]:
-    """Compile the agent; with a checkpointer each step and each decision is kept.
-
-    Without dependencies the graph can only be asked for its checkpoints.
-    """
-    if deps and checkpointer:
-        deps = replace(deps, checkpointed=True)
-    return wire_adaptive(adaptive_functions(cast(AgentDependencies, deps)), checkpointer)
 
 
 def wire_adaptive(
