@@ -20,13 +20,11 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with its metadata; a path gives one document per corpus.
+    """A text with its metadata; `id` follows from the corpus and the path of its source.
 
-    `id` follows from the corpus and the path; `sha256` is that of the text in UTF-8; `language` is
-    "zh" for mostly Chinese characters, otherwise "en". `metadata` are plain JSON values, such as a
-    front matter. `page_starts` are the positions of the pages (page n at index n - 1), `headings`
-    those of the headings with their words, in characters of the text. `skipped` are the parts of
-    the source that could not be read.
+    `sha256` is that of the UTF-8 text, `language` "zh" or else "en", `metadata` plain JSON
+    values. `page_starts` and `headings` (start, words) count characters; `skipped` could not be
+    read.
     """
 
     corpus: str
@@ -46,9 +44,8 @@ class Document:
 class Chunk:
     """A run of whole paragraphs of a document, at most L tokens (paper, section 3.2).
 
-    `start` and `end` count characters of the document's text, and `text` is exactly that slice:
-    joined in the order of `index`, the chunks give the document back. `id` follows from the
-    document, the chunk's text and the number of equal chunks before it, not from `index`.
+    `text` is the document's slice from `start` to `end`; all chunks joined give the text back.
+    `id` follows from document, text and the number of equal chunks before it, not from `index`.
     """
 
     id: str
@@ -62,10 +59,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class KeyElement:
-    """A noun, verb, adjective, name, number or date in a fact.
-
-    `key` is the normalized form, one node per corpus; `surface` is the wording in this fact.
-    """
+    """A noun, verb, adjective, name, number or date in a fact, worded there as `surface`."""
 
     id: str
     key: str
@@ -99,8 +93,5 @@ def check_corpus_name(corpus: str) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    """The text without lone surrogates, which no driver, model or file accepts.
-
-    They come from JSON and from a command line that is not UTF-8.
-    """
+    """The text without lone surrogates, which no driver, model or file accepts."""
     return text.encode("utf-8", "replace").decode()

@@ -1,19 +1,13 @@
-"""The exceptions of GraphReader.
+"""The exceptions of GraphReader; each message is a sentence: what is wrong, what to do about it.
 
-Every message is one sentence (or two) for a person: what is wrong and what to do about it.
-A UsageError has exit code 2: settings, documents, datasets, unknown names. All others have 1:
-StoreError (Neo4j), ServerError (the embedded server), CacheError and RunsError (our files), and
-DecisionError (a model, a prompt or the budget).
+A UsageError has exit code 2: settings, documents, datasets, unknown names. All others have 1.
 """
 
 from graphreader.usage import Usage
 
 
 class GraphReaderError(RuntimeError):
-    """Any failure that GraphReader foresees.
-
-    A RuntimeError, because LangGraph's server shows the words of such errors only.
-    """
+    """Any failure that is foreseen; LangGraph's server shows the words of RuntimeErrors only."""
 
     exit_code = 1
 
@@ -89,10 +83,7 @@ class RunsError(GraphReaderError):
 
 
 class DecisionError(GraphReaderError):
-    """A decider gave no usable decision.
-
-    `spent` is the cost up to the failure.
-    """
+    """A decider gave no usable decision; `spent` is the cost up to the failure."""
 
     spent: Usage = Usage()
 
@@ -106,10 +97,7 @@ class ModelRefusedError(DecisionError):
 
 
 class ModelClosedError(ModelRefusedError):
-    """The service refuses the key, the quota is used up, or it knows no such model.
-
-    Every other request would fail in the same way.
-    """
+    """The service refuses the key or model, or the quota is used up: no request would succeed."""
 
 
 class ReplyError(DecisionError):

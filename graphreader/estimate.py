@@ -1,7 +1,6 @@
 """Estimates the cost of an ingest, and of a question after it; nothing is sent or written.
 
-Chunks, calls and the tokens of prompts are exact, as texts are cut and prompts rendered; the tokens
-of replies are estimated. Not included: cached replies, retries, chunks whose reply is too long.
+Chunks, calls and prompts are exact, replies are estimated; caches and retries do not count.
 """
 
 import asyncio
@@ -74,10 +73,8 @@ def _sum(one: float | None, other: float | None) -> float | None:
 class Estimate:
     """The estimated cost of an ingest, and of a question after it.
 
-    `chunks` are those of all `documents`, `missing` those that have no facts yet. Calls and input
-    tokens of `reading` are exact, its output tokens and dollars, and all of `embedding`, are
-    estimated. `question` is a typical question; `question_at_most` is one whose paths use all their
-    calls and fill the window each time. `refused` says why sources give no document.
+    `missing` counts the `chunks` without facts. Calls and input tokens of `reading` are exact.
+    `question_at_most` uses all calls and the whole window. `refused` are reasons of sources.
     """
 
     model: str
@@ -104,10 +101,7 @@ async def estimate(
     settings: Settings,
     status: DocumentStatus | None = None,
 ) -> Estimate:
-    """Estimate the cost of the missing chunks; without `status` every document is new.
-
-    Raises SettingsError for invalid prices.
-    """
+    """Estimate the cost of the missing chunks, without `status` of all. Raises SettingsError."""
     prices = Prices.of(settings)
     documents = chunks = missing = 0
     reading = Spending()

@@ -1,7 +1,4 @@
-"""Files that survive a crash: atomic writes, resumable JSON Lines, SQLite files of our own.
-
-Everything here blocks; the caller chooses the thread.
-"""
+"""Files that survive a crash: atomic writes, resumable JSON Lines, SQLite files. All block."""
 
 import json
 import os
@@ -21,9 +18,8 @@ from graphreader.errors import UsageError
 def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` once the block ends and its bytes are on disk.
 
-    Nothing changes if the block raises. A symbolic link stays a link, and a file that is replaced
-    keeps its permissions; a new one gets `mode` less the umask. A target that is not a regular
-    file, such as a pipe, is written directly.
+    Nothing changes if the block raises. Links and permissions stay; a new file gets `mode` less
+    the umask. A target that is not a regular file is written directly.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -44,11 +40,7 @@ def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Bi
 
 
 def bounded_lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers from 1 on.
-
-    Of a line longer than `limit` bytes only the first `limit + 1` bytes are returned, so that
-    memory stays bounded.
-    """
+    """The lines that are not blank, numbered from 1, cut behind `limit + 1` bytes."""
     number = 0
     while line := file.readline(limit + 1):
         number += 1
@@ -64,9 +56,8 @@ Line = Mapping[str, Any]
 class LinesFile(ABC):
     """A JSON Lines file that one process appends to and a later run continues.
 
-    Use it as a context manager: entering reads the existing lines and removes a last one that was
-    cut off while it was written. Each line, read or appended, is passed to `note`. Raises
-    UsageError for a file that holds anything but objects with all `keys`, and leaves it untouched.
+    Entering it removes a cut-off last line. `note` gets each line, read or appended. Raises
+    UsageError for a file with anything but objects with all `keys`, and leaves it untouched.
     """
 
     def __init__(self, path: Path, keys: frozenset[str]) -> None:
@@ -142,9 +133,8 @@ def open_sqlite(
 ) -> sqlite3.Connection:
     """Connect to a SQLite file that several processes share, and create it if it is missing.
 
-    A new file is readable by its owner only. `tables` is the SQL script that creates version
-    `version` of the tables, `timeout` the seconds to wait for another process's write, `isolation`
-    sqlite3's isolation level. Raises OSError or sqlite3.Error.
+    Only its owner can read it. `tables` is the script of tables of this `version`, `timeout`
+    the seconds to wait for another's write. Raises OSError or sqlite3.Error.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -168,11 +168,10 @@ class GraphReader:
     ) -> Reading:
         """Explore the corpus and answer. Documents, chunks, facts and key elements never change.
 
-        `run` is the id of the run: a kept run of that id is resumed if it asks the same, else
-        UsageError is raised. `mode` replaces the mode of the settings. With `keep_run` the run is
-        written into the graph when it ends. With `options` the answer is one of them. `follow` is
-        the id, or a unique prefix of it, of a finished run of this corpus that the question
-        follows up.
+        `run` is the id: a kept run of that id is resumed, if it asks the same. With
+        `keep_run` the run is written into the graph, with `options` the answer is one of
+        them. `follow` is the id (or its prefix) of a finished run of this corpus that the
+        question follows up.
         """
         question = with_options(question, options)
         request = RunRequest(
@@ -201,10 +200,10 @@ class GraphReader:
         return execute(self._resources, request)
 
     async def aresume(self, run: str, *, step: int | None = None) -> Reading:
-        """Resume a kept run, named by its id or a unique prefix of it, with the rest of its budget.
+        """Resume a kept run, by its id or a unique prefix, with the rest of its budget.
 
-        A finished run returns its reading. With `step` (1 rational plan, 2 initial nodes, 3 paths,
-        4 answer) a new run begins before that step, and takes the later decisions again.
+        A finished run returns its reading. With `step` a new run begins before that step
+        (`KeptRun.steps`).
         """
         request = RunRequest(self._corpus, run=run, resume=True, step=step)
         return await last_reading(execute(self._resources, request))
@@ -226,8 +225,8 @@ class GraphReader:
     ) -> AsyncGenerator[tuple[int, Outcome]]:
         """Answer many questions, GRAPHREADER_CONCURRENCY at once; `runs` are the ids of their runs.
 
-        Yields the index of each question, from 0, with its reading or the GraphReaderError that
-        ended it, as they become ready.
+        Yields the index of each with its reading, or the GraphReaderError that ended it,
+        when ready.
         """
         if isinstance(questions, str):
             raise UsageError("Give a list of questions, not a single one.")
@@ -260,8 +259,8 @@ class GraphReader:
     ) -> list[Any]:
         """Answer many questions side by side; the readings are in the order of the questions.
 
-        All questions are finished first. Then the first failure is raised; with
-        `return_exceptions` failures are returned in place of readings.
+        Once all are finished the first failure is raised, or with `return_exceptions`
+        returned.
         """
         async with aclosing(self.abatch_as_completed(questions)) as stream:
             ended = {index: outcome async for index, outcome in stream}
@@ -276,11 +275,9 @@ class GraphReader:
     ) -> CompiledStateGraph[Any, Any, AgentInput, AgentOutput]:
         """Return the agent as a compiled LangGraph graph, for instance as a node of another one.
 
-        `mode` replaces the mode of the settings.
-
-        It takes `question` and gives `answer`, `citations`, `paths` and more (`agent.state`), from
-        the corpus of this moment, in any event loop, by `ainvoke` and `astream`. Events go to the
-        custom stream as plain JSON types. Its checkpoints are those of the graph around it.
+        It takes `question` and gives `answer`, `citations` and more (`agent.state`), in any
+        event loop. Events go to the custom stream as JSON types; the graph around it keeps
+        its checkpoints.
         """
         context = self.context
 
@@ -307,10 +304,7 @@ class GraphReader:
     async def adelete_runs(
         self, *runs: str, everything: bool = False, before: float | None = None
     ) -> int:
-        """Delete kept runs: those named, all, or those unchanged since `before` (epoch seconds).
-
-        Returns how many were deleted; runs under way stay.
-        """
+        """Delete runs that are not under way: named, all, or unchanged since `before` (epoch s)."""
         return await delete_runs(self._resources, runs, everything=everything, before=before)
 
     # Ingesting
@@ -326,10 +320,10 @@ class GraphReader:
     ) -> IngestReport:
         """Read files, folders of them, or LangChain documents into the corpus.
 
-        `include` and `exclude` are patterns of paths in folders; "-" is standard input, which `id`
-        names. Unchanged texts cost nothing; of a changed text only the changed region is read
-        again. The report lists sources that cannot be read. At the end key elements are merged by
-        the stages of GRAPHREADER_NORMALIZE, unless `normalize` is false.
+        `include` and `exclude` are patterns of paths in folders; "-" is standard input,
+        named `id`. Of a changed text only the changed region is read. Key elements are
+        merged at the end, unless `normalize` is false; the report lists what cannot be
+        read.
         """
         sources = await _sources(things, include, exclude, id)
         return await self._ingest(lambda one: one.run(sources), progress, normalize)
@@ -347,10 +341,10 @@ class GraphReader:
         id: str | None = None,
         known: bool = True,
     ) -> Estimate:
-        """Estimate the cost of ingesting these sources, and of a question afterwards.
+        """Estimate the cost of ingesting these sources, and of a question; nothing is sent.
 
-        Nothing is sent or written. Chunks that the corpus has already are not counted; without
-        `known` all chunks are counted, and no graph is opened.
+        Chunks that the corpus has do not count; without `known` no graph is opened, and all
+        count.
         """
         sources = await _sources(things, include, exclude, id)
         status = None
@@ -360,10 +354,7 @@ class GraphReader:
         return await estimate(sources, self._corpus, measurer, settings, status)
 
     async def adelete(self, document: str | None = None, *, everything: bool = False) -> int:
-        """Delete the document of that id, path or title, or the whole corpus.
-
-        Returns how many documents were deleted. Key elements that other facts name stay.
-        """
+        """Delete the document of that id, path or title, or all; returns how many are deleted."""
         if (document is None) == (not everything):
             raise UsageError("Name one document to delete, or say that everything shall go.")
         catalog = await self._resources.catalog(self._corpus)
@@ -382,20 +373,14 @@ class GraphReader:
     async def anormalize(
         self, *, dry_run: bool = False, undo: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
-        """Compare and merge key elements as GRAPHREADER_NORMALIZE says, or undo all of that.
-
-        An ingest does so at its end. A dry run only says what would change.
-        """
+        """Merge key elements by GRAPHREADER_NORMALIZE, or undo that; a dry run only reports."""
         await self._resources.catalog(self._corpus)
         await self._resources.prepare_schema()
         normalizer = await self._resources.normalizer(self._corpus, undo=undo)
         return await normalizer.run(dry_run=dry_run, progress=progress)
 
     async def areindex(self, *, progress: Progress = no_progress) -> list[str]:
-        """Index the corpus again after an upgrade or a change of embeddings, extracting no text.
-
-        Returns the embedded corpora: all of the database, if the length of the vectors changed.
-        """
+        """Index again after an upgrade or another embedding; returns the embedded corpora."""
         connection = await self._resources.connection()
         embedder, stages = self._resources.embedder(), self._resources.settings.stages
         corpora = await reindex(connection, embedder, self._corpus, progress)
@@ -409,10 +394,9 @@ class GraphReader:
         return await export_corpus(connection, self._corpus, target)
 
     async def aimport_corpus(self, source: str | PathLike[str] | Export) -> TransferReport:
-        """Import an exported corpus of any name into this one, without a model.
+        """Import an exported corpus of any name into this one; it can be repeated.
 
-        Present documents stay; an imported document whose text differs from the present one is
-        skipped. An interrupted import can be repeated.
+        Present documents stay; one whose text differs from the present one is skipped.
         """
         connection = await self._resources.connection()
         stages = self._resources.settings.stages
@@ -449,10 +433,7 @@ class GraphReader:
         return ElementFacts(element, facts, records.total)
 
     async def aneighbors(self, key_element: str, *, limit: int = 50) -> list[NeighborElement]:
-        """Return the key elements that facts name together with it; at most 1,000.
-
-        First those that share the most facts, relative to the square root of all their facts.
-        """
+        """Return the key elements of common facts, at most 1,000, those that share most first."""
         explorer = await self._resources.explorer(self._corpus)
         element = await self._element(explorer, key_element)
         limit = max(0, min(limit, MAX_LIMIT))
@@ -462,10 +443,7 @@ class GraphReader:
         ]
 
     async def aoutline(self, document: str) -> list[OutlineEntry]:
-        """Return the outline of a document, a chunk an entry, in the order of the text.
-
-        `graphreader.outline.outline_text` makes text of it that fits a prompt.
-        """
+        """Return the outline of a document, a chunk an entry (`outline.outline_text` words it)."""
         catalog = await self._resources.catalog(self._corpus)
         id_ = await catalog.find(self._corpus, document)
         return await (await self._resources.explorer(self._corpus)).outline(id_)
@@ -483,10 +461,7 @@ class GraphReader:
         return passages[0]
 
     async def apassages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
-        """Return chunks in full by (id of the document, index), as citations name them, in order.
-
-        Each comes once; those that no longer exist are left out.
-        """
+        """Return existing chunks in full by (document's id, index), as citations name them."""
         # Neo4j has no integers beyond 64 bits.
         valid = [(without_surrogates(id_), index) for id_, index in places if 0 <= index < 2**63]
         return await (await self._resources.explorer(self._corpus)).passages(valid)

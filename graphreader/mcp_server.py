@@ -218,10 +218,7 @@ def _with_tool_errors(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awai
 
 
 def mcp_server(reader: GraphReader) -> MCPServer[Any]:
-    """A server over the reader's corpus; `run()` serves stdin and stdout until stdin ends.
-
-    Only the protocol may use stdout. The caller closes the reader.
-    """
+    """A server over the reader's corpus; `run()` serves stdin and stdout until stdin ends."""
     server = MCPServer[Any](
         "graphreader",
         title=f"GraphReader: {reader.corpus}",

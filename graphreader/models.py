@@ -56,10 +56,7 @@ def open_decider(settings: Settings, purpose: Purpose = "ask") -> Decider:
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """The embedder of the settings. Raises SettingsError as `open_decider` does.
-
-    Where the length of the vectors is not known, one text is embedded to find it, which blocks.
-    """
+    """The embedder of the settings; may embed one text, blocking. Raises SettingsError."""
     name = settings.chosen_embeddings
     if name == OFFLINE:
         return OfflineEmbedder()
@@ -215,10 +212,7 @@ def _storable(vector: Sequence[float]) -> list[float]:
 
 
 class ModelRegistry:
-    """The deciders, one a window, and the embedder of the settings, opened when first needed.
-
-    What is passed in replaces them and is not closed here.
-    """
+    """The deciders, one a window, and the embedder, opened when needed, unless passed in."""
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
 """Outlines of documents: a line a chunk, folded until they fit a prompt.
 
-A model that has read the outline knows where to look, and asks for a chunk, or for the outline of a
-part, by the numbers that each line begins with. ReadAgent's gists have the same purpose (ReadAgent
-paper, section 3.1); a summary costs no call of its own, since it comes with the atomic facts.
+By its numbers a model asks for chunks or parts, as by ReadAgent's gists (paper, section 3.1); a
+summary costs no call of its own, since it comes with the atomic facts.
 """
 
 import itertools
@@ -20,11 +19,7 @@ _WIDTHS = (LONGEST_SUMMARY, 150, 80)  # characters of the headings of a line, an
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """A chunk in the outline of its document; `chunk` is its index.
-
-    `headings` are the one under which the chunk begins and those in it. `summary` is one sentence
-    about it; of a chunk without one, the beginning of its first fact or of its text.
-    """
+    """A chunk, by index, in an outline; `headings` are that of its begin and those in it."""
 
     chunk: int
     headings: tuple[str, ...]
@@ -42,9 +37,8 @@ def outline_text(
 ) -> str:
     """The outline of the chunks `first` to `last` in at most `max_tokens`, if that is possible.
 
-    A line a chunk: "[12] Heading: sentence". Where that is too long, sentences are shortened, then
-    a line stands for several chunks, "[10-19] Heading A; Heading B: first sentence", for as many
-    as needed. A heading is given once, where its chunks begin.
+    A line a chunk: "[12] Heading: sentence"; if that is too long sentences are shortened, then
+    lines stand for several chunks: "[10-19] Heading A; Heading B: first sentence".
     """
     part = [one for one in entries if first <= one.chunk and (last is None or one.chunk <= last)]
     text = ""

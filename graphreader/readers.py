@@ -38,10 +38,9 @@ from graphreader.tokens import count
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The documents that a reader reads.
+    """The documents that a reader reads; `tokens` if they were brought to that length.
 
-    `tokens` is their length if they were brought to one, which decides the size of ReadAgent's
-    pages. `golden` are the supporting facts and their documents, for the reader `golden` alone.
+    `golden` are the supporting facts and their documents, for the reader `golden` alone.
     """
 
     documents: Sequence[Document]
@@ -83,8 +82,7 @@ class ReaderSpec:
 class ReaderKind:
     """A kind of reader: `pattern` matches its names, `names` are examples.
 
-    `uses_long_window`: its prompts may fill the long window. `needs_evidence`: it reads the
-    supporting facts that a question set names. `needs_embeddings`: it does so under any name.
+    `needs_evidence`: it reads the supporting facts that a question set names.
     """
 
     pattern: str

@@ -18,11 +18,10 @@ Confidence = Literal["stated", "likely", "not in the texts"]
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Words of a document that support the answer.
+    """Words of a document that support the answer: its title, id and the chunk's index.
 
-    `document` is its title; `chunk` the chunk's index in it; `start` and `end` count characters
-    of the document's text, and `quote` is exactly that slice. `page` and `heading` tell where it
-    begins in a document that has pages or headings: the page's number, the last heading before.
+    `quote` is exactly the slice from `start` to `end` of its text; `page` and `heading` are
+    those at its begin, if there are any.
     """
 
     document: str
@@ -60,8 +59,7 @@ class Contradiction:
 class FunctionCall:
     """One chosen exploration function (paper, section 3.3.2) with its argument in words.
 
-    `at` is where it was chosen: a node's name, or a chunk as "title, chunk 3"; `id` is the id of
-    that key element or chunk in the graph.
+    `at` and `id` are those of the node or chunk where it was chosen ("title, chunk 3").
     """
 
     name: str
@@ -73,11 +71,7 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One exploration: `calls` equals the number of `functions`, at most the call limit.
-
-    `node_id` is the id of the initial node's key element in the graph. `usage` counts what its
-    decisions cost; a decision may need two replies.
-    """
+    """One exploration from a key element; `calls` is the number of `functions`."""
 
     initial_node: str
     notebook: str
@@ -170,10 +164,7 @@ class Reader(Protocol):
 
 
 class Coverage:
-    """The parts of the documents that prompts of one question showed; overlaps count once.
-
-    A text derived from a document (a fact, a gist) counts unless a shown passage contains it.
-    """
+    """What prompts of one question showed, once; derived texts unless a passage has them."""
 
     def __init__(self) -> None:
         self._passages: dict[str, dict[int, str]] = {}

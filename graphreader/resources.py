@@ -1,7 +1,4 @@
-"""The open resources of a reader: the database, the deciders, the embedder and the kept runs.
-
-This module also checks, before any cost, that chunks and questions fit the model's window.
-"""
+"""The open resources of a reader, and what is made of them; checks that come before any cost."""
 
 import asyncio
 import shlex
@@ -50,10 +47,7 @@ _TOKENS_A_SEAM = 2
 
 
 class Resources:
-    """The connections of one reader, and of all readers made from it, opened at their first use.
-
-    A `decider`, `embedder` or `checkpointer` that is passed in is never closed here.
-    """
+    """The connections of a reader and those made from it, opened at first use, unless passed in."""
 
     def __init__(
         self,
@@ -84,10 +78,7 @@ class Resources:
         self._lock = asyncio.Lock()
 
     async def connection(self) -> Connection:
-        """The connection to the database; a lost one is replaced.
-
-        It is closed only when the next one is lost, since other tasks may still use it.
-        """
+        """The connection; a lost one, which other tasks may use, is closed with the next loss."""
         async with self._lock:
             if self._connection and self._connection.gone:
                 older, self._lost_connection = self._lost_connection, self._connection
@@ -197,8 +188,8 @@ class Resources:
     ) -> tuple[AgentDependencies, list[str]]:
         """The agent's dependencies, and notes for the user.
 
-        Raises UnknownCorpusError, EmbeddingMismatchError, and UsageError for an empty corpus and a
-        question that does not fit.
+        Raises UnknownCorpusError, EmbeddingMismatchError, and UsageError (empty, or does
+        not fit).
         """
         catalog = Catalog(await self.connection())
         record = await catalog.corpus(corpus)
@@ -304,10 +295,7 @@ def check_chunk_fits(
 def room_for_question(
     chunk_tokens: int, window: int, *, prompts: Prompts, encoding: str = tokens.DEFAULT
 ) -> int:
-    """Tokens that the largest prompt of a path leaves for its question; negative if none.
-
-    That prompt shows a whole chunk, a full plan and a full notebook, in the largest reply form.
-    """
+    """Tokens that the largest prompt of a path leaves for its question; negative if none."""
     bare = ChunkTask("", "", ("",) * 99, "", "", "", "", ("",) * 99).keeping(0)
     forms: tuple[ReplyForm, ...] = get_args(ReplyForm)
     largest = max(render_prompt(bare, form, prompts, encoding).tokens for form in forms)

@@ -1,8 +1,7 @@
 """Runs: a question from its first event to its reading, and the runs that are kept.
 
-`execute` starts a run, resumes a kept one or forks it. A run is entered into the run store before
-its first decision, and LangGraph's checkpoints keep each decision, so that it can be resumed after
-any interruption. If runs cannot be kept, or shall not be, the question is still answered.
+A run is entered into the run store before its first decision, and LangGraph's checkpoints keep each
+decision. If runs cannot be kept, or shall not be, the question is still answered.
 """
 
 import shlex
@@ -61,10 +60,8 @@ from graphreader.usage import Usage
 class RunRequest:
     """A question to a corpus, or a kept run to go on with.
 
-    `run` is the id of a new run, or of the kept one. With `resume` it may be a prefix of an id, and
-    the kept run's own question and corpus count; `step`, from 1, forks it before that step.
-    `follow` is the id of the finished run that the question follows up, `earlier` its exchange.
-    `keep_run` writes the run into the graph. `stream_answer` yields the answer while it is written.
+    With `resume` `run` may be a prefix of an id, and the kept question and corpus count;
+    `step`, from 1, forks it before that step. `earlier` is the exchange of the run to `follow`.
     """
 
     corpus: str
@@ -80,10 +77,7 @@ class RunRequest:
 
 
 async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[Event]:
-    """Start, resume or fork a run; yields its events, first RunBegan, last QuestionAnswered.
-
-    A resumed run first replays the events of its finished steps.
-    """
+    """Start, resume (replaying its events) or fork a run; yields RunBegan ... QuestionAnswered."""
     request, record = await _find_kept_run(resources, request)
     if record and record.reading and record.summary.status == "finished" and request.step is None:
         for event in await _finished_run(resources, request, record.options, record.reading):
@@ -166,10 +160,7 @@ async def _find_kept_run(
 
 
 async def _following(resources: Resources, request: RunRequest, follow: str) -> RunRequest:
-    """The request with the exchange that it follows up; `follow` may be a prefix of the run's id.
-
-    Raises UnknownRunError, and UsageError for a run of another corpus or without an answer.
-    """
+    """The request with the exchange that it follows up. Raises UnknownRunError, UsageError."""
     record = await resources.required_run_store().get(follow)
     id, corpus = record.summary.id, record.summary.corpus
     if corpus != request.corpus:
@@ -323,8 +314,7 @@ class _Run:
     async def _continue(self, options: Mapping[str, Any]) -> None:
         """Take up the run's kept state: its limits, its events, and what its budget has left.
 
-        A larger budget may be set meanwhile. A fork has a whole budget of its own: what it has
-        copied does not count.
+        A larger budget may be set meanwhile; what a fork has copied does not count.
         """
         now, limits = self.deps.budget, self.deps.limits
         budget = Budget(
@@ -345,10 +335,7 @@ class _Run:
                 self.snapshot = await self.thread.snapshot(agent)
 
     async def finish(self, reading: Reading, failure: str) -> Reading:
-        """Write the run down as far as it is to be; returns the reading with notes on that.
-
-        With a `failure` the run, and the steps of its paths, stay so that it can be resumed.
-        """
+        """Write the run down, noting it; with a `failure` it stays so that it can be resumed."""
         saver = self.thread.saver
         reading = replace(reading, run=self.id if saver or self.store else "")
         if self.keep_run:
@@ -379,10 +366,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """A kept run with its events; `reading` is None while there is no answer.
-
-    `steps` are the steps, by number, before which it can be forked.
-    """
+    """A kept run with its events, reading, and the `steps` before which it can be forked."""
 
     summary: RunSummary
     events: tuple[Event, ...]

@@ -44,9 +44,9 @@ _SECRET = ("KEY", "PASSWORD", "SECRET", "TOKEN")
 
 
 def load_environment() -> None:
-    """Read `.env` of the working folder or a parent of it; variables that are set stay as they are.
+    """Read `.env` of this folder or a parent; set variables stay. Raises SettingsError.
 
-    Raises SettingsError if the file cannot be read, and never quotes it: it holds keys.
+    Its message never quotes the file, which holds keys.
     """
     path = ".env"
     try:
@@ -100,10 +100,9 @@ def display_url(url: str) -> str:
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
-    """The text with `***` for secrets.
+    """The text with `***` for secrets: `known`, the environment's, in URLs, keys by their look.
 
-    These are the `known` ones and the environment's, users and passwords in URLs, and what looks
-    like an API key. Secrets of less than 4 characters stay: they could occur inside of any word.
+    Those of less than 4 characters stay: they could occur inside of any word.
     """
     for secret in sorted({*known, *secrets()}, key=len, reverse=True):
         if len(secret) >= 4:
@@ -118,10 +117,7 @@ def bare_environment() -> dict[str, str]:
 
 
 class Settings(BaseSettings):
-    """All settings, read from environment variables or given by keyword.
-
-    Sizes are tokens unless the name says otherwise; times are seconds. Secrets are `SecretStr`.
-    """
+    """All settings, from the environment or by keyword; sizes in tokens, times in seconds."""
 
     model_config = SettingsConfigDict(
         env_prefix="GRAPHREADER_", extra="ignore", populate_by_name=True, env_ignore_empty=True
@@ -253,10 +249,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def read(cls, **values: object) -> "Settings":
-        """The settings of this process; `values` override the environment.
-
-        Raises SettingsError with the variable's name of an invalid value.
-        """
+        """The settings; `values` override the environment. Raises SettingsError."""
         try:
             return cls(**values)  # type: ignore[arg-type]  # names are checked by pydantic
         except ValidationError as error:

@@ -1,12 +1,8 @@
 """The graph that LangGraph Studio shows (`langgraph.json`): GraphReader answering a question.
 
-The server calls a factory for every run, every schema and every drawing, and uses several event
-loops. So a graph is built once, and runs with the same fields share one reader for all corpora.
-
-The server has no authentication, and any web page can make a browser send requests to it. So two
-kinds of requests are refused before any route: those of pages other than Studio's and this
-machine's (by their `Origin`) and those of a page whose host name resolves to this machine (DNS
-rebinding, by their `Host`). Programs send no `Origin`.
+A graph is built once, and runs with the same fields share a reader. The server has no
+authentication, so requests of other pages (by `Origin`) and for other hosts (DNS rebinding, by
+`Host`) are refused before any route.
 """
 
 import asyncio

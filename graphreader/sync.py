@@ -1,8 +1,7 @@
 """One event loop for the whole process, and synchronous twins of asynchronous methods.
 
-A database driver, an HTTP client and a rate limiter belong to the event loop in which they are
-opened. All of them live in one loop, which runs in a background thread. So the same reader serves
-scripts, Jupyter (which has a running loop of its own) and several `asyncio.run`.
+Drivers, clients and limiters belong to a loop: all live in one, in a background thread. So a reader
+serves scripts, Jupyter and several `asyncio.run`.
 """
 
 import asyncio
@@ -30,8 +29,7 @@ _loop: asyncio.AbstractEventLoop | None = None
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the process's loop and wait for its result in this thread.
 
-    An interrupt (Ctrl-C) cancels the coroutine and gives it a moment to clean up. Raises UsageError
-    in the loop's own thread, where waiting would never end.
+    An interrupt cancels it in good order. Raises UsageError in the loop's own thread.
     """
     if _in_loop():
         work.close()
@@ -51,10 +49,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def arun(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in the process's loop and await its result in any loop.
-
-    Cancellation is passed on, and the coroutine is given a moment to clean up.
-    """
+    """Run a coroutine in the process's loop from any loop; cancellation is passed on."""
     if _in_loop():
         return await work
     job = _Job(work)
@@ -173,8 +168,8 @@ async def bounded_gather(
 ) -> None:
     """Do the work for each item in order, at most `limit` at once.
 
-    After the first failure nothing new is begun; what is under way ends first, because a decision
-    that was asked for is paid for. Then that failure is raised. Cancellation ends all at once.
+    After a failure, which is raised, nothing is begun; what is under way, and paid for, ends
+    first.
     """
     waiting = iter(items)
     failures: list[Exception] = []
@@ -196,11 +191,7 @@ async def bounded_gather(
 
 
 class _Job(Generic[T]):
-    """A coroutine that runs in the process's loop.
-
-    `result` is done when the coroutine has really ended. The future of
-    `asyncio.run_coroutine_threadsafe` is done as soon as it is cancelled, during the clean-up.
-    """
+    """A coroutine in the process's loop; `result` is done when it has really ended."""
 
     def __init__(self, work: Coroutine[Any, Any, T]) -> None:
         self.result: Future[T] = Future()

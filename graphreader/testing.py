@@ -67,10 +67,9 @@ class RequestRefused(Exception):
 class FunctionChatModel(BaseChatModel):
     """A chat model that replies with `function(request)`, which may be a coroutine function.
 
-    A dict or a pydantic object becomes JSON content, or the arguments of a bound tool. A string is
-    the content, an AIMessage the whole message, an exception is raised. A parameter in `refuses`
-    (such as "response_format", "tools", "seed") gets status 400. `requests` keeps all requests. It
-    does not stream and reports no usage, except in an AIMessage with `usage_metadata`.
+    A dict or pydantic object becomes JSON content or a tool call, a string content, an
+    exception is raised. A parameter in `refuses` ("tools", "seed") gets status 400. It does not
+    stream and reports no usage, except in an AIMessage with `usage_metadata`.
     """
 
     function: Callable[[ChatRequest], Any]
@@ -151,10 +150,9 @@ Script = Mapping[type[Task[Any]], Callable[[Any], Decision | Awaitable[Decision]
 
 
 class ScriptedDecider:
-    """A decider made of functions, keyed by the class of task; they may be coroutine functions.
+    """A decider of functions by class of task; `asked` keeps all tasks in order.
 
-    `asked` keeps all tasks in order. An invalid decision is a ReplyError, a task without a function
-    a LookupError.
+    An invalid decision is a ReplyError, a task without a function a LookupError.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted", notice: str = "") -> None:

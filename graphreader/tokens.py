@@ -1,8 +1,6 @@
-"""Counts text in the tokens of a model's encoding.
+"""Counts text in the tokens of a model's encoding; other providers' models in o200k_base.
 
-The ranks of o200k_base and of cl100k_base, for older OpenAI models, ship with the package, so
-nothing is downloaded. Models of other providers are counted in o200k_base, since their encodings
-are not public. The framing of chat messages is not counted.
+The ranks ship with the package: nothing is downloaded. Framing of messages is not counted.
 """
 
 import re
@@ -53,10 +51,7 @@ _LONG_SPACE = re.compile(r"\s{100000}")
 
 
 def count(text: str, encoding: str = DEFAULT) -> int:
-    """The number of tokens of `text`; special tokens in it count as plain text.
-
-    The first count in an encoding loads its ranks (about 0.2 s).
-    """
+    """The number of tokens; special ones count as text. The first count loads ranks (0.2 s)."""
     encode = _load_encoding(encoding).encode_ordinary
     cuts = [0, *(match.end() for match in _LONG_SPACE.finditer(text)), len(text)]
     return sum(len(encode(text[a:b])) for a, b in pairwise(cuts))
@@ -64,10 +59,7 @@ def count(text: str, encoding: str = DEFAULT) -> int:
 
 @cache
 def encoding_for(model: str) -> str:
-    """The encoding of a model ("openai:gpt-4o", "gpt-4"); DEFAULT where it is not known.
-
-    Provider, organization and the suffix of a fine-tuned model are ignored.
-    """
+    """The encoding of a model, whatever its provider and suffix; DEFAULT if not known."""
     for part in re.split("[:/]", model):
         try:
             name = encoding_name_for_model(part)

@@ -28,11 +28,9 @@ BUILDING: frozenset[Phase] = frozenset({"extract", "paginate", "gist"})
 class Usage:
     """The cost of a run or of a part of it.
 
-    `calls` counts replies of a decider, also unusable ones; `estimated` the replies whose tokens we
-    counted, because the service reported none; `unpriced` the replies without a known price, which
-    `dollars` lacks. `cached_tokens` are input tokens from the service's prompt cache. `reused`
-    counts decisions from our reply cache, which cost nothing and are no calls. `seconds` is wall
-    clock time, of whole runs only.
+    `calls` counts replies, `estimated` those whose tokens we counted, `unpriced` those that
+    `dollars` lacks. `cached_tokens` are input from the service's prompt cache, `reused`
+    decisions from our reply cache, `seconds` wall clock time of whole runs.
     """
 
     calls: int = 0

@@ -64,8 +64,8 @@ class Answering:
     async def answer_reasoning(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Join the notebooks, let the majority decide contradictions, and answer (figure 12).
 
-        If no answer can be put together, the notebooks themselves are returned, unanswered. Raises
-        DecisionError if every path failed before it found anything.
+        Without a usable decision the notebooks are the output. Raises DecisionError if all
+        paths failed.
         """
         stream = AnswerStream(runtime.stream_writer) if self._deps.stream_answer else None
         update = await self._answer(state, stream)
@@ -152,11 +152,7 @@ def evidence_of(quotes: Iterable[Quote]) -> tuple[Evidence, ...]:
 async def checked_answer(
     deps: AgentDependencies, question: str, decision: Answer, quotes: Sequence[Quote]
 ) -> Update:
-    """The output of a run: the answer with its citations, after a check where one is missing.
-
-    The numbers of the decision are those of `quotes`. If the check fails, the answer stands, and a
-    note names the claims without a quote.
-    """
+    """The output of a run; claims without a quote are checked. `quotes` are numbered from 1."""
     unsupported = tuple(one.claim for one in decision.claims if not one.citations)
     costs: Costs = {}
     if decision.answered and unsupported and quotes:
@@ -183,10 +179,7 @@ async def checked_answer(
 
 
 def _apply_check(decision: Answer, check: ClaimCheck, shown: int) -> Answer:
-    """The answer with its changed claims, which cite quotes up to `shown`.
-
-    The check can lower the confidence, not raise it.
-    """
+    """The answer with its changed claims; the check can lower the confidence, not raise it."""
     changed = {one.number: one for one in check.claims}
     claims: list[CitedClaim] = []
     number = 0

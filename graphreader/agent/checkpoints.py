@@ -1,7 +1,4 @@
-"""The graph of each mode, and the checkpoints of one run: to repair, resume or fork it.
-
-LangGraph keeps the steps; `agent.dependencies` keeps each decision inside of a step with them.
-"""
+"""The graph of each mode, and the checkpoints of one run: to repair, resume or fork it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -52,10 +49,7 @@ MODE_GRAPHS: Mapping[Mode, ModeGraph] = {
 def compile_agent(
     mode: Mode, deps: AgentDependencies | None, saver: Saver | None, nodes: NodeSet | None = None
 ) -> Agent:
-    """Compile the graph of a mode; with a saver each step and each decision is kept.
-
-    Without dependencies it can only be asked for its checkpoints.
-    """
+    """Compile the graph of a mode; without dependencies it only shows its checkpoints."""
     if deps and saver:
         deps = replace(deps, checkpointed=True)
     graph = MODE_GRAPHS[mode]
@@ -86,10 +80,7 @@ class CheckpointThread:
             await self.saver.adelete_thread(self.run)
 
     async def snapshot(self, agent: Agent) -> StateSnapshot | None:
-        """How far the run has come, with the states of its paths; None if nothing is kept.
-
-        A run is over once its state has an answer; `next` leaves out steps not yet applied.
-        """
+        """How far the run has come, with the states of its paths; None if nothing is kept."""
         if self.saver is None:
             return None
         snapshot = await agent.aget_state(self.config, subgraphs=True)
@@ -100,8 +91,8 @@ class CheckpointThread:
     ) -> dict[str, list[dict[str, Any]]] | None:
         """Go back to before a step that failed (a path, or the answer), to take it again.
 
-        Returns the decisions that the run has taken, so that none is paid for twice
-        (`AgentDependencies.earlier`); None if there was nothing to repair.
+        Returns the decisions taken so far, so that none is paid for twice; None if nothing
+        failed.
         """
         step = "answer_reasoning" if snapshot.values.get("unjoined") else ""
         if _has_failed_path(snapshot):
@@ -169,10 +160,7 @@ def _has_failed_path(snapshot: StateSnapshot) -> bool:
 
 
 def _step_number(snapshot: StateSnapshot) -> int:
-    """The number of the step that comes next, from 1; 0 where no run can begin before it.
-
-    In mode `adaptive` the search is step 1, and each turn is one.
-    """
+    """The number of the next step, from 1 (a turn is one); 0 if no run can begin before it."""
     name = snapshot.next[0] if snapshot.next else ""
     if name in STEPS:
         return STEPS.index(name) + 1

@@ -45,10 +45,7 @@ def add_quotes(quotes: list[Quote], chunk: StoredChunk, quoted: list[str]) -> li
 
 
 def passages(quote: str, text: str) -> list[tuple[int, int]]:
-    """The spans of a quote in the text: one, or one for each piece between ellipses.
-
-    None at all if the quote, or any piece of it, does not stand there.
-    """
+    """The spans of a quote, or of each piece between its ellipses; none if a piece is missing."""
     whole = locate(quote, text)
     if whole:
         return [whole]
@@ -87,10 +84,7 @@ def _pattern(quote: str) -> str:
 
 
 def distinct_quotes(paths: list[PathResult]) -> list[Quote]:
-    """Every quote once: those that several paths found first, then in the order of the paths.
-
-    A quote that lies within another one counts for the larger one.
-    """
+    """Every quote once: first those of several paths; one inside another counts for that."""
     quotes = [quote for path in paths for quote in path["quotes"]]
     longest_first = sorted(quotes, key=lambda quote: quote["start"] - quote["end"])
     widened = [next(one for one in longest_first if _contains(one, quote)) for quote in quotes]
@@ -112,10 +106,7 @@ def _contains(outer: Quote, inner: Quote) -> bool:
 
 
 def with_valid_citations(decision: Answer, shown: int) -> Answer:
-    """The answer, whose claims cite only quotes 1 to `shown`, each once.
-
-    An answer without claims is one claim. A contradiction that does not cite both sides is dropped.
-    """
+    """The answer, whose claims (itself, if it has none) cite only quotes 1 to `shown`."""
 
     def valid(numbers: Sequence[int]) -> list[int]:
         return [n for n in dict.fromkeys(numbers) if 1 <= n <= shown]
@@ -137,11 +128,7 @@ def with_valid_citations(decision: Answer, shown: int) -> Answer:
 
 
 def cite(decision: Answer, quotes: Sequence[Quote]) -> tuple[Mapping[str, Any], list[str]]:
-    """The citations, claims and contradictions of the decision, and notes on them for a person.
-
-    The numbers of the decision are those of `quotes`. A claim without a quote is kept, and a note
-    names it. What was found is cited also where nothing is answered.
-    """
+    """Citations, claims and contradictions, by `quotes`, and a note on claims without a quote."""
     claims = [(one.claim, one.citations) for one in decision.claims]
     contradictions = [(one.about, one.citations) for one in decision.contradictions]
     cited = dict.fromkeys(n for _, numbers in (*claims, *contradictions) for n in numbers)

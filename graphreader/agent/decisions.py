@@ -1,10 +1,7 @@
 """The typed answers of a decider: one flat pydantic class a step, never a string that we cut.
 
-Flat on purpose: a function is a `Literal`, its argument a plain number or list of numbers.
-A discriminated union would need `oneOf`, which strict JSON schemas of providers refuse.
-Fields stand in the order in which a model should think: notes first, then reasons, then the choice.
-The schema asks for every field; a list that is ours and not the paper's may be missing in a reply,
-and is empty then.
+Flat, since strict JSON schemas refuse `oneOf`. Fields stand in the order in which a model should
+think. A list that is ours and not the paper's may be missing in a reply, and is empty then.
 """
 
 from typing import Literal

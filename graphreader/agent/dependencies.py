@@ -60,10 +60,9 @@ class QueryVectors:
 class AgentDependencies:
     """The dependencies of one run.
 
-    `checkpointed`: LangGraph's checkpointer also keeps each decision, so that a node that runs
-    again asks for none of them twice. `earlier` has the decisions of nodes that a repaired run
-    repeats, by the keys of their tasks. `under_way` are the decisions that are being taken or have
-    yet to be kept; none begins once the run is `stopping`.
+    `checkpointed`: each decision is kept. `earlier` has the decisions of nodes that a repaired
+    run repeats, by task key. `under_way` are those not yet kept; none begins once it is
+    `stopping`.
     """
 
     explorer: GraphExplorer
@@ -106,10 +105,7 @@ class AgentDependencies:
             # Else it was kept for another prompt: the graph has changed since.
 
     async def stop(self) -> None:
-        """Let no decision begin, and wait until those just taken are in the checkpoint.
-
-        LangGraph drops a result that comes in while its stream is being closed.
-        """
+        """Let no decision begin, and wait until LangGraph has kept those just taken."""
         self.stopping.set()
         while any(fresh.done() for fresh in self.under_way):
             await asyncio.sleep(0)

@@ -1,7 +1,4 @@
-"""The events of a run, sent through LangGraph's custom stream; their replay and their log.
-
-Paths are counted from 1. The log has questions, texts and answers only at DEBUG.
-"""
+"""The events of a run, their replay and their log. Paths are counted from 1."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,10 +38,7 @@ class CandidatesFound:
 
 @dataclass(frozen=True, slots=True)
 class NodesChosen:
-    """Initial nodes are chosen: one path each, numbered on.
-
-    In mode `adaptive` the turns are path 1, which starts from the question.
-    """
+    """Initial nodes are chosen: one path each, numbered on. Turns are path 1."""
 
     nodes: tuple[str, ...]
 
@@ -53,8 +47,7 @@ class NodesChosen:
 class FactsRead:
     """A path was shown a page of a node's facts; `chunks` are the chunks of these facts.
 
-    `places` has for each fact the id of its document, the index of its chunk in it, and the index
-    of the fact in the chunk.
+    `places` has for each fact document id, chunk index, and index of the fact in the chunk.
     """
 
     path: int

@@ -1,7 +1,4 @@
-"""Exploring one path (paper, section 3.3.2): atomic facts, then chunks, then neighbors.
-
-A call is one decision that names a function; reading a node's facts on entering it is none.
-"""
+"""Exploring one path (paper, section 3.3.2): atomic facts, then chunks, then neighbors."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -66,10 +63,7 @@ class Exploration:
         self._deps = deps
 
     async def explore_atomic_facts(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Show a page of the node's facts and choose chunks to read in full, if any (figure 9).
-
-        If all facts stand in chunks that are read already, no decision is taken.
-        """
+        """Show a page of the node's facts, unless all is read; choose chunks to read (figure 9)."""
         query = " ".join([state["question"], *state["needs"]])
         records = await self._deps.explorer.facts(state["node"]["id"], state["related"])
         if all(group.chunk in state["read"] for group in records.groups):
@@ -112,10 +106,7 @@ class Exploration:
         }
 
     async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Read the first chunks of the queue and decide how to go on (figure 10).
-
-        Short chunks are read together. After the last call the queue is read to its end.
-        """
+        """Read the first chunks of the queue, short ones together, and go on (figure 10)."""
         chunks = await self._next_chunks(state["queue"])
         if not chunks:
             first, *rest = state["queue"]
@@ -148,10 +139,7 @@ class Exploration:
         }
 
     async def _next_chunks(self, queue: Sequence[ChunkRef]) -> list[StoredChunk]:
-        """The first chunk of the queue, with those after it while they are short.
-
-        Empty if the first one is deleted.
-        """
+        """The first chunk of the queue with those after it while short; empty if it is deleted."""
         room = self._deps.limits.window // 4
         chunks: list[StoredChunk] = []
         for ref in queue[:MOST_TOGETHER]:
@@ -191,10 +179,7 @@ class Exploration:
         return self._deps.limits.calls - len(state["functions"]) - 1
 
     async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Choose a neighbor of the current node to go on at, or end the path (figure 11).
-
-        The last call is not spent on it, as the neighbor could not be read any more.
-        """
+        """Choose a neighbor to go on at, or end the path; not by the last call (figure 11)."""
         if self._calls_left(state) < 1:
             return {"stopped": "call_limit"}
         neighbors = await ranked_neighbors(self._deps, state)
@@ -298,11 +283,7 @@ def initial_path_state(state: RunState, path: int, node: NodeRef) -> PathState:
 async def ranked_neighbors(
     deps: AgentDependencies, state: PathState, limit: int = MAX_NEIGHBORS
 ) -> list[Neighbor]:
-    """The neighbors that were not visited, best first.
-
-    Three rankings are fused: by facts shared with the node, relative to all facts of the neighbor;
-    by words shared with question, plan, needs and notebook; by similarity to the open needs.
-    """
+    """The unvisited neighbors, ranked by shared facts, words, and similarity to open needs."""
     vector = None
     with suppress(DecisionError):
         open_now = open_needs(state["needs"], state["notebook"])
@@ -355,10 +336,7 @@ def _page_after(state: PathState, function: str, shown: int) -> Update:
 def _queue_adjacent(
     chunk: StoredChunk, title: str, function: str, queue: list[ChunkRef], read: list[str]
 ) -> tuple[str, list[ChunkRef]]:
-    """The function's argument in words, and the queue with the previous or subsequent chunk first.
-
-    At an edge of the document, and for a chunk that is read already, the queue stays as it is.
-    """
+    """The function's argument in words, and the queue with an adjacent unread chunk first."""
     adjacent = {"read_previous_chunk": chunk.previous, "read_subsequent_chunk": chunk.subsequent}
     if function not in adjacent:
         return "", queue

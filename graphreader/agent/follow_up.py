@@ -17,11 +17,7 @@ _MARK = "> "  # begins each line of the exchange, so that no line of it can pass
 
 
 def earlier_exchange(reading: Reading, before: str, window: int) -> str:
-    """The exchange of a reading in words, for the prompts of a question that follows it up.
-
-    It has question and answer, then as many sentences of explanation and evidence as fit half of
-    the room, then what fits of the exchange `before` it, which may be empty.
-    """
+    """The question, answer and evidence of a reading as far as they fit, then of `before`."""
     room = min(EARLIER_TOKENS, window // WINDOW_SHARE) - count(_HEAD)
     answer = " ".join(["Answer:", *_fitting(_sentences(reading.answer), room // 2)])
     if reading.confidence == "likely":

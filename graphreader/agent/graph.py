@@ -66,10 +66,7 @@ class NodeSet:
 def node_functions(
     deps: AgentDependencies, node_set: NodeSet | None = None
 ) -> dict[str, NodeFunction]:
-    """The node functions of a node set (default: the paper's), by the nodes' names.
-
-    A failure in an exploring node ends its path with the notebook; the other paths go on.
-    """
+    """The node functions of a node set by name; a failure in an exploring node ends its path."""
     node_set = node_set or NodeSet()
     planning, path = node_set.planning(deps), node_set.exploration(deps)
     return {
@@ -105,10 +102,7 @@ def wire(
     *,
     step_by_step: bool = False,
 ) -> CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]:
-    """Compile a graph of the given node functions, by their names.
-
-    With `step_by_step` the paths stop before each of their nodes, until the run is resumed.
-    """
+    """Compile a graph of node functions; `step_by_step` paths stop before each of their nodes."""
     graph = StateGraph(RunState, context_schema, input_schema=AgentInput, output_schema=AgentOutput)
     graph.add_node("rational_plan", nodes["rational_plan"])
     graph.add_node("initial_nodes", nodes["initial_nodes"])

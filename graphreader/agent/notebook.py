@@ -1,8 +1,7 @@
 """Long notebooks: rewritten by the decider, never cut.
 
-The paper's notebooks have no limit; a window of 4,096 tokens has. So the notebook of a path is
-condensed as soon as it passes NOTEBOOK_TOKENS, and notebooks that are too many for one answer
-prompt are joined, some at a time, until they fit.
+The paper's have no limit, a window has: one of more than NOTEBOOK_TOKENS is condensed, and
+notebooks that are too many for one answer prompt are joined.
 """
 
 import asyncio
@@ -19,10 +18,7 @@ from graphreader.tokens import count
 async def condense(
     deps: AgentDependencies, question: str, plan: str, notebook: str
 ) -> tuple[str, Costs]:
-    """Return the notebook, rewritten if it is too long, and the cost.
-
-    Raises DecisionError on failure; its `spent` is all that was paid.
-    """
+    """The notebook, rewritten if too long, and the cost. Raises DecisionError with all `spent`."""
     costs: Costs = {}
     if count(notebook) <= NOTEBOOK_TOKENS:
         return notebook, costs
@@ -39,10 +35,7 @@ async def condense(
 async def join(
     deps: AgentDependencies, question: str, plan: str, notebooks: Sequence[str], costs: Costs
 ) -> tuple[list[str], Costs]:
-    """Rewrite the notebooks as fewer ones: each out of as many as fit half a window, at least two.
-
-    Returns them with `costs` plus what this has cost. Raises DecisionError as `condense` does.
-    """
+    """Rewrite the notebooks as fewer ones, each out of two or more. Raises as `condense` does."""
     batches = _batches(notebooks, deps.limits.window // 2, 2)
     return await _decide_all(deps, [JoinTask(question, plan, batch) for batch in batches], costs)
 

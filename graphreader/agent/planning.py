@@ -1,7 +1,6 @@
 """Agent initialization (paper, section 3.3.1): the rational plan and the initial nodes.
 
-The paper shows all key elements as candidates for initial nodes. In a graph of thousands they fit
-no window, so the best of several searches are shown, and all of them only in a small graph.
+The paper shows all key elements as candidates; here the best of several searches are shown.
 """
 
 import asyncio
@@ -51,10 +50,7 @@ class Planning:
         return {"plan": plan, "needs": needs, "costs": costs, "notes": notes}
 
     async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
-        """Score candidates from the graph and take the best N that really exist (figure 8).
-
-        If the scores cannot be used, or name too few nodes, the order of the searches counts.
-        """
+        """Score candidates, take the best N that exist (figure 8), or the searches' best."""
         candidates, related, notes = await self._candidates(state)
         if not candidates:
             return {"nodes": [], "notes": ["The corpus has nothing to start from."]}
@@ -97,10 +93,7 @@ class Planning:
         }
 
     async def _candidates(self, state: RunState) -> tuple[list[Node], list[str], list[str]]:
-        """The best of searches for the question, the plan and each need; ids of related; notes.
-
-        In a small graph the key elements with the most facts come after them.
-        """
+        """Candidates by searches for question, plan and needs; ids of related nodes; notes."""
         texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
         vectors, explorer = self._deps.vectors, self._deps.explorer
         rankings, notes = await search_nodes(explorer, vectors, texts, SEARCH_LIMIT)
@@ -132,11 +125,10 @@ async def search_nodes(
 def select_diverse(
     ranked: Iterable[Node], profiles: Mapping[str, Profile], number: int, needs: Sequence[str] = ()
 ) -> list[Node]:
-    """Of the best nodes those for different needs and chunks, filled up by rank; in their order.
+    """Of the best nodes those for different needs and chunks, filled up by rank (figure 8).
 
-    Figure 8 asks for non-repetitive and diverse nodes: two paths from the same facts would be one
-    path, paid for twice. So no two are aliases of each other or have the same facts, and nodes
-    without a fact are passed over. There may be fewer than `number`.
+    No two are aliases of each other or have the same facts: two such paths would be one, paid
+    twice.
     """
     usable: list[Node] = []
     names: set[str] = set()

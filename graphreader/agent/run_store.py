@@ -1,7 +1,6 @@
 """Kept runs in one SQLite file: their questions, status and checkpoints.
 
-A run belongs to the process that works on it. If that process is gone, the run is interrupted. If
-the file cannot be used, questions are answered all the same, and `failure` says why none is kept.
+A run whose process is gone is interrupted. If the file cannot be used, nothing is kept.
 """
 
 import asyncio
@@ -65,11 +64,7 @@ _ACTIVE_HOLDERS: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One kept run; times in seconds of the epoch.
-
-    `error` says why it failed, `process` is the number of the process that works on it, `follow`
-    the id of the run whose answer its question follows up.
-    """
+    """One kept run; times in seconds of the epoch, `follow` the id of the run it follows up."""
 
     id: str
     corpus: str
@@ -96,8 +91,8 @@ class RunRecord:
 class RunStore:
     """The file of kept runs, which the first call opens. Methods raise RunsError.
 
-    One thread does all of its work. Once the file has failed it is not used any more, so that not
-    every step waits for a lock; `failure` is the reason.
+    One thread does its work. Once it has failed (`failure`) it is not used: each step would
+    wait.
     """
 
     def __init__(self, path: Path) -> None:
@@ -158,10 +153,7 @@ class RunStore:
         return records[0] if records and records[0].summary.id == id else None
 
     async def get(self, prefix: str) -> RunRecord:
-        """The run whose id is `prefix`, or is the only one to begin with it.
-
-        Raises UnknownRunError.
-        """
+        """The run whose id is, or alone begins with, `prefix`. Raises UnknownRunError."""
         records = await self._begins_with(prefix) if prefix else []
         if not records:
             raise UnknownRunError(
@@ -209,10 +201,7 @@ class RunStore:
         return await self.do("opened", make)
 
     async def do(self, verb: str, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do some work in the file's thread, to its end even if the caller is cancelled.
-
-        `verb` says what was done to the file if that fails.
-        """
+        """Do some work (`verb` in a message) in the file's thread, to its end if cancelled."""
         if self.failure:
             raise self.failure
 

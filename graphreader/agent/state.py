@@ -1,7 +1,4 @@
-"""The state of a run, in plain JSON types only, so that it can be stored, shown and resumed.
-
-Of the state of a path only `PathOutput` goes back to the run: paths never see each other.
-"""
+"""The state of a run, in plain JSON types only, so that it can be stored, shown and resumed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -158,9 +155,9 @@ class AgentOutput(TypedDict):
 class RunState(TypedDict, total=False):
     """The state of the whole run.
 
-    `run` is the id of a hosted run (`integrations.langgraph`). `earlier` is the exchange that the
-    question follows up (`agent.follow_up`), or empty. `needs` are the information needs of
-    the plan; `related` are the ids of the key elements that are most related to all of these.
+    `run` is the id of a hosted run (`integrations.langgraph`), `earlier` the exchange that the
+    question follows up, `related` the ids of the key elements that are most related to the
+    question.
     """
 
     run: str
@@ -194,9 +191,9 @@ class PathOutput(TypedDict):
 class PathState(TypedDict, total=False):
     """The state of one path.
 
-    `queue` are the chunks to read, in order; `visited` and `read` are ids of nodes and chunks.
-    `page` is the number of the page of facts or neighbors, from 1, and `shown` how many were on
-    earlier pages. `before` is what the run had spent when the path set out.
+    `queue` are the chunks to read, `visited` and `read` ids of nodes and chunks. `page` counts
+    pages from 1, `shown` the items on earlier ones. `before` is what the run had spent at the
+    start.
     """
 
     run: str

@@ -1,8 +1,7 @@
 """The tasks of the agent: the question and the prompt of each decision (paper, figures 7-12).
 
-What can be chosen is numbered from 1, and only what was shown can be chosen (`problem`). What may
-be too much for a window is ranked: `choices` counts it, and `keeping(n)` shows the best n of it.
-Names and labels are folded to one line, so that none of them can write a line of the prompt.
+Only what was shown can be chosen, by numbers from 1. Of what may exceed a window, `keeping(n)`
+shows the best n. Names are folded to one line, so that none can write a line of the prompt.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,8 +72,8 @@ class PlanTask(Task[RationalPlan]):
 class InitialNodesTask(Task[InitialNodes]):
     """Propose and score initial nodes out of `nodes`, names ranked best first (figure 8).
 
-    `details` say of each node, in the same order, how many facts it has and where. `aliases` are
-    their other names, which are not shown. `paths` is the number of nodes that are used.
+    `details` are shown beside them, `aliases` are not; `paths` is the number of nodes that are
+    used.
     """
 
     prompt = "initial_nodes"
@@ -167,11 +166,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTask(Task[Answer]):
-    """Answer from the notebooks of all paths and the quotes that they found (figure 12).
-
-    Notebooks are always shown whole; the quotes are the choices. `earlier` is the exchange that the
-    question follows up, or empty.
-    """
+    """Answer from all notebooks, shown whole, and quotes, which are the choices (figure 12)."""
 
     prompt = "answer_reasoning"
     decision = Answer
@@ -257,10 +252,8 @@ D = TypeVar("D", bound=Decision)
 class ExploringTask(Task[D]):
     """The common fields of a path's tasks; `actions` are the functions chosen before, in words.
 
-    `calls_left` are the calls that are left after this one; below 0 the chunks of the last call are
-    only read and noted. Its `choices` are the actions and the task's own ones, in turn, so that
-    neither crowds out the other in a small window. `forgotten` and `remaining` count those of each
-    that are not shown.
+    With `calls_left` below 0 the chunks of the last call are only noted. Its `choices` are
+    actions and own items in turn; `forgotten` and `remaining` count those not shown.
     """
 
     phase = "explore"
@@ -321,12 +314,10 @@ class ExploringTask(Task[D]):
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """The facts of one node that stand in one chunk; `read` where the chunk was read already.
+    """The facts of one node in one chunk, best first; `indexes` are their places in it.
 
-    `more` counts the facts of the same node and chunk that are not shown. `heading` is the one
-    under which the chunk begins, or empty; `before` has what the chunk says right before a fact
-    that may not be understood alone, else "". The best facts come first; `indexes` are their places
-    in the chunk, in whose order they are shown.
+    `more` counts those not shown; `heading` is the one under which the chunk begins; `before`
+    what the chunk says right before a fact that may not be understood alone, else "".
     """
 
     label: str
@@ -365,11 +356,7 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class FactsTask(ExploringTask[FactsDecision]):
-    """Look at a page of a node's atomic facts, grouped by chunk, best group first (figure 9).
-
-    Its own choices are the facts; `remaining` counts the chunks that are not shown, `unlisted` the
-    facts of a hub that are on no page.
-    """
+    """Look at a page of a node's facts by chunk (figure 9); `unlisted` facts are on no page."""
 
     prompt = "atomic_facts"
     last_call = "read_chunk is still carried out, anything else ends the search"
@@ -426,11 +413,10 @@ class FactsTask(ExploringTask[FactsDecision]):
 
 @dataclass(frozen=True, slots=True)
 class ChunkTask(ExploringTask[ChunkDecision]):
-    """Read one chunk in full, or several short ones (figure 10).
+    """Read one chunk in full, and short ones `together` with it (figure 10).
 
-    `together` are the labels and texts of those that are read with the first one. `queued` are the
-    labels of the chunks that wait, the next one first: its own choices. What lies around is said of
-    the last chunk.
+    `queued` are the labels of those that wait: its choices. `has_...` is said of the last
+    chunk.
     """
 
     prompt = "chunk"

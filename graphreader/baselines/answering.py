@@ -47,9 +47,8 @@ async def answer_from(
 ) -> Reading:
     """The reading of `excerpts`, ranked best first; without any it is unanswered.
 
-    `full_text` uses that prompt instead of the one for retrieved passages. Excerpts that do not fit
-    the window are left out, and a note counts them: here by their own tokens, then by the decider,
-    which measures the whole prompt. Raises DecisionError.
+    Those that do not fit the window are left out, with a note. `full_text` uses that prompt
+    instead of the one for retrieved passages. Raises DecisionError.
     """
     if not excerpts:
         return session.unanswered(NO_TEXT)
@@ -87,10 +86,7 @@ def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
 
 
 class FullText(BaselineReader):
-    """Answers from all documents in their order: the longest head of whole paragraphs that fits.
-
-    A paragraph larger than the window is cut at the ends of sentences (appendix D, table 3).
-    """
+    """Answers from the longest head of all documents that fits (appendix D, table 3)."""
 
     name = "full-text"
 

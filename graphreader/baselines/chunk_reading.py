@@ -130,9 +130,8 @@ class NotesReadTask(ReadingTask[NotesRead]):
 class ChunkReader(BaselineReader):
     """Reads one chunk after the other until one answers the question.
 
-    `with_notes` takes a brief summary along from chunk to chunk (figure 17); without, each chunk is
-    read by itself (figure 16). A chunk without a usable reply is skipped with a note. Where the
-    budget is used up, the reading is unanswered, with a note; an error if no chunk was read.
+    By itself (figure 16) or `with_notes`, a brief summary (figure 17). A chunk without a usable
+    reply is skipped with a note; where the budget ends, the reading is unanswered.
     """
 
     def __init__(

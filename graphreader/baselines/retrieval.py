@@ -44,11 +44,7 @@ class Ranking(Protocol):
 
 
 class BM25:
-    """Ranks by BM25 with k1 1.5 and b 0.75, as Lucene computes it, without its English stop words.
-
-    Words are stemmed as for the offline decider, so that no difference between the two comes from
-    there. Chinese text counts by its characters and pairs of characters.
-    """
+    """Ranks by BM25 as Lucene computes it, without English stop words, by stems (as offline)."""
 
     def __init__(self, passages: Sequence[TextPassage]) -> None:
         self.passages = passages
@@ -161,10 +157,7 @@ class Retrieval(BaselineReader):
 
 
 def top_1_tokens(model: ReaderModel) -> int:
-    """The tokens of a chunk of which one fills the window: 3,800, or what the prompt leaves.
-
-    Raises WindowError where the window does not even hold the prompt.
-    """
+    """The tokens of a chunk that fills the window, at most 3,800. Raises WindowError."""
     empty = (Excerpt("", "", 0),)
     tasks = PassagesTask("", empty), PassagesChoiceTask("", empty, ("",))
     prompt = max(model.decider.measure(task) for task in tasks)

@@ -1,8 +1,7 @@
 """An agent that searches chunks step by step, after A-RAG (Du et al. 2026, arXiv 2602.03442).
 
-A search shows numbers and snippets of chunks, and reading a chunk shows it whole, once. Unlike
-A-RAG's window of 128,000 tokens a small one holds the latest result alone as it came; of earlier
-ones the actions with the chunks' numbers, the labels of unread chunks, and the agent's notes.
+Unlike there, its small window holds only the latest result as it came; of earlier ones actions,
+numbers and labels of chunks, and the agent's notes.
 """
 
 import re
@@ -107,10 +106,10 @@ class SearchAction:
 
 @dataclass(frozen=True, slots=True)
 class SearchStepTask(Task[SearchStep]):
-    """Choose the next step. Its choices are the latest result, best first, then `waiting` chunks.
+    """Choose the next step; its choices are the latest result, then unread `waiting` chunks.
 
-    `waiting` are unread chunks of earlier results, the latest first; `unread` are the numbers that
-    can be read, `steps` how many more steps there can be after this one.
+    `unread` are the numbers that can be read, `steps` how many steps there can be after this
+    one.
     """
 
     prompt = "search_step"
@@ -238,8 +237,7 @@ def _snippet(text: str, keywords: Sequence[str]) -> str:
 class _Search:
     """The search for one question: its notes, its actions and the latest result.
 
-    `numbers` are those of the chunks that turned up, in that order; `read` are the chunks that were
-    shown in full, `best` those that the agent names for the answer.
+    `numbers` are those of the chunks that turned up, `best` those named for the answer.
     """
 
     index: ChunkIndex
@@ -328,10 +326,9 @@ class _Search:
 
 
 class SearchAgent(BaselineReader):
-    """Chooses at each step to search by words, to search by meaning, to read chunks or to answer.
+    """Searches by words or by meaning, reads chunks, and answers; see `SearchStep`.
 
-    After `max_calls` steps, or where the budget is used up or a step gives no usable reply, it
-    answers from what it has read, with its notes. A chunk is shown in full once.
+    After `max_calls` steps, or where one fails, it answers from what it has read.
     """
 
     def __init__(

@@ -64,8 +64,8 @@ class ReaderModel:
 class QuestionSession:
     """Takes the decisions of one question of one reader, and makes its reading.
 
-    `coverage` are the shown parts of the documents, `notes` are sentences for the user. A session
-    without a `question` counts the cost of building pages and gists.
+    Without a `question` it counts the cost of building pages and gists. `notes` are for the
+    user.
     """
 
     def __init__(

@@ -64,9 +64,8 @@ def answer_problem(decision: TextAnswer | TextChoice, options: Sequence[str]) ->
 class Excerpt:
     """Some text with the label of its source; excerpts are shown in the order of `place`.
 
-    Excerpts of one source that follow each other are shown as one text. `number` is the one by
-    which a reader already knows it; else excerpts are counted. A place below 0 is that of a
-    reader's own notes, which have no number. `passage` is the slice of a document to cite for it.
+    Adjacent ones of one source are one text. `number` is the one that the reader knows, if any;
+    a place below 0 is that of notes. `passage` is the slice of a document to cite.
     """
 
     label: str

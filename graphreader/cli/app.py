@@ -142,8 +142,7 @@ class Debug:
 def report_error(error: BaseException) -> int | str | None:
     """Print what went wrong in one sentence on stderr and return the exit code.
 
-    `--debug` adds the traceback. Of an unexpected exception only the type is printed: its message
-    may hold texts or secrets.
+    Of an unexpected exception only the type is printed: its message may hold texts or secrets.
     """
     if isinstance(error, SystemExit):
         return error.code
@@ -188,8 +187,7 @@ def _silence_stdout() -> None:
 def set_up_logging(level: LogLevel | None, *, debug: bool) -> None:
     """Log to stderr from this level on; without a level nothing is logged.
 
-    `debug` shows Python's warnings too and logs from `info` on where no level is set. Libraries log
-    warnings and errors only: below that they log each request with all its content.
+    Libraries log warnings only: below that they log requests with all their content.
     """
     if not debug:
         warnings.simplefilter("ignore")
@@ -213,10 +211,7 @@ class _TerminalHandler(logging.StreamHandler[TextIO]):
 
 
 class _SafeFormatter(logging.Formatter):
-    """Formats a record without secrets and control characters.
-
-    Its further lines are indented, so that no logged text looks like a record.
-    """
+    """Formats a record without secrets; its further lines, indented, look like no record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The lines to print."""

@@ -1,8 +1,6 @@
 """`graphreader ask`: answer a question, or the questions of a file, many at once.
 
-A line of a file of questions is `{"question": "...", "id": "..."}` or a plain string. A line of the
-answers has the question's id, the question and all fields of the reading, or the `error` instead.
-Each answer is stored at once, and a later run of the same command continues the file of answers.
+Each answer is stored at once, and a later run of the same command continues the file.
 """
 
 import json
@@ -265,10 +263,7 @@ def ask_all(
     store: Callable[[Mapping[str, Any]], None],
     progress: "AskProgress",
 ) -> None:
-    """Ask all questions, each with the id of its run, and store each outcome before it is shown.
-
-    Raises an error that every further question would meet too.
-    """
+    """Ask all, storing each outcome before it is shown. Raises an error that all would meet."""
     from graphreader.llm.retry import FATAL_ERRORS, CircuitBreaker
     from graphreader.resources import empty_corpus_message
 
@@ -345,10 +340,7 @@ class AskProgress(QuestionProgress):
 
 
 def read_questions(path: str) -> list[FileQuestion]:
-    """All questions of a file, `-` for stdin, in their order.
-
-    Raises UsageError with the number of the first line that is not a question.
-    """
+    """The questions of a file, `-` for stdin. Raises UsageError with the first wrong line."""
     questions: dict[str, FileQuestion] = {}
     for number, line in enumerate(_read_bytes(path).removeprefix(_BOM).splitlines(), 1):
         if not line.strip():
@@ -406,10 +398,10 @@ class AnswerFile:
         self.corpus = corpus
 
     def unanswered(self, questions: list[FileQuestion]) -> list[FileQuestion]:
-        """The questions that have no answer in the file.
+        """The questions without an answer in the file; removes errors and a cut-off line from it.
 
-        Removes errors and a last line that was cut off from the file. Raises UsageError, and leaves
-        the file as it is, if it holds anything else than answers to these questions.
+        Raises UsageError for anything but answers to these questions, and leaves the file
+        as it is.
         """
         from graphreader.files import atomic_write
 

@@ -1,8 +1,4 @@
-"""The output of the commands: tables and lines for people, JSON for programs, progress.
-
-Texts of documents, models and people are printed without markup and without characters that a
-terminal would obey.
-"""
+"""The output of the commands: text without markup or controls for people, JSON, progress."""
 
 import re
 import sys
@@ -89,11 +85,7 @@ def print_table(
     header: bool = True,
     console: Console | None = None,
 ) -> None:
-    """Print rows below a dim header, without lines; `right` columns are aligned to the right.
-
-    A string is printed literally and in one line, a Text with its style. Cells that do not fit into
-    the terminal are folded.
-    """
+    """Print rows, folded, below a dim header; `right` columns are aligned to the right."""
     out = console or wide_console()
     lines = [[single_line(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     if len(rows) > _LONG_TABLE and _print_aligned([columns, *lines], columns, right, out):
@@ -144,8 +136,8 @@ def spinner(text: str) -> Iterator[Callable[[str], None] | None]:
 class JobProgress(Progress, ABC):
     """Progress of a long job on stderr: bars and a status line in a terminal, lines in a log.
 
-    A log, and a terminal with `live=False`, gets a line at most every 10 seconds and every 5 % of
-    the items. Events may come from another thread. `clock` returns seconds.
+    A log gets a line at most every 10 seconds and every 5 %. Events may come from another
+    thread.
     """
 
     def __init__(
@@ -214,10 +206,7 @@ class JobProgress(Progress, ABC):
 
 
 class QuestionProgress(JobProgress):
-    """The progress of questions or readings, of which `completed` are from before.
-
-    `output` names where failures are recorded.
-    """
+    """The progress of questions; `output` names where their failures are recorded."""
 
     def __init__(
         self, command: str, name: str, output: str, total: int, completed: int = 0, **options: Any
@@ -309,8 +298,7 @@ def local_time(moment: float) -> str:
 def cost_text(usage: Usage) -> str:
     """`12 calls, 3,456 tokens, $0.0012, 3 from the cache`, without the parts that are zero.
 
-    "about" marks tokens, and so a price, that are our own estimate; "at least" a price that lacks
-    models without a known price. No price is given where none is known.
+    "about" marks our own estimate, "at least" a sum that lacks models without a known price.
     """
     about = "about " if usage.estimated else ""
     parts = [plural(usage.calls, "call")]

@@ -279,10 +279,7 @@ class ReadingProgress(QuestionProgress):
 
 
 def results_table(progress: "EvaluationProgress", lines: int | None = None) -> Table:
-    """A heading for each dataset and length, below it a row for each reader.
-
-    If there are more than `lines`, the first rows that are not finished.
-    """
+    """A heading for each dataset and length, its readers below; of too many the unfinished ones."""
     rows = progress.rows
     if lines is not None and 2 * len(rows) > lines:
         rows = [row for row in rows if row.done < row.total][: lines // 2]
@@ -378,10 +375,7 @@ def report(
 
 
 def _print_section(out: Console, table: "ReportTable", section: "Section") -> None:
-    """The readers' results in one dataset; the paper's rows are dim.
-
-    The terminal has no room for confidence intervals and for the columns of `_ONLY_IN_FILES`.
-    """
+    """The readers' results in one dataset, without intervals; the paper's rows are dim."""
     from graphreader.evaluation.tables import format_cell, visible_columns
 
     columns = [one for one in visible_columns(table, section) if one.name not in _ONLY_IN_FILES]

@@ -170,10 +170,7 @@ def estimate(
 def _print_estimate(
     paths: Sequence[str], sources: Mapping[str, Any], corpus: str, json: bool, *, skip_known: bool
 ) -> None:
-    """Print an estimate; with `skip_known`, without the chunks that the corpus has.
-
-    Exits with 2 if a file cannot be read, as reading it in would.
-    """
+    """Print an estimate; exit with 2 if a file cannot be read, as reading it in would."""
     settings = read_settings()
     if skip_known and not settings.neo4j_uri:  # an embedded server is not downloaded for this
         from graphreader.store.embedded.process import ServerHome
@@ -230,10 +227,7 @@ def _spending_text(spending: "Spending") -> str:
 
 
 class IngestProgress(JobProgress):
-    """Shows an ingestion on stderr; `ingest`, `retry_failed` and `reindex` call it with events.
-
-    Each document gets a line; unchanged ones only in a log.
-    """
+    """Shows the events of an ingestion on stderr; unchanged documents only in a log."""
 
     def __init__(
         self, command: str = "ingest", *, clock: Callable[[], float] = time.monotonic

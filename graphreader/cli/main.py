@@ -1,7 +1,6 @@
-"""The entry point of the `graphreader` command, and its signals.
+"""The entry point of the `graphreader` command, and its signals, which end it in good order.
 
-Ctrl-C, `kill` and a closed terminal end a command in good order, at whatever moment they come. This
-module imports nothing slow, so that signals are handled from the beginning.
+This module imports nothing slow, so that signals are handled from the beginning.
 """
 
 import os
@@ -16,10 +15,10 @@ HANDLED_SIGNALS = [
 
 
 class Interrupted(BaseException):
-    """A signal that ends the command. Not a KeyboardInterrupt, which typer would swallow.
+    """A signal that ends the command; a KeyboardInterrupt would be swallowed by typer.
 
-    `received` is the number of the first signal of this process: a library may turn the exception
-    into one of its own.
+    `received` is the number of the first signal: a library may have turned this into another
+    error.
     """
 
     received: ClassVar[int] = 0
@@ -30,10 +29,7 @@ class Interrupted(BaseException):
 
 
 def main() -> None:
-    """Run the command line.
-
-    Exits with 0, 1 (failure), 2 (wrong usage) or 128 plus a signal's number (130 for Ctrl-C).
-    """
+    """Run the command line; exits with 0, 1 (failure), 2 (usage) or 128 plus a signal's number."""
     try:
         handle_signals()
         from graphreader.cli.app import run
@@ -48,10 +44,7 @@ def main() -> None:
 
 
 def handle_signals() -> None:
-    """Raise Interrupted at the first signal; end the process at the second.
-
-    A signal that the parent process ignores (`nohup`) stays ignored.
-    """
+    """Raise Interrupted at the first signal, exit at the second; `nohup` stays in force."""
     Interrupted.received = 0
     for number in HANDLED_SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):

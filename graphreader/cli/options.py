@@ -1,7 +1,4 @@
-"""Common parts of commands: options, the names of texts to read, settings, opening a corpus.
-
-Heavy packages are imported when a corpus is opened, not with this module: `--help` stays quick.
-"""
+"""Common parts of commands: options, paths, settings, opening a corpus, quick to import."""
 
 import os
 import sys
@@ -86,11 +83,7 @@ ReportOption = Annotated[
 
 
 def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
-    """The paths with `~` as the home folder.
-
-    Raises UsageError, before a server is started, if there is nothing to read, or if standard input
-    has no name.
-    """
+    """The paths with `~` as the home folder. Raises UsageError before a server is started."""
     from graphreader.ingestion.loading.sources import expand_home
 
     if not paths:
@@ -132,10 +125,7 @@ def import_driver() -> None:
 
 @contextmanager
 def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Iterator[GraphReader]":
-    """A reader of the corpus, closed at the end; with `graph` its Neo4j runs.
-
-    `options` that are not None override settings. A wrong name of a corpus starts no server.
-    """
+    """A reader of the corpus, closed at the end; `options` that are not None are settings."""
     settings = read_settings(**options)
     with spinner("Opening the graph"):
         import_driver()

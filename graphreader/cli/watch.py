@@ -55,9 +55,8 @@ _PathEvent = FactsRead | ChunkRead | NeighborsSeen | NoteTaken | FunctionChosen 
 def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
     """Show the events of a run until it is answered, then print the whole reading and return it.
 
-    A terminal shows two lines for each path, where it is and its last note, and below them the
-    growing answer; all of these are removed at the end. If a run that is kept is interrupted, the
-    error has a note on how to resume it.
+    A terminal shows a live picture meanwhile. The error of an interrupted run says how to
+    resume it.
     """
     out = console or Console(highlight=False)
     picture = _RunPicture()

@@ -1,9 +1,7 @@
 """The cost of an evaluation before anything is spent: for each reader building, asking, rating.
 
-GraphReader's building is counted as `graphreader estimate` counts it, on the documents at native
-length and in proportion for longer contexts. The other readers follow formulas that give the order
-of magnitude, and rather too much than too little; vectors are left out, as they cost next to
-nothing. Graphs, gists and replies that are kept from earlier runs are not looked for.
+GraphReader's is counted as by `graphreader estimate`, for longer contexts in proportion; that of
+others follows rough formulas, without vectors. What earlier runs have kept does not count.
 """
 
 import math
@@ -60,10 +58,10 @@ Counts = Sequence[tuple[QuestionGroup, int]]
 async def estimate_costs(
     arms: Iterable[tuple[Arm, Counts, Counts]], rater: Settings | None
 ) -> list[Cost]:
-    """The cost of what is missing for each reader and model, all repeats together.
+    """The cost of each reader and model, all repeats together.
 
-    Each arm comes with the questions that it misses and the readings that only have to be rated.
-    Graphs, pages and gists are paid for by the first arm that needs them.
+    An arm comes with the questions it misses and the readings to rate; the first one pays for a
+    graph.
     """
     costs: dict[tuple[str, str], Cost] = {}
     built: set[tuple[object, ...]] = set()
@@ -143,10 +141,7 @@ def _request(
 
 
 def _rating(name: str, group: QuestionGroup, rater: Settings) -> Spending:
-    """The cost of rating one answer, and its evidence if the first record of the group names any.
-
-    Both raters are asked about one reference, and once about each kind of evidence.
-    """
+    """The cost of rating one answer against one reference, and its evidence if any is known."""
     rating = _request(rater, "rate", 2, 300, 20)
     if group.records[0].supporting:
         kinds = 2 if is_graphreader(name) else 1  # GraphReader's notebooks, and its facts

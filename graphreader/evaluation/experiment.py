@@ -47,10 +47,7 @@ _FIXED_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """The request for an evaluation, as `graphreader evaluate` has it.
-
-    Without `models` the one of the settings is asked. `rate` None means: if there is a model.
-    """
+    """The request for an evaluation; `rate` None means: if there is a model."""
 
     sources: tuple[str, ...]
     readers: tuple[str, ...]
@@ -64,10 +61,7 @@ class EvaluationRequest:
 
 
 def make_arms(request: EvaluationRequest, settings: Settings, folder_id: str = "") -> list[Arm]:
-    """Every reader with every model and a seed of its own for each repeat.
-
-    A named model replaces those of the settings, except one that is set for building.
-    """
+    """Every reader with every model, which leaves the building model, and a seed each repeat."""
     arms: list[Arm] = []
     models = dict.fromkeys(request.models or (None,))
     for repeat, model in product(range(request.repeats), models):
@@ -87,10 +81,7 @@ def make_arms(request: EvaluationRequest, settings: Settings, folder_id: str = "
 
 
 def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings | None:
-    """The settings of the raters' decider, or None if nothing is rated.
-
-    Their window is the long one, as it must hold the evidence.
-    """
+    """The settings of the raters' decider, with the long window; None if nothing is rated."""
     models = (settings.model_for("rate"), *request.models)
     model = next((one for one in models if one != OFFLINE), None)
     if request.rate and model is None:
@@ -103,10 +94,7 @@ def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings |
 
 
 def check_models(arms: Sequence[Arm], rater: Settings | None) -> None:
-    """Raise SettingsError if a model that is needed lacks its key, name or package.
-
-    Nothing is sent.
-    """
+    """Raise SettingsError if a needed model lacks key, name or package; nothing is sent."""
     uses: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
     uses += [(arm.settings, phase) for arm in arms for phase in MODEL_PHASES]
     models = {settings.model_for(phase): (settings, phase) for settings, phase in uses}
@@ -147,10 +135,7 @@ def _dataset_sizes(groups: Sequence[QuestionGroup]) -> list[dict[str, Any]]:
 
 
 class Evaluation:
-    """An evaluation into a results folder, which is locked while the evaluation is entered.
-
-    Without a folder (`out` None) it only estimates costs. `on_reading` receives each new line.
-    """
+    """An evaluation into a results folder, locked while it is entered; None: only estimates."""
 
     def __init__(self, request: EvaluationRequest, settings: Settings, out: str | None) -> None:
         self._folder = ResultsFolder(out) if out is not None else None
@@ -269,10 +254,7 @@ class Evaluation:
                 await stack.enter_context(file).rank(self.plan, compared, self._compared_tokens)
 
     def _fixed_values(self) -> dict[str, Any]:
-        """The settings that all readings of a folder must share.
-
-        Models for building and pools count only where they take part.
-        """
+        """The settings that all readings of a folder must share, of the parts that take part."""
         settings, groups = self._settings, self.plan.groups
         building = {
             f"the building model of {arm.model}": arm.settings.model_for("extract")

@@ -1,8 +1,7 @@
 """The measures of an evaluation: its files as a pandas DataFrame, and means over its groups.
 
-A row of the DataFrame is one reading, its index the question's id. A column has the name under
-which a table shows it ("LR-1", "FCR", "Tokens read"); scores and shares are 0 to 1, and NaN stands
-for what is not measured. pandas belongs to the extra `evaluate`.
+A row is a reading, indexed by the question's id; a column has its name in tables. Scores are 0 to
+1, NaN is not measured. pandas belongs to the extra `evaluate`.
 """
 
 import json
@@ -78,10 +77,7 @@ _KEY = ("dataset", "id", "length", "reader", "model", "repeat", "against")
 
 
 def _read_lines(path: Path, check: Callable[[Line], None]) -> list[Line]:
-    """The lines of a file, the last of each key; a last line that is cut off is ignored.
-
-    `check` raises any error of a line of another kind. Raises UsageError.
-    """
+    """The lines of a file, the last of each key, without a cut-off end. Raises UsageError."""
     lines: dict[tuple[object, ...], Line] = {}
     text = path.read_bytes() if path.is_file() else b""
     for number, written in enumerate(text.splitlines(keepends=True), 1):
@@ -239,8 +235,7 @@ def with_options(section: "DataFrame") -> "DataFrame":
 def main_measure(group: "DataFrame") -> str:
     """The column by which readers of a dataset are compared: the first that all have.
 
-    LR-1, else accuracy (and F1 for questions without options), else LV-Eval's F1*, else F1. Single
-    ratings may be missing, but each reader must have some.
+    LR-1, else accuracy (and F1 without options), else LV-Eval's F1*, else F1.
     """
     sound = group[~group["failed"]]
     rated = sound[sound["LR-1"].notna()]

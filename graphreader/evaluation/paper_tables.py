@@ -1,8 +1,7 @@
 """The tables of the GraphReader and ReadAgent papers, made of an evaluation's readings.
 
-`paper_tables.toml` declares the tables and their columns; the functions here are the measures of
-cells, and the rows of tables that are not one for each reader and model. `paper_figures.json` has
-the rows that the papers print, percentages as shares of 0 to 1.
+`paper_tables.toml` declares them; here are the measures of cells and special rows.
+`paper_figures.json` has the rows that the papers print, percentages as shares of 0 to 1.
 """
 
 import json
@@ -64,10 +63,7 @@ if TYPE_CHECKING:
 
 
 def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any]) -> list[Table]:
-    """The tables that have something to show, the main one first.
-
-    `equal` are the rankings at an equal token budget, `run` is the content of `run.json`.
-    """
+    """The tables that have something to show, the main one first; `run` is that of `run.json`."""
     rows: dict[str, MakeRows] = {
         **_ROWS,
         "equal_reading": partial(_equal_reading_rows, equal),

@@ -1,9 +1,7 @@
 """The plan of an evaluation: its questions, grouped by their documents, at each length.
 
-Longer contexts are a record's own documents among passages of a pool, as in the "mixup" of LV-Eval
-(paper, appendix C). The added passages never contain the answer. They and their order depend on the
-record's id and the seed only; a longer context contains a shorter one at each doubling of 1k.
-Lengths count the tokens of texts, without titles.
+Longer contexts are filled from a pool, as in the "mixup" of LV-Eval (paper, appendix C), by id and
+seed only; they never contain the answer. Lengths count tokens without titles.
 """
 
 import re
@@ -69,9 +67,8 @@ class Pool:
     def fitting(self, record: Record) -> list[int]:
         """The indexes of the passages that may be added to a record's own documents.
 
-        Left out are passages with an answer (even inside a word, or as words whatever the
-        punctuation; yes and no do not count), with the title of a document with evidence, or that
-        the record has itself.
+        Left out are those with an answer, with the title of evidence, or that the record
+        has itself.
         """
         answers = [
             (_folded(answer.strip()), words)
@@ -97,10 +94,9 @@ class Pool:
 
 
 def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Record:
-    """The record with passages of the pool up to `tokens` tokens, and never more.
+    """The record, shuffled, with passages of the pool up to `tokens` tokens, and never more.
 
-    Each step of the doubling is filled first; a passage that does not fit is skipped, until less
-    than a hundredth of the length is missing or none fits. Then all documents are shuffled.
+    Each doubling is filled first, until less than a hundredth of it is missing or none fits.
     """
     left = pool.fitting(record)
     Random(f"passages {seed} {record.id}").shuffle(left)
@@ -164,8 +160,7 @@ def length_label(tokens: int) -> str:
 class QuestionGroup:
     """Questions about the same documents, which have `own_tokens` when they are asked.
 
-    With `target_tokens` each record is lengthened from the pool when it is asked, so that few long
-    contexts are in memory.
+    With `target_tokens` a record is lengthened when it is asked, as few are held in memory.
     """
 
     dataset: str
@@ -211,8 +206,8 @@ class QuestionSelection:
 def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
     """Plan the questions of these sources. Raises UsageError and DatasetError.
 
-    A record with a length of its own (LV-Eval) is never lengthened: it is asked if its length, or
-    native, is selected. Records that cannot be lengthened are left out with a note.
+    A record with its own length (LV-Eval) is asked if that is selected; what is left out is
+    noted.
     """
     sizes = [*map(parse_length, selection.lengths)]
     targets = {length_label(size): size for size in sizes if size is not None}

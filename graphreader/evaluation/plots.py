@@ -1,8 +1,6 @@
 """Pictures of the tables, PNG and SVG. They show values of the tables and compute nothing.
 
-`_PANELS` names the tables that have a picture and the function that makes a panel of a section.
-A colour has the same meaning in every picture; the colours are those of Okabe and Ito, which
-colour-blind people tell apart. matplotlib, of the extra `evaluate`, is imported on first use.
+A colour has the same meaning everywhere; they are those of Okabe and Ito, for colour-blind people.
 """
 
 import textwrap
@@ -176,10 +174,7 @@ def _dot_panel(section: Section, score: str, dots: Sequence[Dot]) -> Panel:
 
 
 def _score_panel(table: Table, section: Section, names: Sequence[str]) -> Panel | None:
-    """A dot for each reader, by the first of the scores that all of ours have, else the last.
-
-    The paper's value stands in the line of the same reader; others of the paper have their own.
-    """
+    """A dot for each reader, by the first score that all have; the paper's in the same line."""
     ours = [row for row in section.rows if not row.paper]
     complete = (name for name in names if all(row[name].value is not None for row in ours))
     score = next(complete, names[-1])

@@ -68,10 +68,9 @@ class EvaluatedReader(ABC):
 def evaluated_readers(
     names: Sequence[str], settings: Settings, folder_id: str = "", seed: int = 0
 ) -> list[EvaluatedReader]:
-    """The readers of these names; nothing is opened before it is needed.
+    """The readers of these names; nothing is opened before it is needed. Raises UsageError.
 
-    Graphs that a model builds stay in the database, and all evaluations share them; others belong
-    to the results folder `folder_id`. `seed` serves random choices. Raises UsageError.
+    Graphs that a model builds are shared by all evaluations; others belong to `folder_id`.
     """
     models = ModelRegistry(settings, opened_by=_counting_decider)
     return [
@@ -100,10 +99,9 @@ class _SourceDocument:
 
 
 class EvaluatedGraphReader(EvaluatedReader):
-    """A variant of GraphReader.
+    """A variant of GraphReader; those that build the same graph share its corpus.
 
-    Readers that build the same graph of the same documents share its corpus. The name of one that
-    is deleted in the end has a mark made of `folder_id`.
+    The name of a corpus that is deleted in the end has a mark made of `folder_id`.
     """
 
     def __init__(self, variant: Variant, settings: Settings, folder_id: str, seed: int) -> None:
@@ -194,10 +192,7 @@ class _GraphReaderAdapter:
     async def _choose_option(
         self, reading: Reading, question: str, options: Sequence[str]
     ) -> Reading:
-        """Have the model choose an option from the notebooks, as the answer names none.
-
-        Where the reply or the window allows no choice, the answer stays and a note says why.
-        """
+        """Have the model choose an option from the notebooks; where it cannot, a note says so."""
         if not reading.evidence:
             return reading
         notebooks = (Excerpt("Notebooks", reading.evidence, 0),)
@@ -222,10 +217,7 @@ class _GraphReaderAdapter:
 
 
 class EvaluatedBaseline(EvaluatedReader):
-    """A reader without a graph; all baselines of an evaluation share their deciders.
-
-    Nothing is discarded: gists are expensive and small.
-    """
+    """A reader without a graph; all share their deciders. Gists, which cost much, are kept."""
 
     def __init__(self, name: str, models: ModelRegistry) -> None:
         self.name = name

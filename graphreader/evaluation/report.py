@@ -45,10 +45,7 @@ class Report:
 
 
 def write_report(folder: Path) -> Report:
-    """Make the report of the evaluation in `folder`, in a folder `report` there.
-
-    Raises UsageError where there is no evaluation, and without pandas.
-    """
+    """Make the report in the folder `report` of the evaluation's `folder`. Raises UsageError."""
     results = read_results(folder)
     tables = tuple(all_tables(results))
     out = folder / REPORT

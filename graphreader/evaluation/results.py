@@ -1,7 +1,7 @@
 """The results folder of an evaluation, its readings and their progress, and the ids of documents.
 
-`run.json` holds the settings and commands, `readings.jsonl` one line for each reading, written as
-soon as it is done, and `equal_reading.jsonl` what rankings read within the same token budget.
+`run.json` has settings and commands, `readings.jsonl` one line a reading, written at once, and
+`equal_reading.jsonl` what rankings read within the same token budget.
 """
 
 import json
@@ -46,11 +46,7 @@ class ResultsFolder:
         self._lock.release()
 
     def check(self, fixed: Mapping[str, Any]) -> None:
-        """Compare `fixed` with the values of the folder's earlier runs.
-
-        All readings of a folder must be made in the same way, or their figures could not be
-        compared. Raises UsageError, which names the first difference, or a missing `run.json`.
-        """
+        """Raise UsageError if `fixed` differs from earlier runs: figures could not be compared."""
         readings = self.path / READINGS
         if not (self.path / RUN).exists() and readings.exists() and readings.stat().st_size:
             raise UsageError(
@@ -76,10 +72,7 @@ class ResultsFolder:
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """The content of a folder's `run.json`, without one that of no run yet.
-
-    Raises UsageError for a file that is none of an evaluation.
-    """
+    """The content of `run.json`, empty without one. Raises UsageError for another file."""
     path = folder / RUN
     if not path.exists():
         return {"fixed": {}, "commands": []}
@@ -115,10 +108,9 @@ _REQUIRED = frozenset((*ReadingKey.__slots__, "digest", "error", *_FIGURES))
 
 
 class ReadingsFile(LinesFile):
-    """The file `readings.jsonl`, which a later run continues.
+    """The file `readings.jsonl`, which a later run continues; `on_line` receives every line.
 
-    A failed reading has an `error` and is asked again; one with `unrated` texts is rated again.
-    `on_line` receives every line, on entering also those of earlier runs.
+    A reading with an `error` is asked again, one with `unrated` texts rated again.
     """
 
     def __init__(self, path: Path, on_line: Callable[[Line], None]) -> None:
@@ -128,10 +120,7 @@ class ReadingsFile(LinesFile):
         self._digests: dict[ReadingKey, str] = {}
 
     def is_done(self, key: ReadingKey, digest: str) -> bool:
-        """Whether there is a reading of this key without an error.
-
-        Raises UsageError if it was of other data, as `record_digest` tells.
-        """
+        """Whether there is a reading of this key. Raises UsageError if it was of other data."""
         recorded = self._digests.get(key)
         if recorded not in (None, digest):
             raise UsageError(
@@ -176,10 +165,7 @@ class ProgressRow:
         return sum(bool(one["failed"]) for one in list(self.readings.values()))
 
     def mean(self, name: str) -> float | None:
-        """The mean of em, f1, fcr, tokens, calls or seconds.
-
-        A failed reading counts as 0 for a score, and not for an amount.
-        """
+        """The mean of a figure; a failed reading counts as 0 for scores, and not for amounts."""
         # The display's thread asks while readings are added.
         readings = list(self.readings.values())
         figures = (one for one in readings if name in _SCORES or not one["failed"])
@@ -252,10 +238,7 @@ _SOURCE = "document "
 
 
 def corpus_of(record: Record) -> str:
-    """The name of the corpus of the record's documents, made from their titles and texts.
-
-    Records about the same documents share it, and with it the graph, the gists and the indexes.
-    """
+    """The corpus of the record's documents, shared with all records about the same texts."""
     digest = sha256()
     for part in (part for one in record.documents for part in (one.title, one.text)):
         data = part.encode("utf-8", "surrogatepass")

@@ -124,11 +124,7 @@ def line_of(
 
 
 class EvaluationRunner:
-    """Asks the questions of a plan that have no reading yet.
-
-    `concurrency` groups are taken at a time, each with one reader after the other, so that few
-    contexts are in memory.
-    """
+    """Asks what has no reading yet; a group is asked one reader after the other, for memory."""
 
     def __init__(
         self,
@@ -154,10 +150,7 @@ class EvaluationRunner:
         self._stop: GraphReaderError | None = None
 
     async def run(self) -> None:
-        """Ask everything that is missing; a failed reading becomes a line, and the others go on.
-
-        Raises an error that ends all of them: of a service, or `max_dollars` are spent.
-        """
+        """Ask what is missing; a failure is a line. Raises an error that ends all readings."""
         await bounded_gather(self._plan.groups, self._run_group, self._concurrency)
 
     async def _run_group(self, group: QuestionGroup) -> None:
@@ -267,10 +260,7 @@ def within_budget(ranked: Sequence[TextPassage], tokens: int) -> tuple[Sequence[
 
 
 class EqualBudgetFile(LinesFile):
-    """The file `equal_reading.jsonl`: a line for each ranking and each reading of one reader.
-
-    A ranking reads the fewest best passages that have as many tokens as the reading was shown.
-    """
+    """The file `equal_reading.jsonl`: rankings that read as many tokens as a reading."""
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         super().__init__(path, frozenset(_EQUAL_KEYS))

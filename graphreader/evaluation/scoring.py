@@ -1,7 +1,7 @@
 """Scoring a reading: metrics without a model, and a language model as rater.
 
-The raters are those of both papers: LR-1 and LR-2 of answers (GraphReader figures 13 and 14,
-ReadAgent section 4.1) and the recall of supporting facts in the evidence (figure 19, table 6).
+Raters as in both papers: LR-1 and LR-2 (GraphReader figures 13 and 14, ReadAgent section 4.1), and
+the recall of supporting facts in the evidence (figure 19, table 6).
 """
 
 import asyncio
@@ -123,10 +123,9 @@ async def rate_answer(
 ) -> tuple[Verdict, Usage]:
     """The best verdict on the answer against any of the references, and the cost.
 
-    It is exact if one of the two raters says yes, partial if the strict one says no and the
-    permissive one "partially", else no. A rater is not asked if its reply could change nothing:
-    after a yes, and about an empty answer, which is a no. Raises DecisionError, whose `spent` is
-    then the cost of all ratings of this answer.
+    Exact if one of the two raters says yes, partial if the permissive one says "partially". A
+    rater whose reply could change nothing is not asked. Raises DecisionError with all that was
+    `spent`.
     """
     replies, usage = ["no"], Usage()
     try:
@@ -162,8 +161,7 @@ _CHUNK = re.compile(r", chunk \d+$")
 def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
     """The stage of each call of one path (figures 9-11).
 
-    A `termination` at a chunk belongs to the chunks, another one to the neighbors. A `next_page`
-    belongs to the facts of a node that the path has just entered, else to its neighbors.
+    `termination` and `next_page` belong to the place where they were chosen.
     """
     assigned: list[Stage] = []
     previous: str | None = None
@@ -192,10 +190,7 @@ _RATER_FAILED = "The rater failed: "
 
 
 class Scorer:
-    """Measures readings; with a `rater`, the decider of a model, it rates them as well.
-
-    `rater_failure` is the error that makes further ratings useless.
-    """
+    """Measures readings, and rates them with a `rater`, until there is a `rater_failure`."""
 
     def __init__(self, rater: Decider | None = None) -> None:
         self.rater_failure: GraphReaderError | None = None
@@ -213,10 +208,7 @@ class Scorer:
         return (await self.rate(record, figures))[0]
 
     async def rate(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
-        """The line of a reading with the ratings that it lacks, and the cost of these.
-
-        It lacks that of the answer while `rating` is null, and those of the texts in `unrated`.
-        """
+        """The line of a reading with the ratings that it lacks, and the cost of these."""
         assert self.rater is not None
         rated, usage = dict(line), Usage()
         answer = line["answer"] if line["answered"] else ""
@@ -310,10 +302,7 @@ def _measure(record: Record, reading: Reading, context: Context) -> dict[str, An
 
 
 def _answer_figures(record: Record, answer: str) -> dict[str, Any]:
-    """How good an answer is; an empty text stands for none.
-
-    All is null for a question without a known answer, `choice` for one without options.
-    """
+    """How good an answer is; an empty text stands for none. Null is what does not apply."""
     references, language = record.answers, record.language
     figures: dict[str, Any] = dict.fromkeys(("em", "f1", "f1_star", "rouge", "choice"))
     if references:

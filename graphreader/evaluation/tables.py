@@ -50,9 +50,8 @@ CellValue = Cell | Interval | float | str | None
 class Column:
     """A column. `ranked`: more is better, and the best of a section is in bold.
 
-    `aggregate` makes the cell of a group of readings from their column `of`, or that of its name.
-    `missing` says why the column may be empty: it is shown all the same, with that note. People see
-    a `varied` one only if our rows differ in it.
+    `aggregate` makes a cell from the column `of` (or its name). `missing` says why a shown
+    column may be empty; a `varied` one is shown if our rows differ in it.
     """
 
     name: str
@@ -190,10 +189,7 @@ _FORMATS: Mapping[Style, Callable[[float], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """A declared table; `paper_tables.toml` says what its fields mean.
-
-    `prepare` adds columns to the readings of a section, `rows` makes the rows of a section.
-    """
+    """A declared table, see `paper_tables.toml`; `prepare` and `rows` take a section."""
 
     name: str
     title: str

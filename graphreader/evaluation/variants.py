@@ -1,8 +1,7 @@
 """The variants of GraphReader that an evaluation compares: modes, ablations and sweeps.
 
-An ablation takes one part of the agent away (paper, section 4.3 and table 4), a sweep changes one
-number (figures 3 and 4). Random choices depend on a seed and the question only, so that a repeated
-run takes the same way.
+An ablation lacks a part (paper, section 4.3 and table 4), a sweep changes one number (figures 3 and
+4). Random choices depend on seed and question only.
 """
 
 import re
@@ -94,10 +93,7 @@ def without_node_selection(seed: int) -> NodeSet:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """GraphReader with changed settings, or with other nodes, which `nodes` makes from a seed.
-
-    `is_study` tells an ablation or a sweep from a mode.
-    """
+    """GraphReader with changed settings or other nodes; `is_study`: it is no mode."""
 
     name: str
     changes: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,4 @@
-"""The answer with the numbers of its citations, and the passages that they lead to.
-
-The template escapes markup in all texts; `harmless` removes the characters that escaping leaves.
-"""
+"""The answer with the numbers of its citations, and the passages that they lead to."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -20,11 +20,10 @@ NodeKind = Literal["element", "chunk", "document"]
 
 @dataclass(frozen=True, slots=True)
 class DrawnNode:
-    """A node of the drawing.
+    """A node of the drawing with its `label`; that of a chunk omits the drawn document.
 
-    `label` is drawn next to it; that of a chunk omits the document, which is also drawn.
-    `paths` visited it, counted from 1, and those in `begins` began there. `cited` are the numbers
-    of the citations from a chunk, `neighbors` (name, number of shared facts, one of the facts).
+    `paths` visited it, those in `begins` began there; `cited` are numbers of citations,
+    `neighbors` (name, number of shared facts, one of the facts).
     """
 
     id: str
@@ -61,10 +60,7 @@ def visited_ids(reading: Reading, passages: Sequence[Passage]) -> list[str]:
 def draw_graph(
     reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph
 ) -> GraphDrawing:
-    """Draw the subgraph of the first MOST_NODES of `visited_ids`.
-
-    A node's id in the drawing is its kind and a number, never a text.
-    """
+    """Draw the first MOST_NODES of `visited_ids`; ids in the drawing are numbers, never texts."""
     visited = visited_ids(reading, passages)
     drawn_ids = {one.id: f"element-{n}" for n, one in enumerate(subgraph.elements, 1)}
     drawn_ids |= {one.id: f"chunk-{n}" for n, one in enumerate(subgraph.chunks, 1)}
@@ -132,10 +128,7 @@ def _visits(path: Path) -> list[str]:
 
 
 def _path_elements(paths: Sequence[Path], drawn_ids: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """An arrow for each step of a path to a node that it had not visited.
-
-    Only the chunk before or after a chunk is reached from there, all else from a key element.
-    """
+    """An arrow for each step to a new node: from a chunk to adjacent ones, else from an element."""
     for number, path in enumerate(paths, 1):
         position = element = drawn_ids.get(path.node_id)
         visited = {position}

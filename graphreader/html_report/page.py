@@ -1,7 +1,6 @@
 """The page of a run's report: rendering it, and writing it to a file that was checked before.
 
-The page loads nothing. Its content security policy allows only our scripts and styles, by their
-hashes, so that a text which passed the escaping would still be a text.
+It loads nothing. Its content security policy allows only our scripts and styles by their hashes.
 """
 
 import asyncio
@@ -100,11 +99,7 @@ Target = str | os.PathLike[str]
 
 
 def check(target: Target) -> Path:
-    """The path of a report's file. Raises UsageError if it cannot be written.
-
-    So no question is paid for whose report fails. A pipe is not opened: that would wait for its
-    reader.
-    """
+    """The path of a report's file. Raises UsageError, before anything is paid, if none."""
     name = os.fspath(target)
     path = Path(os.path.expanduser(name))
     with _usage_errors(name):
@@ -117,10 +112,7 @@ def check(target: Target) -> Path:
 
 
 async def write_report(connection: Connection, reading: Reading, target: Target) -> Path:
-    """Look up the passages and the subgraph of a reading, and write its page; replaces a file.
-
-    Raises UsageError if the file cannot be written, and StoreError.
-    """
+    """Write the page of a reading; replaces a file. Raises UsageError and StoreError."""
     path = await asyncio.to_thread(check, target)
     explorer = GraphExplorer(connection, reading.corpus)
     places = [(one.document_id, one.chunk) for one in reading.citations]

@@ -1,9 +1,7 @@
 """Cuts a document into chunks: runs of whole paragraphs, at most L tokens (paper, section 3.2).
 
-`split` packs paragraphs, or the lines, sentences, words, characters of one that is too long, into
-chunks as long as possible, which rather end before a heading, or else a paragraph, line or sentence
-in their last part. Joined, the chunks give the text back. White space belongs to the chunk before.
-`rechunk` cuts an edited text: a former chunk that still stands in it keeps its id, so its facts.
+`split` packs paragraphs, or finer parts of a long one, into long chunks that rather end before a
+heading. Joined, they give the text back. `rechunk` keeps the former chunks of an edited text.
 """
 
 import re
@@ -69,11 +67,7 @@ class _Piece:
 
 
 def split(document: Document, limit: int) -> list[Chunk]:
-    """The chunks of a document, each of at most `limit` tokens and none empty.
-
-    A chunk of white space only occurs where a run of white space is about as long as the limit.
-    One character may need up to 8 tokens: no limit is below that.
-    """
+    """The chunks of a document, at most `limit` tokens each (a character may need up to 8)."""
     return _chunks(document, chunk_spans(document.text, limit))
 
 
@@ -110,10 +104,7 @@ def chunk_spans(text: str, limit: int) -> Iterator[Span]:
 
 
 def _chunk_end(pieces: list[_Piece], sums: list[int], first: int, last: int, limit: int) -> int:
-    """The index of the piece before which the chunk from `first` on ends, at most `last`.
-
-    `sums` are the tokens before each piece.
-    """
+    """Before which piece, at most `last`, the chunk from `first` on ends; `sums` are tokens."""
     if last == len(pieces):
         return last
     rest = sums[-1] - sums[first]
@@ -241,10 +232,8 @@ _INSIDE_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U000200
 def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> list[Chunk]:
     """The chunks of a document's new text, each of at most `limit` tokens.
 
-    `former` are the chunks of its former text in order; some may be missing, and their number of
-    tokens is taken as given. A former chunk is kept where it still stands in the text, in order
-    with the other kept ones, and no word runs across its ends now ("the king" became "the
-    kingdom"). White space that came or went belongs to the chunk before it, which is cut again.
+    A chunk of `former`, which may lack some, is kept where it still stands in the text, in
+    order, and no word runs across its ends now ("the king" became "the kingdom").
     """
     text = document.text
     torn = _torn_texts(former)
@@ -260,11 +249,7 @@ def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> 
 
 
 def _kept_spans(text: str, former: Sequence[ArrangedChunk], torn: Set[str]) -> list[Span]:
-    """The spans of the former chunks that the text still contains, ascending.
-
-    Chunks at both ends of the text are compared in place. Those between are searched for and
-    matched in order.
-    """
+    """The spans of the former chunks that the text still contains, ascending; ends first."""
     first, begin = 0, 0
     last, end = len(former), len(text)
     while first < last and _stands(text, begin, former[first].text, torn):
@@ -318,10 +303,7 @@ def _cuts_word(text: str, at: int) -> bool:
 def _occurrences(
     text: str, begin: int, end: int, chunks: Set[str], torn: Set[str]
 ) -> list[tuple[int, str]]:
-    """Where chunks stand between `begin` and `end`, ascending and without overlap.
-
-    Of several at one position the longest counts.
-    """
+    """Where chunks stand from `begin` to `end`, ascending, the longest first, no overlap."""
     places: list[tuple[int, int, str]] = []
 
     def look_for(chunk: str, start: int) -> None:
@@ -346,10 +328,7 @@ def _occurrences(
 
 
 def _without_space_between(text: str, kept: list[Span]) -> list[Span]:
-    """The kept spans, less one next to each gap that is white space only.
-
-    The span before the gap is left out, at the beginning of the text the one after it.
-    """
+    """The kept spans, less the one before (at first: after) each gap of white space only."""
     spans: list[Span] = []
     done = 0
     for span in [*kept, _end_of(text)]:

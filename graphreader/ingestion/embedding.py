@@ -1,7 +1,4 @@
-"""Vectors for key elements and facts: behind an ingest, or for a whole corpus again.
-
-Extraction and writing do not wait for vectors unless these are far behind.
-"""
+"""Vectors for key elements and facts: behind an ingest, or for a whole corpus again."""
 
 import asyncio
 from collections import deque
@@ -38,9 +35,8 @@ _Completion = tuple[DocumentVersion, Callable[[bool], None]]
 class EmbeddingQueue:
     """Embeds new key elements and facts in the order in which they come.
 
-    A document that is handed over is marked as complete when those that came before it have
-    vectors. `on_failure` is called where the embedder fails; from then on nothing is embedded
-    or completed, and nothing is raised, so that extracted chunks are still written.
+    A document is complete when those before it have vectors. After `on_failure` nothing more is
+    embedded, completed or raised, so that extracted chunks are still written.
     """
 
     def __init__(
@@ -163,8 +159,7 @@ async def reindex(
 ) -> list[str]:
     """Index a corpus for search again, and embed it where another embedder did; return the corpora.
 
-    All corpora share one vector index: those whose vectors have another dimension are embedded as
-    well, and those that an interrupted reindex left unfinished.
+    Others are embedded as well if their dimension differs, or a reindex was interrupted.
     """
     catalog = Catalog(connection)
     await catalog.corpus(corpus)

@@ -1,8 +1,6 @@
 """Extracts atomic facts with their key elements from a chunk (paper, section 3.2, figure 6).
 
-The same reply has one sentence about the chunk, for the outline of its document.
-
-Ids follow from the content, so the same chunk and reply give the same nodes.
+The same reply has a sentence for the outline. Ids follow from the content.
 """
 
 import logging
@@ -82,10 +80,7 @@ class ExtractionResult:
 async def extract(
     decider: Decider, document: Document, chunk: Chunk, budget: Budget | None = None
 ) -> ExtractionResult:
-    """Extract one chunk. A reply that cannot be used leaves it with an error instead of facts.
-
-    Raises DecisionError where the next chunk would fail as well, for example without a service.
-    """
+    """Extract one chunk; a useless reply leaves an error. Raises DecisionError that all meet."""
     if not chunk.text.strip():
         return ExtractionResult(ReadChunk(chunk))
     usage: list[Usage] = []
@@ -110,10 +105,7 @@ async def extract(
 async def _decide(
     decider: Decider, document: Document, text: str, budget: Budget | None, usage: list[Usage]
 ) -> Extraction:
-    """The facts and the summary of a text; one that exceeds a reply or the window is divided.
-
-    Adds to `usage`.
-    """
+    """The facts and summary of a text, divided where it is too long; adds to `usage`."""
     try:
         result = await decider.decide(ExtractionTask(document.title, text), budget)
     except (CutOffError, WindowError) as error:
@@ -145,8 +137,8 @@ def atomic_facts(
 ) -> tuple[tuple[AtomicFact, ...], int]:
     """The facts of a chunk, equal ones once, and the number of key elements dropped.
 
-    A key element that does not occur in its fact is dropped, since it would lead elsewhere. A fact
-    without any left gets the names and words in its own text, so that it can be found.
+    One that does not occur in its fact is dropped; a fact without any gets names of its own
+    text.
     """
     facts: dict[str, AtomicFact] = {}
     dropped = 0
@@ -189,11 +181,7 @@ _MIN_STEM = 4  # letters at its beginning that must be equal
 
 
 def grounded_elements(elements: Iterable[str], fact: str) -> list[str]:
-    """The key elements that occur in the fact.
-
-    White space, case, Unicode form, inflection ("canonize" in "was canonized") and words in between
-    make no difference. Numbers must be equal.
-    """
+    """The key elements that occur in the fact, but for case, inflection, words in between."""
     text = _normalized(fact)
     return [element for element in elements if _occurs(_normalized(element), text)]
 

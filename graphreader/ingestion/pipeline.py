@@ -61,8 +61,8 @@ _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader
 class DocumentJob:
     """The work on a document that is cut into `chunks`, of which `missing` are to be extracted.
 
-    `arrangement` are all chunks, in order, of a document of which the graph has some already; those
-    of a new document are only chained. A retry of failed chunks changes nothing else.
+    `arrangement` are all chunks of one that the graph has in part; those of a new one are
+    chained.
     """
 
     document: Document
@@ -154,11 +154,7 @@ class Pipeline:
         self._failure: DecisionError | None = None
 
     async def run(self, sources: Sequence[Source]) -> IngestReport:
-        """Read sources. Those that cannot be read are reported, and the others are read.
-
-        Raises DecisionError if the decider or embedder is not available; chunks that were extracted
-        before are kept.
-        """
+        """Read sources and report those that cannot be read. Raises DecisionError; chunks stay."""
         await self._deleter.finish_deletes()
         return await self._read(self._source_jobs(sources))
 
@@ -333,10 +329,7 @@ class Pipeline:
     # Write what is extracted: all that is ready in one transaction, over all documents.
 
     async def _write(self) -> None:
-        """Write until the end. The corpus is begun only once there is something to write.
-
-        So a service that refuses everything leaves nothing behind.
-        """
+        """Write until the end; a service that refuses everything leaves no corpus behind."""
         first = await self._extracted.get()
         self._extracted.put_nowait(first)
         if first is not None:

@@ -1,7 +1,4 @@
-"""Reports, progress events and log messages of ingestion and normalization.
-
-Log messages have ids and counts; titles and texts appear at DEBUG only.
-"""
+"""Reports, progress events and log messages; titles and texts are logged at DEBUG only."""
 
 import logging
 from collections import Counter
@@ -28,10 +25,8 @@ class FailedChunk:
 class DocumentReport:
     """The outcome for one document, or for a source that gives no document.
 
-    "read": it is complete in the graph; "unchanged": it already was; "incomplete": the chunks in
-    `failed` have no facts, and the next run asks for them again; "refused": it cannot be read as a
-    text, for the reason in `error`. `asked` counts the chunks that were extracted, `facts` their
-    facts; `skipped` are the parts of the source that could not be read.
+    "unchanged": it was complete already; "incomplete": the chunks in `failed` have no facts,
+    and the next run asks again; "refused": see `error`. `asked` chunks were extracted.
     """
 
     title: str
@@ -50,9 +45,8 @@ class DocumentReport:
 class NormalizationReport:
     """The changes that a normalization made, or after a dry run would make, and all merges.
 
-    `merges` are all that the graph has afterwards; `merged` and `parted` are the ids of key
-    elements whose merge is new or undone. `compared` counts key elements that were compared with
-    all others for the first time, `moved` those that were merged already and had new facts.
+    `merged` and `parted` are ids whose merge is new or undone; `compared` counts new key
+    elements, `moved` merged ones that had new facts.
     """
 
     corpus: str
@@ -97,10 +91,7 @@ class NormalizationReport:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The outcome of one call of `ingest` or `retry_failed`.
-
-    `dropped` counts key elements that do not occur in their facts.
-    """
+    """The outcome of a call; `dropped` counts key elements that are not in their facts."""
 
     corpus: str
     documents: tuple[DocumentReport, ...]

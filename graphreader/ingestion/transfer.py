@@ -1,11 +1,8 @@
 """Export of a corpus to a file, and import of such a file.
 
-The file is JSON Lines in UTF-8: a header, then a line per document with its chunks, a line per key
-element with its vector, and a last line with their numbers, by which a file that was cut off is
-recognized. Except for the header each line is an object with one key that names its kind,
-{"document": {...}}. Fields with default values are left out, unknown fields are ignored. The file
-has no ids: they follow from the content, so an import that was interrupted is simply run again. It
-has no merges of key elements: the import normalizes as an ingest does.
+JSON Lines: a header, then {"document": ...}, {"key_element": ...}, and at last {"end": ...} with
+the number of lines, by which a cut-off file is recognized. It has no ids, which follow from the
+content, so an import can be repeated, and no merges: the import normalizes.
 """
 
 import asyncio
@@ -55,10 +52,7 @@ class Header(_Record):
 
 
 class FactRecord(_Record):
-    """A fact; `key_elements` maps each wording to the key of its key element.
-
-    `embedding` is its vector: numbers of 32 bits, the lowest byte first, in Base64.
-    """
+    """A fact, the keys of its wordings, and its vector (32-bit little-endian, Base64)."""
 
     text: str
     key_elements: dict[str, str]
@@ -120,9 +114,8 @@ class Line(_Record):
 class TransferReport:
     """The numbers of an export or import so far, or at its end.
 
-    `incomplete` counts those of the `documents` that have chunks without facts, `unchanged` those
-    that the corpus had already; they are not in the other numbers. `refused` has a sentence for
-    each document that was left out.
+    `incomplete` of the `documents` lack facts; `unchanged` ones the corpus had already;
+    `refused` has a sentence for each document that was left out.
     """
 
     corpus: str
@@ -150,10 +143,9 @@ async def export_corpus(
     corpus: str,
     target: str | PathLike[str] | BinaryIO,
 ) -> TransferReport:
-    """Write a whole corpus to a file, which appears only once it is complete.
+    """Write a whole corpus to a file, or to none. Raises UnknownCorpusError.
 
-    A document that is not read to its end, or that changes meanwhile, is left out, and the report
-    says so. Raises UnknownCorpusError.
+    Documents that are not read to their end, or change, are left out; the report says so.
     """
     record = await Catalog(connection).corpus(corpus)
     header = Header(graphreader=2, corpus=corpus, **asdict(record))
@@ -263,10 +255,7 @@ def _short_numbers(vector: list[float]) -> tuple[float, ...]:
 
 
 class Export:
-    """Reads an exported corpus: the header at once, the other lines on demand.
-
-    Blocks. Raises UsageError for a file that is no export, of another format, or cut off.
-    """
+    """Reads an exported corpus, its header at once. Raises UsageError for a file that is none."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._lines = enumerate(file, 1)
@@ -326,13 +315,10 @@ async def import_corpus(
     source: str | PathLike[str] | Export,
     stages: Collection[str],
 ) -> TransferReport:
-    """Read an exported corpus into the corpus of this name, and normalize it by `stages`.
+    """Read an exported corpus into this one, without a model, and normalize it by `stages`.
 
-    No model or embedder is asked.
-
-    Documents that are complete in the corpus already stay. A document that it has with another text
-    is left out, and the report says so. Documents are complete only once the whole file is read.
-    Raises EmbeddingMismatchError, and UsageError for a file that is no whole export.
+    Complete documents stay; one with another text is left out, and the report says so. Raises
+    EmbeddingMismatchError, and UsageError for a file that is no whole export.
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
         try:

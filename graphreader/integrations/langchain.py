@@ -38,10 +38,7 @@ class QuestionInput(BaseModel):
 
 
 def as_tool(reader: Reader, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
-    """A tool that asks the reader: its content is the answer with quotes, its artifact the Reading.
-
-    A failure is a message to the agent, which can ask differently or report it.
-    """
+    """A tool that asks the reader: content is the answer or failure, artifact the Reading."""
 
     async def aask(question: str) -> tuple[str, Reading]:
         try:

@@ -52,9 +52,8 @@ def agent_graph(
 ) -> CompiledStateGraph[Any, Any, AgentInput, AgentOutput]:
     """Build the agent's graph in a mode; nothing is opened before its first node runs.
 
-    Checkpoints are those of the program that runs it. Events go to the custom stream as plain JSON
-    types. With `step_by_step` it stops before each node of its paths, and before each turn, until
-    the run is resumed.
+    Events go to the custom stream as plain JSON types. With `step_by_step` it stops before each
+    node of its paths, and before each turn.
     """
     hosted, graph = _HostedNodes(context_of, mode), MODE_GRAPHS[mode]
     nodes = {name: hosted.node(name) for name in graph.nodes}
@@ -66,10 +65,7 @@ def agent_graph(
 
 @dataclass(slots=True)
 class _Shared:
-    """State that the nodes of one run share: parallel nodes see only their own graph state.
-
-    `paths` are those whose earlier costs the budget includes.
-    """
+    """What the nodes of one run share; the budget includes earlier costs of `paths`."""
 
     budget: Budget
     vectors: QueryVectors
@@ -148,8 +144,7 @@ class _HostedNodes:
     ) -> _Shared:
         """The budget and vectors of a run.
 
-        An outer node's state has all costs of the run. Paths run side by side and share one budget;
-        a path's state has the costs before the paths, and its own.
+        Paths share one budget; a path's state has the costs before the paths, and its own.
         """
         in_path = name in PATH_NODES
         shared = self._shared.get(key)

@@ -1,9 +1,7 @@
 """The reply cache: decisions that were paid for are kept in one SQLite file and used again.
 
-A decision is kept with the number of choices that were shown for it, under a key of everything
-that shapes it: model, parameters, schema and the whole prompt. Equal decisions at the same time are
-requested once (single flight). Any process may use the file at the same time. A file that is
-damaged, locked, read-only or on a full disk never fails a run: `trouble` says so.
+The key has all that shapes a decision: model, parameters, schema, prompt. Equal decisions at the
+same time are requested once. A file that fails never fails a run: `trouble` says so.
 """
 
 import asyncio
@@ -199,10 +197,7 @@ class DecisionCache:
     async def get_or_ask(
         self, task: Task[D], texts: Sequence[str], ask: Callable[[], Awaitable[DecisionResult[D]]]
     ) -> DecisionResult[D]:
-        """The kept decision, which costs nothing, else the result of `ask`, which is kept then.
-
-        `texts` is everything that the task may show.
-        """
+        """The kept decision, else the result of `ask`; `texts` is all that the task may show."""
         schema = json.dumps(schema_of(task.decision), sort_keys=True)
         key = key_of(self._model, *self._options, task.prompt, schema, *texts)
         async with _locks.setdefault(key, asyncio.Lock()):

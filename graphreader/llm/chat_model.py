@@ -1,9 +1,8 @@
 """The decider that asks a language model through a LangChain chat model.
 
-A reply is requested as JSON schema, else as a tool call, else as JSON in plain text: the first form
-that the service accepts is used from then on. An unusable or incomplete reply is sent back once
-with its problem. Where a form has never worked and brings prose instead of JSON, the schema is put
-into the prompt. LangChain's `with_structured_output` would lose wrong replies and their usage.
+A reply is requested as JSON schema, else as a tool call, else as JSON in text: the first form that
+the service accepts. An unusable reply is sent back once. (`with_structured_output` would lose wrong
+replies and their usage.)
 """
 
 import json
@@ -65,9 +64,8 @@ _NEXT_FORM: dict[ReplyForm, ReplyForm] = {"schema": "tool", "tool": "text"}
 class _Capabilities:
     """The features that a service accepted and rejected so far; they shape the next request.
 
-    `without` are the rejected options, `most` is the largest limit of a reply that was not rejected
-    so far, `streams` is whether replies may be streamed, `reasons` is whether the model needs room
-    for reasoning, `form_works` is whether a reply was JSON.
+    `without` are rejected options, `most` the largest limit of a reply not rejected so far,
+    `reasons` whether the model needs room for it, `form_works` whether a reply was JSON.
     """
 
     def __init__(self, form: ReplyForm) -> None:
@@ -88,10 +86,7 @@ class _Capabilities:
         *,
         streamed: bool,
     ) -> bool:
-        """Change how requests are made after a rejected one, made as the last arguments say.
-
-        False: there is no other way.
-        """
+        """Change how requests are made after a rejected one; False: there is no other way."""
         if failure.kind == "rejected" and streamed and "stream" in str(failure).lower():
             self.streams = False  # the form may be rejected only together with streaming
         elif failure.kind == "rejected" and form in _NEXT_FORM:
@@ -121,8 +116,7 @@ class _Reply(Generic[D]):
 class LanguageModelDecider:
     """Takes decisions by asking a chat model, in the event loop in which it is first used.
 
-    `window` is the largest prompt in tokens of `encoding`, with the framing of its messages and the
-    schema or tool. `provider` is LangChain's name. `name` and `concurrency` are the service's.
+    `window` is the largest prompt in tokens of `encoding`, with framing and schema or tool.
     """
 
     def __init__(
@@ -152,10 +146,7 @@ class LanguageModelDecider:
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """Ask the model, unless a kept reply serves; the usage counts every reply, without seconds.
-
-        Raises DecisionError, whose `spent` is the cost of the replies.
-        """
+        """Ask the model, unless a kept reply serves. Raises DecisionError with the cost."""
         ask = partial(self._ask, task, budget or Budget(), on_token)
         if self._cache is None:
             return await ask()

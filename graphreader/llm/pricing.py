@@ -1,7 +1,6 @@
 """Prices of requests in dollars: from a file of one's own, else from the `genai-prices` package.
 
-The package's table is never updated over the network. Nothing is guessed: a model of one's own
-server has no price unless the file names it. Prices are list prices.
+List prices, never updated over the network, and nothing is guessed.
 """
 
 import tomllib
@@ -64,10 +63,7 @@ class Prices:
     def dollars(
         self, name: str, input_tokens: int, output_tokens: int, cached_tokens: int = 0
     ) -> float | None:
-        """Dollars of one request to the model `name` ("provider:model"); None: not known.
-
-        `cached_tokens` are the input tokens from the provider's prompt cache.
-        """
+        """The dollars of one request to `name` ("provider:model"); None: not known."""
         if name == OFFLINE:
             return 0.0
         name, cached = _normalize(name), min(cached_tokens, input_tokens)

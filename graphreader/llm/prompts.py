@@ -1,9 +1,7 @@
 """Prompts are text files, one per task: a comment, a system part and a user part.
 
-The comment is not sent. The system part is fixed and comes first, so that providers' prompt caches
-work; the user part has `$name` places for `Task.values()`. Text from documents stands between
-tags of the user part (`<chunk>` ... `</chunk>`), and no value can open or close such a tag. A
-folder of one's own may replace files of the same name.
+The fixed system part comes first, for providers' prompt caches. Text from documents stands between
+tags of the user part (`<chunk>` ... `</chunk>`), which no value can open or close.
 """
 
 import re
@@ -52,10 +50,7 @@ class Prompt:
 
 
 class Prompts:
-    """The prompts of all tasks: the package's, replaced by files of the same name in `folder`.
-
-    `version` changes with the text that is sent. Raises SettingsError.
-    """
+    """The package's prompts, or files of those names in `folder`. Raises SettingsError."""
 
     def __init__(self, folder: Path | None = None) -> None:
         own = _read_folder(folder.expanduser()) if folder else {}

@@ -22,9 +22,8 @@ paper, table 8), and more."""
 class Budget:
     """At most `max_calls` replies and `max_tokens` tokens in and out; None: no limit.
 
-    A request reserves its largest cost before it is sent and settles its real cost afterwards, so
-    parallel paths exceed neither limit. `answer_tokens`, with one call, are reserved for the
-    answer: a run that may explore no further still answers from its notebooks.
+    A request reserves its largest cost, so parallel paths exceed neither limit.
+    `answer_tokens`, with one call, are kept for the answer.
     """
 
     max_calls: int | None = None
@@ -88,10 +87,9 @@ D = TypeVar("D", bound=Decision)
 class Task(Generic[D]):
     """One decision to take. `prompt` names the prompt file, `decision` is the result's class.
 
-    `reply_tokens` is the limit of the reply, without reasoning. A `divisible` task whose reply is
-    cut off is not repeated: its caller splits it. The `answer` of a `streamed` task can be received
-    while it is written. `ranked` names the field with the items, best first, that may be too many
-    for a window, if there is one.
+    `reply_tokens` limits the reply, without reasoning. A `divisible` task is split if cut off;
+    the `answer` of a `streamed` one can be received early. `ranked` names the field with the
+    items, best first, that may be too many for a window.
     """
 
     prompt: ClassVar[str]
@@ -181,9 +179,8 @@ class DecisionResult(Generic[D]):
 class Decider(Protocol):
     """Takes the decisions of reading and exploring.
 
-    `name` is what a corpus and a reading record ("offline", "openai:gpt-5.4-mini"); `prompts` is
-    the version of its prompts or rules; `concurrency` is how many decisions may run at once.
-    `notice` is a sentence that a person must see, or empty.
+    `name` is what records have ("openai:gpt-5.4-mini"), `prompts` the version of prompts or
+    rules, `concurrency` how many may run at once, `notice` a sentence for a person, or empty.
     """
 
     name: str
@@ -199,8 +196,7 @@ class Decider(Protocol):
     ) -> DecisionResult[D]:
         """Take one decision that is valid for the task. Raises DecisionError and BudgetError.
 
-        `on_token` may receive the pieces of `Answer.answer` while a model writes it: perhaps none,
-        perhaps some that the final decision does not contain.
+        `on_token` may get pieces of the answer, also some that the final one lacks.
         """
 
     def measure(self, task: Task[Any]) -> int:

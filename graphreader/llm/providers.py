@@ -1,7 +1,6 @@
 """Model providers: their requirements, LangChain clients and request formats.
 
-A provider that is not in the table follows LangChain's habits: its key is in `NAME_API_KEY` and its
-package is `langchain-name`, which is imported when one of its models is opened.
+One that is not in the table has its key in `NAME_API_KEY` and the package `langchain-name`.
 """
 
 import inspect

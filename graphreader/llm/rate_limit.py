@@ -1,10 +1,8 @@
 """Limits the requests of the process: how many run at once, and requests and tokens per minute.
 
-The limits belong to an account and not to a reader, so all services share them. Requests start in
-the order in which they arrive. In any 60 seconds no more starts than allowed, spread over it: once
-a sixth of a limit has started within 10 seconds, the next request waits. A request that is larger
-than a whole minute's tokens runs alone. A token bucket such as aiolimiter's would admit up to twice
-the limit within a minute and could not correct an estimate afterwards.
+The limits belong to an account, so all services share them. In any 60 seconds no more starts than
+allowed, spread over it: after a sixth within 10 seconds the next waits. (A token bucket would admit
+twice the limit, and correct no estimate.)
 """
 
 import asyncio

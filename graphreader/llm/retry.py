@@ -1,13 +1,8 @@
 """Calls one model service: health check, timeouts, retries with backoff, kinds of failures.
 
-Nothing else retries: the providers' own clients are opened with `max_retries=0`. The rate limiter
-decides when an attempt starts; a request that pauses leaves its slot to others. Times are seconds.
-
-Before the first request, anything at all must answer at the service's address, if that is known:
-so a dead service is reported soon, and a reply may take as long as a model needs (`timeout`). A
-service that has not replied yet, or was given up, has fewer tries (FIRST_TRIES) than one that has
-(MAX_TRIES). A pause is drawn evenly between 0 and a bound that doubles with each try ("full
-jitter"); `Retry-After` is obeyed while it adds up to at most MAX_WAIT, else the request fails.
+Nothing else retries. Before the first request anything must answer at the service's address, so a
+dead service is reported soon. A pause is drawn between 0 and a bound that doubles with each try
+("full jitter"); `Retry-After` is obeyed up to MAX_WAIT. Times are seconds.
 """
 
 import asyncio
@@ -126,9 +121,9 @@ class RequestRejected(Exception):
 class ModelService:
     """Calls one provider, after a health check of its base URL `url`, if that is known.
 
-    `name` is the configured "provider:model"; `setting`, `key` and `base` are the variables of the
-    model, the key and the base URL, for messages. `concurrency` tells callers how many of them may
-    be busy at once. `secrets` are removed from the service's words.
+    `setting`, `key` and `base` are the variables of model, key and URL, for messages;
+    `concurrency` tells callers how many may be busy; `secrets` are removed from the service's
+    words.
     """
 
     def __init__(
@@ -156,10 +151,7 @@ class ModelService:
         self._replies = False  # it has replied, and was not given up since
 
     async def call(self, request: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
-        """The result of `request`, which sends one request and is repeated where that may help.
-
-        `tokens` estimates prompt and reply. Raises RequestRejected or a DecisionError.
-        """
+        """The result of `request`, repeated if useful. Raises RequestRejected, DecisionError."""
         limiter, clock = rate_limiter(), asyncio.get_running_loop().time
         begin, failures, waited = clock(), list[Failure](), 0.0
         while True:
@@ -265,10 +257,9 @@ class ModelService:
 
 
 async def check_health(url: str, variable: str = "") -> None:
-    """Return once anything answers at the base URL, be it an error.
+    """Return once anything answers at the base URL; else raise ModelUnavailableError.
 
-    No API key is sent, so certificates are not verified. `variable` is the setting of the URL, for
-    messages. Raises ModelUnavailableError after HEALTH_CHECK_TIMEOUT.
+    No API key is sent, so certificates are not verified. `variable` is the URL's setting.
     """
     seconds = HEALTH_CHECK_TIMEOUT
     try:
@@ -334,10 +325,7 @@ _BUGS = (LookupError, TypeError, AttributeError, NameError, AssertionError, Arit
 
 
 def classify(error: Exception, secrets: Collection[str] = ()) -> Failure:
-    """Classify an exception of a model's or an embedder's client: by HTTP status, then by class.
-
-    The message is the service's own words in at most 200 characters, without `secrets`.
-    """
+    """Classify a client's exception by HTTP status, then class; `secrets` are removed."""
     status = next((one for one in map(_status, _causes(error)) if one is not None), None)
     text = _message(error)
     wait = _retry_after(error, text)

@@ -1,12 +1,8 @@
 """JSON schemas of decisions, and decisions read from a model's replies.
 
-Schemas fit OpenAI's strict mode: one flat object, every property required, no further properties,
-no `oneOf`. References are resolved; titles, defaults and docstrings are left out.
-
-A reply is one JSON object that fits the decision: as content, as the arguments of a tool call, or
-in plain text: after reasoning (`<think>`), in a code fence, between sentences, or inside one more
-object. Unknown keys are dropped. Broken JSON is not repaired: `json-repair` ends truncated lists
-and strings as if they were complete.
+Schemas fit OpenAI's strict mode: one flat object, all required, no `oneOf`. A reply is a JSON
+object in content, tool call or text. Broken JSON is not repaired: `json-repair` ends truncated
+lists and strings as if they were complete.
 """
 
 import json
@@ -44,10 +40,7 @@ def response_format(decision: type[Decision]) -> Schema:
 
 
 def tool(decision: type[Decision], *, strict: bool = True) -> Schema:
-    """The one tool that is offered; its arguments are the decision.
-
-    `strict` is OpenAI's parameter for arguments that obey the schema; other services refuse it.
-    """
+    """The one tool, whose arguments are the decision; `strict` is OpenAI's parameter."""
     function = {
         "name": decision.__name__,
         "description": "Hand in your reply.",
@@ -152,10 +145,7 @@ class UnusableReply(ReplyError):
 
 
 def read(message: "AIMessage", task: Task[D]) -> D:
-    """The decision in the message; the last one that fits, where there are several.
-
-    Raises UnusableReply. Whether it suits its task is not checked here.
-    """
+    """The last decision in the message that fits its schema. Raises UnusableReply."""
     misfit = ""
     for fields in _candidates(message, task.decision):
         try:

@@ -1,8 +1,7 @@
 """Rendering a task's prompt so that it fits the model's window.
 
-Every token that is sent counts: the messages with their framing and the schema or tool. A prompt
-that is too large loses its least relevant choices (`Task.keeping`), as few as possible; no text is
-truncated. The window bounds the input; the reply has its own limit.
+Every token that is sent counts, with framing and schema or tool. A prompt that is too large loses
+its least relevant choices (`Task.keeping`); no text is truncated.
 """
 
 import json
@@ -60,8 +59,7 @@ def fit(
 ) -> RenderedPrompt[D]:
     """The task with as many of its choices as fit the window, at least its `fewest`.
 
-    A correction is included while it fits: with the wrong reply if no choice has to be left out
-    for it, else without the reply, else not at all. Raises WindowError, with the numbers.
+    A correction is included while it fits, without the reply if need be. Raises WindowError.
     """
     render = partial(render_prompt, form=form, prompts=prompts, encoding=encoding)
     if correction and correction.reply:

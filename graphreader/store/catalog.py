@@ -15,10 +15,7 @@ Status = Literal["complete", "incomplete", "deleting"]
 
 @dataclass(frozen=True, slots=True)
 class CorpusRecord:
-    """The models and prompts that made a corpus.
-
-    `terms` is the version of the terms by which its facts are searched, None before `reindex`.
-    """
+    """The models and prompts that made a corpus; `terms` is None before `reindex`."""
 
     decider: str
     prompts: str
@@ -58,10 +55,7 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Sizes of a corpus, as in the paper's table 8. `busiest` are (name, facts).
-
-    `merged` counts key elements that are merged into others; `key_elements` does not count these.
-    """
+    """Sizes of a corpus (paper, table 8); `merged` ones do not count; `busiest`: (name, facts)."""
 
     corpus: str
     documents: int
@@ -79,10 +73,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The extent of a corpus: `unfinished` are the titles of incomplete documents.
-
-    `chunk_tokens` is the largest limit of tokens by which a document was cut.
-    """
+    """The number of documents, the titles of unfinished ones, the largest limit of a chunk."""
 
     documents: int
     unfinished: tuple[str, ...]
@@ -171,11 +162,7 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class DocumentState:
-    """A document as the graph has it; `metadata` is JSON.
-
-    `arranged`: its chunks were put in order once, so that an edit can keep some of them.
-    `read_chunks` counts the chunks of an incomplete document that have their facts.
-    """
+    """A document as the graph has it; `metadata` is JSON; `arranged`: it has an order of chunks."""
 
     id: str
     sha256: str
@@ -283,10 +270,7 @@ class RunChunk:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A chunk and a key element of its facts, or two key elements of common facts, by their ids.
-
-    `facts` counts these, and `fact` is the text of one.
-    """
+    """A chunk and a key element, or two key elements, by id; `fact` is one of their `facts`."""
 
     one: str
     other: str
@@ -296,10 +280,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class RunSubgraph:
-    """The key elements and chunks of a run that still exist, in order, and their edges.
-
-    `merged` maps the id of a merged key element to that of the element it is merged into.
-    """
+    """What still exists of a run, in order; `merged` leads to the present key elements."""
 
     elements: tuple[Node, ...] = ()
     chunks: tuple[RunChunk, ...] = ()

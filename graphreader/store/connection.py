@@ -1,7 +1,6 @@
 """A connection to one Neo4j database: runs Cypher statements by name, and explains failures.
 
-A statement is a file under `cypher/`, named by folder and file: "read/chunk". Where the supported
-versions of Neo4j need different words, each dialect has its own file.
+A statement is a file under `cypher/`: "read/chunk"; where versions differ, one a dialect.
 """
 
 import asyncio
@@ -127,10 +126,7 @@ def statements_folder() -> Traversable:
 
 
 def dialect_of(version: str) -> str:
-    """Return the dialect of a server's version, such as "2026.08.1", "5.26.30" or "5.27-aura".
-
-    Raises SchemaError for a version that is too old.
-    """
+    """Return the dialect of a version such as "2026.08.1" or "5.27-aura". Raises SchemaError."""
     numbers = [int(part) for part in version.split("-")[0].split(".")[:2] if part.isdigit()]
     if numbers >= [2026]:
         return "2026"
@@ -191,10 +187,7 @@ class Connection:
         await self._driver.close()
 
     async def read(self, name: str, /, access: str = READ_ACCESS, **values: Any) -> list[Row]:
-        """Run a statement that reads, again after a failure that passes, for OUTAGE_SECONDS.
-
-        It runs without an explicit transaction: one message instead of three.
-        """
+        """Run a reading statement in one message, for OUTAGE_SECONDS again if it may pass."""
         deadline = time.monotonic() + OUTAGE_SECONDS
         async with self._watched():
             for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
@@ -213,11 +206,7 @@ class Connection:
         raise AssertionError("pauses never end")
 
     async def run(self, name: str, /, **values: Any) -> list[Row]:
-        """Run a statement that cannot be part of a transaction: schema, and work in batches.
-
-        Each is safe to run again. An index that another process creates at the same moment counts
-        as made: IF NOT EXISTS does not cover that race.
-        """
+        """Run a repeatable statement outside of a transaction: schema, and work in batches."""
         return await self.read(name, WRITE_ACCESS, **values)
 
     async def write(self, name: str, /, *, lock: str | None = None, **values: Any) -> list[Row]:
@@ -225,10 +214,7 @@ class Connection:
         return await self.transact(lambda run: run(name, **values), lock=lock)
 
     async def transact(self, work: Callable[[Run], Awaitable[T]], *, lock: str | None = None) -> T:
-        """Do some work in one transaction; the driver retries all of it on transient failures.
-
-        With `lock`, the name of a corpus, no other writer of that corpus works at the same time.
-        """
+        """Work in one transaction, with retries; `lock` keeps other writers of a corpus out."""
 
         async def in_transaction(transaction: AsyncManagedTransaction) -> T:
             async def run(name: str, /, **values: Any) -> list[Row]:

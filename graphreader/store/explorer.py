@@ -59,10 +59,7 @@ class GraphExplorer:
         return _nodes(await self._read("key_elements", limit=limit))
 
     async def sample(self, shares: Sequence[float]) -> list[Node]:
-        """Return for each number from 0 to 1 the key element at that share of all, ordered by key.
-
-        It reads every key element: for small corpora.
-        """
+        """Return for each number (0 to 1) the key element at that share of all; reads every one."""
         return _nodes(await self._rows("sample_key_elements", shares=list(shares)))
 
     async def nearest(self, vectors: Sequence[Sequence[float]], limit: int) -> list[list[Node]]:
@@ -98,10 +95,7 @@ class GraphExplorer:
         limit: int,
         vectors: Sequence[Sequence[float]] | None = None,
     ) -> list[list[ChunkHit]]:
-        """Return for each query at most so many chunks, best first, none where nothing matches.
-
-        Chunks with two names of a query come first. `vectors` are those of the queries.
-        """
+        """Return for each query (with its vector) at most so many chunks, best first, or none."""
         return await search_chunks(self.connection, self.corpus, queries, limit, vectors)
 
     async def search_note(self) -> str | None:
@@ -111,10 +105,7 @@ class GraphExplorer:
         return None if indexed else NOT_INDEXED.format(corpus=shlex.quote(self.corpus))
 
     async def named(self, names: Sequence[str]) -> list[list[Element]]:
-        """Return for each name the key elements that it may mean, the nearest wording first.
-
-        Case, accents, punctuation, initials, a plural s and a letter of a long word may differ.
-        """
+        """Return for each name the key elements that it may mean, the nearest wording first."""
         return await find_named(self.connection, self.corpus, names)
 
     async def elements(self, ids: Sequence[str]) -> list[Element]:
@@ -137,10 +128,7 @@ class GraphExplorer:
         }
 
     async def facts(self, node: str, related: Sequence[str] = ()) -> NodeFacts:
-        """Return the facts of a node, grouped by chunk in the order of the texts.
-
-        Of a hub it returns FACTS_OF_A_NODE, first those that also name a `related` node.
-        """
+        """Return the facts of a node by chunk, of a hub first those with a `related` node."""
         rows = await self._read("atomic_facts", id=node, **_bounds(related))
         if not rows:
             return NodeFacts((), 0)
@@ -161,9 +149,9 @@ class GraphExplorer:
     ) -> list[Neighbor]:
         """Return the nodes that share a fact with a node, without the `visited` ones.
 
-        First come, at a hub, those of facts that name a `related` node; then those with the most
-        shared facts, divided by the square root of all facts of the neighbor. `vector` is compared
-        with the embedding of each. `read` are ids of chunks.
+        First those of facts that name a `related` node, then by shared facts over the
+        square root of all of the neighbor's. `vector` is compared with each; `read` are ids
+        of chunks.
         """
         rows = await self._rows(
             "neighbors",

@@ -1,7 +1,6 @@
-"""Merges and similarities of the key elements of one corpus.
+"""Merges and similarities of the key elements of one corpus. Every step is safe to repeat.
 
-A merge keeps the base relationships aside as MERGED_KEY_ELEMENT, so that it can be undone. Pairs of
-similar key elements are stored as LIKE. Every step is safe to repeat.
+A merge keeps the base relationships as MERGED_KEY_ELEMENT, for undo; similar ones are LIKE.
 """
 
 import asyncio
@@ -102,10 +101,7 @@ class SimilarElement:
 
 
 class SimilarityPairs:
-    """Finds and stores pairs of similar key elements of one corpus.
-
-    Where many are new, `load_vectors` makes `similar_to` compare all vectors in memory: quicker.
-    """
+    """Finds and stores pairs of similar key elements; in memory after `load_vectors`."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection

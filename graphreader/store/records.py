@@ -25,10 +25,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk in full; `chunk` is its index in the document of that title.
-
-    `start` and `end` count characters of the document, which was read from `source`.
-    """
+    """A chunk in full: index, title and source of its document, start and end in characters."""
 
     id: str
     document: str
@@ -42,11 +39,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The casefolded wordings of a node, and the ids of its facts, None where there are many.
-
-    `total` counts its facts, `chunks` are the ids of some chunks that have them, and `titles` are
-    those of the first documents with them.
-    """
+    """The casefolded wordings of a node; ids of its facts unless many, and of some chunks."""
 
     aliases: frozenset[str]
     facts: frozenset[str] | None
@@ -57,10 +50,9 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """A node that shares facts with another one.
+    """A node that shares facts with another one; `unread`: it has facts in unread chunks.
 
-    `unread`: a fact of it is in an unread chunk. `shared` counts the facts that name both, `facts`
-    all facts of the neighbor. `similarity` is a cosine, and 0 where a vector is missing.
+    `shared` counts the facts that name both; `similarity` is a cosine, 0 without a vector.
     """
 
     node: Node
@@ -80,10 +72,7 @@ class StoredFact:
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A chunk that a search returns; `facts` are those that match, best first.
-
-    `index` is its position among the `chunks` of its document. Scores of one query compare.
-    """
+    """A chunk that a search returns: its matching `facts`, and of how many `chunks` it is."""
 
     id: str
     index: int
@@ -98,10 +87,7 @@ class ChunkHit:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFacts:
-    """Facts of one chunk, in their order; `index` is the chunk's position in its document.
-
-    `headed`: the document has headings.
-    """
+    """Facts of one chunk, in their order; `headed`: the document has headings."""
 
     chunk: str
     index: int
@@ -152,10 +138,9 @@ class ShownTexts:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk in full. `previous` and `subsequent` are (id, index), or None at the edges.
+    """A chunk in full; `previous` and `subsequent` are (id, index), or None at the edges.
 
-    `first_page` is the number of the page on which it begins, 0 where there are no pages;
-    `headings` include the last one before it. Positions count characters of the document.
+    `first_page` is that of its begin, or 0; `headings` include the last one before it.
     """
 
     id: str

@@ -1,7 +1,6 @@
 """Writes one corpus: documents, chunks with their facts, key elements, embeddings, finished runs.
 
-Every step is safe to repeat: ids come from the content, and a document is marked as complete only
-when all of it is in the graph. The next `finish_deletes` completes an interrupted delete.
+Every step is safe to repeat; a document is complete only when all of it is in the graph.
 """
 
 import json
@@ -28,10 +27,7 @@ _CHUNKS_PER_DELETE = 250
 
 @dataclass(frozen=True, slots=True)
 class ReadChunk:
-    """A chunk with its facts and its summary; `error` says why there are none.
-
-    The chunks of an edited text are `pending` until they are arranged.
-    """
+    """A chunk with facts and summary, or an `error`; `pending` until it is arranged."""
 
     chunk: Chunk
     facts: tuple[AtomicFact, ...] = ()
@@ -78,10 +74,7 @@ class UnembeddedFact:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The key elements of written chunks without a vector.
-
-    `shared` are the documents of which another process wrote one of these chunks before.
-    """
+    """New key elements without vectors, and documents that another process writes, too."""
 
     unembedded: list[UnembeddedElement]
     shared: frozenset[str]
@@ -119,10 +112,7 @@ class GraphWriter:
     async def write_chunks(
         self, chunks: Sequence[ReadChunk], beginning: Sequence[Document] = (), chunk_tokens: int = 0
     ) -> WriteResult:
-        """Write chunks of documents with facts and summaries, all in one transaction.
-
-        The documents must exist, or be in `beginning`, whose nodes are written first.
-        """
+        """Write chunks, and the documents `beginning` with them, in one transaction."""
 
         async def work(run: Run) -> WriteResult:
             if beginning:
@@ -157,10 +147,7 @@ class GraphWriter:
         await self._write("write/chain_chunks", documents=[asdict(one) for one in documents])
 
     async def arrange(self, document: DocumentVersion, chunks: Sequence[Chunk]) -> list[str]:
-        """Make these chunks, in this order, the text of a document, linked by NEXT.
-
-        Returns the ids of its other chunks, which the caller deletes.
-        """
+        """Make these chunks the text of a document; returns others, which the caller deletes."""
         places = [{"id": c.id, "index": c.index, "start": c.start, "end": c.end} for c in chunks]
 
         async def work(run: Run) -> list[str]:
@@ -174,10 +161,7 @@ class GraphWriter:
         return await self._transact(work)
 
     async def complete(self, documents: Iterable[DocumentVersion]) -> set[str]:
-        """Mark documents as complete that have this version, chained, every chunk with facts.
-
-        Their key elements must have vectors. Returns the ids of those that are complete.
-        """
+        """Mark the documents that are whole, with this version, as complete; return their ids."""
         versions = [asdict(one) for one in documents]
         rows = await self._write("write/finish_documents", documents=versions)
         return {row["id"] for row in rows}
@@ -222,10 +206,7 @@ class GraphWriter:
             await self._write("write/embeddings", rows=part)
 
     async def change_embedding(self, embedding: str, dimension: int, *, with_facts: bool) -> None:
-        """Delete the vectors that another embedding made, and record the new embedding.
-
-        `with_facts`: it embeds facts, too.
-        """
+        """Delete another embedding's vectors and record this one, perhaps `with_facts`."""
         rows = await self.connection.read("read/corpus", corpus=self.corpus)
         if rows and rows[0]["embedding"] == embedding:
             return
@@ -377,10 +358,7 @@ class Deleter:
 
 
 async def write_run(connection: Connection, corpus: str, reading: Reading) -> str | None:
-    """Write a finished run into the graph, linked to the nodes that it visited.
-
-    Returns a sentence if it is not kept: the user may have read access only.
-    """
+    """Write a run into the graph, linked to its nodes; returns why not, if it cannot."""
     scope = {"id": reading.run or uuid4().hex, "corpus": corpus}
 
     async def work(run: Run) -> bool:

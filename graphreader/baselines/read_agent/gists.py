@@ -1,7 +1,6 @@
 """The gist memory: pages are chosen, each is shortened to a gist, and both are kept (section 3.1).
 
-A decision is kept at once, so that none is paid for twice. Where a decider gives no usable one, a
-page ends where it is full and is its own gist, with a note; the next reading tries again.
+Without a usable decision a page ends where it is full and is its own gist, with a note.
 """
 
 import asyncio
@@ -97,8 +96,8 @@ def _write_kept(folder: Path | None, name: str, values: Mapping[str, Any]) -> No
 class GistBuilder:
     """Makes the pages and gists of documents, each once, with one decider.
 
-    `home` is the folder of the caches, None for none. `building` is the cost of all pages and gists
-    so far. The sessions of the methods count the cost and get notes about failures.
+    `home` is the folder of the caches; `building` the cost so far, also counted by the
+    sessions.
     """
 
     def __init__(
@@ -205,11 +204,10 @@ class GistBuilder:
                 session.notes.append(note)
 
     def _folder(self, text: str, task: type[Task[Any]], *kind: str) -> Path | None:
-        """The folder of decisions of that task about the text; None: nothing is kept.
+        """The folder of decisions of a task on a text; None: nothing is kept.
 
-        Its name is made of the text, the sizes of pages, the decider, the version of the task's
-        prompt, and the question of a gist for a task. So an edited text gets new gists, and a
-        reading that was killed goes on at the next page.
+        Its name has all that shapes them: text, sizes, decider, prompt version, and
+        question.
         """
         if self._home is None:
             return None

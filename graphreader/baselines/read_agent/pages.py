@@ -1,10 +1,7 @@
 """Episode pagination: a document is cut into pages where a reader would pause (section 3.1).
 
-From the last pause on, up to `max_words` are shown, with numbered tags at the ends of paragraphs
-from `min_words` on, or between sentences if no paragraph ends there; the decider chooses a tag. A
-rest that fits into a page, or a single tag, needs no decision. Joined, the pages of a document give
-it back. Words are counted by white space, as in the paper; in Chinese and Japanese a character is
-a word, and a run without end counts a word for each 40 characters.
+Up to `max_words` are shown, tagged at the ends of paragraphs, else sentences, from `min_words` on;
+the decider chooses a tag. In Chinese and Japanese a character is a word.
 """
 
 import re
@@ -109,11 +106,7 @@ _ABOVE_64K = 96_000  # tokens
 
 
 def preset_for(length: int | None) -> Pagination:
-    """The sizes that the papers used for a context of so many tokens; None: its native length.
-
-    Those of ReadAgent for LongBench and all texts of native length; larger ones for LV-Eval, so
-    that the gists fit the window (GraphReader paper, appendix D).
-    """
+    """The sizes of the papers for a context of so many tokens; None: native length (appendix D)."""
     if length is None or length < _SHORTEST_LV_EVAL:
         return Pagination(280, 600)
     return Pagination(1_000, 5_000) if length < _ABOVE_64K else Pagination(2_000, 10_000)

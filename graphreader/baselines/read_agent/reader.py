@@ -1,7 +1,4 @@
-"""ReadAgent and its variants as readers: ReadAgent-P, ReadAgent-S, GistMem, and retrieval.
-
-A question takes four steps, named as in the paper: paginate, gist, look up, answer.
-"""
+"""ReadAgent-P, ReadAgent-S, GistMem and retrieval: paginate, gist, look up, answer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -66,9 +63,8 @@ class PageReader(BaselineReader):
 class ReadAgent(PageReader):
     """Answers from a gist memory of its documents and the pages that it looks up in it.
 
-    The memory is made once, at the first question or by `memory`; `task_aware` makes its gists
-    for each question. Pages are looked up one by one (ReadAgent-S), or with `in_parallel` all at
-    once (ReadAgent-P), `max_pages` at most; with 0 the gists alone are the memory (GistMem).
+    `task_aware` makes gists for each question. At most `max_pages` are looked up, one by one
+    (ReadAgent-S) or `in_parallel` all at once (ReadAgent-P); 0: the gists alone (GistMem).
     """
 
     def __init__(
@@ -91,10 +87,7 @@ class ReadAgent(PageReader):
         return await self.builder.memory(self._building_session())
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Make the memory if there is none, look up pages, answer.
-
-        Raises DecisionError; a WindowError where the memory exceeds the window.
-        """
+        """Make the memory if there is none, look up pages, answer. Raises DecisionError."""
         memory = await self.builder.memory(session, session.question if self.task_aware else "")
         session.show(memory.pages_without_gist())
         looked_up: list[int] = []
@@ -110,10 +103,7 @@ class ReadAgent(PageReader):
     async def _look_up(
         self, session: QuestionSession, memory: GistMemory, looked_up: list[int], most: int
     ) -> None:
-        """Append the numbers of at most `most` pages to `looked_up`, as few as possible or none.
-
-        Numbers that name no page, or a page that was named before, are ignored (section 3.2).
-        """
+        """Append the numbers of at most `most` pages; those that name no new page are ignored."""
         pages, options = memory.remembered(), session.options
         if self._in_parallel:
             task = LookUpTask(session.question, pages, most, options=options)

@@ -1,7 +1,4 @@
-"""The tasks of ReadAgent (paper, section 3): pauses, gists, pages to look up, the answer.
-
-Pages are numbered from 1, through all documents, and only shown numbers can be chosen.
-"""
+"""The tasks of ReadAgent (paper, section 3). Pages are numbered from 1, through all documents."""
 
 import re
 from collections.abc import Mapping
@@ -122,11 +119,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTask(Task[D]):
-    """A decision over the gist memory.
-
-    `read` are the numbers of the pages shown in full, in the order in which they were looked up.
-    A page that does not fit the window is shown as its gist again.
-    """
+    """A decision over the gist memory; pages `read`, by number, are in full if they fit."""
 
     ranked: ClassVar[str] = "read"
     question: str

@@ -156,8 +156,7 @@ _MARK = re.compile(
 def split_passages(context: str, titled: bool, default: str) -> tuple[SourceText, ...]:
     """The numbered passages of a context; the whole as one document `default` if it has none.
 
-    If `titled`, the first line of a passage is its title; otherwise its title is its mark. A mark
-    counts only if it has the next number, and the first one must be at the very beginning.
+    If `titled`, the first line is the title. Marks count in order, the first at the beginning.
     """
     marks: list[re.Match[str]] = []
     for mark in _MARK.finditer(context):

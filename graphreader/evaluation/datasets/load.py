@@ -40,10 +40,9 @@ _FORMATS: Mapping[str, tuple[set[str], Callable[[Iterable[Row]], Iterator[Record
 def load(source: str | Path, *, limit: int | None = None) -> list[Record]:
     """The records of a source, in its order; formats are recognized by content.
 
-    A source is a data file, a folder of data files, NarrativeQA's folder, or "samples" and
-    "samples/NAME", the records of the package, unless a path has such a name. `limit` keeps the
-    first records of each dataset and length; only a file in our own format, which may mix datasets,
-    is read further than for these. Raises DatasetError, which names file and line.
+    A source is a data file, a folder, NarrativeQA's folder, "samples" or "samples/NAME".
+    `limit` keeps the first records of each dataset and length. Raises DatasetError with file
+    and line.
     """
     kept: list[Record] = []
     counts: Counter[tuple[str, str]] = Counter()
@@ -125,10 +124,7 @@ def data_files(source: str | Path) -> list[Path]:
 
 
 def _records(path: Path) -> tuple[bool, Iterator[Record]]:
-    """Whether a file is in our own format, and its records.
-
-    They are read by the first format whose keys the first row has.
-    """
+    """Whether a file is in our own format, and its records by the first format that fits."""
     if path.is_dir():
         return False, formats.narrativeqa_folder_records(path)
     rows = read_rows(path)
@@ -145,10 +141,7 @@ def _records(path: Path) -> tuple[bool, Iterator[Record]]:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """Read the rows of a file one by one. Raises DatasetError, also in the middle.
-
-    A file is JSON Lines, or in .json a list of objects or one object.
-    """
+    """Read JSON Lines, or in .json a list of objects or one, row by row. Raises DatasetError."""
     number = 0
     try:
         with path.open(encoding="utf-8-sig") as file:

@@ -1,7 +1,6 @@
 """Records, which every dataset becomes, the rows that they are made of, and our own format.
 
-A record is one question with its documents, its reference answers and its evidence. Our own format
-is JSON Lines, see docs/evaluation.md. An unknown key is refused, because it may be misspelt.
+Our own format is JSON Lines, see docs/evaluation.md; an unknown key may be misspelt: refused.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,11 +35,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Supporting:
-    """A place of evidence, with the index of its document.
-
-    `sentence` is the evidence as the dataset quotes it, which may be an annotator's wording; it is
-    empty if the dataset names the document only.
-    """
+    """A place of evidence: the document's index, and a sentence as quoted, if one is named."""
 
     document: int
     sentence: str = ""
@@ -50,14 +45,9 @@ class Supporting:
 class Record:
     """A question of a dataset, with the documents to read for it.
 
-    - `answers`: equally good references; none if the dataset has none.
-    - `supporting`: all evidence that the dataset names; empty if none is known.
-    - `gold_option`: the index of the right one of `options`, from 0.
-    - `kind`: the dataset's own class of the question.
-    - `subset`: a part of the dataset that has table sections of its own.
-    - `keywords`: what an answer must contain for LV-Eval's F1*, empty if LV-Eval has none; None if
-      the dataset is not scored by F1*.
-    - `length`: "native", or the target length of the context, such as "64k".
+    `answers` are equally good references, `kind` the dataset's class of the question, `subset`
+    a part with table sections of its own. `keywords` are those of LV-Eval's F1*, None if it
+    does not apply. `length` is "native" or the target, such as "64k".
     """
 
     id: str
@@ -82,11 +72,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A JSON object of a data file, or one within it; a wrong value raises DatasetError.
-
-    `where` is its place for messages ("dev.jsonl, line 3"), `name` the file's name without its
-    suffix, and `folder` the file's folder.
-    """
+    """A JSON object of a data file; a wrong value raises DatasetError with `where` it stands."""
 
     values: Mapping[str, Any]
     where: str

@@ -1,7 +1,4 @@
-"""Metrics of an answer: exact match, F1, LV-Eval's F1*, the chosen option, and ROUGE.
-
-All are 0 to 1, and follow published code; each function names it and says where it differs.
-"""
+"""Metrics of an answer, 0 to 1, after published code: each function says where it differs."""
 
 import re
 import string
@@ -27,10 +24,9 @@ _NO_CHINESE_SIGNS = str.maketrans("", "", string.punctuation + _CHINESE_SIGNS)
 
 
 def normalized(text: str, language: str) -> str:
-    """The text in lower case and without punctuation, as SQuAD 1.1 and LongBench compare answers.
+    """The text in lower case without punctuation, as SQuAD 1.1 and LongBench compare answers.
 
-    English loses its articles, and white space becomes single spaces. Chinese ("zh") loses all
-    white space. The Chinese punctuation is LongBench's list, which has "》" but lacks "《" and "·".
+    English loses its articles, Chinese ("zh") all white space.
     """
     if language == "zh":
         return "".join(text.lower().translate(_NO_CHINESE_SIGNS).split())
@@ -52,10 +48,9 @@ def exact_match(answer: str, references: Sequence[str], language: str) -> float:
 def f1(answer: str, references: Sequence[str], language: str) -> float:
     """F1 of the common words with the best of the references; 0 without references.
 
-    As SQuAD 1.1 and LongBench compute it: nothing in common is 0 also if both are empty (unlike
-    SQuAD 2.0), and a yes or no that differs has no rule of its own (unlike HotpotQA's script). In
-    Chinese it is F1 of the characters; LongBench's code (`qa_f1_zh_score`) cuts it into jieba's
-    words, as `f1_star` does, so that its figures are a little lower.
+    As SQuAD 1.1 and LongBench: nothing in common is 0 also if both are empty (unlike SQuAD
+    2.0). Chinese counts by characters; LongBench cuts jieba's words, so its figures are a
+    little lower.
     """
     answered = units(answer, language)
     return max((overlap(answered, units(one, language)) for one in references), default=0.0)
@@ -124,11 +119,9 @@ _BLACKLIST_ZH = frozenset(
 def f1_star(answer: str, references: Sequence[str], keywords: str | None, language: str) -> float:
     """LV-Eval's F1*: F1 with the first reference, and 0 if too few keywords are in the answer.
 
-    `keywords` is LV-Eval's `answer_keywords`, None where it has none. As in its published code,
-    from which its README differs: F1 is of all words (the blacklist only keeps words from counting
-    as found keywords); reaching the threshold is enough; without keywords a Chinese reference takes
-    their place, and an English answer has no gate; factrecall is scored by plain F1, and dureader
-    by ROUGE-L. Raises UsageError without jieba, which cuts Chinese ("zh").
+    As in its published code, from which its README differs: F1 is of all words, the blacklist
+    only of keywords; without keywords a Chinese reference takes their place, and English has no
+    gate. Raises UsageError without jieba.
     """
     if not references:
         return 0.0
@@ -165,10 +158,8 @@ _IN_BRACKETS = re.compile(r"[(（]([A-Za-z])[)）]")
 def chosen_option(answer: str, options: Sequence[str]) -> int | None:
     """The index, from 0, of the option that the answer chooses; None if that is not clear.
 
-    An option may be named by its letter ("B", "(B)", "B. Words", "Option B", "The answer is: B"),
-    by its number from 1 in the same places, or by its own words somewhere in the answer. An answer
-    that is an option word for word goes before labels: an option may itself be a number. Several
-    labels, or a label with another option's words, choose nothing.
+    It is named by its letter ("B", "(B)", "Option B"), its number from 1, or its own words. An
+    answer that is an option word for word goes before labels. Several labels choose nothing.
     """
     # The Chinese normal form keeps the articles: "A" may be a letter.
     whole = normalized(answer, "zh")
@@ -218,9 +209,8 @@ class _ChineseTokenizer:
 def rouge(answer: str, references: Sequence[str], language: str) -> dict[str, float]:
     """The F-measures of ROUGE-"1", "2" and "L", each with the best of the references.
 
-    As SCROLLS computes it, from which ReadAgent's QMSum and NarrativeQA texts come: by the package
-    rouge-score without a stemmer. LongBench has another package (rouge) with other figures. Raises
-    UsageError without rouge-score.
+    By rouge-score without a stemmer, as SCROLLS; LongBench has other figures. Raises
+    UsageError.
     """
     scores = [_scorer(language).score(reference, answer) for reference in references]
     return {

@@ -1,7 +1,6 @@
 """Metrics of the evidence that a reader found, and how sure the mean of a metric is.
 
-Each function measures one reading; None says that nothing can be measured. Intervals and tests draw
-questions as if they were independent; the same values always give the same interval.
+None says that nothing can be measured. The same values always give the same interval.
 """
 
 import re
@@ -79,9 +78,8 @@ def citation_precision(cited: Collection[int], gold: Collection[int]) -> float |
 class EvidenceText:
     """A text that is searched for facts.
 
-    It covers a sentence that it has word for word (case, punctuation and white space do not count),
-    and a sentence of which two neighboring sentences of the text have most of the content words
-    (`_SHARE`): all but a short list of function words; in Chinese pairs of neighboring characters.
+    It covers a sentence that it has word for word, or of whose content words two neighboring
+    sentences have most (`_SHARE`); in Chinese pairs of characters count.
     """
 
     def __init__(self, text: str, language: str) -> None:
@@ -149,10 +147,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The paired difference of two readers, first minus second, with wins, ties and losses.
-
-    `p` is that of a difference as large in either direction by chance (sign-flip permutation test).
-    """
+    """The paired difference of two readers, with `p` of a sign-flip permutation test."""
 
     difference: Interval
     p: float
@@ -162,10 +157,7 @@ class Comparison:
 
 
 def mean_interval(values: Iterable[float | None]) -> Interval | None:
-    """The mean and its 95 % interval by the percentile bootstrap; None without values.
-
-    `scipy.stats.bootstrap` draws the same samples, but takes two seconds to import.
-    """
+    """The mean and its 95 % interval by the percentile bootstrap; None without values."""
     known = np.array([value for value in values if value is not None], dtype=float)
     if not len(known):
         return None

@@ -1,8 +1,4 @@
-"""The content of a source, whatever its format, and the document that is made of it.
-
-Bytes become text by their byte order mark, as UTF-8, by a declared encoding, or by the likeliest
-one. Metadata become plain JSON values of bounded size.
-"""
+"""The content of a source, whatever its format, and the document that is made of it."""
 
 import codecs
 import json
@@ -25,10 +21,7 @@ MAX_CHARACTERS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A text with its metadata; positions count characters of the text.
-
-    `title` is empty where the source names none; `metadata` may hold values of any type.
-    """
+    """A text with its metadata; positions count characters. `title` may be empty."""
 
     text: str
     title: str = ""
@@ -52,9 +45,8 @@ def document_of(
 ) -> Document:
     """The document of a content; `title` serves where the content names none.
 
-    The id comes from `corpus` and `source`. Lone surrogates and NULs become U+FFFD. Metadata that
-    exceed MAX_CHARACTERS are listed in `skipped`. Raises DocumentError, which names the source as
-    `shown`, for a text of white space only.
+    NULs and lone surrogates become U+FFFD; metadata beyond MAX_CHARACTERS are `skipped`. Raises
+    DocumentError, which calls the source `shown`, for a text of white space only.
     """
     text, source = clean(content.text), clean(source)
     if is_blank(text):
@@ -81,13 +73,11 @@ def from_text(text: str, title: str, corpus: str, source: str) -> Document:
 
 
 def read_text(data: bytes, shown: str, declared: str = "") -> Content:
-    """Decode plain text. For UTF-8 the result is that of `open(path, encoding="utf-8").read()`.
+    """Decode plain text; UTF-8 as `open(path, encoding="utf-8").read()` gives it, with its mark.
 
-    Every line end becomes a newline; a UTF-8 byte order mark stays the first character, so that
-    spans match those of other programs. `declared` is the encoding that the text names; it counts
-    where the text is not UTF-8. An encoding other than UTF-8 is kept in the metadata. Bytes that
-    are no character become U+FFFD and are counted in `skipped`. Raises DocumentError for binary
-    data.
+    The `declared` encoding counts where the text is not UTF-8; one other than UTF-8 is kept in
+    the metadata. Bytes that are no character become U+FFFD and are counted in `skipped`. Raises
+    DocumentError for binary data.
     """
     encoding = next((name for mark, name in _BOMS.items() if data.startswith(mark)), "")
     text = ""
@@ -112,10 +102,7 @@ def read_text(data: bytes, shown: str, declared: str = "") -> Content:
 
 
 def clean(text: str) -> str:
-    """The text with U+FFFD for each NUL and lone surrogate, and surrogate pairs joined.
-
-    Neo4j stores no lone surrogates, and many programs end a text at a NUL.
-    """
+    """The text with U+FFFD for each NUL, at which programs stop, and lone surrogate."""
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return joined.replace("\0", "\ufffd")
 
@@ -213,8 +200,7 @@ def _is_western(sample: bytes) -> bool:
 def _unlikeliness(match: CharsetMatch) -> tuple[float, bool, float, int]:
     """A sort key: how little the text looks like a language.
 
-    Each Cyrillic encoding has small letters where the other has capitals. Where Japanese has kana,
-    the Chinese encoding has kana too, and the Korean encoding has single strokes.
+    Each Cyrillic encoding has small letters where the other has capitals; kana are Japanese.
     """
     text = str(match)
     kana = len(re.findall("[\u3041-\u30ff\u3131-\u318e]", text))
@@ -224,11 +210,7 @@ def _unlikeliness(match: CharsetMatch) -> tuple[float, bool, float, int]:
 
 
 def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
-    """The metadata as JSON values, and what was left out.
-
-    Dates and times become ISO 8601, other objects their `str`, keys strings. A value that is no
-    JSON or would exceed MAX_CHARACTERS in all is left out; later ones may still fit.
-    """
+    """The metadata as JSON values, and what is no JSON or exceeds MAX_CHARACTERS in all."""
     kept: dict[str, Any] = {}
     left_out = []
     room = MAX_CHARACTERS

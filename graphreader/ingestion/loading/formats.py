@@ -1,8 +1,7 @@
 """Files of each format as documents: plain text, HTML, Markdown, PDF, DOCX and EPUB.
 
-A reader takes the bytes of a file and returns its `Content`; READERS lists them by file extension.
-Whatever cannot be read raises a DocumentError with one sentence that says what to do about it.
-Scanned pages are not recognized: a PDF needs a text layer.
+READERS has a reader for each file extension, which makes `Content` of bytes. What cannot be read
+raises a DocumentError that says what to do. A PDF needs a text layer.
 """
 
 import logging
@@ -39,11 +38,9 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 def load(path: Path, corpus: str) -> Document:
-    """Read a file that is one document of `corpus`.
+    """Read a file that is one document of `corpus`. Raises DocumentError, or a library's error.
 
-    The title is the one in the file, else the file name without its extension ("joan_of_arc").
-    `source` is the absolute path with links resolved; `id` comes from it and the corpus. Raises
-    DocumentError, and whatever a library raises for a damaged file.
+    The title is the one in the file, else its name; `source` the absolute path, links resolved.
     """
     shown = clean(str(path))
     with open_file(path, shown) as file:
@@ -94,10 +91,7 @@ _UNDERLINED = re.compile(r" {0,3}(?![>#|]|[-*+][ \t]|\d+[.)][ \t])\S.*\n")
 
 
 def read_markdown(data: bytes, shown: str) -> Content:
-    """The whole text with its headings; the YAML front matter gives metadata and title.
-
-    Headings are found line by line: those inside quotes, lists or HTML are not.
-    """
+    """The text with its headings, line by line, and metadata and title of a YAML front matter."""
     plain = read_text(data, shown)
     front = _FRONT_MATTER.match(plain.text)
     values, problem = _front_matter_values(front[1]) if front else ({}, "")
@@ -170,11 +164,7 @@ _MAX_HEADINGS = 5_000
 
 
 def read_pdf(data: bytes, shown: str) -> Content:
-    """The text of the pages, joined by blank lines, with the outline as headings.
-
-    A page that cannot be read is skipped and counts as empty. The title among the metadata is not
-    used as title: it is rarely that of the text.
-    """
+    """The pages' text, the outline as headings; the title in metadata is rarely the text's."""
     pypdf = _optional_package("pypdf", shown)
     logger = logging.getLogger("pypdf")
     if not logger.handlers:  # otherwise its warnings go to stderr where logging is not set up
@@ -245,10 +235,7 @@ _DUBLIN_CORE = re.compile(
 
 
 def read_docx(data: bytes, shown: str) -> Content:
-    """The text of a Word document, which mammoth turns into HTML; notes stand at the end.
-
-    The title among the metadata is not used as title: it is rarely that of the text.
-    """
+    """The text of a Word document, as HTML by mammoth; its notes stand at the end."""
     mammoth = _optional_package("mammoth", shown)
     if data.startswith(_OLE_SIGNATURE):
         raise DocumentError(

@@ -1,11 +1,7 @@
 """The texts that a person names: files, folders, standard input, LangChain documents.
 
-`sources_of` turns them into sources, and a source gives documents. No file is opened before its
-documents are asked for. Bad content never raises: it gives a `Refused` with one sentence, and the
-other sources are read all the same.
-
-JSON Lines are read line by line. A line is an object with `text`, mostly with `title` and `id`; all
-other keys are metadata.
+No file is opened before its documents are asked for, and bad content gives a `Refused`. A line of
+JSON Lines is an object with `text`, mostly `title` and `id`; other keys are metadata.
 """
 
 import json
@@ -55,11 +51,7 @@ T = TypeVar("T", bound=Thing)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something that is read in one go.
-
-    `read` gives its documents for a corpus. Where it cannot be read, the refusal has the `title`
-    and `name`, and its reason calls the source `shown`, else by its name.
-    """
+    """Something that is read in one go, by `read`; messages call it `shown`, or by its name."""
 
     title: str
     name: str
@@ -76,10 +68,7 @@ class Source:
 
 
 def expand_home(things: Sequence[T]) -> list[T]:
-    """The same things, with the person's home folder for `~` in paths.
-
-    Raises UsageError for an empty path, which would mean the working folder.
-    """
+    """The things with the home folder for `~` in paths. Raises UsageError for an empty path."""
     if any(isinstance(one, str) and not one.strip() for one in things):
         raise UsageError("A path is empty: name a file or a folder, or leave it out.")
     return [
@@ -98,10 +87,8 @@ def sources_of(
 ) -> list[Source]:
     """The sources of all things in order: the files of a folder sorted, each file once.
 
-    `include` and `exclude` are patterns for the files in folders (see `files_in`); a file that is
-    named itself is always read. "-" is standard input and needs an `id`, which becomes its title; a
-    file of that name is "./-". LangChain documents with the same source are numbered in order:
-    "#2" and so on. Raises DocumentError where only one of "-" and `id` is given.
+    Patterns are for files in folders (see `files_in`). "-" is standard input, titled `id`.
+    LangChain documents with the same source are numbered. Raises DocumentError without that id.
     """
     if ("-" in map(_path, things)) != (id is not None):
         raise DocumentError(
@@ -204,14 +191,9 @@ def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
 def files_in(folder: Path, include: Sequence[str], exclude: Sequence[str]) -> list[Path]:
     """The files of known formats below a folder that `include` matches and `exclude` does not.
 
-    They are sorted. Links are followed, each real folder is searched once, hidden files and folders
-    are left out. A folder that cannot be opened is listed itself, so that reading it gives the
-    error.
-
-    A pattern is matched against the path relative to the folder, with "/" between its parts; one
-    that matches a folder holds for everything in it. `*` and `?` stand for characters of one part,
-    `[...]` for one of several, `**` for any number of parts. A pattern without "/" matches at any
-    depth, as in .gitignore. Without `include` everything is included.
+    Sorted; links are followed, hidden files left out; a folder that cannot be opened is listed.
+    Patterns match the path in the folder as in .gitignore: `*` and `?` in one part, `**` any
+    parts; without "/" at any depth. One that matches a folder holds for all in it.
     """
     included = [_pattern_parts(pattern) for pattern in include or ["**"]]
     excluded = [_pattern_parts(pattern) for pattern in exclude]
@@ -243,9 +225,8 @@ def files_in(folder: Path, include: Sequence[str], exclude: Sequence[str]) -> li
 def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:
     """The documents of a file, and a refusal for each line that gives none.
 
-    The source of a document is the file with "#" and its id, else its title, else its line number.
-    A second text of the same name has "#2" appended, and so on; the same text again is left out.
-    Raises DocumentError where the file has no lines.
+    The source is the file with "#" and id, title or line number. Of a second text of a name
+    "#2"; the same text is left out. Raises DocumentError where the file has no lines.
     """
     shown = clean(str(path))
     times: Counter[str] = Counter()

@@ -1,11 +1,8 @@
 """Decides which key elements are one thing: merge rules, similarity, association, groups.
 
-After InsTag (Lu et al. 2023): pairs with a cosine of at least 0.95 are candidates, and pairs that
-occur together in at least 40 facts and 99 % of them. An embedding finds "Austria" like "Australia"
-or "north" like "south", so a merge must be certain without it: one wording with other hyphens,
-accents or points, British and American spelling, or forms of one place. Only for two single common
-words that do not look alike the embedding decides: "film", "movie". No result depends on the order
-of the input.
+After InsTag (Lu et al. 2023): a cosine of at least 0.95, or 40 common facts and 99 %. As embeddings
+find "Austria" like "Australia", a merge must be certain by spelling or place; only for two single
+common words that do not look alike the embedding decides: "film", "movie".
 """
 
 import re
@@ -67,11 +64,7 @@ Pair = tuple[Element, Element, float]
 def semantic_merges(
     elements: Mapping[str, Element], similarities: Iterable[tuple[str, str, float]]
 ) -> list[Merge]:
-    """Return the merges of similar pairs (two ids of `elements`, a cosine), in the order of keys.
-
-    Forms of one place merge too, with a score of 1. The head of a group is the place itself if it
-    is there, else the element with most facts.
-    """
+    """Return the merges of similar pairs (two ids, a cosine), and of forms of one place, by key."""
     pairs = [
         (elements[one], elements[other], score)
         for one, other, score in similarities
@@ -115,10 +108,9 @@ def group(
     rank: Callable[[Element], tuple[int | str, ...]],
     stage: Stage,
 ) -> list[Merge]:
-    """Group pairs, the highest scores first; return merges into the head of each group.
+    """Group pairs, the highest scores first; return merges into the head, of the smallest `rank`.
 
-    A group only grows where every two of its members are `allowed`, so that no chain of small
-    steps joins two different things. The head is the member of the smallest `rank`.
+    A group only grows where every two members are `allowed`: no chain joins different things.
     """
     group_of: dict[str, list[Element]] = {}
     best: dict[str, float] = {}
@@ -142,8 +134,7 @@ def group(
 def combine(merges: Iterable[Merge]) -> list[Merge]:
     """Return one merge for each element, into the end of the chain that it begins, by key.
 
-    Semantic merges take precedence over those by association, higher scores over lower ones. A
-    merge of a merged element counts for its head; one that closes a circle is left out.
+    Semantic merges come first, then higher scores; one that closes a circle is left out.
     """
     steps: dict[str, Merge] = {}
 
@@ -187,8 +178,7 @@ def may_merge(a: Element, b: Element) -> bool:
 def may_associate(a: Element, b: Element) -> bool:
     """Whether two elements that always occur together can be one thing.
 
-    Numbers and dates cannot, nor antonyms. A name can only be one with an element that holds its
-    words or whose words it holds ("Bennet", "Elizabeth Bennet"): couples occur together as well.
+    No numbers, no antonyms, and names only of common words: couples occur together as well.
     """
     if is_counted(a.name, a.key) or is_counted(b.name, b.key):
         return False
@@ -250,10 +240,7 @@ def contains(longer: str, shorter: str) -> bool:
 
 
 def is_same_name(one: str, other: str, *, accents: bool = True) -> bool:
-    """Whether two keys write one name, but for hyphens, points, and omitted accents.
-
-    "Bâle" is no "bale": without `accents` they count, because they make another word.
-    """
+    """Whether two keys write one name but for hyphens, points, and (not of words) `accents`."""
     one, other = space_hyphens(one), space_hyphens(other)
     if one == other:
         return True
@@ -307,10 +294,7 @@ def _antonym_rows() -> tuple[frozenset[str], ...]:
 
 @cache
 def place_forms() -> Mapping[str, str]:
-    """The key of the place for the key of each of its forms, the place itself among them.
-
-    The table places.tsv has adjectives and nouns: "Canadian" is shown as "Canada" (figure 21).
-    """
+    """The key of the place for the key of each form: "Canadian" is "Canada" (figure 21)."""
     forms: dict[str, str] = {}
     for line in _lines("places.tsv"):
         place, others = line.split("\t")

@@ -1,7 +1,6 @@
 """Takes the graph of a corpus to its normal form, and back (paper, section 3.2; Lu et al. 2023).
 
-One run computes the merges that should exist by the base graph, which extraction wrote, and by the
-stages that are switched on, reads those that do, and writes the difference.
+One run writes the difference between the merges that should exist and those that do.
 """
 
 from array import array
@@ -55,10 +54,7 @@ class Normalizer:
     async def run(
         self, *, dry_run: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
-        """Normalize the corpus; a dry run only reports what would change.
-
-        An interrupted run leaves a graph that can be asked; the next run completes it.
-        """
+        """Normalize the corpus; a dry run only reports. The next one completes a broken one."""
         report = await self._normalize(progress, write=not dry_run)
         if not dry_run:
             await self._writer.settle()
@@ -102,10 +98,7 @@ class Normalizer:
         )
 
     async def _propose_merges(self, progress: Progress, *, write: bool) -> tuple[int, list[Merge]]:
-        """Return how many key elements were compared, and every merge that should exist.
-
-        With `write` the similar pairs are stored in the graph; nothing else is written.
-        """
+        """How many elements were compared, and all merges that should exist; stores only pairs."""
         compared, merges = 0, list[Merge]()
         if "semantic" in self._stages:
             progress(NormalizationStage("semantic"))
@@ -120,10 +113,7 @@ class Normalizer:
         return compared, merging.combine(merges)
 
     async def _count_common_facts(self) -> list[tuple[Element, Element, int]]:
-        """Return every pair that may always occur together, with how many facts name both.
-
-        An element that nearly all facts of another one name is named by any few of them.
-        """
+        """Every pair that may always occur together, with how many facts name both."""
         rows = await self._read("frequent_key_elements", least=merging.MINIMUM_SUPPORT)
         frequent = {row["id"]: Element(**row) for row in rows}
         by_facts: dict[int, list[str]] = defaultdict(list)
@@ -142,10 +132,7 @@ class Normalizer:
         return [(frequent[row["a"]], frequent[row["b"]], row["facts"]) for row in rows]
 
     async def _find_similar_pairs(self, *, write: bool) -> tuple[int, list[Pair]]:
-        """Compare new and renamed key elements; return how many, and all pairs of the corpus.
-
-        Only pairs that the merge rules allow are stored: a renamed element is compared again.
-        """
+        """Compare new and renamed key elements; how many, and all allowed pairs of the corpus."""
         similarity = SimilarityPairs(self._connection, self._corpus)
         count = (await self._read("count_fresh"))[0]
         new = count["fresh"]

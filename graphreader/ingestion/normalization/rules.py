@@ -1,10 +1,7 @@
 """Gives the wordings of one key element one key, by rules alone (paper, section 3.2).
 
-The rule aggregation of InsTag (Lu et al. 2023): Unicode forms, case, white space, punctuation,
-possessives, articles, plurals, infinitives, the points of abbreviations, the commas of numbers. A
-rule in doubt does nothing: one node for two things gives wrong answers. The functions on hyphens,
-accents and spelling serve the merge rules. Word lists are in english.txt, also of names that look
-like plurals (Adams, Wells), since keys have no case.
+The rule aggregation of InsTag (Lu et al. 2023). A rule in doubt does nothing: one node for two
+things gives wrong answers. english.txt has the word lists, also of names like plurals (Adams).
 """
 
 import re
@@ -52,10 +49,7 @@ def clean_surface(surface: str) -> str:
 
 
 def normalize(surface: str) -> str:
-    """Return the key that all wordings of one key element share; empty where nothing is left.
-
-    A key is its own key: `normalize(normalize(x)) == normalize(x)`.
-    """
+    """Return the key of all wordings of a key element, which is its own key; may be empty."""
     key = clean_surface(surface).lower()
     for _ in range(LONGEST):
         before = key
@@ -157,10 +151,7 @@ _IFY_OR_IZE = re.compile(r"([a-z]{3,}if)(?:ied|ying)|([a-z]{3,}iz)(?:ed|ing)")
 
 
 def infinitive(word: str) -> str:
-    """Return the infinitive of a lower-case verb in -ed or -ing; if in doubt, `word`.
-
-    Irregular forms stay as they are. Verbs in -ize and -ify need no list.
-    """
+    """Return the infinitive of a regular lower-case verb in -ed or -ing; if in doubt, `word`."""
     if not word.endswith(("ed", "ing")):
         return word
     match = _IFY_OR_IZE.fullmatch(word)

@@ -1,7 +1,6 @@
 """The jars of a Neo4j version: downloads missing ones into the cache, checks every jar once.
 
-Pinned lists ship with the package, one line a jar: its path in a Maven repository, sha256, size in
-bytes. Downloads run 16 at once, resume where they were interrupted, and are tried again.
+Pinned lists ship with the package. Downloads run 16 at once and resume where they were interrupted.
 """
 
 import hashlib
@@ -60,10 +59,7 @@ def pinned_jars(version: str) -> tuple[Jar, ...]:
 
 
 def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progress) -> Path:
-    """Return the folder with all jars of `version`, after fetching those that are missing.
-
-    Raises ServerError for a folder that Java would take for several, and as `complete` does.
-    """
+    """Return the folder with all jars of `version`, fetching missing ones. Raises ServerError."""
     folder = Path(os.path.expanduser(cache)).resolve() / "neo4j" / version
     if os.pathsep in str(folder):
         raise ServerError(
@@ -77,9 +73,8 @@ def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progre
 def complete(jars: Sequence[Jar], folder: Path, mirror: str | None, progress: Progress) -> None:
     """Fetch the missing ones of `jars` into `folder`; one process does it for all that wait.
 
-    They come from the Maven repository `mirror`, else from Maven Central. Checksums are compared
-    once: then a marker file vouches for the list, and sizes for the files. Raises DownloadError,
-    and ServerError where the folder cannot be written.
+    Checksums are compared once, then a marker vouches for the list, and sizes for the files.
+    Raises DownloadError and ServerError.
     """
     if _is_complete(jars, folder):
         return

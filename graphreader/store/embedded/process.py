@@ -57,10 +57,7 @@ def no_progress(phase: Phase, done: int, total: int | None) -> None:
 
 @contextmanager
 def writing(folder: Path, variable: str) -> Iterator[None]:
-    """Raise ServerError where the system refuses to write (full disk, no permission).
-
-    `variable` is the environment variable that chooses another folder.
-    """
+    """Raise ServerError, which names the `variable` of the folder, where writing is refused."""
     try:
         yield
     except OSError as error:
@@ -174,10 +171,10 @@ class ServerHome:
         return self.read("access.json", Access)
 
     def make_access(self) -> Access:
-        """Return the access with ports that are free now, and write it where it is new.
+        """Return the access with ports that are free, and write it where it is new.
 
-        A port that another program holds for longer than 5 seconds is replaced for good. Raises
-        ServerError where there are data but their password is lost.
+        A port that is taken for 5 seconds is replaced. Raises ServerError if the password
+        is lost.
         """
         kept = self.access()
         if kept is None and self.has_data:
@@ -315,10 +312,7 @@ def set_password(home: ServerHome, jars: Path, access: Access) -> None:
 
 
 def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
-    """Start the server, detached from this process, and return without waiting for it.
-
-    Ctrl-C does not reach its session, and it holds no pipe of this process.
-    """
+    """Start the server in a session of its own, without our pipes, and do not wait for it."""
     command = [
         *(str(java()), "-cp", str(jars / "*")),
         # Small at first: about 400 MB resident when idle instead of 630 with all of it.

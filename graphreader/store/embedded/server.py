@@ -1,7 +1,6 @@
 """The embedded server of a home: finds it, starts it, stops it, for any number of callers at once.
 
-A process is the server of a home when its pid, its start time and the home on its command line all
-fit the state file.
+It is the server of a home if pid, start time and command line fit the state file.
 """
 
 import json
@@ -55,10 +54,7 @@ _STATE = "server.json"
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A server that answers. `uri` is for drivers, `http` for people: the root of the Browser.
-
-    `home` is the folder of this server alone, below GRAPHREADER_HOME.
-    """
+    """A server that answers: `uri` is for drivers, `http` the Browser's root for people."""
 
     uri: str
     username: str
@@ -89,10 +85,9 @@ def running(settings: Settings) -> RunningServer | None:
 
 
 def ensure_running(settings: Settings, progress: Progress | None = None) -> RunningServer:
-    """Return the server of these settings, and start it if it is not running (5 to 10 seconds).
+    """Return the server of these settings, started if it is not running (5 to 10 seconds).
 
-    The first time it fetches about 170 MB of jars. Raises DownloadError, and ServerError where the
-    server does not come up (with the end of its log) or a folder cannot be written.
+    The first time it fetches about 170 MB. Raises DownloadError and ServerError.
     """
     report = progress or no_progress
     server = running(settings)
