@@ -95,19 +95,28 @@ class LinesFile(ABC):
     def _read(self) -> int:
         """Note all complete lines, and return how many bytes they have."""
         size = 0
-        with self.path.open("rb") as file:
-            for number, data in enumerate(file, 1):
-                line = _json_object(data)
-                if line is None and data.startswith(b"{") and not data.endswith(b"\n"):
-                    break  # it was cut off while it was written
-                if line is None or not self._keys <= line.keys():
-                    raise UsageError(
-                        f"{self.path}, line {number}: this is no line of an evaluation; name "
-                        "another --out."
-                    )
-                self.note(line)
-                size += len(data)
+        for line, length in complete_lines(self.path, self._keys):
+            self.note(line)
+            size += length
         return size
+
+
+def complete_lines(path: Path, keys: frozenset[str]) -> Iterator[tuple[Line, int]]:
+    """The lines of a JSON Lines file with their bytes, without a last one that was cut off.
+
+    Raises UsageError for a line that is no object with all `keys`.
+    """
+    with path.open("rb") as file:
+        for number, data in enumerate(file, 1):
+            line = _json_object(data)
+            if line is None and data.startswith(b"{") and not data.endswith(b"\n"):
+                return
+            if line is None or not keys <= line.keys():
+                raise UsageError(
+                    f"{path}, line {number}: this is no line of an evaluation: take it out, or "
+                    "name another folder."
+                )
+            yield line, len(data)
 
 
 def _json_object(data: bytes) -> dict[str, Any] | None:

@@ -8,8 +8,7 @@ from difflib import get_close_matches
 from graphreader import sync
 from graphreader.baselines.answering import FullText, Golden
 from graphreader.baselines.chunk_reading import ChunkReader
-from graphreader.baselines.read_agent.gists import GistBuilder
-from graphreader.baselines.read_agent.pages import preset_for
+from graphreader.baselines.read_agent.gists import GistBuilder, preset_for
 from graphreader.baselines.read_agent.reader import (
     MOST_PAGES,
     TASK_AWARE,

@@ -16,8 +16,7 @@ from langchain_core.runnables.graph import Graph
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from graphreader.baselines.read_agent.gists import GistMemory
-from graphreader.baselines.read_agent.pages import words_in
+from graphreader.baselines.read_agent.gists import GistMemory, words_in
 from graphreader.reading import Path, Reading
 
 # The colors of cypher/inspect/colours.grass

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 from pydantic import Field
 
 from graphreader import tokens
+from graphreader.baselines.answering import option_number
 from graphreader.baselines.session import (
     NO_TEXT,
     BaselineReader,
@@ -15,7 +16,6 @@ from graphreader.baselines.session import (
     TextPassage,
     passages_of,
 )
-from graphreader.baselines.tasks import option_number
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ReplyError
 from graphreader.llm.protocols import Decision, Task, folded, names

@@ -11,14 +11,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphreader.baselines.answering import answer_from, excerpts_of
+from graphreader.baselines.answering import (
+    Excerpt,
+    PassagesChoiceTask,
+    PassagesTask,
+    answer_from,
+    excerpts_of,
+)
 from graphreader.baselines.session import (
     BaselineReader,
     QuestionSession,
     ReaderModel,
     TextPassage,
 )
-from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask, PassagesTask
 from graphreader.llm.protocols import Embedder
 from graphreader.reading import Reading
 from graphreader.text.words import HAN_RUN, fold, han_pairs, term_of, words_of

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from graphreader import tokens
-from graphreader.baselines.answering import answer_from, excerpts_of
+from graphreader.baselines.answering import Excerpt, answer_from, excerpts_of
 from graphreader.baselines.retrieval import VectorIndex
 from graphreader.baselines.session import (
     BaselineReader,
@@ -22,7 +22,6 @@ from graphreader.baselines.session import (
     TextPassage,
     passages_of,
 )
-from graphreader.baselines.tasks import Excerpt
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ReplyError, WindowError
 from graphreader.llm.protocols import Decision, Embedder, Task, folded, names

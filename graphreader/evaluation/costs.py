@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from graphreader.baselines.read_agent.pages import preset_for
+from graphreader.baselines.read_agent.gists import preset_for
 from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.estimate import Spending, estimate

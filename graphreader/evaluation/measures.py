@@ -4,7 +4,6 @@ A row is a reading, indexed by the question's id; a column has its name in table
 1, NaN is not measured. pandas belongs to the extra `evaluate`.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +17,9 @@ from graphreader.errors import UsageError
 from graphreader.evaluation.metrics import evidence
 from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.metrics.evidence import Interval, mean_interval
-from graphreader.evaluation.results import EQUAL_READING, READINGS, read_run
+from graphreader.evaluation.results import EQUAL_READING, READINGS, REQUIRED, read_run
 from graphreader.evaluation.variants import SWEEP_NAME, is_study
-from graphreader.files import Line
+from graphreader.files import Line, complete_lines
 from graphreader.usage import BUILDING, Usage
 
 if TYPE_CHECKING:
@@ -64,49 +63,25 @@ class Results:
 
 def read_results(folder: Path) -> Results:
     """Read an evaluation's folder. Raises UsageError, which names the file and its fault."""
-    lines = _read_lines(folder / READINGS, _check_reading)
+    lines = _read_lines(folder / READINGS, REQUIRED | {"answered", "documents_cited"})
     if not lines:
         raise UsageError(
             f"There are no readings in {folder / READINGS}: name a folder that "
             "`graphreader evaluate --out` filled."
         )
-    return Results(lines, _read_lines(folder / EQUAL_READING, _check_ranking), read_run(folder))
+    equal = _read_lines(folder / EQUAL_READING, _RANKING_KEYS)
+    return Results(lines, equal, read_run(folder))
 
 
+_RANKING = ("dataset", "length", "reader", "against", "tokens_read", "k")
+_RANKING_KEYS = frozenset((*_RANKING, "id", "documents_read", "gold_documents"))
 _KEY = ("dataset", "id", "length", "reader", "model", "repeat", "against")
 
 
-def _read_lines(path: Path, check: Callable[[Line], None]) -> list[Line]:
-    """The lines of a file, the last of each key, without a cut-off end. Raises UsageError."""
-    lines: dict[tuple[object, ...], Line] = {}
-    text = path.read_bytes() if path.is_file() else b""
-    for number, written in enumerate(text.splitlines(keepends=True), 1):
-        try:
-            line = json.loads(written)
-        except ValueError:
-            if not written.endswith(b"\n"):
-                break
-            raise UsageError(
-                f"{path}, line {number} is not JSON: take it out, or evaluate again."
-            ) from None
-        try:
-            check(line)
-            lines[tuple(line.get(name) for name in _KEY)] = line
-        except (AttributeError, LookupError, TypeError, ValueError):
-            raise UsageError(
-                f"{path}, line {number} is none of an evaluation: take it out, or evaluate again."
-            ) from None
-    return list(lines.values())
-
-
-def _check_reading(line: Line) -> None:
-    numbers = {**_scores(line), **_amounts(line)}
-    _ = line["id"], _properties(line), [float(one) for one in numbers.values() if one is not None]
-
-
-def _check_ranking(line: Line) -> None:
-    _ = line["id"], [line[name] for name in _RANKING]
-    evidence.fcr(line["documents_read"], line["gold_documents"])
+def _read_lines(path: Path, keys: frozenset[str]) -> list[Line]:
+    """The lines of a file, if there is one, the last of each key. Raises UsageError."""
+    lines = [line for line, _ in complete_lines(path, keys)] if path.is_file() else []
+    return list({tuple(line.get(name) for name in _KEY): line for line in lines}.values())
 
 
 def readings_frame(lines: Sequence[Line]) -> "DataFrame":
@@ -116,9 +91,6 @@ def readings_frame(lines: Sequence[Line]) -> "DataFrame":
     numbers = [{**_scores(line), **_amounts(line)} for line in lines]
     properties = pandas.DataFrame([_properties(line) for line in lines], index=ids)
     return pandas.concat([properties, pandas.DataFrame(numbers, index=ids, dtype=float)], axis=1)
-
-
-_RANKING = ("dataset", "length", "reader", "against", "tokens_read", "k")
 
 
 def equal_budget_frame(equal: Sequence[Line]) -> "DataFrame":

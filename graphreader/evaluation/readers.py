@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import Any
 
 from graphreader import readers
+from graphreader.baselines.answering import Excerpt, PassagesChoiceTask
 from graphreader.baselines.read_agent.reader import PagesRetrieval, ReadAgent
-from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, WindowError
 from graphreader.evaluation.datasets.record import Record

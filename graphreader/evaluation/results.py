@@ -104,7 +104,7 @@ class ReadingKey:
 
 
 _FIGURES = ("em", "f1", "documents_read", "gold_documents", "tokens_read", "usage", "seconds")
-_REQUIRED = frozenset((*ReadingKey.__slots__, "digest", "error", *_FIGURES))
+REQUIRED = frozenset((*ReadingKey.__slots__, "digest", "error", *_FIGURES))
 
 
 class ReadingsFile(LinesFile):
@@ -114,7 +114,7 @@ class ReadingsFile(LinesFile):
     """
 
     def __init__(self, path: Path, on_line: Callable[[Line], None]) -> None:
-        super().__init__(path, _REQUIRED)
+        super().__init__(path, REQUIRED)
         self.unrated: dict[ReadingKey, Line] = {}
         self._on_line = on_line
         self._digests: dict[ReadingKey, str] = {}

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from graphreader.agent.adaptive.tasks import Action, Finding, Passage, Turn, TurnTask
-from graphreader.baselines.tasks import Excerpt
+from graphreader.baselines.answering import Excerpt
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
 from graphreader.offline.question import LEAST_LEAD, ParsedQuestion, parse_question

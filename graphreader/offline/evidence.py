@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphreader import tokens
-from graphreader.baselines.tasks import Excerpt
+from graphreader.baselines.answering import Excerpt
 from graphreader.offline.question import ParsedQuestion, bonus
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import fold, terms_of

@@ -7,7 +7,7 @@ with Larry Fine", "Del Lord" is near the word "directed", so a question for the 
 from collections.abc import Iterable
 
 from graphreader.agent import decisions, tasks
-from graphreader.baselines.tasks import Excerpt
+from graphreader.baselines.answering import Excerpt
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
 from graphreader.offline.question import LEAD, LEAST_LEAD, ParsedQuestion, parse_question

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphreader.baselines.read_agent import tasks
-from graphreader.baselines.tasks import Excerpt
+from graphreader.baselines.answering import Excerpt
 from graphreader.llm.protocols import folded
 from graphreader.offline.evidence import LEAST, MOST_LEADING, covers, ranked_sentences
 from graphreader.offline.question import ParsedQuestion, bonus, parse_question

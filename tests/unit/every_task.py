@@ -4,17 +4,17 @@ from typing import Any
 
 from graphreader.agent import tasks as agent_tasks
 from graphreader.agent.adaptive.tasks import LastTurnTask, Notebook, Passage, TurnTask
-from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
-from graphreader.baselines.read_agent import tasks as read_agent_tasks
-from graphreader.baselines.read_agent.tasks import MemoryPage
-from graphreader.baselines.search_agent import SearchStepTask
-from graphreader.baselines.tasks import (
+from graphreader.baselines.answering import (
     Excerpt,
     FullTextChoiceTask,
     FullTextTask,
     PassagesChoiceTask,
     PassagesTask,
 )
+from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
+from graphreader.baselines.read_agent import tasks as read_agent_tasks
+from graphreader.baselines.read_agent.tasks import MemoryPage
+from graphreader.baselines.search_agent import SearchStepTask
 from graphreader.evaluation.scoring import (
     PermissiveRatingTask,
     RecallRatingTask,

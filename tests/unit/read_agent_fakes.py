@@ -5,8 +5,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from graphreader.baselines.read_agent.gists import GistBuilder
-from graphreader.baselines.read_agent.pages import Pagination
+from graphreader.baselines.answering import TextAnswer, TextChoice
+from graphreader.baselines.read_agent.gists import GistBuilder, Pagination
 from graphreader.baselines.read_agent.reader import ReadAgent
 from graphreader.baselines.read_agent.tasks import (
     Gist,
@@ -22,7 +22,6 @@ from graphreader.baselines.read_agent.tasks import (
     PauseTask,
 )
 from graphreader.baselines.session import ReaderModel
-from graphreader.baselines.tasks import TextAnswer, TextChoice
 from graphreader.documents import Document
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.prompts import Prompts

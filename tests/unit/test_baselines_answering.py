@@ -5,10 +5,16 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.answering import FullText, Golden
+from graphreader.baselines.answering import (
+    FullText,
+    Golden,
+    PassagesChoiceTask,
+    PassagesTask,
+    TextAnswer,
+    TextChoice,
+)
 from graphreader.baselines.retrieval import TOP_1_TOKENS, Retrieval, top_1_tokens
 from graphreader.baselines.session import ReaderModel, TextPassage, passages_of
-from graphreader.baselines.tasks import PassagesChoiceTask, PassagesTask, TextAnswer, TextChoice
 from graphreader.documents import Document
 from graphreader.offline.decider import OfflineDecider
 from graphreader.testing import FunctionChatModel, ScriptedDecider

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from graphreader.baselines.answering import PassagesTask, TextAnswer
 from graphreader.baselines.search_agent import (
     MOST_HITS,
     NOTES_TOKENS,
@@ -15,7 +16,6 @@ from graphreader.baselines.search_agent import (
     SearchStepTask,
 )
 from graphreader.baselines.session import ReaderModel, passages_of
-from graphreader.baselines.tasks import PassagesTask, TextAnswer
 from graphreader.documents import Document
 from graphreader.errors import ReplyError
 from graphreader.llm.protocols import Budget

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from graphreader.errors import DatasetError
-from graphreader.evaluation.datasets.formats import split_passages
-from graphreader.evaluation.datasets.load import load
+from graphreader.evaluation.datasets.load import load, split_passages
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
 
 MUSIQUE: dict[str, Any] = {

@@ -6,9 +6,9 @@ import pytest
 
 from graphreader.agent.decisions import Answer
 from graphreader.agent.tasks import AnswerTask, Evidence
+from graphreader.baselines.answering import Excerpt, PassagesChoiceTask, PassagesTask
 from graphreader.baselines.chunk_reading import SUMMARY_TOKENS, NotesReadTask
 from graphreader.baselines.search_agent import NOTES_TOKENS, Hit, SearchAction, SearchStepTask
-from graphreader.baselines.tasks import Excerpt, PassagesChoiceTask, PassagesTask
 from graphreader.offline.decider import OfflineDecider
 from graphreader.tokens import count
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.read_agent.gists import GistMemory
-from graphreader.baselines.read_agent.pages import Pagination
+from graphreader.baselines.read_agent.gists import GistMemory, Pagination
 from graphreader.baselines.read_agent.tasks import Gist, GistTask, PausePoint, PauseTask
 from graphreader.documents import Document
 from graphreader.errors import ModelUnavailableError, ReplyError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphreader.baselines.read_agent.pages import (
+from graphreader.baselines.read_agent.gists import (
     Pagination,
     Stretch,
     paginate,

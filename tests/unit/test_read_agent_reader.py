@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.read_agent.pages import Pagination
+from graphreader.baselines.answering import TextAnswer
+from graphreader.baselines.read_agent.gists import Pagination
 from graphreader.baselines.read_agent.tasks import LookUp, MemoryTask, NextPage
-from graphreader.baselines.tasks import TextAnswer
 from graphreader.errors import ReplyError, WindowError
 from graphreader.llm.protocols import Budget, Decision
 from graphreader.testing import ScriptedDecider

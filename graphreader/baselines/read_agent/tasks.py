@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
-from graphreader.baselines.tasks import A, TextAnswer, TextChoice, answer_problem
+from graphreader.baselines.answering import A, TextAnswer, TextChoice, answer_problem
 from graphreader.llm.protocols import Decision, Task, folded, names
 from graphreader.usage import Phase
 
