@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
+from itertools import repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -22,31 +23,16 @@ from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.documents import check_corpus_name, without_surrogates
-from graphreader.errors import (
-    GraphReaderError,
-    UnknownKeyElementError,
-    UsageError,
-)
+from graphreader.errors import UnknownKeyElementError, UsageError
 from graphreader.estimate import Estimate, estimate
 from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.extraction import key_elements
-from graphreader.ingestion.loading.sources import (
-    LangChainDocument,
-    Source,
-    Thing,
-    expand_home,
-    sources_of,
-)
+from graphreader.ingestion.loading.sources import Thing, sources_of
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, NormalizationReport, Progress, no_progress
-from graphreader.ingestion.transfer import (
-    Export,
-    TransferReport,
-    export_corpus,
-    import_corpus,
-)
+from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.llm.protocols import Decider, Embedder
@@ -55,9 +41,11 @@ from graphreader.reading import Reading
 from graphreader.resources import Resources
 from graphreader.runs import (
     KeptRun,
+    Outcome,
     RunRequest,
     delete_runs,
     execute,
+    execute_all,
     last_reading,
     show_run,
     with_options,
@@ -66,17 +54,9 @@ from graphreader.settings import Mode, Settings
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import (
-    Element,
-    ElementFacts,
-    FactLocation,
-    NeighborElement,
-    Passage,
-)
-from graphreader.store.writer import Deleter, GraphWriter
+from graphreader.store.records import Element, ElementFacts, FactLocation, NeighborElement, Passage
+from graphreader.store.writer import Deleter
 from graphreader.sync import blocking, blocking_stream, methods_in_loop, stream_in_loop
-
-Outcome = Reading | GraphReaderError
 
 SEARCH_WIDTH = 50  # key elements that each of the two searches brings, at least
 MAX_LIMIT = 1000  # the largest number of key elements or neighbors that one call returns
@@ -91,20 +71,19 @@ class GraphReader:
             print(reader.ask("Who was the teacher of the founder of the school?").answer)
 
     Neo4j and the model are those of the environment (see `Settings`): without NEO4J_URI an embedded
-    server is started, without a model decisions are taken by word overlap, and `Reading.notes` says
-    so. `decider` and `embedder` replace those of the settings. `nodes` replaces the nodes of the
-    agent (`agent.graph.NodeSet`).
+    server is started, without a model decisions are taken by word overlap. `decider`, `embedder`
+    and `nodes` (`agent.graph.NodeSet`) replace these.
 
-    Each question is a run with an id. It is kept (GRAPHREADER_KEPT_RUNS) with all its decisions, so
-    that it can be resumed and no decision is paid for twice. `checkpointer` is an asynchronous
-    LangGraph saver that keeps the steps of runs in place of the file in GRAPHREADER_HOME, which
-    then only lists the runs. It must be set up; it is used in GraphReader's own event loop, the
-    caller closes it, and its exceptions end the run.
+    Each question is a run that is kept (GRAPHREADER_KEPT_RUNS) with its decisions and can be
+    resumed. `checkpointer` is an asynchronous LangGraph saver that keeps the steps instead. It is
+    used in GraphReader's own event loop; the caller sets it up and closes it.
 
     Nothing is opened before the first call. Every method that takes time has an asynchronous form,
-    whose name begins with `a`; it can be awaited in any event loop. The synchronous forms also work
-    in Jupyter. Failures are GraphReaderErrors, whose message says what to do.
+    whose name begins with `a`, for any event loop. Failures are GraphReaderErrors.
     """
+
+    name = "graphreader"
+    """The name of this kind of reader (see `Reader`)."""
 
     def __init__(
         self,
@@ -132,11 +111,6 @@ class GraphReader:
     def corpus(self) -> str:
         """The corpus that this reader ingests into and asks; `at` gives a reader of another one."""
         return self._corpus
-
-    @property
-    def name(self) -> str:
-        """The name of this kind of reader (see `Reader`)."""
-        return "graphreader"
 
     @property
     def window(self) -> int:
@@ -215,7 +189,7 @@ class GraphReader:
         return execute(self._resources, request)
 
     @stream_in_loop
-    async def abatch_as_completed(
+    def abatch_as_completed(
         self,
         questions: Sequence[str],
         *,
@@ -232,27 +206,11 @@ class GraphReader:
             raise UsageError("Give a list of questions, not a single one.")
         if runs is not None and (len(runs) != len(questions) or len(set(runs)) != len(runs)):
             raise UsageError("Give each question an id of its own, or give none of them any.")
-        places = asyncio.Semaphore(self._resources.settings.concurrency)
-
-        async def outcome(index: int) -> tuple[int, Outcome]:
-            run = runs[index] if runs is not None else None
-            async with places:
-                try:
-                    request = RunRequest(
-                        self._corpus, questions[index], run, mode=mode, keep_run=keep_run
-                    )
-                    return index, await last_reading(execute(self._resources, request))
-                except GraphReaderError as error:
-                    return index, error
-
-        tasks = [asyncio.create_task(outcome(index)) for index in range(len(questions))]
-        try:
-            for ready in asyncio.as_completed(tasks):
-                yield await ready
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        requests = [
+            RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
+            for question, run in zip(questions, runs or repeat(None), strict=runs is not None)
+        ]
+        return execute_all(self._resources, requests)
 
     async def abatch(
         self, questions: Sequence[str], *, return_exceptions: bool = False
@@ -325,7 +283,7 @@ class GraphReader:
         merged at the end, unless `normalize` is false; the report lists what cannot be
         read.
         """
-        sources = await _sources(things, include, exclude, id)
+        sources = await asyncio.to_thread(sources_of, things, include, exclude, id=id)
         return await self._ingest(lambda one: one.run(sources), progress, normalize)
 
     async def aretry_failed(self, *, progress: Progress = no_progress) -> IngestReport:
@@ -346,7 +304,7 @@ class GraphReader:
         Chunks that the corpus has do not count; without `known` no graph is opened, and all
         count.
         """
-        sources = await _sources(things, include, exclude, id)
+        sources = await asyncio.to_thread(sources_of, things, include, exclude, id=id)
         status = None
         if known:
             status = DocumentStatus(await self._resources.connection(), self._corpus)
@@ -359,16 +317,14 @@ class GraphReader:
             raise UsageError("Name one document to delete, or say that everything shall go.")
         catalog = await self._resources.catalog(self._corpus)
         deleter = Deleter(await self._resources.connection(), self._corpus)
-        if document is None:
-            ids = [one.id for one in await catalog.documents(self._corpus)]
-        else:
-            ids = [await catalog.find(self._corpus, document)]
-        await deleter.delete(ids)
-        if everything:
-            await deleter.delete_corpus()
-        else:
+        if document is not None:
+            await deleter.delete([await catalog.find(self._corpus, document)])
             await (await self._resources.normalizer(self._corpus)).run()
-        return len(ids)
+            return 1
+        documents = await catalog.documents(self._corpus)
+        await deleter.delete([one.id for one in documents])
+        await deleter.delete_corpus()
+        return len(documents)
 
     async def anormalize(
         self, *, dry_run: bool = False, undo: bool = False, progress: Progress = no_progress
@@ -526,10 +482,10 @@ class GraphReader:
         """Read chunks by a pipeline, then merge key elements, or only name them."""
         pipeline, notes = await self._resources.pipeline(self._corpus, progress)
         report, normalization = await read(pipeline), None
+        normalizer = await self._resources.normalizer(self._corpus)
         if normalize is False:
-            await GraphWriter(await self._resources.connection(), self._corpus).settle()
+            await normalizer.writer.settle()
         else:
-            normalizer = await self._resources.normalizer(self._corpus)
             normalization = await normalizer.run(progress=progress)
         return replace(report, notes=(*notes, *report.notes), normalization=normalization)
 
@@ -546,15 +502,3 @@ class GraphReader:
             f"The corpus {self._corpus!r} has no key element {name!r}"
             + (f"; the nearest are {names}." if names else ": search for one first.")
         )
-
-
-async def _sources(
-    things: Sequence[Thing], include: Sequence[str], exclude: Sequence[str], id: str | None
-) -> list[Source]:
-    """The sources that these things name, with `~` as the home folder. Raises UsageError."""
-    if not things:
-        raise UsageError("Name at least one file or folder to read.")
-    for one in things:
-        if not isinstance(one, str | PathLike | LangChainDocument):
-            raise UsageError(f"{one!r:.80} is neither a path nor a document: give each by itself.")
-    return await asyncio.to_thread(sources_of, expand_home(things), include, exclude, id=id)

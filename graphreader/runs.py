@@ -4,6 +4,7 @@ A run is entered into the run store before its first decision, and LangGraph's c
 decision. If runs cannot be kept, or shall not be, the question is still answered.
 """
 
+import asyncio
 import shlex
 import time
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
@@ -186,6 +187,32 @@ async def _finished_run(
         reading = await _write_into_graph(resources, request.corpus, reading)
     reading = _with_notes(reading, *_mode_note(options, request.mode))
     return [RunBegan(request.run or ""), *events, QuestionAnswered(reading)]
+
+
+Outcome = Reading | GraphReaderError
+
+
+async def execute_all(
+    resources: Resources, requests: Sequence[RunRequest]
+) -> AsyncGenerator[tuple[int, Outcome]]:
+    """Execute requests side by side; yields the index and the outcome of each that is over."""
+    places = asyncio.Semaphore(resources.settings.concurrency)
+
+    async def outcome(index: int) -> tuple[int, Outcome]:
+        async with places:
+            try:
+                return index, await last_reading(execute(resources, requests[index]))
+            except GraphReaderError as error:
+                return index, error
+
+    tasks = [asyncio.create_task(outcome(index)) for index in range(len(requests))]
+    try:
+        for ready in asyncio.as_completed(tasks):
+            yield await ready
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def last_reading(events: AsyncGenerator[Event]) -> Reading:

@@ -8,12 +8,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from graphreader.agent.citations import (
-    NO_CITATIONS,
-    cite,
-    distinct_quotes,
-    with_valid_citations,
-)
+from graphreader.agent.citations import NO_CITATIONS, cite, distinct_quotes, with_valid_citations
 from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import AnswerToken

@@ -18,12 +18,7 @@ from graphreader.baselines.answering import (
     answer_from,
     excerpts_of,
 )
-from graphreader.baselines.session import (
-    BaselineReader,
-    QuestionSession,
-    ReaderModel,
-    TextPassage,
-)
+from graphreader.baselines.session import BaselineReader, QuestionSession, ReaderModel, TextPassage
 from graphreader.llm.protocols import Embedder
 from graphreader.reading import Reading
 from graphreader.text.words import HAN_RUN, fold, han_pairs, term_of, words_of

@@ -43,7 +43,8 @@ from graphreader.errors import GraphReaderError, RunsError, UnknownCorpusError, 
 from graphreader.usage import Usage
 
 if TYPE_CHECKING:
-    from graphreader.graph_reader import GraphReader, Outcome
+    from graphreader.graph_reader import GraphReader
+    from graphreader.runs import Outcome
 
 EXAMPLES = (
     'graphreader ask "Who taught the founder of the school?"',

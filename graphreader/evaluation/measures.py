@@ -63,7 +63,7 @@ class Results:
 
 def read_results(folder: Path) -> Results:
     """Read an evaluation's folder. Raises UsageError, which names the file and its fault."""
-    lines = _read_lines(folder / READINGS, REQUIRED | {"answered", "documents_cited"})
+    lines = _read_lines(folder / READINGS, _READING_KEYS)
     if not lines:
         raise UsageError(
             f"There are no readings in {folder / READINGS}: name a folder that "
@@ -74,6 +74,7 @@ def read_results(folder: Path) -> Results:
 
 
 _RANKING = ("dataset", "length", "reader", "against", "tokens_read", "k")
+_READING_KEYS = (REQUIRED - {"digest"}) | {"answered", "documents_cited"}
 _RANKING_KEYS = frozenset((*_RANKING, "id", "documents_read", "gold_documents"))
 _KEY = ("dataset", "id", "length", "reader", "model", "repeat", "against")
 

@@ -11,12 +11,7 @@ from graphreader.llm.protocols import Embedder
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
-from graphreader.store.writer import (
-    DocumentVersion,
-    GraphWriter,
-    UnembeddedElement,
-    UnembeddedFact,
-)
+from graphreader.store.writer import DocumentVersion, GraphWriter, UnembeddedElement, UnembeddedFact
 
 BATCH = 500
 """Key elements and facts that are embedded at once."""

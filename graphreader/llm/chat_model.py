@@ -16,12 +16,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import (
-    AIMessage,
-    AIMessageChunk,
-    BaseMessage,
-    message_chunk_to_message,
-)
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, message_chunk_to_message
 from pydantic_core import from_json
 
 from graphreader.errors import CutOffError, DecisionError, ModelRefusedError

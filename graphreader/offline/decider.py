@@ -9,7 +9,7 @@ from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.agent.decisions import ClaimCheck
 from graphreader.baselines import chunk_reading, search_agent
 from graphreader.baselines.read_agent import tasks as gists
-from graphreader.baselines.tasks import TextAnswerTask, TextChoiceTask
+from graphreader.baselines.answering import TextAnswerTask, TextChoiceTask
 from graphreader.errors import UsageError
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.prompts import Prompts

@@ -16,12 +16,7 @@ from itertools import chain
 from typing import Any
 
 from graphreader.store.connection import Connection, Row
-from graphreader.store.full_text import (
-    TERMS_VERSION,
-    key_element_query,
-    term_scores,
-    terms_query,
-)
+from graphreader.store.full_text import TERMS_VERSION, key_element_query, term_scores, terms_query
 from graphreader.store.records import ChunkHit, Element, StoredFact
 from graphreader.text.names import names_of
 from graphreader.text.words import (

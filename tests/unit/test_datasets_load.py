@@ -93,18 +93,20 @@ def test_text_files_and_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"question": " "}, "question: "),
-        ({"id": None}, "id: Field required."),
-        ({"documents": []}, "documents: "),
-        ({"documents": ["plain text"]}, "documents: 0: Input should be a valid dictionary"),
-        ({"supporting": ["a sentence"]}, "supporting: 0: Input should be a valid dictionary"),
+        ({"question": " "}, '"question" must be a text that is not empty.'),
+        ({"id": None}, '"id" must be a text that is not empty.'),
+        ({"answers": None}, '"answers": Input should be a valid tuple'),
+        ({"documents": []}, "documents: there is nothing to read."),
+        ({"documents": ["plain text"]}, '"documents": 0: Input should be a valid dictionary'),
+        ({"supporting": ["a sentence"]}, '"supporting": 0: Input should be a valid dictionary'),
         ({"supporting": [{"doc": 2}]}, '"doc" is 2, but there are 2 only (from 0 on).'),
         ({"supporting": [{"doc": 0, "lines": [0, 1]}]}, "there are no lines 0 to 1 of 1"),
         ({"options": ["A"], "gold_option": 1}, '"gold_option" must be the index of one of'),
         ({"documents": [{"title": "T", "text_file": "no.txt"}]}, '"no.txt" cannot be read'),
         ({"documents": [{"text_file": "../o.txt"}]}, "must lie in the folder of the data file"),
-        ({"language": "zh-CN"}, "language: Input should be 'en' or 'zh'."),
-        ({"documents": [{"titel": "T"}]}, "documents: 0: titel: Extra inputs are not permitted."),
+        ({"language": "zh-CN"}, '"language" must be en or zh, not zh-CN.'),
+        ({"documents": [{"titel": "T"}]}, "there is no key titel: is it misspelt?"),
+        ({"Question": "Who?"}, "there is no key Question"),
     ],
 )
 def test_faulty_records(tmp_path: Path, change: dict[str, Any], fault: str) -> None:
@@ -113,7 +115,7 @@ def test_faulty_records(tmp_path: Path, change: dict[str, Any], fault: str) -> N
     with pytest.raises(DatasetError) as raised:
         load(path)
 
-    assert str(raised.value).startswith("boats.jsonl, line 2: ")
+    assert str(raised.value).startswith("boats.jsonl, line 2")
     assert fault in str(raised.value)
 
 

@@ -5,14 +5,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from graphreader.agent.adaptive.tasks import Notebook, Result
-from graphreader.agent.state import (
-    Costs,
-    Function,
-    NodeRef,
-    Quote,
-    RunState,
-    Seen,
-)
+from graphreader.agent.state import Costs, Function, NodeRef, Quote, RunState, Seen
 from graphreader.reading import Stopped
 from graphreader.tokens import count
 

@@ -46,14 +46,7 @@ from graphreader.agent.events import (
 )
 from graphreader.agent.follow_up import exchange_texts
 from graphreader.agent.ranking import fuse_rankings
-from graphreader.agent.state import (
-    Costs,
-    Function,
-    Quote,
-    add_costs,
-    add_seen,
-    path_result,
-)
+from graphreader.agent.state import Costs, Function, Quote, add_costs, add_seen, path_result
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.records import Node

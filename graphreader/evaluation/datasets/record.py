@@ -3,21 +3,13 @@
 Our own format is JSON Lines, see docs/evaluation.md; an unknown key may be misspelt: refused.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from graphreader.errors import DatasetError
 from graphreader.ingestion.loading.content import is_blank
@@ -91,7 +83,9 @@ class Row:
         try:
             return _adapter(kind).validate_python(value)  # type: ignore[no-any-return, arg-type]
         except ValidationError as error:
-            raise self.wrong(f'"{key}": {fault_of(error)}.') from None
+            first = error.errors()[0]
+            fault = ": ".join([*map(str, first["loc"]), first["msg"]])
+            raise self.wrong(f'"{key}": {fault}.') from None
 
     def text(self, key: str) -> str:
         """A text that must not be missing or blank."""
@@ -107,18 +101,20 @@ class Row:
     def rows(self, key: str) -> list["Row"]:
         """A list of objects, empty if it is missing or null."""
         values = self.get(key, list[dict[str, Any]], [])
-        return [Row(one, f"{self.where}, {key}[{n}]") for n, one in enumerate(values)]
+        places = (f"{self.where}, {key}[{n}]" for n in range(len(values)))
+        return [
+            Row(one, where, folder=self.folder) for one, where in zip(values, places, strict=True)
+        ]
+
+    def check_keys(self, keys: Set[str]) -> None:
+        """Raise DatasetError for a key that is neither one of these nor ignored."""
+        if unknown := self.values.keys() - keys - _IGNORED:
+            raise self.wrong(f"there is no key {', '.join(sorted(unknown))}: is it misspelt?")
 
 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind, config=ConfigDict(coerce_numbers_to_str=True))
-
-
-def fault_of(error: ValidationError) -> str:
-    """The first fault that pydantic found, after its place."""
-    first = error.errors()[0]
-    return ": ".join([*map(str, first["loc"]), first["msg"]])
 
 
 def distinct(texts: Iterable[str]) -> tuple[str, ...]:
@@ -132,99 +128,69 @@ _IGNORED = {
 }
 """`metadata`, and further keys of some published sets in our own format."""
 
-
-class _OwnObject(BaseModel):
-    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_ignored(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values  # pydantic refuses it
-        return {k: v for k, v in values.items() if k not in _IGNORED and v is not None}
-
-
-class _OwnDocument(_OwnObject):
-    """`text_file` is a path within the folder of the data file."""
-
-    title: str = ""
-    text: str = ""
-    text_file: str = ""
-
-
-class _OwnEvidence(_OwnObject):
-    """A document with a sentence, or with the first and last of some lines, from 0."""
-
-    doc: NonNegativeInt
-    sentence: str = ""
-    lines: tuple[int, int] | None = None
-
-
-class _OwnRecord(_OwnObject):
-    """`language` says whether answers are compared by words (en) or by characters (zh)."""
-
-    id: str = Field(min_length=1)
-    dataset: str = ""
-    question: str = Field(pattern=r"\S")
-    answers: tuple[str, ...]
-    documents: tuple[_OwnDocument, ...]
-    supporting: tuple[_OwnEvidence, ...] = ()
-    language: Literal["en", "zh"] = "en"
-    options: tuple[str, ...] = ()
-    gold_option: NonNegativeInt | None = None
-    type: str = ""
-    answer_keywords: str = ""
-    subset: str = ""
+_RECORD_KEYS = {
+    *("id", "dataset", "question", "answers", "documents", "supporting", "language", "options"),
+    *("gold_option", "type", "answer_keywords", "subset"),
+}
 
 
 def own_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file in our own format, without those that cannot be answered."""
+    """The records of a file in our own format, without those that cannot be answered.
+
+    `language` says whether answers are compared by words (en) or by characters (zh).
+    """
     for row in rows:
         if row.values.get("answerable") is False:
             continue
-        try:
-            own = _OwnRecord.model_validate(row.values)
-        except ValidationError as error:
-            raise row.wrong(f"{fault_of(error)}.") from None
-        documents = tuple(SourceText(one.title, _text(row, one)) for one in own.documents)
+        row.check_keys(_RECORD_KEYS)
+        documents = tuple(_own_document(one) for one in row.rows("documents"))
         if all(is_blank(one.text) for one in documents):
             raise row.wrong("documents: there is nothing to read.")
-        if own.options and (own.gold_option is None or own.gold_option >= len(own.options)):
+        options = row.get("options", tuple[str, ...], ())
+        gold_option = row.get("gold_option", int, -1)
+        if options and not 0 <= gold_option < len(options):
             raise row.wrong('"gold_option" must be the index of one of the options, from 0.')
+        if (language := row.optional_text("language") or "en") not in ("en", "zh"):
+            raise row.wrong(f'"language" must be en or zh, not {language}.')
         yield Record(
-            id=own.id,
-            dataset=own.dataset or row.name,
-            question=own.question,
-            answers=distinct(own.answers),
+            id=row.text("id"),
+            dataset=row.optional_text("dataset") or row.name,
+            question=row.text("question"),
+            answers=distinct(row.get("answers", tuple[str, ...])),
             documents=documents,
-            supporting=tuple(_evidence(row, place, documents) for place in own.supporting),
-            language=own.language,
-            options=own.options,
-            gold_option=own.gold_option,
-            kind=own.type,
-            keywords=own.answer_keywords or None,
-            subset=own.subset,
+            supporting=tuple(_own_evidence(one, documents) for one in row.rows("supporting")),
+            language=language,
+            options=options,
+            gold_option=gold_option if gold_option >= 0 else None,
+            kind=row.optional_text("type"),
+            keywords=row.optional_text("answer_keywords") or None,
+            subset=row.optional_text("subset"),
         )
 
 
-def _text(row: Row, document: _OwnDocument) -> str:
-    name = document.text_file
+def _own_document(row: Row) -> SourceText:
+    """A document; `text_file` is a path within the folder of the data file."""
+    row.check_keys({"title", "text", "text_file"})
+    title, text, name = map(row.optional_text, ("title", "text", "text_file"))
     if not name:
-        return document.text
+        return SourceText(title, text)
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise row.wrong(f'"text_file" must lie in the folder of the data file or below: "{name}".')
     try:
-        return (row.folder / name).read_bytes().decode("utf-8-sig")
+        return SourceText(title, (row.folder / name).read_bytes().decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise row.wrong(f'"{name}" cannot be read ({error}).') from None
 
 
-def _evidence(row: Row, own: _OwnEvidence, documents: tuple[SourceText, ...]) -> Supporting:
-    if own.doc >= len(documents):
-        raise row.wrong(f'"doc" is {own.doc}, but there are {len(documents)} only (from 0 on).')
-    if own.lines:
-        return lines_of(row, own.doc, documents[own.doc].text, own.lines)
-    return Supporting(own.doc, own.sentence)
+def _own_evidence(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
+    """A document with a sentence, or with the first and last of some `lines`, from 0."""
+    row.check_keys({"doc", "sentence", "lines"})
+    doc = row.get("doc", int)
+    if not 0 <= doc < len(documents):
+        raise row.wrong(f'"doc" is {doc}, but there are {len(documents)} only (from 0 on).')
+    if row.values.get("lines"):
+        return lines_of(row, doc, documents[doc].text, row.get("lines", tuple[int, int]))
+    return Supporting(doc, row.optional_text("sentence"))
 
 
 def lines_of(row: Row, document: int, text: str, ends: tuple[int, int]) -> Supporting:

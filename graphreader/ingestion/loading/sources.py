@@ -26,13 +26,7 @@ from graphreader.ingestion.loading.content import (
     read_text,
     refusal_reason,
 )
-from graphreader.ingestion.loading.formats import (
-    JSON_LINES,
-    MAX_BYTES,
-    SUFFIXES,
-    load,
-    open_file,
-)
+from graphreader.ingestion.loading.formats import JSON_LINES, MAX_BYTES, SUFFIXES, load, open_file
 
 
 @runtime_checkable
@@ -90,6 +84,12 @@ def sources_of(
     Patterns are for files in folders (see `files_in`). "-" is standard input, titled `id`.
     LangChain documents with the same source are numbered. Raises DocumentError without that id.
     """
+    if not things:
+        raise UsageError("Name at least one file or folder to read.")
+    for one in things:
+        if not isinstance(one, str | PathLike | LangChainDocument):
+            raise UsageError(f"{one!r:.80} is neither a path nor a document: give each by itself.")
+    things = expand_home(things)
     if ("-" in map(_path, things)) != (id is not None):
         raise DocumentError(
             "Text from standard input needs a name: pass - as the path, and --id NAME with it."

@@ -48,7 +48,7 @@ class Normalizer:
         self._connection = connection
         self._corpus = corpus
         self._stages = tuple(stage for stage in STAGES if stage in stages)
-        self._writer = GraphWriter(connection, corpus)
+        self.writer = GraphWriter(connection, corpus)
         self._merges = KeyElementMerges(connection, corpus)
 
     async def run(
@@ -57,7 +57,7 @@ class Normalizer:
         """Normalize the corpus; a dry run only reports. The next one completes a broken one."""
         report = await self._normalize(progress, write=not dry_run)
         if not dry_run:
-            await self._writer.settle()
+            await self.writer.settle()
             logger.info(
                 "Corpus %r is normalized (%s): %d key elements merged, %d parted",
                 self._corpus,
@@ -70,7 +70,7 @@ class Normalizer:
     async def _normalize(self, progress: Progress, *, write: bool) -> NormalizationReport:
         """Compare the merges that should exist with those that do; write the difference."""
         if write:
-            await self._writer.settle()
+            await self.writer.settle()
         stored = await self._merges.stored()
         behind = [one for one in stored.values() if not one.moved]
         if write:
