@@ -305,9 +305,7 @@ class GraphReader:
         count.
         """
         sources = await asyncio.to_thread(sources_of, things, include, exclude, id=id)
-        status = None
-        if known:
-            status = DocumentStatus(await self._resources.connection(), self._corpus)
+        status = DocumentStatus(await self._resources.connection(), self._corpus) if known else None
         measurer, settings = self._resources.measurer(), self._resources.settings
         return await estimate(sources, self._corpus, measurer, settings, status)
 
@@ -346,8 +344,7 @@ class GraphReader:
 
     async def aexport(self, target: str | PathLike[str] | BinaryIO) -> TransferReport:
         """Write the whole corpus, with its vectors, into one file of JSON Lines, or into none."""
-        connection = await self._resources.connection()
-        return await export_corpus(connection, self._corpus, target)
+        return await export_corpus(await self._resources.connection(), self._corpus, target)
 
     async def aimport_corpus(self, source: str | PathLike[str] | Export) -> TransferReport:
         """Import an exported corpus of any name into this one; it can be repeated.
@@ -493,12 +490,11 @@ class GraphReader:
         """The key element with that id, name or wording, however it is written."""
         name = without_surrogates(name)
         ids = [name, *(one.id for one in key_elements(self._corpus, [name]))]
-        elements = await explorer.elements(ids)
-        if elements:
+        if elements := await explorer.elements(ids):
             return elements[0]
         similar = await self.asearch(name, limit=5) if name.strip() else []
         names = ", ".join(repr(one.name) for one in similar)
+        hint = f"; the nearest are {names}." if names else ": search for one first."
         raise UnknownKeyElementError(
-            f"The corpus {self._corpus!r} has no key element {name!r}"
-            + (f"; the nearest are {names}." if names else ": search for one first.")
+            f"The corpus {self._corpus!r} has no key element {name!r}{hint}"
         )

@@ -10,16 +10,7 @@ from itertools import zip_longest
 from typing import ClassVar, Self, TypeVar
 
 from graphreader import tokens
-from graphreader.agent.decisions import (
-    Answer,
-    ChunkDecision,
-    ClaimCheck,
-    Condensed,
-    FactsDecision,
-    InitialNodes,
-    NeighborDecision,
-    RationalPlan,
-)
+from graphreader.agent import decisions
 from graphreader.llm.protocols import (
     Decision,
     Task,
@@ -33,21 +24,18 @@ from graphreader.llm.protocols import (
 from graphreader.usage import Phase
 
 PLAN_TOKENS = 250  # the largest rational plan in tokens: every later prompt contains it
-
-NOTEBOOK_TOKENS = 480
-"""Tokens of a notebook at most: five of them and their quotes fit a window of 4,096 tokens."""
-
+NOTEBOOK_TOKENS = 480  # of a notebook at most: five and their quotes fit a window of 4,096
 QUOTES_AT_LEAST = 3  # quotes for which notebooks are joined if they would leave no room for them
 FACTS_AT_FIRST = 3  # facts of each chunk for which there is room before any chunk has more
 NODES_WANTED = 10  # initial nodes that are to be proposed at least (paper, figure 8)
 
 
 @dataclass(frozen=True, slots=True)
-class PlanTask(Task[RationalPlan]):
+class PlanTask(Task[decisions.RationalPlan]):
     """Make the rational plan (figure 7); `earlier` is the exchange of a follow-up question."""
 
     prompt = "rational_plan"
-    decision = RationalPlan
+    decision = decisions.RationalPlan
     phase = "plan"
     reply_tokens = 600
     question: str
@@ -60,7 +48,7 @@ class PlanTask(Task[RationalPlan]):
         restate = "Begin the plan with the question restated so that it can be understood alone."
         return {"question": f"{self.question}\n\n{self.earlier}\n\n{restate}"}
 
-    def problem(self, decision: RationalPlan) -> str | None:
+    def problem(self, decision: decisions.RationalPlan) -> str | None:
         """A plan too long to fit into a prompt with a chunk and a notebook."""
         length = tokens.count(decision.plan)
         if length > PLAN_TOKENS:
@@ -69,7 +57,7 @@ class PlanTask(Task[RationalPlan]):
 
 
 @dataclass(frozen=True, slots=True)
-class InitialNodesTask(Task[InitialNodes]):
+class InitialNodesTask(Task[decisions.InitialNodes]):
     """Propose and score initial nodes out of `nodes`, names ranked best first (figure 8).
 
     `details` are shown beside them, `aliases` are not; `paths` is the number of nodes that are
@@ -77,7 +65,7 @@ class InitialNodesTask(Task[InitialNodes]):
     """
 
     prompt = "initial_nodes"
-    decision = InitialNodes
+    decision = decisions.InitialNodes
     phase = "select"
     reply_tokens = 1000
     ranked = "nodes"
@@ -103,13 +91,13 @@ class InitialNodesTask(Task[InitialNodes]):
             "paths": str(self.paths),
         }
 
-    def problem(self, decision: InitialNodes) -> str | None:
+    def problem(self, decision: decisions.InitialNodes) -> str | None:
         """A list with no number that was shown."""
         if not self._chosen(decision):
             return f"Choose nodes by their numbers, 1 to {len(self.nodes)}."
         return None
 
-    def shortcoming(self, decision: InitialNodes) -> str | None:
+    def shortcoming(self, decision: decisions.InitialNodes) -> str | None:
         """Fewer different nodes than the paper asks for."""
         wanted = min(NODES_WANTED, len(self.nodes))
         chosen = len(self._chosen(decision))
@@ -117,16 +105,16 @@ class InitialNodesTask(Task[InitialNodes]):
             return f"It names {chosen} of the listed nodes: name at least {wanted} different ones."
         return None
 
-    def _chosen(self, decision: InitialNodes) -> set[int]:
+    def _chosen(self, decision: decisions.InitialNodes) -> set[int]:
         return {node.number for node in decision.nodes if 1 <= node.number <= len(self.nodes)}
 
 
 @dataclass(frozen=True, slots=True)
-class CondenseTask(Task[Condensed]):
+class CondenseTask(Task[decisions.Condensed]):
     """Make one short notebook out of long ones; relevant notes must stay."""
 
     prompt = "condense"
-    decision = Condensed
+    decision = decisions.Condensed
     phase: ClassVar[Phase] = "explore"
     reply_tokens = 900
     question: str
@@ -141,7 +129,7 @@ class CondenseTask(Task[Condensed]):
             "notebooks": labelled("Notebook", self.notebooks),
         }
 
-    def problem(self, decision: Condensed) -> str | None:
+    def problem(self, decision: decisions.Condensed) -> str | None:
         """A notebook that is still too long, or empty."""
         length = tokens.count(decision.notebook)
         if length > NOTEBOOK_TOKENS:
@@ -165,11 +153,11 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerTask(Task[Answer]):
+class AnswerTask(Task[decisions.Answer]):
     """Answer from all notebooks, shown whole, and quotes, which are the choices (figure 12)."""
 
     prompt = "answer_reasoning"
-    decision = Answer
+    decision = decisions.Answer
     phase = "answer"
     reply_tokens = 1500
     streamed = True
@@ -190,11 +178,11 @@ class AnswerTask(Task[Answer]):
             "quotes": quotes_text(self.evidence),
         }
 
-    def problem(self, decision: Answer) -> str | None:
+    def problem(self, decision: decisions.Answer) -> str | None:
         """An answer without words."""
         return empty_answer_problem(decision, "set confidence to 'not in the texts'")
 
-    def shortcoming(self, decision: Answer) -> str | None:
+    def shortcoming(self, decision: decisions.Answer) -> str | None:
         """An answer that rests on none of the quotes, though there are some."""
         cited = any(self.shown(claim.citations) for claim in decision.claims)
         if cited or not decision.answered or not self.evidence:
@@ -220,11 +208,11 @@ def quotes_text(evidence: Sequence[Evidence]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimCheckTask(Task[ClaimCheck]):
+class ClaimCheckTask(Task[decisions.ClaimCheck]):
     """Find quotes for claims of an answer that cite none; the quotes are the choices."""
 
     prompt = "claim_check"
-    decision = ClaimCheck
+    decision = decisions.ClaimCheck
     phase = "answer"
     reply_tokens = 800
     ranked = "evidence"
@@ -355,12 +343,12 @@ class FactGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class FactsTask(ExploringTask[FactsDecision]):
+class FactsTask(ExploringTask[decisions.FactsDecision]):
     """Look at a page of a node's facts by chunk (figure 9); `unlisted` facts are on no page."""
 
     prompt = "atomic_facts"
     last_call = "read_chunk is still carried out, anything else ends the search"
-    decision = FactsDecision
+    decision = decisions.FactsDecision
     reply_tokens = 1200
     fewest = 1
     groups: tuple[FactGroup, ...]
@@ -377,7 +365,7 @@ class FactsTask(ExploringTask[FactsDecision]):
             "facts": shown + page_line("chunks", self.page, self.remaining) + unlisted,
         }
 
-    def problem(self, decision: FactsDecision) -> str | None:
+    def problem(self, decision: decisions.FactsDecision) -> str | None:
         """read_chunk without a chunk that was shown and is not read yet; a page that is not."""
         if decision.function == "next_page" and not (self.remaining and self.calls_left > 0):
             return "There is no next page: choose read_chunk or stop_and_read_neighbor."
@@ -412,7 +400,7 @@ class FactsTask(ExploringTask[FactsDecision]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkTask(ExploringTask[ChunkDecision]):
+class ChunkTask(ExploringTask[decisions.ChunkDecision]):
     """Read one chunk in full, and short ones `together` with it (figure 10).
 
     `queued` are the labels of those that wait: its choices. `has_...` is said of the last
@@ -420,7 +408,7 @@ class ChunkTask(ExploringTask[ChunkDecision]):
     """
 
     prompt = "chunk"
-    decision = ChunkDecision
+    decision = decisions.ChunkDecision
     last_call = "a chunk that you choose, and those that wait, are still read"
     reply_tokens = 1600
     ranked = "queued"
@@ -454,7 +442,7 @@ class ChunkTask(ExploringTask[ChunkDecision]):
             "text": "\n\n".join([self.text, *texts]),
         }
 
-    def problem(self, decision: ChunkDecision) -> str | None:
+    def problem(self, decision: decisions.ChunkDecision) -> str | None:
         """A further chunk where no call is left."""
         if self.calls_left < 0 and decision.function not in ("search_more", "termination"):
             return "No call is left: choose search_more or termination."
@@ -472,11 +460,11 @@ class ChunkTask(ExploringTask[ChunkDecision]):
 
 
 @dataclass(frozen=True, slots=True)
-class NeighborTask(ExploringTask[NeighborDecision]):
+class NeighborTask(ExploringTask[decisions.NeighborDecision]):
     """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11)."""
 
     prompt = "neighbors"
-    decision = NeighborDecision
+    decision = decisions.NeighborDecision
     reply_tokens = 400
     ranked = "neighbors"
     fewest = 1
@@ -490,7 +478,7 @@ class NeighborTask(ExploringTask[NeighborDecision]):
             "neighbors": names(self.neighbors) + page_line("neighbors", self.page, self.remaining),
         }
 
-    def problem(self, decision: NeighborDecision) -> str | None:
+    def problem(self, decision: decisions.NeighborDecision) -> str | None:
         """A neighbor that was not shown, or a page that is not there."""
         if decision.function == "next_page" and not (self.remaining and self.calls_left > 1):
             return "There is no next page: choose read_neighbor_node or termination."

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -31,6 +30,7 @@ from graphreader.agent.events import (
 from graphreader.cli.console import cost_text, literal, literal_line, local_time, plural
 from graphreader.cli.main import Interrupted
 from graphreader.cli.runs import styled_status
+from graphreader.html_report.citations import CitedText, cited_answer
 from graphreader.reading import Citation, Confidence, FunctionCall, Path, Reading, Stopped
 from graphreader.runs import KeptRun
 
@@ -199,24 +199,12 @@ def print_answer(out: Console, reading: Reading) -> None:
 
 def _print_claims(out: Console, reading: Reading) -> None:
     """Answer and explanation with citation numbers behind their claims, then what is in neither."""
-    texts = {reading.answer: "bold", reading.explanation: ""}
-    ends: dict[str, list[tuple[int, Text]]] = {text: [] for text in texts}
-    items: list[Text] = []
-    for claim in reading.claims:
-        marks = Text(" [unsupported]", "not bold yellow")
-        if claim.supported:
-            marks = _numbers(claim.citations)
-        where = next((text for text in texts if claim.text in text), None)
-        if where is None:
-            items.append(literal(claim.text) + marks)
-        else:
-            ends[where].append((where.find(claim.text) + len(claim.text), marks))
-    for text, style in texts.items():
-        marked = literal(text, style)
-        for end, marks in sorted(ends[text], key=itemgetter(0), reverse=True):
-            marked = Text.assemble(marked[:end], marks, marked[end:])
-        if text:
+    cited = cited_answer(reading)
+    for parts, style in ((cited.answer, "bold"), (cited.explanation, "")):
+        marked = Text.assemble(*(literal(part.text, style) + _marks(part) for part in parts))
+        if marked:
             out.print(Padding(marked, (0, 0, 1, 2)))
+    items = [literal(part.text) + _marks(part) for part in cited.claims]
     if items and not reading.answered:
         out.print(Padding(Text("What was found:"), (0, 0, 0, 2)))
     for contradiction in reading.contradictions:
@@ -230,6 +218,14 @@ def _print_claims(out: Console, reading: Reading) -> None:
         out.print(Padding(Text("- ") + item, (0, 0, 0, 2)))
     if items:
         out.print()
+
+
+def _marks(part: CitedText) -> Text:
+    """The numbers of the citations behind a claim, or a warning."""
+    if not part.is_claim:
+        return Text()
+    numbers = [mark.number for mark in part.marks]
+    return _numbers(numbers) if numbers else Text(" [unsupported]", "not bold yellow")
 
 
 def _numbers(citations: Sequence[int]) -> Text:

@@ -332,8 +332,7 @@ def _fact_recall(group: "DataFrame", name: str) -> Cell:
 
 # ------------------------------------------------------------------ ablations (table 4)
 
-_UNCHANGED = (DEFAULT, PAPER)
-"""GraphReader with all its parts; the first of these with readings is compared with."""
+_UNCHANGED = (DEFAULT, PAPER)  # with all its parts; the first with readings is compared with
 
 
 def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
